@@ -4,14 +4,12 @@ import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
 /** Absolute path of the project's root folder. */
 export const ROOT = join(import.meta.dirname, "..");
 
-/**
- * Absolute paths of the entry modules, by the name of the output file that starts with each module.
- */
+/** Absolute path of each entry module, by the name of the output file built from the module. */
 type Entries = Readonly<Record<string, string>>;
 
 /**
- * Replaces `import.meta.url` in the project's modules by a URL below the folder of the chunks,
- * where the release puts the files that these modules read.
+ * Replaces `import.meta.url` in the project's modules with a URL below the output folder, where the
+ * release puts the files that these modules read.
  */
 const filesBesideModules = (entries: Entries): Plugin => ({
   name: "files-beside-modules",
@@ -69,8 +67,8 @@ export async function bundle(entries: Entries, dir: string): Promise<RolldownOut
     chunkFileNames: "[name]-[hash].js",
     sourcemap: true,
     sourcemapExcludeSources: true,
-    // V8 keeps loaded source text in memory, with two bytes per character if any character is outside
-    // Latin-1.
+    // V8 keeps loaded source text in memory, with two bytes per character if any character is
+    // outside Latin-1.
     charset: "ascii",
     comments: { jsdoc: false },
     sourcemapPathTransform: (source, map) => relative(ROOT, resolve(dirname(map), source)),

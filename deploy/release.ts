@@ -21,7 +21,10 @@ import type { RolldownOutput } from "rolldown";
 import pkg from "../package.json" with { type: "json" };
 import { bundle, ROOT } from "./bundle.ts";
 
-/** The program, and a module that runs as a worker thread and therefore needs a file of its own. */
+/**
+ * Entry modules: the program, and a module that runs as a worker thread and therefore needs its own
+ * file.
+ */
 const entries = {
   "market-signal": join(ROOT, "src/cli/market-signal.js"),
   "integrity-check": join(ROOT, "src/store/sqlite/integrity-check.ts"),
@@ -33,15 +36,15 @@ const documents = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "docs"
 /** File in the package with the licenses of the bundled dependencies. */
 const LICENSES = "THIRD-PARTY-LICENSES.txt";
 
-/** Files of a dependency with license text that every copy must include. */
+/** Names of a dependency's files that contain license text, which every copy must include. */
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)/i;
 
 /** The license section at the end of a README, with the license text as group 1. */
 const LICENSE_SECTION = /^## license\n+([^#]+)$/im;
 
 /**
- * Dependencies without a license text of their own, each with a package of the same project that
- * has the text.
+ * Dependencies whose package contains no license text, each with a package of the same project that
+ * contains the text.
  */
 const sameProject: Readonly<Record<string, string>> = { "koa-compose": "koa" };
 
@@ -56,7 +59,8 @@ for (const path of globSync("src/http/**/*.{css,js}", { cwd: ROOT })) {
 for (const path of documents) cpSync(join(ROOT, path), join(content, path), { recursive: true });
 writeFileSync(join(content, LICENSES), licenses);
 writeFileSync(join(content, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
-// npm packs file modes; without this line they would depend on the umask of the checkout.
+// npm stores file modes in the tarball; without this line, the modes would depend on the umask of
+// the checkout.
 for (const entry of globSync("**", { cwd: content, withFileTypes: true })) {
   if (entry.isFile()) chmodSync(join(entry.parentPath, entry.name), 0o644);
 }
@@ -72,7 +76,8 @@ function manifest() {
 }
 
 /**
- * Each distinct license text of the bundled dependencies, below the packages that it applies to.
+ * The distinct license texts of the bundled dependencies, each below the list of packages that it
+ * applies to.
  */
 function licensesOf({ output }: RolldownOutput): string {
   const ids = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));

@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Logger } from "pino";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
-import { type Config, readConfig, secretValues } from "./config/config.ts";
+import { type Config, readConfig, secretSettingValues } from "./config/config.ts";
 import { sendProblem } from "./http/errors.ts";
 import { createLoadShedder } from "./http/load-shedding.ts";
 import { createBoundedServer } from "./http/server.ts";
@@ -16,7 +16,7 @@ import {
   showEmail,
   showMarketProgress,
   showReplay,
-  warnIfFolderIsOpen,
+  warnIfFolderIsAccessible,
 } from "./process/announce.ts";
 import { isPortShared, listenExclusively, listenShared, originOf } from "./process/bind-port.ts";
 import { createSteadyClock } from "./process/steady-clock.ts";
@@ -27,7 +27,7 @@ import {
   stopInOrder,
 } from "./process/stop.ts";
 import { createService, SERVICE_NAME, type Service } from "./service.ts";
-import { createLog } from "./telemetry/log.ts";
+import { createProcessLog } from "./telemetry/log.ts";
 import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts";
 
 /**
@@ -43,18 +43,18 @@ type Collect = (how: {
   readonly flavor: "last-resort";
 }) => void;
 
-// Also frees the compiled code that was loaded from the cache, 12 MB. Freed before the market is
-// read, this memory leaves no gaps between longer-lived objects, which could not be returned to the
-// system.
+// The flush also frees the compiled code that was loaded from the cache (12 MB). If it is freed
+// before the market is read, it leaves no gaps between longer-lived objects; such gaps could not be
+// returned to the system.
 flushCompileCache();
 await main();
 
 async function main(): Promise<void> {
   const config = readSettings();
   if (config === undefined) return;
-  const { log, lastErrors } = createLog({
+  const { log, lastErrors } = createProcessLog({
     level: config.logLevel,
-    secrets: secretValues(process.env),
+    secrets: secretSettingValues(process.env),
     write: (line) => process.stderr.write(line),
   });
   let shed = 0;
@@ -91,7 +91,7 @@ async function main(): Promise<void> {
       await service.close();
     };
     stopOnSignal({ ...service, server, openSockets, close, acceptMs: config.drainMs });
-    warnIfFolderIsOpen(config.store.folder);
+    warnIfFolderIsAccessible(config.store.folder);
     announceReady(service, config, baseUrl);
     refreshScores(service, log);
     collectWhenScored(service);

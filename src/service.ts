@@ -11,7 +11,7 @@ import { type App, type AppOptions, createApp } from "./http/app.ts";
 import { webhookKeysRouter } from "./http/discovery/discovery-routes.ts";
 import { claimRouter } from "./http/oauth/claim-endpoints.ts";
 import { createOAuthEndpoints } from "./http/oauth/endpoints.ts";
-import { createStreams } from "./http/open-streams.ts";
+import { createOpenStreams } from "./http/open-streams.ts";
 import { pagesRouter } from "./http/pages/pages.ts";
 import type { ServedRoute } from "./http/served-routes.ts";
 import { openScoring, type Scoring, type ScoringOptions } from "./ingest/create.ts";
@@ -25,20 +25,20 @@ import type { SourcesByFeed } from "./market/market.ts";
 import type { MarketView } from "./market/market-view.ts";
 import { Problem } from "./problem.ts";
 import { createReadiness } from "./process/readiness-checks.ts";
-import { setupFacts } from "./process/setup-facts.ts";
-import { openState, type State, type StateOptions } from "./state.ts";
+import { gatherSetupFacts } from "./process/setup-facts.ts";
+import { openPersistentState, type PersistentState, type PersistentStateOptions } from "./state.ts";
 import type { LeaderJob } from "./store/maintenance.ts";
-import { createSessionArchive } from "./store/session-archive.ts";
+import { createSessionArchiveJob } from "./store/session-archive.ts";
 import {
-  createReport,
+  createProcessReporter,
+  createServedMetrics,
   openMetrics,
   type ReportParts,
   type ServedMetrics,
-  servedMetrics,
 } from "./telemetry/create.ts";
 import { type Meters, NO_METERS } from "./telemetry/meters.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
-import type { ReadReport } from "./telemetry/report.ts";
+import type { ReadProcessReport } from "./telemetry/report.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** Display name of the service. */
@@ -65,8 +65,8 @@ export interface ServiceOptions
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   readonly now: () => Date;
-  /** Clock of the embedded store; see `StateOptions`. */
-  readonly storeNow?: StateOptions["storeNow"];
+  /** Clock of the embedded store; see `PersistentStateOptions`. */
+  readonly storeNow?: PersistentStateOptions["storeNow"];
   readonly log: Logger;
   /** State of the HTTP server and of the process log; absent for a service without a server. */
   readonly processParts?: (() => ReportParts) | undefined;
@@ -81,7 +81,7 @@ export interface Service {
   readonly market: MarketView;
   /** Providers and instruments of a live market; absent for a recorded or simulated market. */
   readonly following: IngestSetup | undefined;
-  readonly state: State;
+  readonly state: PersistentState;
   /** Scores the data that became known since the last call. */
   refresh(): void;
   /**
@@ -100,7 +100,7 @@ export interface Service {
   /** Ends all open event streams, and rejects new ones. */
   endStreams(): void;
   /** Returns the report on this process. */
-  readonly report: ReadReport;
+  readonly report: ReadProcessReport;
   /** Metrics; `undefined` if METRICS_PORT is not set. */
   readonly metrics: ServedMetrics | undefined;
   /**
@@ -118,7 +118,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { config, now, log } = options;
   const metrics = await openMetrics(config.metricsPort);
   const meters = metrics?.meters ?? NO_METERS;
-  const state = await openState({
+  const state = await openPersistentState({
     meters,
     choice: config.store,
     mode: config.market.kind,
@@ -137,7 +137,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 /** Options of the service, together with its metrics. */
 type Measured = ServiceOptions & { readonly metrics: Metrics | undefined; readonly meters: Meters };
 
-async function createOn(state: State, options: Measured): Promise<Service> {
+async function createOn(state: PersistentState, options: Measured): Promise<Service> {
   const { log } = options;
   const scoring = await openScoring({
     ...options,
@@ -163,13 +163,20 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   const onError = (error: unknown) => {
     if (!(error instanceof Problem)) log.error({ err: error }, "an open stream was interrupted");
   };
-  const streams = createStreams(repeat);
-  const context = toolContext(scoring, alerts, signalLog);
+  const streams = createOpenStreams(repeat);
+  const context = createToolContext(scoring, alerts, signalLog);
   const served = { context, readiness, streams, repeat, signalLog };
   const app = serve({ options, access, alerts, scoring, ...served });
   const { market } = context;
   const { denials, unclaimedCounts: unclaimedCapacity } = access;
-  const report = createReport({ ...options, state, market, streams, denials, unclaimedCapacity });
+  const report = createProcessReporter({
+    ...options,
+    state,
+    market,
+    streams,
+    denials,
+    unclaimedCapacity,
+  });
   state.startMaintenance([
     ...recording(scoring, state).map((job) => onceScored(job, scoring)),
     ...(signalLog?.leaderJobs ?? []).map((job) => onceScored(job, scoring)),
@@ -183,7 +190,8 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   return {
     following: scoring.live?.setup,
     report,
-    metrics: options.metrics && servedMetrics(options.metrics, state.store, report, options.now),
+    metrics:
+      options.metrics && createServedMetrics(options.metrics, state.store, report, options.now),
     state,
     market,
     app: app.handle,
@@ -260,7 +268,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
         operator: {
           access: access.operatorAccess,
           facts: () =>
-            setupFacts({
+            gatherSetupFacts({
               config,
               baseUrl,
               market: served.context.market,
@@ -279,7 +287,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
 }
 
 /** Leader jobs that delete the counts of rate limit windows that have ended. */
-const sweeping = ({ store: { counters } }: State): readonly LeaderJob[] =>
+const sweeping = ({ store: { counters } }: PersistentState): readonly LeaderJob[] =>
   counters === undefined ? [] : [{ tick: counters.sweep, everyMs: SWEEP_EVERY_MS }];
 
 /** A job that pauses while the scores of the previous run are still in use. */
@@ -294,11 +302,11 @@ const onceScored = (job: LeaderJob, { isWarm }: Scoring): LeaderJob => ({
  */
 function recording(
   { market: { mode, dayMs }, snapshots, recordableUntil: knownUntil }: Scoring,
-  { store: { archive } }: State,
+  { store: { archive } }: PersistentState,
 ): readonly LeaderJob[] {
   if (mode === "sandbox") return [];
   const hasWholeHistory = mode !== "live";
-  const tick = createSessionArchive({
+  const tick = createSessionArchiveJob({
     archive,
     snapshots,
     knownUntil,
@@ -313,14 +321,14 @@ function recording(
  * The context of tools. Values that are equal for all requests between two editions of the
  * snapshots are computed at the first request and cached.
  */
-export function toolContext(
+export function createToolContext(
   { market, analyser, snapshots, recordedUntil, marketNow, knownUntil, isWarm }: Scoring,
   { service, watchlists, channels }: Pick<AlertSystem, "service" | "watchlists" | "channels">,
   signalLog?: SignalLog,
 ): ToolContext {
   const perEdition = <T>(make: () => T) => memoByVersion(snapshots.edition, make);
   // While the scores are recomputed, the market records are read up to the market's clock, not only
-  // up to the scored part.
+  // up to the last scored session.
   const list = perEdition(() => market.recordsUntil(isWarm() ? marketNow() : knownUntil()));
   const records = memoByVersion(
     list,
@@ -351,7 +359,8 @@ export function toolContext(
     },
     snapshots: {
       ...snapshots,
-      // A new entry in the log also starts a new edition, because tool results refer to log entries.
+      // A new entry in the log also starts a new edition, because tool results refer to log
+      // entries.
       edition: () => snapshots.edition() + (signalLog?.edition() ?? 0),
       newest: (symbol) => listed(snapshots.newest(symbol), symbol),
     },

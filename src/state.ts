@@ -6,15 +6,15 @@ import {
   EVENT_RETENTION_MS,
 } from "./alerts/delivery/delivery.ts";
 import { watchCredentials } from "./auth/credential-changes.ts";
-import type { StoreChoice } from "./config/config.ts";
-import { ROW_RETENTION_MS } from "./ingest/market-rows.ts";
+import type { StoreSettings } from "./config/config.ts";
+import { MARKET_ROW_RETENTION_MS } from "./ingest/market-rows.ts";
 import type { ComponentState } from "./process/readiness.ts";
-import { holdsKeys } from "./store/keys/key-records.ts";
+import { hasStoredKeys } from "./store/keys/key-records.ts";
 import { type Keyring, openKeyring } from "./store/keys/keyring.ts";
 import { readMasterKey } from "./store/keys/master-key.ts";
 import { leases } from "./store/lease.ts";
 import {
-  LEADER_LEASE,
+  LEADER_LEASE_NAME,
   type LeaderJob,
   type Maintenance,
   startMaintenance,
@@ -31,9 +31,9 @@ const RETENTION_MS = {
   [ATTEMPT_ARCHIVE_KIND]: EVENT_RETENTION_MS,
 };
 
-/** Options of `openState`. */
-export interface StateOptions {
-  readonly choice: StoreChoice;
+/** Options of `openPersistentState`. */
+export interface PersistentStateOptions {
+  readonly choice: StoreSettings;
   readonly mode: StoreMode;
   /** Returns the current time in milliseconds since the epoch. */
   readonly now: () => number;
@@ -48,7 +48,7 @@ export interface StateOptions {
 }
 
 /** The state of the service that outlives the process, and functions that depend on it. */
-export interface State {
+export interface PersistentState {
   readonly store: Store;
   readonly keyring: Keyring;
   /**
@@ -79,7 +79,9 @@ export interface State {
  * @throws {Error} When a store exists that cannot or must not be opened; the message says what to
  * do.
  */
-export async function openState(options: StateOptions): Promise<State> {
+export async function openPersistentState(
+  options: PersistentStateOptions,
+): Promise<PersistentState> {
   const { choice, now, log } = options;
   const { store, onCredentialChange } = watchCredentials(
     measured(await openStore(options), options.meters ?? NO_METERS),
@@ -102,14 +104,14 @@ export async function openState(options: StateOptions): Promise<State> {
           store,
           keyring,
           retentionMs: RETENTION_MS,
-          retentionBeforeNewestMs: ROW_RETENTION_MS,
+          retentionBeforeNewestMs: MARKET_ROW_RETENTION_MS,
           leaderJobs,
           now,
           onError,
         });
       },
       isLeader: () => maintenance?.leadership.isHeld() ?? false,
-      isLed: async () => (await store.records.get(leases, LEADER_LEASE)) !== undefined,
+      isLed: async () => (await store.records.get(leases, LEADER_LEASE_NAME)) !== undefined,
       deriveKey: (purpose) => new Uint8Array(hkdfSync("sha256", masterKey, "", purpose, 32)),
       probe: () => probe.check(),
       async close() {
@@ -127,7 +129,13 @@ export async function openState(options: StateOptions): Promise<State> {
  * Opens the store. The PostgreSQL driver is loaded only if it is used, because few deployments need
  * it.
  */
-async function openStore({ choice, mode, now, storeNow, log }: StateOptions): Promise<Store> {
+async function openStore({
+  choice,
+  mode,
+  now,
+  storeNow,
+  log,
+}: PersistentStateOptions): Promise<Store> {
   const onWarning = (text: string, err?: unknown) => log.warn({ err }, text);
   const { folder, databaseUrl: url } = choice;
   if (url === undefined) {
@@ -151,7 +159,7 @@ function measured(store: Store, meters: Meters): Store {
 
 async function openMasterKey(
   { records }: Store,
-  { masterKey: fromEnv, folder }: StoreChoice,
+  { masterKey: fromEnv, folder }: StoreSettings,
 ): Promise<Uint8Array> {
-  return readMasterKey({ fromEnv, folder, holdsKeys: await holdsKeys(records) });
+  return readMasterKey({ fromEnv, folder, holdsKeys: await hasStoredKeys(records) });
 }

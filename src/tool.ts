@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { AlertService } from "./alerts/api/alert-service.ts";
-import type { Channels } from "./alerts/channels/channels.ts";
-import type { Watchlists } from "./alerts/watchlists/watchlists.ts";
+import type { ChannelService } from "./alerts/channels/channels.ts";
+import type { WatchlistService } from "./alerts/watchlists/watchlists.ts";
 import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
-import type { Analyzer } from "./ingest/sentiment-model.ts";
+import type { SentimentAnalyzer } from "./ingest/sentiment-model.ts";
 import type { SignalLog } from "./log/signal-log.ts";
 import type { MarketView } from "./market/market-view.ts";
 import type { RecordList } from "./market/records.ts";
@@ -17,12 +17,12 @@ import type { ColumnHead, TablePage } from "./tables/table.ts";
  */
 export interface ToolContext {
   readonly alerts: AlertService;
-  readonly watchlists: Watchlists;
-  readonly channels: Pick<Channels, "idOf">;
+  readonly watchlists: WatchlistService;
+  readonly channels: Pick<ChannelService, "idOf">;
   /** The signal log; absent in a market with a stopped clock. */
-  readonly signalLog?: ToolLog;
+  readonly signalLog?: ToolSignalLog;
   /** The analyzer of messages for the social factor. */
-  readonly analyser: Analyzer;
+  readonly analyser: SentimentAnalyzer;
   readonly market: MarketView;
   readonly snapshots: {
     /**
@@ -39,15 +39,15 @@ export interface ToolContext {
     /** The last snapshot of an instrument at or before an instant (`at`, Unix milliseconds). */
     lastAt(symbol: string, at: number): PastSnapshot | undefined;
     /**
-     * Snapshots of the sessions of an instrument that closed from `from` to `to` inclusive (Unix
-     * milliseconds), oldest first.
+     * Snapshots of an instrument's sessions that closed between `from` and `to`, both inclusive
+     * (Unix milliseconds), oldest first.
      */
     history(symbol: string, from: number, to: number): RecordList<PastSnapshot>;
   };
 }
 
 /** The part of the signal log that tools may use. */
-export type ToolLog = Pick<
+export type ToolSignalLog = Pick<
   SignalLog,
   "reader" | "committer" | "indexOf" | "shortVerifiersOf" | "trackRecord"
 >;

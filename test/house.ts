@@ -1,7 +1,7 @@
 /**
  * Prints statistics about the size and the import structure of the code:
- * `node test/house.ts [folder]`. The folder is a checkout of this project; default: this one. This
- * makes two commits comparable.
+ * `node test/house.ts [folder]`. The folder is a checkout of this project, so that two commits can
+ * be compared; default: this checkout.
  */
 
 import { execFileSync } from "node:child_process";

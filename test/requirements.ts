@@ -9,8 +9,8 @@ interface Requirement {
   /** The fact in one sentence. */
   readonly text: string;
   /**
-   * The first test tier that proves the fact. A test of this manifest compares it with the citing
-   * tests.
+   * The first test tier that proves the fact. A test of this manifest compares the tier with those
+   * of the citing tests.
    */
   readonly tier: Tier;
 }

@@ -20,7 +20,7 @@ const reports = process.argv
 const passed = reports.reduce((sum, { numPassedTests }) => sum + numPassedTests, 0);
 const counted = reports.reduce((sum, { numFailedTests }) => sum + numFailedTests, 0);
 const hasFailed = reports.some(({ success }) => !success);
-// A test file that cannot be loaded fails the run without a failed test.
+// A test file that cannot be loaded makes the run fail without a failed test.
 const failed = hasFailed ? Math.max(1, counted) : 0;
 process.stdout.write(`\n${passed} passed, ${failed} failed\n`);
 if (hasFailed) process.exitCode = 1;

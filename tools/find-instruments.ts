@@ -10,7 +10,7 @@ import {
   InstrumentIdentity,
   instrumentIdentityOf,
 } from "../src/answers/common.ts";
-import { chosenColumns, FieldRows, FieldsInput, listPage } from "../src/answers/fields.ts";
+import { chosenColumns, createListPage, FieldsInput, FieldTable } from "../src/answers/fields.ts";
 import {
   type InstrumentRow,
   instrumentColumns,
@@ -18,7 +18,7 @@ import {
 } from "../src/answers/instrument-table.ts";
 import { notCoveredReason, unpricedInstruments } from "../src/answers/lookup.ts";
 import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
-import { FactorState, factorStatusAnswer } from "../src/answers/why.ts";
+import { FactorStatusAnswer, factorStatusAnswer } from "../src/answers/why.ts";
 import { FACTORS } from "../src/factors/reading.ts";
 import { paginate } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
@@ -33,7 +33,7 @@ const FullCandidate = z.object({
   sector: z.string().nullable(),
   status: AnswerStatus,
   factors: z
-    .record(z.enum(FACTORS), FactorState)
+    .record(z.enum(FACTORS), FactorStatusAnswer)
     .describe("Which factors can be measured, and why the others cannot."),
   firstDataAt: InstantAnswer.nullable(),
   lastDataAt: InstantAnswer.nullable(),
@@ -79,7 +79,7 @@ export const findInstruments = defineTool({
     ...AnswerOrigin.shape,
     total: z.int().describe("How many match, on this page or not."),
     items: z.array(Candidate).optional(),
-    ...FieldRows.shape,
+    ...FieldTable.shape,
     note: z.string().optional().describe("Why there are no items."),
     nextCursor: z.string().nullable(),
   }),
@@ -95,7 +95,7 @@ export const findInstruments = defineTool({
   run(query, context) {
     const { detail } = query;
     const list = found(query, context);
-    const { seen, items, table, nextCursor } = listPage(list, {
+    const { seen, items, table, nextCursor } = createListPage(list, {
       ...requestOf(query),
       query,
       render: ({ instrument, snapshot }) =>

@@ -9,7 +9,7 @@ import {
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { attemptColumns, eventColumns } from "../src/answers/alert-table.ts";
 import { CursorInput, Provenance, provenance } from "../src/answers/common.ts";
-import { DayOrInstantInput, rangeStart } from "../src/answers/when.ts";
+import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
 import { readableItems } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
@@ -104,7 +104,7 @@ async function events(query: Query, context: ToolContext, call: ToolCall): Promi
 
 function eventPage(query: Query, { alerts, market }: ToolContext, { caller }: ToolCall) {
   const { alertId, since, cursor, limit } = query;
-  const begin = since === undefined ? undefined : rangeStart(since, market);
+  const begin = since === undefined ? undefined : rangeStartInstant(since, market);
   return alerts.events(caller, { alertId, since: begin, cursor, limit });
 }
 

@@ -11,22 +11,25 @@ import {
 } from "../src/answers/common.ts";
 import {
   chosenColumns,
-  FieldRows,
+  createListPage,
   FieldsInput,
-  listPage,
-  refuseFields,
+  FieldTable,
+  rejectFieldsQuery,
 } from "../src/answers/fields.ts";
-import { instantRange, resolveInstrument, snapshotAt } from "../src/answers/lookup.ts";
-import { dayColumns, printColumns } from "../src/answers/off-exchange-table.ts";
+import { requestedInstantRange, resolveInstrument, snapshotAt } from "../src/answers/lookup.ts";
+import {
+  offExchangeDayColumns,
+  offExchangePrintColumns,
+} from "../src/answers/off-exchange-table.ts";
 import { roundRatioOrNull, withoutFloatNoise } from "../src/answers/rounding.ts";
-import { DayOrInstantInput, isIsoDate, requestedDay } from "../src/answers/when.ts";
+import { DayOrInstantInput, isIsoDate, requestedDayMember } from "../src/answers/when.ts";
 import { factorStatusAnswer } from "../src/answers/why.ts";
 import {
-  type DaySummary,
   estimatedSide,
+  type OffExchangeDaySummary,
   type OffExchangeView,
   offExchangeView,
-  summarizeDays,
+  summarizeOffExchangeDays,
 } from "../src/factors/off-exchange.ts";
 import { type PageRequest, paginate } from "../src/lib/pagination.ts";
 import { BLOCK_SIZE_TEXT, isBlockTrade } from "../src/market/block-size.ts";
@@ -153,7 +156,7 @@ export const OffExchange = z.object({
     .array(z.object({ session: z.string(), ...Aggregates }))
     .optional()
     .describe("With view days, newest first."),
-  ...FieldRows.shape,
+  ...FieldTable.shape,
   nextCursor: z.string().nullable(),
 });
 
@@ -164,7 +167,7 @@ export const OffExchange = z.object({
  * unknown; `undefined` if all prints are.
  */
 function aggregates(
-  { prints, volume, shortVolumeRatio }: Omit<DaySummary, "session">,
+  { prints, volume, shortVolumeRatio }: Omit<OffExchangeDaySummary, "session">,
   printsAre: "blocks" | undefined,
 ) {
   const sums = prints === null ? NOT_OBSERVED : printAggregates(prints);
@@ -187,7 +190,7 @@ const UNKNOWN_TOTALS = {
 } as const;
 
 /** The weekly volume share of alternative trading systems (ATS); `null` if not observed. */
-export function atsShare(week: WeeklyVolume | null): z.input<typeof AtsShare> {
+export function atsShareAnswer(week: WeeklyVolume | null): z.input<typeof AtsShare> {
   if (week === null) return null;
   const { weekStart, atsShares, otcShares, availableAt } = week;
   const shares = atsShares + otcShares;
@@ -206,7 +209,7 @@ const NOT_OBSERVED = {
   canceledPrints: null,
 } as const;
 
-const printAggregates = (day: NonNullable<DaySummary["prints"]>) => ({
+const printAggregates = (day: NonNullable<OffExchangeDaySummary["prints"]>) => ({
   prints: day.prints,
   shares: day.shares,
   notionalUsd: withoutFloatNoise(day.notionalUsd),
@@ -217,7 +220,10 @@ const printAggregates = (day: NonNullable<DaySummary["prints"]>) => ({
   canceledPrints: day.canceled,
 });
 
-/** Aggregates with rounded ratios in a brief response; counts, shares and amounts stay exact. */
+/**
+ * Aggregates for a response. A brief response rounds the average price and the ratios; counts of
+ * prints, numbers of shares and amounts stay exact.
+ */
 function figuresOf<F extends ReturnType<typeof aggregates>>(figures: F, detail: DetailLevel): F {
   if (detail === "full") return figures;
   const { vwap, shareOfVolume, shortVolumeRatio } = figures;
@@ -296,13 +302,13 @@ export const getDarkpool = defineTool({
   input: Input,
   output: OffExchange,
 
-  tables: { kinds: { prints: printColumns, days: dayColumns }, read: table },
+  tables: { kinds: { prints: offExchangePrintColumns, days: offExchangeDayColumns }, read: table },
 
   run(query, context): z.input<typeof OffExchange> {
     const { instrument, snapshot, view } = viewOf(query, context);
     const { prints, shortVolume } = view.feeds;
     return {
-      ...requestedDay(query.asOf),
+      ...requestedDayMember(query.asOf),
       ...instrumentAnswer(context, snapshot, query.detail),
       feeds: { prints: factorStatusAnswer(prints), shortVolume: factorStatusAnswer(shortVolume) },
       note: noteFor(instrument, view, context.market.printsAre),
@@ -325,7 +331,7 @@ function viewOf(query: Query, context: ToolContext) {
   const from = fromDate === undefined ? query.from : `${fromDate}T00:00:00Z`;
   const view = offExchangeView(market.records(instrument.symbol), {
     at: snapshot.at,
-    ...instantRange({ from, to: query.to }, snapshot.at, market),
+    ...requestedInstantRange({ from, to: query.to }, snapshot.at, market),
     fromDate,
     toDate: dateOf(query.to),
     dayMs: market.dayMs,
@@ -352,14 +358,14 @@ function table(query: Query, context: ToolContext): TablePage {
   if (query.view === "days") {
     const { items, nextCursor } = paginate(view.days(), daysRequest(query));
     const rows = items.map(dayRowOf(symbol, context.market.printsAre));
-    return { ...tableOf(chosenColumns(dayColumns, query.fields), rows), nextCursor };
+    return { ...tableOf(chosenColumns(offExchangeDayColumns, query.fields), rows), nextCursor };
   }
   const { items, nextCursor } = paginate(matchingPrints(query, view), printsRequest(query));
   const rows = items.map(printRowOf(symbol));
-  return { ...tableOf(chosenColumns(printColumns, query.fields), rows), nextCursor };
+  return { ...tableOf(chosenColumns(offExchangePrintColumns, query.fields), rows), nextCursor };
 }
 
-const dayRowOf = (symbol: string, printsAre: PrintsAre) => (day: DaySummary) => ({
+const dayRowOf = (symbol: string, printsAre: PrintsAre) => (day: OffExchangeDaySummary) => ({
   symbol,
   session: day.session,
   ...aggregates(day, printsAre),
@@ -372,7 +378,7 @@ const printRowOf = (symbol: string) => (print: Print) => ({ symbol, ...printAnsw
  * @throws {Problem} `invalid_request`
  */
 function rejectUnused({ view, minShares, minNotionalUsd, cursor, fields }: Query): void {
-  if (view === "summary") refuseFields(fields, "Ask for the view days, prints or blocks.");
+  if (view === "summary") rejectFieldsQuery(fields, "Ask for the view days, prints or blocks.");
   const isFiltered = minShares !== undefined || minNotionalUsd !== undefined;
   if (isFiltered && view !== "prints" && view !== "blocks") {
     throw new Problem("invalid_request", {
@@ -412,13 +418,13 @@ function summary({ from, to, detail }: Query, view: OffExchangeView, printsAre: 
     sessions: chosen.length,
     firstSession: chosen.at(-1)?.session ?? null,
     lastSession: chosen[0]?.session ?? null,
-    ...figuresOf(aggregates(summarizeDays(chosen), printsAre), detail),
-    atsShare: atsShare(view.week),
+    ...figuresOf(aggregates(summarizeOffExchangeDays(chosen), printsAre), detail),
+    atsShare: atsShareAnswer(view.week),
     largestPrints: largest.map((print) => printItem(print, detail)),
   };
 }
 
-const daysRequest = ({ limit, cursor }: Query): PageRequest<DaySummary> => ({
+const daysRequest = ({ limit, cursor }: Query): PageRequest<OffExchangeDaySummary> => ({
   list: "days",
   limit,
   cursor,
@@ -427,14 +433,14 @@ const daysRequest = ({ limit, cursor }: Query): PageRequest<DaySummary> => ({
 });
 
 function days(query: Query, view: OffExchangeView, rowOf: ReturnType<typeof dayRowOf>) {
-  const { items, table, nextCursor } = listPage(view.days(), {
+  const { items, table, nextCursor } = createListPage(view.days(), {
     ...daysRequest(query),
     query,
     render(day) {
       const { symbol: _, ...figures } = rowOf(day);
       return figuresOf(figures, query.detail);
     },
-    columns: dayColumns,
+    columns: offExchangeDayColumns,
     recordOf: rowOf,
   });
   return { ...(items && { days: items }), ...table, nextCursor };
@@ -462,11 +468,11 @@ const matchingPrints = (
     .reverse();
 
 function prints(query: Query, view: OffExchangeView, recordOf: ReturnType<typeof printRowOf>) {
-  const { items, table, nextCursor } = listPage(matchingPrints(query, view), {
+  const { items, table, nextCursor } = createListPage(matchingPrints(query, view), {
     ...printsRequest(query),
     query,
     render: (print) => printItem(print, query.detail),
-    columns: printColumns,
+    columns: offExchangePrintColumns,
     recordOf,
   });
   return { ...(items && { prints: items }), ...table, nextCursor };

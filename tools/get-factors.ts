@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { DetailInput, SymbolInput } from "../src/answers/common.ts";
-import { briefFactors, FactorsAnswer, fullFactors } from "../src/answers/factors.ts";
+import { briefFactorsAnswer, FactorsAnswer, fullFactorsAnswer } from "../src/answers/factors.ts";
 import { resolveInstrument, snapshotAt } from "../src/answers/lookup.ts";
-import { DayOrInstantInput, requestedDay } from "../src/answers/when.ts";
+import { DayOrInstantInput, requestedDayMember } from "../src/answers/when.ts";
 import { defineTool } from "../src/tool.ts";
 
 /** The tool that returns the four factors behind a score with all their figures. */
@@ -26,7 +26,7 @@ export const getFactors = defineTool({
 
   run({ symbol, detail, asOf, include }, context) {
     const snapshot = snapshotAt(resolveInstrument(symbol, context), asOf, context);
-    const answer = detail === "full" ? fullFactors : briefFactors;
-    return { ...requestedDay(asOf), ...answer(snapshot, context, include) };
+    const answer = detail === "full" ? fullFactorsAnswer : briefFactorsAnswer;
+    return { ...requestedDayMember(asOf), ...answer(snapshot, context, include) };
   },
 });

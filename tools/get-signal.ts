@@ -10,29 +10,29 @@ import {
   Ticker,
 } from "../src/answers/common.ts";
 import {
+  cellsOfRecord,
   chosenColumns,
+  createListPage,
   FieldsInput,
-  listPage,
-  refuseFields,
-  rowCells,
+  rejectFieldsQuery,
 } from "../src/answers/fields.ts";
 import {
-  instantRange,
   lastSnapshot,
-  refuseWhileWarm,
   requestedInstant,
+  requestedInstantRange,
+  requireComputedHistory,
   resolveInstrument,
   snapshotAt,
 } from "../src/answers/lookup.ts";
 import { roundToWholePoints } from "../src/answers/rounding.ts";
 import {
-  briefItem,
-  briefSignal,
-  evidenceAnswer,
+  briefSignalAnswer,
+  briefSignalItem,
+  directionEvidenceAnswer,
   type FailedSymbol,
-  fullItem,
-  fullSignal,
-  HISTORY_COLUMNS,
+  fullSignalAnswer,
+  fullSignalItem,
+  SIGNAL_HISTORY_COLUMNS,
   SignalAnswer,
   SignalHistory,
   SignalPage,
@@ -40,9 +40,9 @@ import {
   signalCounts,
 } from "../src/answers/signal.ts";
 import { scoreChange, signalColumns } from "../src/answers/signal-table.ts";
-import { WatchlistInput } from "../src/answers/watchlist.ts";
-import { DayOrInstantInput, requestedDay } from "../src/answers/when.ts";
-import { attributionAnswer } from "../src/answers/why.ts";
+import { WatchlistNameInput } from "../src/answers/watchlist.ts";
+import { DayOrInstantInput, requestedDayMember } from "../src/answers/when.ts";
+import { scoreAttributionAnswer } from "../src/answers/why.ts";
 import { type PageRequest, paginate, readablePage } from "../src/lib/pagination.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import type { RecordList } from "../src/market/records.ts";
@@ -54,13 +54,13 @@ import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
 const Points = z.number().min(0).max(100);
 const Fraction = z.number().min(0).max(1);
 
-/** Sort orders of a list, each with a name for the value that comes first. */
+/** Sort orders of a list; each name says which instruments come first. */
 const SORTS = ["symbol", "score", "lowest_score", "confidence", "rise", "fall"] as const;
 
 const Input = z.strictObject({
   symbol: SymbolInput.optional(),
   symbols: z.array(Ticker).min(1).max(50).optional().describe("Several at once."),
-  watchlist: WatchlistInput.optional().describe("Those of a watchlist."),
+  watchlist: WatchlistNameInput.optional().describe("Those of a watchlist."),
   detail: DetailInput,
   fields: FieldsInput,
   asOf: DayOrInstantInput.optional().describe(
@@ -199,13 +199,13 @@ function rejectMixedQuery(query: Query): void {
 
 function one(symbol: string, query: Query, context: ToolContext, { scopes }: ToolCall) {
   const { detail, since, fields } = query;
-  refuseFields(fields, "Leave them out, or ask for a history or a list.");
+  rejectFieldsQuery(fields, "Leave them out, or ask for a history or a list.");
   const instrument = resolveInstrument(symbol, context);
   const snapshot = snapshotAt(instrument, query.asOf, context);
   const isRiskFull = query.risk === "full";
   const options = { showsFactors: scopes.has("factor:read"), isRiskFull };
-  const render = detail === "full" || isRiskFull ? fullSignal : briefSignal;
-  const answer = { ...requestedDay(query.asOf), ...render(snapshot, context, options) };
+  const render = detail === "full" || isRiskFull ? fullSignalAnswer : briefSignalAnswer;
+  const answer = { ...requestedDayMember(query.asOf), ...render(snapshot, context, options) };
   if (since === undefined) return answer;
   const before = snapshotAt(instrument, since, context);
   if (before.at > snapshot.at) {
@@ -214,10 +214,13 @@ function one(symbol: string, query: Query, context: ToolContext, { scopes }: Too
       next: "Use an earlier since.",
     });
   }
-  return { ...answer, attribution: attributionAnswer(before, snapshot, { detail, ...options }) };
+  return {
+    ...answer,
+    attribution: scoreAttributionAnswer(before, snapshot, { detail, ...options }),
+  };
 }
 
-/** The snapshots of all instruments at an instant that match the filters. */
+/** The snapshots of all instruments at an instant, reduced to those that match the filters. */
 function filtered(query: Query, at: number, context: ToolContext): readonly PastSnapshot[] {
   const { sector } = query;
   if (sector !== undefined) rejectUnknownSector(sector, context);
@@ -233,12 +236,12 @@ function filtered(query: Query, at: number, context: ToolContext): readonly Past
 }
 
 /**
- * The newest snapshots of all instruments or, for a past instant, the last snapshots of those that
- * had one by then.
+ * The newest snapshots of all instruments or, for a past instant, the last snapshot up to that
+ * instant of each instrument that had one.
  */
 function snapshotsAt({ asOf }: Query, at: number, context: ToolContext): readonly PastSnapshot[] {
   if (asOf === undefined) return context.snapshots.allNewest();
-  refuseWhileWarm(context);
+  requireComputedHistory(context);
   const found = context.market
     .instruments()
     .flatMap(({ symbol }) => lastSnapshot(symbol, { asOf, at }, context) ?? []);
@@ -308,8 +311,8 @@ function tableSelection(query: Query, context: ToolContext) {
   if (symbols === undefined) {
     return pageSelection(filtered(query, requestedInstant(asOf, context), context), query, context);
   }
-  // An error for any symbol fails the whole table: rows have no place for an error, so it would go
-  // unnoticed.
+  // An error for any symbol fails the whole table: rows have no place for an error, so a missing
+  // symbol would go unnoticed.
   const wanted = new Set(symbols.map((one) => resolveInstrument(one, context)));
   const found = Array.from(wanted, (one) => snapshotAt(one, asOf, context));
   return pageSelection(found, query, context);
@@ -334,11 +337,11 @@ function pageSelection(
 function page(list: readonly PastSnapshot[], query: Query, context: ToolContext) {
   const { detail, asOf } = query;
   const [ordered, request] = pageSelection(list, query, context);
-  const { seen, items, table, nextCursor } = listPage(ordered, {
+  const { seen, items, table, nextCursor } = createListPage(ordered, {
     ...request,
     query,
     render: (snapshot) =>
-      detail === "full" ? fullItem(snapshot, context) : briefItem(snapshot, context),
+      detail === "full" ? fullSignalItem(snapshot, context) : briefSignalItem(snapshot, context),
     columns: signalColumns,
     recordOf: (snapshot) => ({ snapshot, context }),
   });
@@ -346,7 +349,7 @@ function page(list: readonly PastSnapshot[], query: Query, context: ToolContext)
   const classes = new Set(seen.map(({ instrument }) => instrument.assetClass));
   const at = asOf === undefined ? context.market.knownUntil() : requestedInstant(asOf, context);
   return {
-    ...requestedDay(asOf),
+    ...requestedDayMember(asOf),
     ...answerOrigin(context, at, { detail, symbols }),
     counts: signalCounts(list),
     total: list.length,
@@ -354,7 +357,7 @@ function page(list: readonly PastSnapshot[], query: Query, context: ToolContext)
     ...table,
     evidence: AssetClass.options
       .filter((option) => classes.has(option))
-      .map((option) => evidenceAnswer(option, detail)),
+      .map((option) => directionEvidenceAnswer(option, detail)),
     nextCursor,
   };
 }
@@ -395,8 +398,8 @@ function historySelection(
   const { last, limit, cursor } = query;
   const { market, snapshots } = context;
   const instrument = resolveInstrument(symbol, context);
-  refuseWhileWarm(context);
-  const { from, to } = instantRange(query, market.now(), market);
+  requireComputedHistory(context);
+  const { from, to } = requestedInstantRange(query, market.now(), market);
   const recorded = snapshots.history(instrument.symbol, from, to);
   const list = last === undefined ? recorded : recorded.slice(-last);
   const keyOf = ({ at }: PastSnapshot) => isoInstant(at);
@@ -404,18 +407,21 @@ function historySelection(
 }
 
 function history(symbol: string, query: Query, context: ToolContext) {
-  const { detail, fields = HISTORY_COLUMNS[detail] } = query;
+  const { detail, fields = SIGNAL_HISTORY_COLUMNS[detail] } = query;
   const columns = chosenColumns(signalColumns, fields);
   const [list, request] = historySelection(symbol, query, context);
   const { items, nextCursor } = readablePage(list, {
     ...request,
-    render: (snapshot) => ({ snapshot, row: rowCells(columns, { snapshot, context }, detail) }),
+    render: (snapshot) => ({
+      snapshot,
+      row: cellsOfRecord(columns, { snapshot, context }, detail),
+    }),
     shown: ({ row }) => row,
   });
   const instrument = resolveInstrument(symbol, context);
   return {
     ...instrumentAnswer(context, snapshotAt(instrument, undefined, context), detail),
-    evidence: evidenceAnswer(instrument.assetClass, detail),
+    evidence: directionEvidenceAnswer(instrument.assetClass, detail),
     history: Object.fromEntries(
       columns.map(({ name }, place) => [name, items.map(({ row }) => row[place] ?? null)]),
     ),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { requireSignalLog } from "../src/answers/signal-log.ts";
 import {
-  BACKTEST_VERDICT,
+  BACKTEST_VERDICT_NOTE,
   TrackRecordAnswer,
   trackRecordAnswer,
 } from "../src/answers/track-record.ts";
@@ -26,7 +26,7 @@ export const getTrackRecord = defineTool({
     if (record === undefined) {
       throw new Problem("not_found", {
         detail: "Nothing is logged yet: the first session has not closed.",
-        next: `Ask again after the next close of the market. ${BACKTEST_VERDICT}`,
+        next: `Ask again after the next close of the market. ${BACKTEST_VERDICT_NOTE}`,
       });
     }
     return trackRecordAnswer(record, { mode, source, now: now() }, assetClass);

@@ -9,12 +9,12 @@ import {
   canonicalSymbols,
   normalizedAlertKinds,
   toUnixMs,
-  UrlInput,
+  WebhookUrlInput,
 } from "../src/answers/alert-input.ts";
 import { InstantAnswer, isoInstantOrNull, Provenance } from "../src/answers/common.ts";
-import { rangeSteps } from "../src/answers/range-alert.ts";
-import { WatchlistInput, watchlistSelector } from "../src/answers/watchlist.ts";
-import { DayOrInstantInput, rangeStart } from "../src/answers/when.ts";
+import { nextStepsOfRangeAlert } from "../src/answers/range-alert.ts";
+import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
+import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
 import type { Caller } from "../src/auth/caller.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
@@ -34,13 +34,13 @@ const ACTIONS = [
 /** Schema of the members that an update can change. */
 const Updates = z.strictObject({
   symbols: AlertFields.symbols.optional(),
-  watchlist: WatchlistInput.optional().describe("Instead of symbols."),
+  watchlist: WatchlistNameInput.optional().describe("Instead of symbols."),
   kinds: AlertFields.kinds.optional(),
   scoreMove: AlertFields.scoreMove.optional(),
   volatilityZ: AlertFields.volatilityZ.optional(),
   cooldownDays: AlertFields.cooldownDays.nullable().optional().describe("null: the default."),
   reportSessions: AlertFields.reportSessions.optional(),
-  url: UrlInput.optional().describe("It must answer a challenge again."),
+  url: WebhookUrlInput.optional().describe("It must answer a challenge again."),
   channel: z.string().max(100).nullable().optional().describe("null: polled."),
   label: AlertFields.label.nullable().optional().describe("null: none."),
   expiresAt: AlertFields.expiresAt.nullable().optional().describe("null: none."),
@@ -138,7 +138,9 @@ export const manageAlert = defineTool({
       market,
       nextSteps: [
         ...nextSteps,
-        ...(action === "update" ? rangeSteps({ ...alert, watched }, context.market) : []),
+        ...(action === "update"
+          ? nextStepsOfRangeAlert({ ...alert, watched }, context.market)
+          : []),
       ],
     };
   },
@@ -175,7 +177,7 @@ async function redeliver({ input, target, context }: ActionInput): Promise<Actio
   if (eventId !== undefined) {
     return { ...(await context.alerts.redeliver(target, eventId)), eventId, queued: 1 };
   }
-  const begin = since === undefined ? 0 : rangeStart(since, context.market);
+  const begin = since === undefined ? 0 : rangeStartInstant(since, context.market);
   const { next, ...done } = await context.alerts.redeliverSince(target, begin);
   return { ...done, nextSince: isoInstantOrNull(next ?? null) };
 }

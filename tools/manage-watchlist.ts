@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AlertFields, canonicalSymbols } from "../src/answers/alert-input.ts";
 import { CursorInput } from "../src/answers/common.ts";
-import { WatchlistAnswer, WatchlistInput, watchlistAnswer } from "../src/answers/watchlist.ts";
+import { WatchlistAnswer, WatchlistNameInput, watchlistAnswer } from "../src/answers/watchlist.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
 import { readablePage } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
@@ -12,7 +12,7 @@ const Input = z.strictObject({
     .enum(["list", "set", "add", "remove", "delete"])
     .default("list")
     .describe("set makes or replaces a list; add and remove change its symbols."),
-  watchlist: WatchlistInput.optional(),
+  watchlist: WatchlistNameInput.optional(),
   symbols: AlertFields.symbols.optional().describe("For set, add and remove."),
   cursor: CursorInput.optional(),
 });

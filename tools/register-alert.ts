@@ -6,32 +6,32 @@ import {
   canonicalSymbols,
   normalizedAlertKinds,
   toUnixMs,
-  UrlInput,
+  WebhookUrlInput,
 } from "../src/answers/alert-input.ts";
 import { DirectionAnswer, Provenance } from "../src/answers/common.ts";
-import { rangeSteps, refuseWithoutRange } from "../src/answers/range-alert.ts";
-import { WatchlistInput, watchlistSelector } from "../src/answers/watchlist.ts";
+import { nextStepsOfRangeAlert, requireForecastRange } from "../src/answers/range-alert.ts";
+import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
 import type { Caller } from "../src/auth/caller.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
-import { REPORT_SESSIONS } from "../src/score/report-events.ts";
+import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../src/score/report-events.ts";
 import { EVENT_RULES } from "../src/score/shift-and-volatility-events.ts";
 import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
 
 const Input = z.strictObject({
   symbols: AlertFields.symbols.optional(),
-  watchlist: WatchlistInput.optional().describe("Instead of symbols."),
+  watchlist: WatchlistNameInput.optional().describe("Instead of symbols."),
   assetClass: AssetClass.optional().describe("Instead of symbols: all of a class."),
   signal: DirectionAnswer.optional().describe("Instead of symbols: shifts to this signal."),
   kinds: AlertFields.kinds.default(["signal_shift", "volatility"]),
   scoreMove: AlertFields.scoreMove.default(EVENT_RULES.scoreMove),
   volatilityZ: AlertFields.volatilityZ.default(EVENT_RULES.highZ),
   cooldownDays: AlertFields.cooldownDays.optional(),
-  reportSessions: AlertFields.reportSessions.default(REPORT_SESSIONS),
+  reportSessions: AlertFields.reportSessions.default(DEFAULT_SESSIONS_BEFORE_REPORT),
   delivery: z
     .discriminatedUnion("type", [
-      z.strictObject({ type: z.literal("webhook"), url: UrlInput }),
+      z.strictObject({ type: z.literal("webhook"), url: WebhookUrlInput }),
       z.strictObject({ type: z.literal("poll") }),
     ])
     .default({ type: "poll" })
@@ -80,7 +80,7 @@ export const registerAlert = defineTool({
       snoozedUntil: toUnixMs(wish.snoozedUntil ?? null),
     };
     const resolved = { ...wanted, watched: await context.watchlists.resolve(watched) };
-    refuseWithoutRange(resolved, context.market);
+    requireForecastRange(resolved, context.market);
     const idempotencyKey = idempotencyKeyOf(wish, call);
     const alert = await context.alerts.register(call.caller, { wanted, idempotencyKey });
     const { secret, nextSteps } = alert;
@@ -88,7 +88,7 @@ export const registerAlert = defineTool({
       ...alertAnswer(alert),
       market: context.market.mode,
       ...(secret !== undefined && { secret }),
-      nextSteps: [...nextSteps, ...rangeSteps(resolved, context.market)],
+      nextSteps: [...nextSteps, ...nextStepsOfRangeAlert(resolved, context.market)],
     };
   },
 });

@@ -4,12 +4,12 @@ import { requestedInstant, resolveInstrument } from "../src/answers/lookup.ts";
 import { requireSignalLog } from "../src/answers/signal-log.ts";
 import { DayOrInstantInput } from "../src/answers/when.ts";
 import { parseCheckpoint } from "../src/log/checkpoint.ts";
-import { type CommitmentOpening, commitment } from "../src/log/leaves.ts";
+import { type CommitmentOpening, commitmentHash } from "../src/log/leaves.ts";
 import type { LogReader, ProvenEntry } from "../src/log/log-reader.ts";
 import type { Hash } from "../src/log/merkle.ts";
-import { shortNote } from "../src/log/signed-note.ts";
+import { withoutLongSignatures } from "../src/log/signed-note.ts";
 import { Problem } from "../src/problem.ts";
-import { defineTool, type ToolContext, type ToolLog } from "../src/tool.ts";
+import { defineTool, type ToolContext, type ToolSignalLog } from "../src/tool.ts";
 
 /** Short form of a checkpoint: its size and its root hash in base64. */
 const SIZE_AND_ROOT = /^(0|[1-9]\d{0,15}):([A-Za-z0-9+/]{43}=)$/;
@@ -86,7 +86,7 @@ export const verifySignal = defineTool({
       index,
       entry,
       proof: proof.map(base64),
-      checkpoint: shortNote(checkpoint.note),
+      checkpoint: withoutLongSignatures(checkpoint.note),
       keys: [...log.shortVerifiersOf(checkpoint.origin)],
       consistency: known === undefined ? null : await consistencyWith(known, proven, log.reader),
       factors: caller.scopes.has("factor:read") ? factorsOf(proven, context, log) : null,
@@ -132,8 +132,8 @@ async function beyond(reader: LogReader, index: number): Promise<Problem> {
 
 /**
  * Whether the log extends a checkpoint that the client kept, with the consistency proof.
- * @throws {Problem} `invalid_request` for malformed text, a checkpoint of another log, and one that
- * is larger than this log.
+ * @throws {Problem} `invalid_request` for malformed text, for a checkpoint of another log, and for
+ * a checkpoint that is larger than this log.
  */
 async function consistencyWith(text: string, { checkpoint }: ProvenEntry, reader: LogReader) {
   const known = parseKnown(text);
@@ -188,13 +188,13 @@ function parseKnown(text: string): KnownCheckpoint {
 function factorsOf(
   { entry, checkpoint }: ProvenEntry,
   { snapshots }: ToolContext,
-  { committer }: ToolLog,
+  { committer }: ToolSignalLog,
 ): CommitmentOpening | null {
   const { kind, symbol, close, factors } = JSON.parse(entry);
   if (kind !== "signal" || typeof factors !== "string") return null;
   const snapshot = snapshots.lastAt(symbol, Date.parse(close));
   const opening = snapshot && committer.openFactors(snapshot, checkpoint.origin);
-  return opening !== undefined && commitment(opening) === factors ? opening : null;
+  return opening !== undefined && commitmentHash(opening) === factors ? opening : null;
 }
 
 const base64 = (hash: Hash): string => Buffer.from(hash).toString("base64");

@@ -1,6 +1,6 @@
-import { OPENAPI_TYPE, paths, SERVER_CARD_TYPE } from "./paths.ts";
+import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "./paths.ts";
 import { SERVER_NAME } from "./server-card.ts";
-import { type Site, SUMMARY } from "./site.ts";
+import { SERVICE_SUMMARY, type Site } from "./site.ts";
 
 /** Typical questions to the service, by which agents find it. */
 const queries = [
@@ -19,7 +19,7 @@ export function aiCatalog({ baseUrl, name, version }: Site) {
   const entry = (kind: string, { path, type }: { path: string; type: string }) => ({
     identifier: `urn:air:${hostname}:${kind}:${SERVER_NAME}`,
     displayName: `${name} (${kind === "mcp" ? "MCP" : "REST"})`,
-    description: SUMMARY,
+    description: SERVICE_SUMMARY,
     version,
     type,
     mediaType: type,
@@ -34,8 +34,8 @@ export function aiCatalog({ baseUrl, name, version }: Site) {
       documentationUrl: baseUrl + paths.reference,
     },
     entries: [
-      entry("mcp", { path: paths.mcpServerCard, type: SERVER_CARD_TYPE }),
-      entry("rest", { path: paths.openapi, type: OPENAPI_TYPE }),
+      entry("mcp", { path: paths.mcpServerCard, type: SERVER_CARD_MEDIA_TYPE }),
+      entry("rest", { path: paths.openapi, type: OPENAPI_MEDIA_TYPE }),
     ],
   };
 }

@@ -1,9 +1,9 @@
 import { tools } from "../tools/index.ts";
-import { OPENAPI_TYPE, paths, SERVER_CARD_TYPE } from "./paths.ts";
+import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "./paths.ts";
 import type { Site } from "./site.ts";
 
 /** Media type of a link set with the profile of RFC 9727. */
-export const API_CATALOG_TYPE =
+export const API_CATALOG_MEDIA_TYPE =
   'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
 
 /** Paths of the tool routes that have no path parameters. */
@@ -23,22 +23,22 @@ export function apiCatalog({ baseUrl }: Site) {
     status: link(paths.health, "application/json"),
   };
   const rest = {
-    "service-desc": link(paths.openapi, OPENAPI_TYPE),
+    "service-desc": link(paths.openapi, OPENAPI_MEDIA_TYPE),
     ...common,
     "service-meta": link(paths.protectedResource, "application/json"),
   };
   const log = {
-    "service-desc": link(paths.openapi, OPENAPI_TYPE),
+    "service-desc": link(paths.openapi, OPENAPI_MEDIA_TYPE),
     ...common,
     "service-meta": link(paths.logKeys, "text/plain"),
   };
   const mcp = {
-    "service-desc": link(paths.mcpServerCard, SERVER_CARD_TYPE),
+    "service-desc": link(paths.mcpServerCard, SERVER_CARD_MEDIA_TYPE),
     ...common,
     "service-meta": link(paths.mcpProtectedResource, "application/json"),
   };
   const oauth = {
-    "service-desc": link(paths.openapi, OPENAPI_TYPE),
+    "service-desc": link(paths.openapi, OPENAPI_MEDIA_TYPE),
     "service-doc": link(paths.authMd, "text/markdown"),
     "service-meta": link(paths.authorizationServer, "application/json"),
   };

@@ -1,10 +1,10 @@
 import { CLAIM_CODE_LIFETIME_MS } from "../src/auth/agents/claim-code.ts";
-import { ID_JAG } from "../src/auth/assertions/oauth-urns.ts";
-import { ACCESS_TOKEN_SECONDS } from "../src/auth/oidc/token-lifetimes.ts";
+import { ID_JAG_TOKEN_TYPE } from "../src/auth/assertions/oauth-urns.ts";
+import { ACCESS_TOKEN_LIFETIME_SECONDS } from "../src/auth/oidc/token-lifetimes.ts";
 
 import { allScopes, scopeDescriptions } from "../src/auth/scopes.ts";
-import { firstRestCall, listCall } from "./calls.ts";
-import { sh, table, VARIABLES } from "./markdown.ts";
+import { firstRestCall, listToolsCall } from "./calls.ts";
+import { COMMAND_VARIABLES_NOTE, markdownTable, shellBlock } from "./markdown.ts";
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
@@ -27,11 +27,11 @@ const introduction = ({ baseUrl, name }: Site) => `# auth.md: access to ${name}
 
 > How an agent gets access, and how a person claims it. Machine-readable: the member \`agent_auth\` of ${baseUrl}${paths.authorizationServer}
 
-The issuer is \`${baseUrl}\`. ${VARIABLES}`;
+The issuer is \`${baseUrl}\`. ${COMMAND_VARIABLES_NOTE}`;
 
 const discovery = ({ baseUrl }: Site) => `## Discover
 
-${sh(`curl "${baseUrl}/api/signals"`)}
+${shellBlock(`curl "${baseUrl}/api/signals"`)}
 
 Answer: \`401\`. Its header \`WWW-Authenticate: Bearer resource_metadata="..."\` names the metadata of the resource, which name the authorization server.
 
@@ -51,7 +51,7 @@ const registration = ({ baseUrl, anonymousScopes }: Site) => `## Register
 
 No credential is needed (RFC 7591).
 
-${sh(`curl -X POST ${baseUrl}${paths.register} \\
+${shellBlock(`curl -X POST ${baseUrl}${paths.register} \\
   -H "Content-Type: application/json" \\
   -d '{"client_name": "My agent", "grant_types": ["client_credentials"], "scope": "${anonymousScopes.join(" ")}"}'`)}
 
@@ -65,7 +65,7 @@ function scopeTable(open: Site["anonymousScopes"]): string {
     scopeDescriptions[scope],
     open.includes(scope) ? "yes" : "no",
   ]);
-  return table(["Scope", "Allows", "Without a person"], rows);
+  return markdownTable(["Scope", "Allows", "Without a person"], rows);
 }
 
 const identities = () => `## Choose an identity type
@@ -74,19 +74,19 @@ The member \`type\` of the registration:
 
 - Absent, \`anonymous\` or \`agent\`: the agent has no owner yet.
 - \`service_auth\` with \`login_hint\`, an email address: only that person can claim the agent, which gets no token before the claim.
-- \`identity_assertion\` with \`assertion_type\` \`${ID_JAG}\` and \`assertion\`, a JWT (ID-JAG): a person owns the agent from the start. The operator decides which issuers are trusted; others are rejected with \`issuer_not_enabled\`. Its \`client_id\` must be the issuer itself; an assertion issued to a client is for the token endpoint. An assertion can be used once: a replay revokes what was issued for it.
+- \`identity_assertion\` with \`assertion_type\` \`${ID_JAG_TOKEN_TYPE}\` and \`assertion\`, a JWT (ID-JAG): a person owns the agent from the start. The operator decides which issuers are trusted; others are rejected with \`issuer_not_enabled\`. Its \`client_id\` must be the issuer itself; an assertion issued to a client is for the token endpoint. An assertion can be used once: a replay revokes what was issued for it.
 - \`user\` and \`service\` do not register and are rejected: a user signs in by the authorization code flow with PKCE, a service uses an API key.
 
 \`agent\`, \`service_auth\` and \`identity_assertion\` need the grant \`client_credentials\`, which is the default of \`grant_types\`.`;
 
 const tokens = ({ baseUrl }: Site) => `## Get a token
 
-${sh(`curl -X POST ${baseUrl}${paths.token} \\
+${shellBlock(`curl -X POST ${baseUrl}${paths.token} \\
   -d grant_type=client_credentials \\
   -d "client_id=$CLIENT_ID" \\
   -d "client_secret=$CLIENT_SECRET"`)}
 
-Answer: \`200\` with \`access_token\`, valid for ${ACCESS_TOKEN_SECONDS} seconds; there is no refresh token, request a new one instead. \`scope\` requests a subset of the registered scopes. \`resource=${baseUrl}${paths.mcp}\` makes the token valid at the MCP endpoint only.`;
+Answer: \`200\` with \`access_token\`, valid for ${ACCESS_TOKEN_LIFETIME_SECONDS} seconds; there is no refresh token, request a new one instead. \`scope\` requests a subset of the registered scopes. \`resource=${baseUrl}${paths.mcp}\` makes the token valid at the MCP endpoint only.`;
 
 function calls(site: Site): string {
   const byRest = firstRestCall(site);
@@ -95,20 +95,20 @@ function calls(site: Site): string {
     "Send one credential in a header, never in the URL: `Authorization: Bearer` with a token or an API key, or `x-api-key` with an API key.",
     ...(byRest === undefined ? [] : [byRest]),
     "The MCP endpoint takes the same token:",
-    listCall(site),
+    listToolsCall(site),
   ];
   return parts.join("\n\n");
 }
 
 const ending = ({ baseUrl }: Site) => `## Revoke
 
-${sh(`curl -X POST ${baseUrl}${paths.revoke} \\
+${shellBlock(`curl -X POST ${baseUrl}${paths.revoke} \\
   -d "token=$ACCESS_TOKEN" \\
   -d token_type_hint=access_token`)}
 
 Answer: \`200\` without a body, also for an unknown or expired token (RFC 7009). To delete the registration with all its tokens:
 
-${sh(`curl -X DELETE "${baseUrl}${paths.register}/$CLIENT_ID" \\
+${shellBlock(`curl -X DELETE "${baseUrl}${paths.register}/$CLIENT_ID" \\
   -H "Authorization: Bearer $REGISTRATION_ACCESS_TOKEN"`)}
 
 Answer: \`204\`. At the same URL \`GET\` reads and \`PUT\` replaces the registration (RFC 7592); \`PUT\` returns a new \`registration_access_token\`.`;
@@ -137,7 +137,7 @@ const byTheAgentsCode = ({ baseUrl }: Site) => `### The person gets the agent's 
 
 Show the person \`claim.code\` and \`claim.page\` of the registration: they sign in there, review the agent, and approve it. An application of the person can claim it too, with a token from a sign-in at most five minutes ago; such a claim ends with the application's access:
 
-${sh(`curl -X POST ${baseUrl}${paths.claim} \\
+${shellBlock(`curl -X POST ${baseUrl}${paths.claim} \\
   -H "Authorization: Bearer $PERSON_TOKEN" \\
   -H "Content-Type: application/json" \\
   -d @- <<END
@@ -150,7 +150,7 @@ const byTheShownCode = ({ baseUrl }: Site) => `### The agent gets the person's c
 
 Request a page; this also replaces the agent's own code. With \`login_hint\`, an email address, only that person can use it.
 
-${sh(`curl -X POST ${baseUrl}${paths.claimStart} \\
+${shellBlock(`curl -X POST ${baseUrl}${paths.claimStart} \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
   -H "Content-Type: application/json" \\
   -d @- <<END
@@ -159,7 +159,7 @@ END`)}
 
 Answer: \`200\` with \`verification_uri\`. The person opens it, signs in, approves, and gets a code to tell the agent:
 
-${sh(`curl -X POST ${baseUrl}${paths.claim} \\
+${shellBlock(`curl -X POST ${baseUrl}${paths.claim} \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
   -H "Content-Type: application/json" \\
   -d @- <<END
@@ -190,4 +190,4 @@ const errorSection = `## Errors
 
 Under \`/oauth\` the body has \`error\` and \`error_description\` (RFC 6749). Elsewhere it is a problem (RFC 9457) with \`code\`, \`detail\` and the next step in \`next\`.
 
-${table(["Status", "Error", "What to do"], errors)}`;
+${markdownTable(["Status", "Error", "What to do"], errors)}`;

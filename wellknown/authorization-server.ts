@@ -1,4 +1,4 @@
-import { ID_JAG, ID_JAG_PROFILE } from "../src/auth/assertions/oauth-urns.ts";
+import { ID_JAG_PROFILE, ID_JAG_TOKEN_TYPE } from "../src/auth/assertions/oauth-urns.ts";
 import { paths } from "./paths.ts";
 
 /** Identity types of agents and callers. */
@@ -43,7 +43,7 @@ function agentAuth(baseUrl: string) {
     credential_types_supported: credentials,
     anonymous: { credential_types_supported: agentCredentials },
     identity_assertion: {
-      assertion_types_supported: [ID_JAG],
+      assertion_types_supported: [ID_JAG_TOKEN_TYPE],
       credential_types_supported: agentCredentials,
     },
     service_auth: { credential_types_supported: agentCredentials },
@@ -55,7 +55,7 @@ function agentAuth(baseUrl: string) {
  * Discovery 1.0), in addition to those that follow from its configuration. The trusted assertion
  * issuers are not published.
  */
-export function authorizationServerExtras(baseUrl: string) {
+export function extraAuthorizationServerMetadata(baseUrl: string) {
   return {
     service_documentation: baseUrl + paths.reference,
     /** Resources whose tokens this server issues (RFC 9728 section 4). */

@@ -1,18 +1,18 @@
 import type { Scope } from "../src/auth/scopes.ts";
-import { sh } from "./markdown.ts";
+import { shellBlock } from "./markdown.ts";
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
 /**
- * Whether unclaimed agents lack a scope while they have others. `false` if unclaimed agents have no
- * scope at all, since every caller that can make requests has then been claimed.
+ * Whether unclaimed agents have some scopes, but not this scope. `false` if they have no scope at
+ * all, since every caller that can make requests has then been claimed.
  */
 export const isDeniedToUnclaimed = (scope: Scope, { anonymousScopes }: Site): boolean =>
   anonymousScopes.length > 0 && !anonymousScopes.includes(scope);
 
 /** A curl command for a REST request, and the expected response status. */
 export const restCall = ({ baseUrl }: Site, path: string): string =>
-  `${sh(`curl "${baseUrl}${path}" \\
+  `${shellBlock(`curl "${baseUrl}${path}" \\
   -H "Authorization: Bearer $ACCESS_TOKEN"`)}
 
 Answer: \`200\`.`;
@@ -21,8 +21,8 @@ Answer: \`200\`.`;
  * A curl command that lists the MCP tools, which requires no scope, and the expected response
  * status.
  */
-export const listCall = ({ baseUrl }: Site): string =>
-  `${sh(`curl -X POST ${baseUrl}${paths.mcp} \\
+export const listToolsCall = ({ baseUrl }: Site): string =>
+  `${shellBlock(`curl -X POST ${baseUrl}${paths.mcp} \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
   -H "Content-Type: application/json" \\
   -H "Accept: application/json, text/event-stream" \\

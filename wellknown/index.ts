@@ -1,16 +1,16 @@
 import { openApiDocument } from "../src/openapi/document.ts";
-import { skillMd, skillPath } from "./agent-skills/skill.ts";
+import { skillMarkdown, skillPath } from "./agent-skills/skill.ts";
 import { skills, skillsIndex } from "./agent-skills/skills.ts";
 import { aiCatalog } from "./ai-catalog.ts";
-import { API_CATALOG_TYPE, apiCatalog } from "./api-catalog.ts";
+import { API_CATALOG_MEDIA_TYPE, apiCatalog } from "./api-catalog.ts";
 import { authMd } from "./auth-md.ts";
-import { ICON_TYPE, icon } from "./icon.ts";
-import type { Link } from "./links.ts";
+import { ICON_MEDIA_TYPE, iconSvg } from "./icon.ts";
+import type { SiteLink } from "./links.ts";
 import { llmsTxt } from "./llms.ts";
 import { openbbApps } from "./openbb-apps.ts";
 import { openbbWidgets } from "./openbb-widgets.ts";
-import { OPENAPI_TYPE, paths, SERVER_CARD_TYPE } from "./paths.ts";
-import { protectedResource } from "./protected-resource-metadata.ts";
+import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "./paths.ts";
+import { protectedResourceMetadata } from "./protected-resource-metadata.ts";
 import { robotsTxt } from "./robots.ts";
 import { securityTxt } from "./security-txt.ts";
 import { serverCard } from "./server-card.ts";
@@ -25,7 +25,7 @@ export interface DiscoveryDocument {
   /** `max-age` of the document's Cache-Control header, in seconds. */
   readonly maxAgeSeconds: number;
   /** Links in the document's `Link` header. */
-  readonly links?: (site: Site) => readonly Link[];
+  readonly links?: (site: Site) => readonly SiteLink[];
   /** Renders the document; an object is sent as JSON, a string as text. */
   readonly render: (site: Site, means: RenderContext) => object | string;
 }
@@ -40,21 +40,21 @@ const TEXT = "text/plain; charset=utf-8";
 const card = { maxAgeSeconds: 3600, render: serverCard };
 
 /** The discovery documents, except those that the authorization server serves. */
-export const documents: readonly DiscoveryDocument[] = [
+export const discoveryDocuments: readonly DiscoveryDocument[] = [
   {
     path: paths.protectedResource,
     mediaTypes: [JSON_TYPE],
     maxAgeSeconds: FIVE_MINUTES,
-    render: (site) => protectedResource(site, site.baseUrl),
+    render: (site) => protectedResourceMetadata(site, site.baseUrl),
   },
   {
     path: paths.mcpProtectedResource,
     mediaTypes: [JSON_TYPE],
     maxAgeSeconds: FIVE_MINUTES,
-    render: (site) => protectedResource(site, site.baseUrl + paths.mcp),
+    render: (site) => protectedResourceMetadata(site, site.baseUrl + paths.mcp),
   },
-  { path: paths.serverCard, mediaTypes: [JSON_TYPE, SERVER_CARD_TYPE], ...card },
-  { path: paths.mcpServerCard, mediaTypes: [SERVER_CARD_TYPE, JSON_TYPE], ...card },
+  { path: paths.serverCard, mediaTypes: [JSON_TYPE, SERVER_CARD_MEDIA_TYPE], ...card },
+  { path: paths.mcpServerCard, mediaTypes: [SERVER_CARD_MEDIA_TYPE, JSON_TYPE], ...card },
   {
     path: paths.aiCatalog,
     mediaTypes: [JSON_TYPE, "application/ai-catalog+json"],
@@ -63,7 +63,7 @@ export const documents: readonly DiscoveryDocument[] = [
   },
   {
     path: paths.apiCatalog,
-    mediaTypes: [API_CATALOG_TYPE],
+    mediaTypes: [API_CATALOG_MEDIA_TYPE],
     maxAgeSeconds: FIVE_MINUTES,
     links: ({ baseUrl }) => [{ href: baseUrl + paths.apiCatalog, rel: "api-catalog" }],
     render: apiCatalog,
@@ -78,13 +78,13 @@ export const documents: readonly DiscoveryDocument[] = [
     path: skillPath(skill),
     mediaTypes: [MARKDOWN] as const,
     maxAgeSeconds: FIVE_MINUTES,
-    render: (site: Site) => skillMd(skill, site),
+    render: (site: Site) => skillMarkdown(skill, site),
   })),
   {
     path: paths.openapi,
-    mediaTypes: [OPENAPI_TYPE, JSON_TYPE],
+    mediaTypes: [OPENAPI_MEDIA_TYPE, JSON_TYPE],
     maxAgeSeconds: FIVE_MINUTES,
-    render: (site) => openApiDocument(site, documents),
+    render: (site) => openApiDocument(site, discoveryDocuments),
   },
   {
     path: paths.openbbWidgets,
@@ -108,5 +108,10 @@ export const documents: readonly DiscoveryDocument[] = [
     render: sitemap,
   },
   { path: paths.securityTxt, mediaTypes: [TEXT], maxAgeSeconds: FIVE_MINUTES, render: securityTxt },
-  { path: paths.icon, mediaTypes: [ICON_TYPE], maxAgeSeconds: FIVE_MINUTES, render: () => icon },
+  {
+    path: paths.icon,
+    mediaTypes: [ICON_MEDIA_TYPE],
+    maxAgeSeconds: FIVE_MINUTES,
+    render: () => iconSvg,
+  },
 ];

@@ -1,8 +1,8 @@
 import { tools } from "../tools/index.ts";
 import { skillPath } from "./agent-skills/skill.ts";
 import { skills } from "./agent-skills/skills.ts";
-import { OPENAPI_TYPE, paths } from "./paths.ts";
-import { marketNotes, type Site, SUMMARY } from "./site.ts";
+import { OPENAPI_MEDIA_TYPE, paths } from "./paths.ts";
+import { marketNotes, SERVICE_SUMMARY, type Site } from "./site.ts";
 
 /**
  * The document llms.txt: the purpose of the service and the location of its documents, for language
@@ -14,7 +14,7 @@ export function llmsTxt(site: Site): string {
     `- [${title}](${baseUrl}${path}): ${note}`;
   return `# ${name}
 
-> ${SUMMARY}
+> ${SERVICE_SUMMARY}
 
 ${marketNotes[market]} Agents connect by MCP (streamable HTTP) at ${baseUrl}${paths.mcp} or by REST. Tools need a token or an API key either way; health, applications and questions need none.
 
@@ -30,7 +30,7 @@ ${skills.map((skill) => item(skill.name, skillPath(skill), skill.description(sit
 ## Interface
 
 ${item("API reference", paths.reference, "every REST operation")}
-${item("OpenAPI description", paths.openapi, OPENAPI_TYPE)}
+${item("OpenAPI description", paths.openapi, OPENAPI_MEDIA_TYPE)}
 ${item("MCP server card", paths.serverCard, "name, endpoint and protocol versions")}
 ${item("Health", paths.health, "what is served now")}
 ${item("Log of signals", paths.logCheckpoint, "signed checkpoint of the append-only log (C2SP tlog-tiles); verify_signal proves an entry")}

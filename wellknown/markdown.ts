@@ -1,14 +1,17 @@
 import { tools } from "../tools/index.ts";
 
 /** A fenced code block. */
-export const fenced = (language: string, text: string): string =>
+export const fencedBlock = (language: string, text: string): string =>
   `\`\`\`${language}\n${text}\n\`\`\``;
 
 /** Shell commands as a fenced code block. */
-export const sh = (commands: string): string => fenced("sh", commands);
+export const shellBlock = (commands: string): string => fencedBlock("sh", commands);
 
 /** A Markdown table; cells must not contain a vertical bar. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function markdownTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
@@ -23,9 +26,9 @@ export function toolTable(isWanted: (tool: (typeof tools)[number]) => boolean): 
       scopes.map((scope) => `\`${scope}\``).join(" "),
       description,
     ]);
-  return table(["Tool", "REST", "Scope", "What it does"], rows);
+  return markdownTable(["Tool", "REST", "Scope", "What it does"], rows);
 }
 
 /** Sentence that explains the variables in a document's commands. */
-export const VARIABLES =
+export const COMMAND_VARIABLES_NOTE =
   "In commands, a variable such as `$CLIENT_ID` is the member `client_id` of an earlier response; of a list, that of its first item.";

@@ -3,7 +3,7 @@ import { widgets } from "../src/openbb/widgets.ts";
 import { widgetId } from "./openbb-widgets.ts";
 import { paths } from "./paths.ts";
 import { SERVER_NAME } from "./server-card.ts";
-import { marketNotes, type Site, SUMMARY } from "./site.ts";
+import { marketNotes, SERVICE_SUMMARY, type Site } from "./site.ts";
 
 /**
  * Group of the widgets that show one instrument. Workspace links widgets only in groups with names
@@ -51,7 +51,7 @@ export function openbbApps({ baseUrl, name, market }: Site) {
   return [
     {
       name,
-      description: `${SUMMARY} ${marketNotes[market]}`,
+      description: `${SERVICE_SUMMARY} ${marketNotes[market]}`,
       img: icon,
       img_dark: icon,
       img_light: icon,
@@ -73,10 +73,15 @@ export function openbbApps({ baseUrl, name, market }: Site) {
         },
       ],
       prompts: PROMPTS,
-      // With `token`, Workspace sends the same authorization header as for this backend, so that one key
-      // serves both.
+      // With `token`, Workspace sends the MCP server the same authorization header as this backend,
+      // so that one key works for both.
       mcp_servers: [
-        { name: SERVER_NAME, description: SUMMARY, url: baseUrl + paths.mcp, authType: "token" },
+        {
+          name: SERVER_NAME,
+          description: SERVICE_SUMMARY,
+          url: baseUrl + paths.mcp,
+          authType: "token",
+        },
       ],
     },
   ];

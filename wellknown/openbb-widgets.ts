@@ -65,7 +65,10 @@ function tableOf({ heads, columns, chart }: WidgetTable) {
   };
 }
 
-/** The chart role of a column that is not a series of the configured chart. */
+/**
+ * The chart role of a column. If the widget has a chart, this is the role of a column that is not
+ * one of the chart's series.
+ */
 const dataTypeOf = (
   { name }: WidgetColumn,
   { type }: ColumnHead,

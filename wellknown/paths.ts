@@ -45,7 +45,7 @@ export const paths = {
 export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;
 
 /** Media type of an OpenAPI description (registered with version 3.1). */
-export const OPENAPI_TYPE = "application/vnd.oai.openapi+json";
+export const OPENAPI_MEDIA_TYPE = "application/vnd.oai.openapi+json";
 
 /** Media type of an MCP server card (SEP-2127). */
-export const SERVER_CARD_TYPE = "application/mcp-server-card+json";
+export const SERVER_CARD_MEDIA_TYPE = "application/mcp-server-card+json";

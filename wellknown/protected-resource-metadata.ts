@@ -8,7 +8,7 @@ import type { Site } from "./site.ts";
  * @param resource Resource identifier, which clients compare with the URL they used: the base URL
  * or the URL of the MCP endpoint.
  */
-export function protectedResource({ baseUrl, name }: Site, resource: string) {
+export function protectedResourceMetadata({ baseUrl, name }: Site, resource: string) {
   return {
     resource,
     authorization_servers: [baseUrl],

@@ -1,6 +1,6 @@
-import { ICON_TYPE } from "./icon.ts";
+import { ICON_MEDIA_TYPE } from "./icon.ts";
 import { paths } from "./paths.ts";
-import { type Site, SUMMARY } from "./site.ts";
+import { SERVICE_SUMMARY, type Site } from "./site.ts";
 
 /** URL of version 1 of the card's schema, as used in the examples of the specification. */
 const SCHEMA = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json";
@@ -9,7 +9,7 @@ const SCHEMA = "https://static.modelcontextprotocol.io/schemas/v1/server-card.sc
 export const SERVER_NAME = "market-signal";
 
 /** Information about the MCP server, for its clients and its card. */
-export const serverInfo = ({
+export const mcpServerInfo = ({
   baseUrl,
   name,
   version,
@@ -18,24 +18,24 @@ export const serverInfo = ({
   title: name,
   version,
   websiteUrl: baseUrl + paths.home,
-  icons: [{ src: baseUrl + paths.icon, mimeType: ICON_TYPE, sizes: ["any"] }],
+  icons: [{ src: baseUrl + paths.icon, mimeType: ICON_MEDIA_TYPE, sizes: ["any"] }],
 });
 
 /**
  * The card of the MCP server, with the members of both the v1 schema (SEP-2127) and SEP-1649, which
- * scanners expect. Both define `version`; it is the version of the server.
+ * scanners expect. Both define `version`, which is the version of the server.
  */
 export function serverCard(site: Site) {
   const { baseUrl, mcp } = site;
   const endpoint = baseUrl + paths.mcp;
-  const info = serverInfo(site);
+  const info = mcpServerInfo(site);
   const { version, title, websiteUrl, icons } = info;
   return {
     $schema: SCHEMA,
     name: `${namespaceOf(baseUrl)}/${SERVER_NAME}`,
     version,
     title,
-    description: SUMMARY,
+    description: SERVICE_SUMMARY,
     websiteUrl,
     icons,
     remotes: [

@@ -11,7 +11,7 @@ export interface Site {
   /** Scopes of agents without an owner; may be empty. */
   readonly anonymousScopes: readonly Scope[];
   readonly market: MarketMode;
-  /** Properties of the MCP endpoint that are announced. */
+  /** Announced properties of the MCP endpoint. */
   readonly mcp: {
     /** Protocol revisions, newest first. */
     readonly versions: readonly string[];
@@ -28,7 +28,7 @@ export interface RenderContext {
 }
 
 /** Summary of the service, in at most 100 characters (server card schema of 2026-07-24). */
-export const SUMMARY =
+export const SERVICE_SUMMARY =
   "Scores, signals and the evidence behind them for stocks and crypto. Not investment advice.";
 
 /** A sentence about the market of this instance. */

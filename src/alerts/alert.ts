@@ -6,15 +6,15 @@ import type { Direction } from "../score/signal-hysteresis.ts";
 import { collection, type Stored } from "../store/port/records.ts";
 
 /**
- * Event kinds that an alert can subscribe to, in order: the events `signal.shift`,
- * `volatility.alert`, `report.alert` and `range.alert`.
+ * Kinds of events to which an alert can subscribe. They correspond to the events `signal.shift`,
+ * `volatility.alert`, `report.alert` and `range.alert`, in this order.
  */
 export const ALERT_KINDS = ["signal_shift", "volatility", "report", "range"] as const;
 /** One of `ALERT_KINDS`. */
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /** The caller that registered an alert. */
-export interface Owner extends Pick<Caller, "kind" | "id" | "accountId"> {
+export interface AlertOwner extends Pick<Caller, "kind" | "id" | "accountId"> {
   /**
    * The OAuth client through which a person registered the alert; absent for other callers. An
    * alert that a person created in a browser, without a client, is visible to that person only.
@@ -26,14 +26,14 @@ export interface Owner extends Pick<Caller, "kind" | "id" | "accountId"> {
  * Whether the caller registered the alert. An alert that a person registered through an OAuth
  * client belongs to that client alone.
  */
-export const isOwnedBy = (owner: Owner, caller: OwnerIdentity): boolean =>
+export const isOwnedBy = (owner: AlertOwner, caller: OwnerIdentity): boolean =>
   ownerKey(owner) === ownerKey(caller);
 
 /**
  * Whether the owner is a person acting directly, in a browser or with their own key, rather than
  * through an OAuth client.
  */
-export const isPerson = ({ kind, clientId }: Owner): boolean =>
+export const isPersonWithoutClient = ({ kind, clientId }: AlertOwner): boolean =>
   kind === "user" && clientId === undefined;
 
 /** Unique key of an alert owner. Two OAuth clients of one person are two owners. */
@@ -63,7 +63,7 @@ export type InstrumentSelector =
       readonly signal: Direction | null;
     };
 
-/** Thresholds that a change must reach to cause an event. */
+/** Settings that decide whether a change causes an event. */
 export interface AlertThresholds {
   /**
    * Minimum move of the score since the last event, in points from 5 to 50; `null` if only a new
@@ -79,18 +79,18 @@ export interface AlertThresholds {
    */
   readonly cooldownDays: number | null;
   /**
-   * How many sessions before an expected report the event occurs, from 1 to 21; absent in older
-   * records, which use `REPORT_SESSIONS`.
+   * Number of sessions by which the event precedes an expected report, from 1 to 21; absent in
+   * older records, which use `DEFAULT_SESSIONS_BEFORE_REPORT`.
    */
   readonly reportSessions?: number;
 }
 
-/** Signing secrets of a webhook, encrypted with the context `secretContext(alertId)`. */
+/** Signing secrets of a webhook, encrypted with the context `secretEncryptionContext(alertId)`. */
 export interface SigningSecrets {
   readonly current: string;
   /**
-   * The previous secret, which also signs messages until `until`, in milliseconds since the epoch;
-   * `null` if there is none.
+   * The previous secret, which also signs messages until the instant `until`, in milliseconds since
+   * the epoch; `null` if there is none.
    */
   readonly previous: { readonly sealed: string; readonly until: number } | null;
 }
@@ -138,7 +138,7 @@ export type DeliveryMethod = { readonly by: "poll" } | Webhook | ChannelDelivery
 
 /** A subscription to events. Instants are milliseconds since the epoch. */
 export interface Alert {
-  readonly owner: Owner;
+  readonly owner: AlertOwner;
   /** Display name that the owner gave the alert; `null` for none. */
   readonly label: string | null;
   readonly kinds: readonly AlertKind[];
@@ -172,7 +172,7 @@ export const ALERTS_TOPIC = "alerts";
  * Group of the alerts and queued deliveries of one agent, API key or person. For a person, the
  * group includes all of their OAuth clients.
  */
-export const ownerGroup = ({ kind, id }: Pick<Owner, "kind" | "id">): string =>
+export const ownerGroup = ({ kind, id }: Pick<AlertOwner, "kind" | "id">): string =>
   `alerts:${kind}:${id}`;
 
 /**
@@ -188,13 +188,13 @@ export const eventSubject = ({ clientId, ...owner }: OwnerIdentity): string =>
 export const accountAlertsGroup = (accountId: string): string => `alerts:account:${accountId}`;
 
 /**
- * Group of the alerts that share one quota: those of the owner's account, or of the owner alone
- * when the owner has no account.
+ * Group of the alerts that share one quota: all alerts of the owner's account, or only the owner's
+ * alerts when the owner has no account.
  */
-export const quotaGroup = (owner: Owner): string =>
+export const quotaGroup = (owner: AlertOwner): string =>
   owner.accountId === undefined ? ownerGroup(owner) : accountAlertsGroup(owner.accountId);
 
-/** Finds the `quotaGroup` among the groups of a delivery; empty when there is none. */
+/** Finds the `quotaGroup` among the groups of a delivery; an empty string when there is none. */
 export const findQuotaGroup = (groups: readonly string[]): string =>
   groups.find((group) => group.startsWith(accountAlertsGroup(""))) ??
   groups.find((group) => group.startsWith("alerts:")) ??
@@ -204,7 +204,7 @@ export const findQuotaGroup = (groups: readonly string[]): string =>
 export const alertGroup = (alertId: string): string => `alert:${alertId}`;
 
 /** Encryption context to which the signing secrets of an alert are bound. */
-export const secretContext = (alertId: string): string => `alert-secret:${alertId}`;
+export const secretEncryptionContext = (alertId: string): string => `alert-secret:${alertId}`;
 
 /** Statuses of an alert that its owner can see. */
 export const ALERT_STATUSES = [

@@ -1,31 +1,31 @@
 import type { Logger } from "pino";
 import { createAuditor } from "../auth/auditor.ts";
-import { currentScopes } from "../auth/entitlement.ts";
+import { currentScopesOf } from "../auth/entitlement.ts";
 import type { Config } from "../config/config.ts";
 import { scheduleTimer } from "../lib/loop.ts";
 import type { Limits } from "../limits/quotas.ts";
 import { createOutbox } from "../mail/outbox.ts";
 import type { GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import { createWebhookPolicy } from "../outbound/webhook-policy.ts";
-import type { State } from "../state.ts";
+import type { PersistentState } from "../state.ts";
 import { createKeyringVault } from "../store/keys/keyring-vault.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
 import { measuredSender } from "../telemetry/instrumented.ts";
 import { type Meters, NO_METERS } from "../telemetry/meters.ts";
-import type { Owner } from "./alert.ts";
+import type { AlertOwner } from "./alert.ts";
 import { AlertService } from "./api/alert-service.ts";
 import type { AlertDependencies } from "./api/dependencies.ts";
 import { createEventLog, type EventLog } from "./api/event-log.ts";
 import type { ChannelDependencies } from "./channels/channel-attempt.ts";
-import { Channels } from "./channels/channels.ts";
+import { ChannelService } from "./channels/channels.ts";
 import { DigestGatherer } from "./channels/make-digest.ts";
 import { createChatServices } from "./channels/services/chat-services.ts";
 import { UnsubscribeService, UnsubscribeTokens, unsubscribeUrl } from "./channels/unsubscribing.ts";
 import { createWebhookSender } from "./delivery/sender.ts";
-import { type WebhookKeySet, webhookKeySet } from "./delivery/webhook-keys.ts";
+import { toWebhookKeySet, type WebhookKeySet } from "./delivery/webhook-keys.ts";
 import { DeliveryWorker } from "./delivery/worker.ts";
-import { AlertEvaluator, type EvaluatorOptions } from "./rules/evaluate-sessions.ts";
-import { Watchlists } from "./watchlists/watchlists.ts";
+import { AlertEvaluator, type AlertEvaluatorOptions } from "./rules/evaluate-sessions.ts";
+import { WatchlistService } from "./watchlists/watchlists.ts";
 
 /** Pause between two polls for closed sessions that have not been evaluated, in milliseconds. */
 const EVALUATE_EVERY_MS = 100;
@@ -34,11 +34,11 @@ const EVALUATE_EVERY_MS = 100;
 export interface AlertSystemOptions
   extends Pick<AlertDependencies, "now" | "baseUrl" | "standsStill"> {
   readonly config: Pick<Config, "webhooks" | "telegramUrl">;
-  readonly state: State;
+  readonly state: PersistentState;
   /** Display name of the service. */
   readonly serviceName: string;
-  readonly market: EvaluatorOptions["market"];
-  readonly snapshots: EvaluatorOptions["snapshots"];
+  readonly market: AlertEvaluatorOptions["market"];
+  readonly snapshots: AlertEvaluatorOptions["snapshots"];
   /**
    * Instant up to which sessions have been scored, in milliseconds since the epoch; never
    * decreases.
@@ -55,8 +55,8 @@ export interface AlertSystemOptions
 /** The running parts of the alert feature. */
 export interface AlertSystem {
   readonly service: AlertService;
-  readonly watchlists: Watchlists;
-  readonly channels: Channels;
+  readonly watchlists: WatchlistService;
+  readonly channels: ChannelService;
   readonly unsubscribing: UnsubscribeService;
   readonly eventLog: EventLog;
   /** The public keys with which receivers verify deliveries. */
@@ -79,7 +79,7 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
   const { allowsInsecure, proxy } = config.webhooks;
   const warn = (message: string) => log.warn(message);
   const urlPolicy = options.outbound ?? createWebhookPolicy({ allowsInsecure, warn });
-  const scopesOf = (owner: Owner) => currentScopes(records, owner);
+  const scopesOf = (owner: AlertOwner) => currentScopesOf(records, owner);
   const common = { records, archive, audit, vault, limits, now, scopesOf };
 
   const tokens = new UnsubscribeTokens(state.deriveKey("channel-unsubscribe"));
@@ -107,11 +107,11 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
   const evaluator = new AlertEvaluator({ ...options, ...common });
   return {
     service: new AlertService({ ...options, ...common, urlPolicy }),
-    watchlists: new Watchlists(common),
-    channels: new Channels({ ...common, ...outlets, urlPolicy }),
+    watchlists: new WatchlistService(common),
+    channels: new ChannelService({ ...common, ...outlets, urlPolicy }),
     unsubscribing: new UnsubscribeService({ ...common, tokens }),
     eventLog: createEventLog({ records, archive, vault, now }),
-    keySet: () => webhookKeySet(keys("webhook-signing")),
+    keySet: () => toWebhookKeySet(keys("webhook-signing")),
     leaderJob: { tick: () => evaluator.tick(), everyMs: EVALUATE_EVERY_MS },
     start: () => worker.start(),
     async stop() {

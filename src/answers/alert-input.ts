@@ -10,7 +10,7 @@ import { resolveInstrument } from "./lookup.ts";
 const MAX_URL = 4_096;
 
 /** Input of a webhook URL. */
-export const UrlInput = z.string().max(MAX_URL).describe("It must answer a challenge.");
+export const WebhookUrlInput = z.string().max(MAX_URL).describe("It must answer a challenge.");
 
 /** The id of an alert. An id of the wrong form is answered like an unknown alert: `not_found`. */
 export const AlertIdInput = z.string().describe("Id of the alert.");
@@ -67,6 +67,6 @@ export function canonicalSymbols(
   return [...new Set(symbols.map((symbol) => resolveInstrument(symbol, context).symbol))].sort();
 }
 
-/** Removes duplicate kinds and sorts the rest in the order of `ALERT_KINDS`. */
+/** Sorts kinds in the order of `ALERT_KINDS` and removes duplicates. */
 export const normalizedAlertKinds = (kinds: readonly AlertKind[]): readonly AlertKind[] =>
   ALERT_KINDS.filter((kind) => kinds.includes(kind));

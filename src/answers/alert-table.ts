@@ -1,10 +1,10 @@
 import type { z } from "zod";
-import { type Column, memberColumn } from "../tables/table.ts";
+import { type Column, createMemberColumn } from "../tables/table.ts";
 import type { AlertAnswer, AttemptAnswer, CreatorFields, EventAnswer } from "./alert.ts";
 
 type Alert = z.input<typeof AlertAnswer> & z.input<typeof CreatorFields>;
 
-const alertColumn = memberColumn<Alert>();
+const alertColumn = createMemberColumn<Alert>();
 
 /** Columns of the table of alerts. */
 export const alertColumns: readonly Column<Alert>[] = [
@@ -41,7 +41,7 @@ export const alertColumns: readonly Column<Alert>[] = [
 
 type Event = z.input<typeof EventAnswer>;
 
-const eventColumn = memberColumn<Event>();
+const eventColumn = createMemberColumn<Event>();
 
 /** A column that shows one member of an event's payload unchanged. */
 const payloadColumn = (name: string, type: Column<Event>["type"]): Column<Event> => ({
@@ -70,7 +70,7 @@ export const eventColumns: readonly Column<Event>[] = [
   },
 ];
 
-const attemptColumn = memberColumn<z.input<typeof AttemptAnswer>>();
+const attemptColumn = createMemberColumn<z.input<typeof AttemptAnswer>>();
 
 /** Columns of the table of delivery attempts. */
 export const attemptColumns: readonly Column<z.input<typeof AttemptAnswer>>[] = [

@@ -6,12 +6,12 @@ import {
   type WebhookState,
 } from "../alerts/alert.ts";
 import type { AlertEvent } from "../alerts/api/event-log.ts";
-import type { AlertDetails, AlertView, AttemptView } from "../alerts/api/queries.ts";
+import type { AlertDetails, AlertView, DeliveryAttemptView } from "../alerts/api/queries.ts";
 import { CHANNEL_KINDS, type ChannelState } from "../alerts/channels/channel.ts";
 import type { DeliveryAttempt } from "../alerts/delivery/delivery.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { DataSource } from "../market/market.ts";
-import { REPORT_SESSIONS } from "../score/report-events.ts";
+import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../score/report-events.ts";
 import { EVENT_RULES } from "../score/shift-and-volatility-events.ts";
 import { DirectionAnswer, InstantAnswer, isoInstant, isoInstantOrNull } from "./common.ts";
 
@@ -58,7 +58,7 @@ export const AlertAnswer = z.object({
   snoozedUntil: InstantAnswer.nullable(),
 });
 
-/** The agent, application or API key that created an alert, if it was not the caller. */
+/** The agent, application or API key that created an alert, if different from the caller. */
 export const CreatorFields = z.object({
   madeBy: z
     .object({
@@ -89,7 +89,7 @@ export const AlertDetailAnswer = z.object({
     .describe("Deliveries not yet accepted; at most 100 are counted."),
 });
 
-/** The default cooldown, which depends on the asset class. */
+/** The default cooldown after an event, in words; it depends on the asset class. */
 const COOLDOWN_DEFAULT = `a session; ${EVENT_RULES.coinQuietDays} days for coins`;
 
 /** Renders an alert. */
@@ -113,7 +113,7 @@ export function alertAnswer({
     kinds: [...kinds],
     ...thresholds,
     ...(thresholds.cooldownDays === null && { cooldownDefault: COOLDOWN_DEFAULT }),
-    reportSessions: thresholds.reportSessions ?? REPORT_SESSIONS,
+    reportSessions: thresholds.reportSessions ?? DEFAULT_SESSIONS_BEFORE_REPORT,
     delivery: deliveryAnswer(way, channel),
     createdAt: isoInstant(createdAt),
     expiresAt: isoInstantOrNull(expiresAt),
@@ -216,7 +216,7 @@ export const AttemptAnswer = z.object({
 });
 
 /** Renders a delivery attempt. */
-export const attemptAnswer = (attempt: AttemptView): z.input<typeof AttemptAnswer> => {
+export const attemptAnswer = (attempt: DeliveryAttemptView): z.input<typeof AttemptAnswer> => {
   const { at, eventId, type, number, status, latencyMs, error, response, nextInMs } = attempt;
   return {
     at: isoInstant(at),

@@ -28,7 +28,8 @@ export const InstantInput = z.iso.datetime({
 });
 
 /**
- * Pagination cursor. The `limit` parameter is not shared, because its range differs between tools.
+ * Pagination cursor, shared by all list tools; `limit` is not shared, because its range differs
+ * between tools.
  */
 export const CursorInput = z
   .string()
@@ -48,7 +49,7 @@ export const InstrumentIdentity = z.object({
   exchange: z.string().nullable().describe("null when the source does not say."),
 });
 
-/** How detailed an answer is to be: brief or full. */
+/** Requested level of detail: brief or full. */
 export const DetailInput = z
   .enum(["brief", "full"])
   .default("brief")
@@ -123,7 +124,7 @@ const DoubtedBar = z.object({
 });
 
 /** Members shared by all answers and events about one instrument. */
-export const CommonMembers = z.object({
+export const InstrumentAnswerMembers = z.object({
   ...InstrumentIdentity.shape,
   ...Provenance.shape,
   status: AnswerStatus,
@@ -166,8 +167,8 @@ export interface AnswerContext {
     readonly mode: MarketMode;
     readonly source: DataSource;
     /**
-     * Whether scores still come from the previous run because they are being recomputed after a
-     * start; absent: they never do.
+     * Whether answers still show the scores of the previous run, because the scores are being
+     * recomputed after a start. If absent, this never happens.
      */
     readonly isWarm?: () => boolean;
     /**
@@ -176,8 +177,8 @@ export interface AnswerContext {
      */
     readonly sourcesOf?: (symbol: string) => SourcesByFeed;
     /**
-     * Records of a listed instrument, for the data quality; absent for events, which do not report
-     * it.
+     * Records of a listed instrument, from which the data quality is read; absent for events, which
+     * do not report data quality.
      */
     readonly records?: (symbol: string) => InstrumentRecords;
   };
@@ -221,7 +222,7 @@ function sourcesOf(market: AnswerContext["market"], symbols: readonly string[]):
 }
 
 /** The members shared by all answers and events about one instrument. */
-export const commonMembers = (
+export const instrumentAnswerMembers = (
   origin: AnswerContext,
   { instrument, at, status, methodVersion = METHOD_VERSION }: PastSnapshot,
 ) => {
@@ -235,7 +236,7 @@ export const commonMembers = (
   };
 };
 
-/** The instant at which a recorded market ends; no member for other markets. */
+/** The answer member that says when a recording ends; empty if the market is not a recording. */
 const recordingOf = ({ recordedUntil }: MarketView) =>
   recordedUntil === undefined ? {} : { recordedUntil: isoInstant(recordedUntil) };
 
@@ -243,7 +244,7 @@ const recordingOf = ({ recordedUntil }: MarketView) =>
 export const fullInstrument = (
   { market }: { readonly market: MarketView },
   snapshot: PastSnapshot,
-) => ({ ...commonMembers({ market }, snapshot), ...recordingOf(market) });
+) => ({ ...instrumentAnswerMembers({ market }, snapshot), ...recordingOf(market) });
 
 /**
  * The instrument members of a brief answer: the newest suspicious bars are listed without
@@ -278,10 +279,10 @@ export const instrumentAnswer = (
 /** Maximum number of suspicious bars in a full and in a brief answer. */
 const MAX_QUALITY = 20;
 const MAX_BRIEF_QUALITY = 3;
-/** Only suspicious bars among this many newest bars are listed: no price window is longer. */
+/** Number of newest bars whose suspicious bars are listed; no price window is longer. */
 const QUALITY_BARS = 252;
 
-/** Suspicious bars among the newest ones, as known at an instant, newest first. */
+/** Suspicious bars among the newest `QUALITY_BARS` bars known at an instant, newest first. */
 function qualityOf(
   { records }: AnswerContext["market"],
   { symbol }: Instrument,

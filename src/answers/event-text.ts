@@ -20,7 +20,7 @@ const MAX_NAME = 60;
  *
  * @param body The recorded payload, as JSON.
  */
-export function eventText(body: string): EventText {
+export function eventTextOf(body: string): EventText {
   const payload = JSON.parse(body) as EventPayload | { readonly type: "webhook.test" };
   if (payload.type === "webhook.test") {
     return { headline: "Test of an alert", details: ["It works: events will arrive like this."] };

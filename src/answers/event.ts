@@ -2,23 +2,23 @@ import { z } from "zod";
 import type { Scope } from "../auth/scopes.ts";
 import { FACTORS } from "../factors/reading.ts";
 import type { RangeAlert } from "../risk/range-events.ts";
-import { REPORT_REASONS, type ReportAlert } from "../score/report-events.ts";
+import { REPORT_ALERT_REASONS, type ReportAlert } from "../score/report-events.ts";
 import {
   EVENT_RULES,
   type EventPoint,
-  SEVERITIES,
-  SHIFT_REASONS,
+  SIGNAL_SHIFT_REASONS,
   type SignalShift,
-  VOLATILITY_REASONS,
+  VOLATILITY_ALERT_REASONS,
+  VOLATILITY_SEVERITIES,
   type VolatilityAlert,
 } from "../score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 import {
   type AnswerContext,
-  CommonMembers,
-  commonMembers,
   DirectionAnswer,
   InstantAnswer,
+  InstrumentAnswerMembers,
+  instrumentAnswerMembers,
   isoInstant,
   snapshotId,
 } from "./common.ts";
@@ -49,7 +49,7 @@ const EventData = z.object({
     .int()
     .min(1)
     .describe("Counts this alert's events about this instrument, without a gap."),
-  ...CommonMembers.shape,
+  ...InstrumentAnswerMembers.shape,
   signal: DirectionAnswer,
   score: Score,
 });
@@ -74,7 +74,7 @@ export const SignalShiftEvent = z.object({
   data: z.object({
     ...EventData.shape,
     reason: z
-      .enum(SHIFT_REASONS)
+      .enum(SIGNAL_SHIFT_REASONS)
       .describe("direction: the signal is another; score: it moved far."),
     previousSignal: DirectionAnswer,
     previousScore: Score,
@@ -90,9 +90,9 @@ export const VolatilityAlertEvent = z.object({
   timestamp: InstantAnswer.describe("When it was decided."),
   data: z.object({
     ...EventData.shape,
-    severity: z.enum(SEVERITIES),
+    severity: z.enum(VOLATILITY_SEVERITIES),
     reason: z
-      .enum(VOLATILITY_REASONS)
+      .enum(VOLATILITY_ALERT_REASONS)
       .describe(
         `volatility: z reached the threshold; return: the session moved by at least ${EVENT_RULES.extremeSigmas} times dailyVolatility, whatever z is.`,
       ),
@@ -116,7 +116,7 @@ export const ReportAlertEvent = z.object({
   data: z.object({
     ...EventData.shape,
     reason: z
-      .enum(REPORT_REASONS)
+      .enum(REPORT_ALERT_REASONS)
       .describe(
         "report_ahead: a filing is expected within reportSessions; report_filed: it was filed; report_late: it is missing after the time by which 95 % of filings came.",
       ),
@@ -149,7 +149,10 @@ export const RangeAlertEvent = z.object({
 export interface EventIdentifiers {
   readonly alertId: string;
   readonly eventId: string;
-  /** Number of the event among those of the alert about the instrument, from 1. */
+  /**
+   * Number of the event, counted from 1 over the events that one alert has had about one
+   * instrument.
+   */
   readonly sequence: number;
 }
 
@@ -172,7 +175,7 @@ export function eventPayload(
   const timestamp = isoInstant(at);
   const about = {
     ...names,
-    ...commonMembers(origin, snapshot),
+    ...instrumentAnswerMembers(origin, snapshot),
     signal: snapshot.signal.direction,
     score: roundToWholePoints(snapshot.score),
   };

@@ -5,8 +5,8 @@ import type { PastSnapshot } from "../score/snapshot.ts";
 import { type TablePage, tableOf } from "../tables/table.ts";
 import type { ToolContext } from "../tool.ts";
 import { InstantInput, isoInstant } from "./common.ts";
-import { dayRange, mergeSessions, panelColumns, panelRows } from "./export-table.ts";
-import { instantRange, refuseWhileWarm } from "./lookup.ts";
+import { closingInstantRange, mergeSessions, panelColumns, panelRows } from "./export-table.ts";
+import { requestedInstantRange, requireComputedHistory } from "./lookup.ts";
 
 /** Default and maximum number of rows on a page; rendering this many takes some seconds. */
 const MAX_ROWS = 50_000;
@@ -49,8 +49,8 @@ export function panelPage(
   hasFactors: boolean,
 ): TablePage {
   const { market, snapshots } = context;
-  refuseWhileWarm(context);
-  const range = instantRange(dayRange({ from, to }), market.now(), market);
+  requireComputedHistory(context);
+  const range = requestedInstantRange(closingInstantRange({ from, to }), market.now(), market);
   const start = cursor === undefined ? range.from : Date.parse(cursor) + 1;
   const instruments = market.instruments().filter((one) => one.assetClass === assetClass);
   const histories = instruments.map(({ symbol }) => snapshots.history(symbol, start, range.to));

@@ -85,11 +85,11 @@ export const panelColumns = ({
 ];
 
 /**
- * Converts a range of dates to the range of instants in which their sessions close, as ISO 8601;
- * instants are returned unchanged. The session of a coin closes at the first instant of the next
- * day.
+ * Converts a range of dates to the range of instants in which the sessions of these dates close, as
+ * ISO 8601; instants are returned unchanged. The session of a coin closes at the first instant of
+ * the next day.
  */
-export const dayRange = ({
+export const closingInstantRange = ({
   from,
   to,
 }: {

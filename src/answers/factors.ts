@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { MAX_INDICATOR_BARS, technicalIndicators } from "../factors/indicators.ts";
-import { addPrint, type OffExchangeDay } from "../factors/off-exchange.ts";
+import { addPrintToDay, type OffExchangeDay } from "../factors/off-exchange.ts";
 import { FACTORS, type Factor, type FactorInput, unweightedInput } from "../factors/reading.ts";
 import { normalCdf } from "../factors/statistics.ts";
 import { summarizeReading } from "../factors/summary.ts";
@@ -13,21 +13,21 @@ import type { ToolContext } from "../tool.ts";
 import { CandidatesAnswer, candidatesAnswer } from "./candidate.ts";
 import {
   briefInstrument,
-  CommonMembers,
   fullInstrument,
   InstantAnswer,
   InstrumentAnswer,
+  InstrumentAnswerMembers,
   isoInstant,
   isoInstantOrNull,
 } from "./common.ts";
-import { AnalyzerAnswer, tableVersion } from "./method.ts";
+import { AnalyzerAnswer, peerTableVersion } from "./method.ts";
 import {
   roundFraction,
   roundPointDifference,
   roundRatioOrNull,
   roundToWholePoints,
 } from "./rounding.ts";
-import { FactorState, factorStatusAnswer } from "./why.ts";
+import { FactorStatusAnswer, factorStatusAnswer } from "./why.ts";
 
 const FactorInputAnswer = z.object({
   name: z.string(),
@@ -47,7 +47,7 @@ const FullFactor = z.object({
   contribution: z
     .number()
     .describe("Points of score; the four add up to the unrounded score minus 50."),
-  status: FactorState,
+  status: FactorStatusAnswer,
   asOf: InstantAnswer.nullable().describe("When its newest input became known."),
   staleAfter: InstantAnswer.nullable(),
   inputs: z.array(FactorInputAnswer),
@@ -55,7 +55,7 @@ const FullFactor = z.object({
 });
 
 const FullFactors = z.object({
-  ...CommonMembers.shape,
+  ...InstrumentAnswerMembers.shape,
   recordedUntil: InstrumentAnswer.shape.recordedUntil,
   score: z.number().int().min(0).max(100),
   scoreRaw: z.number().min(0).max(100),
@@ -101,7 +101,7 @@ export type FullFactors = z.input<typeof FullFactors>;
  * @param include Whether to add the candidate methods.
  * @throws {Problem} `not_available_then` if the factors of the snapshot are no longer stored.
  */
-export function fullFactors(
+export function fullFactorsAnswer(
   snapshot: PastSnapshot,
   context: ToolContext,
   include: "candidates" | undefined,
@@ -125,7 +125,7 @@ export function fullFactors(
     scoreRaw: score,
     confidence,
     sector: instrument.sector,
-    tableVersion: tables === undefined ? null : tableVersion(tables, analyser).version,
+    tableVersion: tables === undefined ? null : peerTableVersion(tables, analyser).version,
     analyser,
     factors: {
       momentum: answer("momentum", technicalIndicators(bars)),
@@ -141,9 +141,9 @@ export function fullFactors(
  * Renders the factors of a snapshot in brief: fewer members than in full, rounded figures, and only
  * the inputs that have a weight.
  *
- * @throws {Problem} `not_available_then`, as `fullFactors`.
+ * @throws {Problem} `not_available_then`, as `fullFactorsAnswer`.
  */
-export function briefFactors(
+export function briefFactorsAnswer(
   snapshot: PastSnapshot,
   context: ToolContext,
   include: "candidates" | undefined,
@@ -192,8 +192,8 @@ function sourceIdsOf(name: Factor, givers: SourcesByFeed): string {
 
 /**
  * Two inputs from the newest session's off-exchange prints, shown without weight because they do
- * not indicate a direction: the share of the session's volume, and the VWAP of blocks divided by
- * the VWAP of all prints.
+ * not indicate a direction: the prints' share of the session's volume, and the VWAP of blocks
+ * divided by the VWAP of all prints.
  */
 function offExchangeContext(
   bar: Bar | undefined,
@@ -207,7 +207,7 @@ function offExchangeContext(
     .slice(before, countKnownRecords(prints, at))
     .filter((print) => print.session === bar.session);
   const days = new Map<string, OffExchangeDay>();
-  for (const print of session) addPrint(days, print);
+  for (const print of session) addPrintToDay(days, print);
   const [day] = days.values();
   if (day === undefined) return [];
   const { shares, notionalUsd, blockShares, blockNotionalUsd } = day;

@@ -14,7 +14,7 @@ export const FieldsInput = z
   .describe("Rows with only these columns, such as symbol; an unknown one names all.");
 
 /** The rows that replace the list of an answer when the query has `fields`. */
-export const FieldRows = z.object({
+export const FieldTable = z.object({
   fields: z.array(z.string()).optional().describe("With fields: the columns of rows."),
   rows: z
     .array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()])))
@@ -44,7 +44,7 @@ export function chosenColumns<R>(
 }
 
 /** The cells of a record, rounded in a brief answer. */
-export const rowCells = <R>(
+export const cellsOfRecord = <R>(
   columns: readonly Column<R>[],
   record: R,
   detail: DetailLevel,
@@ -72,7 +72,7 @@ interface ListPage<T, I> {
   /** The rendered items; absent if the query has `fields`. */
   readonly items?: I[];
   /** The rows of the requested columns; absent if the query has no `fields`. */
-  readonly table?: z.input<typeof FieldRows>;
+  readonly table?: z.input<typeof FieldTable>;
   readonly nextCursor: string | null;
 }
 
@@ -81,7 +81,7 @@ interface ListPage<T, I> {
  *
  * @throws {Problem} As `paginate` and `chosenColumns`.
  */
-export function listPage<T, R, I>(
+export function createListPage<T, R, I>(
   list: RecordList<T>,
   { query: { fields, detail }, render, columns, recordOf, ...request }: ListRequest<T, R, I>,
 ): ListPage<T, I> {
@@ -102,14 +102,16 @@ export function listPage<T, R, I>(
     return { ...page, items };
   }
   const chosen = chosenColumns(columns, fields);
-  const { shown: rows, ...page } = pageOf((item) => rowCells(chosen, recordOf(item), detail));
+  const { shown: rows, ...page } = pageOf((item) => cellsOfRecord(chosen, recordOf(item), detail));
   return { ...page, table: { fields: chosen.map(({ name }) => name), rows } };
 }
 
 /**
- * @throws {Problem} `invalid_request` if the query has `fields`, for an answer that has no rows.
+ * Refuses `fields` for an answer that has no rows.
+ *
+ * @throws {Problem} `invalid_request` if the query has `fields`.
  */
-export function refuseFields(fields: readonly string[] | undefined, next: string): void {
+export function rejectFieldsQuery(fields: readonly string[] | undefined, next: string): void {
   if (fields === undefined) return;
   throw new Problem("invalid_request", { detail: "fields: this answer has no rows.", next });
 }

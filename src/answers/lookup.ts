@@ -5,9 +5,11 @@ import { Problem } from "../problem.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import { isoInstant } from "./common.ts";
-import { isIsoDate, rangeEnd, rangeStart } from "./when.ts";
+import { isIsoDate, rangeEndInstant, rangeStartInstant } from "./when.ts";
 
-/** Caches the instruments without a price, keyed by the list of those that have one. */
+/**
+ * Caches the list of instruments without a price, keyed by the list of instruments with a price.
+ */
 const waiting = new WeakMap<readonly Instrument[], readonly Instrument[]>();
 
 /** Instruments that the service follows but that have no price yet. */
@@ -25,7 +27,7 @@ export function unpricedInstruments({
 }
 
 /**
- * Explains why a real symbol may be unknown, as text to follow "is covered"; empty if the market is
+ * Explains why a real symbol may be unknown, worded to follow "is covered"; empty if the market is
  * not simulated.
  */
 export const notCoveredReason = ({ source }: MarketView): string =>
@@ -55,7 +57,8 @@ export function resolveInstrument(symbol: string, { market }: ToolContext): Inst
 }
 
 /**
- * Advice when no symbol is similar; in a simulated market it gives an example of a valid symbol.
+ * Advice for an unknown symbol that resembles no known symbol; in a simulated market it gives an
+ * example of a valid symbol.
  */
 function lookElsewhere({ source, instruments }: MarketView): string {
   const [first] = source.simulated ? instruments() : [];
@@ -82,7 +85,7 @@ function refuseAwaited(symbol: string, market: MarketView): void {
 export function requestedInstant(asOf: string | undefined, { market }: ToolContext): number {
   const now = market.now();
   const at = asOf === undefined ? now : Date.parse(asOf);
-  if (at <= now) return asOf === undefined ? now : Math.min(now, rangeEnd(asOf, market));
+  if (at <= now) return asOf === undefined ? now : Math.min(now, rangeEndInstant(asOf, market));
   throw new Problem("not_available_then", {
     detail: `${isoInstant(at)} is in the future.`,
     next: `Ask for a time up to ${isoInstant(now)}, or without asOf.`,
@@ -91,8 +94,8 @@ export function requestedInstant(asOf: string | undefined, { market }: ToolConte
 
 /**
  * The last snapshot of an instrument at or before an instant. If `asOf` is a day, it is the
- * snapshot of that day's close or of the last close before, so it contains nothing of the next
- * session.
+ * snapshot at the close of that day, or at the last close before that day, so that it contains
+ * nothing of the next session.
  *
  * @param asOf The requested day or instant; `undefined` for now.
  * @param at The end of `asOf`, Unix milliseconds.
@@ -120,7 +123,7 @@ export function snapshotAt(
   const at = requestedInstant(asOf, context);
   const snapshot = lastSnapshot(symbol, { asOf, at }, context);
   if (snapshot !== undefined) return snapshot;
-  refuseWhileWarm(context);
+  requireComputedHistory(context);
   throw new Problem("not_available_then", {
     detail: `No snapshot of ${symbol} was recorded at or before ${isoInstant(at)}.`,
     next: `Ask for a later time, up to ${isoInstant(context.market.now())}, or without asOf.`,
@@ -128,7 +131,7 @@ export function snapshotAt(
 }
 
 /** @throws {Problem} `not_ready` while the history is being recomputed after a start. */
-export function refuseWhileWarm({ market }: ToolContext): void {
+export function requireComputedHistory({ market }: ToolContext): void {
   if (!market.isWarm?.()) return;
   throw new Problem("not_ready", {
     detail: "The scores of the past are being computed.",
@@ -144,14 +147,14 @@ export function refuseWhileWarm({ market }: ToolContext): void {
  * @throws {Problem} `invalid_request` if the range ends before it begins, for example because it
  * begins in the future.
  */
-export function instantRange(
+export function requestedInstantRange(
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
   until: number,
   market: MarketView,
 ): { readonly from: number; readonly to: number } {
   const range = {
-    from: from === undefined ? 0 : rangeStart(from, market),
-    to: to === undefined ? until : rangeEnd(to, market),
+    from: from === undefined ? 0 : rangeStartInstant(from, market),
+    to: to === undefined ? until : rangeEndInstant(to, market),
   };
   const end = Math.min(range.to, until);
   if (range.from <= end) return range;

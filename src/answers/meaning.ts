@@ -36,10 +36,10 @@ function measured({ ic, interval, horizon, universe, period }: DirectionEvidence
 }
 
 /**
- * Explains why no probability of beating the class's median is published. It would be published
- * only if the whole confidence interval of its out-of-sample skill were above 0.
+ * Explains why no probability of beating the class's median is published. A probability is
+ * published only if the whole confidence interval of its out-of-sample skill is above 0.
  */
-export function pOutperformReason({ brierSkill, skillInterval }: DirectionEvidence): string {
+export function noProbabilityReason({ brierSkill, skillInterval }: DirectionEvidence): string {
   if (brierSkill === null || skillInterval === null) {
     return "There is too little data to measure its skill.";
   }

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
-import { YIELDS } from "../factors/yields.ts";
-import type { Analyzer } from "../ingest/sentiment-model.ts";
+import { YIELD_NAMES } from "../factors/yields.ts";
+import type { SentimentAnalyzer } from "../ingest/sentiment-model.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { Problem } from "../problem.ts";
-import { METHOD } from "../score/method-constants.ts";
+import { METHOD_CONSTANTS } from "../score/method-constants.ts";
 import type { PeerTables } from "../score/peers.ts";
 import { METHOD_RELEASE } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
@@ -14,11 +14,10 @@ import { InstantAnswer, isoInstant, isoInstantOrNull, Provenance } from "./commo
 import { riskParameters } from "./risk.ts";
 
 /** The quantile at each of `normalisation.probabilities`, ascending. */
-const Knots = z.array(z.number()).length(METHOD.normalisation.probabilities.length);
+const Knots = z.array(z.number()).length(METHOD_CONSTANTS.normalisation.probabilities.length);
 
 /**
- * The analyzer of messages. A trained model is optional, and scores with it differ from scores of
- * the lexicon alone.
+ * The analyzer of messages: the lexicon, alone or with a trained model, which changes the scores.
  */
 export const AnalyzerAnswer = z
   .object({
@@ -43,7 +42,7 @@ const TableContent = z.object({
   valuation: z
     .object({
       yields: z
-        .partialRecord(z.enum(YIELDS), z.record(z.string(), Knots))
+        .partialRecord(z.enum(YIELD_NAMES), z.record(z.string(), Knots))
         .describe('By yield and sector; "" is the whole class, for sectors without their own.'),
       combined: Knots.optional().describe("Table of the weighted mean of their z."),
     })
@@ -79,7 +78,10 @@ export const MethodQuery = z.strictObject({
     .describe("Version of a table that get_factors named; without it the newest of each class."),
 });
 
-/** Everything that is needed, besides an answer of get_factors, to recompute its score. */
+/**
+ * Everything that is needed to recompute the score in an answer of get_factors, besides that
+ * answer.
+ */
 export const MethodDocument = z.object({
   version: z.string(),
   methodHash: z
@@ -115,7 +117,7 @@ export function methodAnswer(
   { tables: wanted }: z.output<typeof MethodQuery>,
   { context, tables }: MethodInUse,
 ): z.input<typeof MethodDocument> {
-  const { version: current, methodHash, ...parameters } = METHOD;
+  const { version: current, methodHash, ...parameters } = METHOD_CONSTANTS;
   if (version !== current && version !== METHOD_RELEASE) {
     throw new Problem("not_found", {
       detail: `Method ${JSON.stringify(version)} is not in use.`,
@@ -151,10 +153,11 @@ const newestOfEach = (tables: readonly PeerTables[]): readonly PeerTables[] =>
  */
 function named(
   tables: readonly PeerTables[],
-  { wanted, analyser }: { readonly wanted: string; readonly analyser: Analyzer },
+  { wanted, analyser }: { readonly wanted: string; readonly analyser: SentimentAnalyzer },
 ): PeerTables {
   const table = tables.find(
-    (one) => wanted.startsWith(epochName(one)) && tableVersion(one, analyser).version === wanted,
+    (one) =>
+      wanted.startsWith(epochName(one)) && peerTableVersion(one, analyser).version === wanted,
   );
   if (table !== undefined) return table;
   throw new Problem("not_available_then", {
@@ -170,13 +173,13 @@ interface TableName {
 }
 
 /**
- * Caches the versions of tables, since thousands of answers share a table. Each table belongs to
- * one analyzer.
+ * Caches the version of each table, since thousands of answers share a table. The table alone is a
+ * sufficient key, because each table belongs to one analyzer.
  */
 const names = new WeakMap<PeerTables, TableName>();
 
 /** Computes the version and hash under which a table is published. */
-export function tableVersion(tables: PeerTables, analyser: Analyzer): TableName {
+export function peerTableVersion(tables: PeerTables, analyser: SentimentAnalyzer): TableName {
   const known = names.get(tables);
   if (known !== undefined) return known;
   const text = canonicalize(contentOf(tables, analyser)) as string;
@@ -190,14 +193,14 @@ export function tableVersion(tables: PeerTables, analyser: Analyzer): TableName 
 const epochName = ({ assetClass, epoch }: PeerTables): string =>
   `${assetClass}/${epoch === null ? "none" : isoInstant(epoch)}/`;
 
-const tableAnswer = (tables: PeerTables, analyser: Analyzer): z.input<typeof Table> => ({
-  ...tableVersion(tables, analyser),
+const tableAnswer = (tables: PeerTables, analyser: SentimentAnalyzer): z.input<typeof Table> => ({
+  ...peerTableVersion(tables, analyser),
   content: contentOf(tables, analyser),
 });
 
 function contentOf(
   { assetClass, epoch, momentum, valuation, social }: PeerTables,
-  analyser: Analyzer,
+  analyser: SentimentAnalyzer,
 ): z.input<typeof TableContent> {
   const knots = ([name, { values }]: readonly [string, { readonly values: readonly number[] }]) =>
     [name, [...values]] as const;

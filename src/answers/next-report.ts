@@ -1,15 +1,15 @@
 import { z } from "zod";
 import {
   type ExpectedReport,
+  filingDayOf,
   type NoReportReason,
-  nextReport,
+  predictNextReport,
   quarterlyFilings,
   REPORT_BASES,
-  reportDay,
 } from "../factors/next-report.ts";
-import { reportWindows } from "../factors/report-windows.ts";
+import { reportWindowsOf } from "../factors/report-windows.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
-import { dayName } from "../lib/market-day.ts";
+import { marketDayName } from "../lib/market-day.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
@@ -53,14 +53,14 @@ export type ReportMarket = Pick<Market, "source" | "dayMs">;
 
 /** The day on which a report was filed, given the instant at which it became known. */
 export const filingDay = (at: number, { source, dayMs }: ReportMarket): string =>
-  source.simulated ? dayName(Math.floor(at / dayMs) * dayMs, dayMs) : reportDay(at);
+  source.simulated ? marketDayName(Math.floor(at / dayMs) * dayMs, dayMs) : filingDayOf(at);
 
 /**
  * The day on which a fiscal quarter ends. Outside the sandbox, `at` is the last instant of that day
  * in UTC.
  */
 export const periodEndDay = (at: number, { source, dayMs }: ReportMarket): string =>
-  source.simulated ? dayName(at, dayMs) : isoInstant(at).slice(0, "2020-01-31".length);
+  source.simulated ? marketDayName(at, dayMs) : isoInstant(at).slice(0, "2020-01-31".length);
 
 const REASONS: Readonly<Record<NoReportReason, string>> = {
   no_filings: "No quarterly filing is known.",
@@ -77,7 +77,7 @@ export function nextReportAnswer(
 ): z.input<typeof NextReportFields> {
   if (assetClass !== "stock") return unknownNextReport("Only companies file quarterly reports.");
   const filings = quarterlyFilings(market.records(symbol).fundamentals ?? [], market.dayMs);
-  const next = nextReport(filings, at, reportWindows(market.source), market.dayMs);
+  const next = predictNextReport(filings, at, reportWindowsOf(market.source), market.dayMs);
   if (next.is === "unknown") return unknownNextReport(REASONS[next.reason]);
   const report = expectedReportAnswer(next.report, market);
   if (next.is === "expected") return { nextReport: report, nextReportReason: null };
@@ -92,7 +92,7 @@ const unknownNextReport = (nextReportReason: string) => ({ nextReport: null, nex
  * Instants in (from, until] at which quarterly reports of a company became known, Unix
  * milliseconds.
  */
-export const filedReports = (
+export const reportFilingInstants = (
   { symbol, assetClass }: Instrument,
   from: number,
   until: number,

@@ -1,5 +1,5 @@
 import { BLOCK_SIZE_TEXT } from "../market/block-size.ts";
-import { memberColumn } from "../tables/table.ts";
+import { createMemberColumn } from "../tables/table.ts";
 import { roundRatio } from "./rounding.ts";
 
 /** A row about one instrument: members of an answer, plus the symbol. */
@@ -22,10 +22,10 @@ interface PrintMembers {
   readonly reportingDelayMs: number | null;
 }
 
-const printColumn = memberColumn<RowOf<PrintMembers>>();
+const printColumn = createMemberColumn<RowOf<PrintMembers>>();
 
 /** Columns of the tables of prints and of blocks. */
-export const printColumns = [
+export const offExchangePrintColumns = [
   printColumn("symbol", "text"),
   printColumn("id", "text"),
   printColumn("session", "text"),
@@ -57,10 +57,10 @@ interface DayMembers {
   readonly shortVolumeRatio: number | null;
 }
 
-const dayColumn = memberColumn<RowOf<DayMembers>>();
+const dayColumn = createMemberColumn<RowOf<DayMembers>>();
 
 /** Columns of the table of totals by session. */
-export const dayColumns = [
+export const offExchangeDayColumns = [
   dayColumn("symbol", "text"),
   dayColumn("session", "text"),
   dayColumn("prints", "integer", "Empty, as in the other columns: not observed."),

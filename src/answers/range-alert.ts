@@ -4,18 +4,18 @@ import { AssetClass } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
 import { Problem } from "../problem.ts";
 import { rangeBreachesOf, riskTableOf } from "../risk/measured-table.ts";
-import { sigmaAt } from "../risk/outlook.ts";
+import { forecastSigmaAt } from "../risk/outlook.ts";
 import {
   ALERT_RANGE_PROBABILITY,
-  RANGE_REASONS,
+  RANGE_ALERT_REASONS,
   type RangeAlert,
   watchedHorizon,
 } from "../risk/range-events.ts";
-import type { HorizonTable } from "../risk/table.ts";
+import type { HorizonRiskTable } from "../risk/table.ts";
 import { InstantAnswer, isoInstant } from "./common.ts";
 import {
   noRangeReason,
-  priceBounds,
+  priceRangeBounds,
   roundToSixDigits,
   SESSIONS_PER_YEAR,
   TOO_FEW_SESSIONS_TEXT,
@@ -24,7 +24,7 @@ import {
 
 /** Members of a range event. */
 export const RangeAlertFields = z.object({
-  reason: z.enum(RANGE_REASONS).describe("The side of the range on which the close lies."),
+  reason: z.enum(RANGE_ALERT_REASONS).describe("The side of the range on which the close lies."),
   range: z
     .object({
       probability: z.number().describe("Nominal share of closes inside at the end of the range."),
@@ -62,7 +62,7 @@ export const rangeAlertAnswer = ({
     probability: ALERT_RANGE_PROBABILITY,
     from: { price: roundToSixDigits(range.price), at: isoInstant(range.openedAt) },
     sessions: table.horizon,
-    ...priceBounds(range, range.price),
+    ...priceRangeBounds(range, range.price),
   },
   close: {
     price: roundToSixDigits(bar.close),
@@ -72,7 +72,7 @@ export const rangeAlertAnswer = ({
   session: sessions,
 });
 
-/** Symbols or classes that have no range, and the reason, as text to follow a colon. */
+/** Symbols or classes that have no range, and the reason, worded to follow a colon. */
 interface ClassWithoutRange {
   readonly names: readonly string[];
   readonly reason: string;
@@ -88,7 +88,7 @@ const PLURALS: Readonly<Record<AssetClass, string>> = {
  * Next steps for an alert of the kind `range`: how often to expect an event, and which instruments
  * have no range. Empty for alerts of other kinds.
  */
-export function rangeSteps(
+export function nextStepsOfRangeAlert(
   { kinds, watched }: Pick<ResolvedAlert, "kinds" | "watched">,
   market: MarketView,
 ): readonly string[] {
@@ -110,7 +110,7 @@ export function rangeSteps(
  * @throws {Problem} `invalid_request` if `range` is the only kind of an alert and none of the
  * watched instruments has a range.
  */
-export function refuseWithoutRange(
+export function requireForecastRange(
   { kinds, watched }: Pick<ResolvedAlert, "kinds" | "watched">,
   market: MarketView,
 ): void {
@@ -133,7 +133,7 @@ export function refuseWithoutRange(
  */
 function rateOf(
   assetClass: AssetClass,
-  { horizon }: HorizonTable,
+  { horizon }: HorizonRiskTable,
   { source }: MarketView,
 ): readonly string[] {
   const breaches = rangeBreachesOf(source)[assetClass];
@@ -161,7 +161,7 @@ function withoutRange(watched: ResolvedSelector, market: MarketView): readonly C
       ? classesOf(watched, market).map((one) => ({ name: PLURALS[one], reason: untested(one) }))
       : instrumentsOf(watched.symbols, market).map(({ symbol, assetClass }) => {
           const { bars } = market.records(symbol);
-          const isYoung = sigmaAt(bars, assetClass, market.knownUntil()) === undefined;
+          const isYoung = forecastSigmaAt(bars, assetClass, market.knownUntil()) === undefined;
           return {
             name: symbol,
             reason: untested(assetClass) ?? (isYoung ? TOO_FEW_SESSIONS_TEXT : undefined),

@@ -8,9 +8,9 @@ import { RISK_MODELS, RISK_RULES } from "../risk/forecast.ts";
 import { riskTableOf } from "../risk/measured-table.ts";
 import {
   type HorizonOutlook,
-  LEVEL_RULES,
   type PriceRange,
   peerSigmas,
+  RISK_LEVEL_RULES,
   RISK_LEVELS,
   type RiskLevel,
   type RiskOutlook,
@@ -85,7 +85,7 @@ export const RiskAnswer = z.object({
   forecast: RiskForecast.nullable().optional().describe("With risk=full; null: too young."),
 });
 
-/** The reason why a young instrument has no forecast, as text to follow a colon. */
+/** The reason why a young instrument has no forecast, worded to follow a colon. */
 export const TOO_FEW_SESSIONS_TEXT = `it needs ${RISK_RULES.windowSessions} sessions in which the price moves`;
 
 /** Sessions a year, by asset class. */
@@ -116,7 +116,7 @@ function hashOf(table: RiskTable): string {
  */
 export const riskParameters = (market: MarketView) => {
   const table = riskTableOf(market.source);
-  return { sha256: hashOf(table), levels: LEVEL_RULES, table };
+  return { sha256: hashOf(table), levels: RISK_LEVEL_RULES, table };
 };
 
 /** Cached results for a market. Within a session they change only when a bar arrives late. */
@@ -193,7 +193,7 @@ function peerLevelOf(
   assetClass: AssetClass,
   market: MarketView,
 ): RiskLevel | null {
-  return riskLevel(sigma, peersAt(assetClass, bar.availableAt, market), LEVEL_RULES.minPeers);
+  return riskLevel(sigma, peersAt(assetClass, bar.availableAt, market), RISK_LEVEL_RULES.minPeers);
 }
 
 /**
@@ -226,7 +226,7 @@ export function riskAnswer(
  * The 80 % range of the close, [low, high], by horizon in sessions; `null` if no range is
  * published.
  */
-export function range80(
+export function rangesAt80Percent(
   { instrument, price }: PastSnapshot,
   market: MarketView,
 ): Readonly<Record<string, number[]>> | null {
@@ -235,7 +235,7 @@ export function range80(
   const published = outlook.horizons.flatMap(({ table, ranges }) => {
     const range = ranges?.find(({ probability }) => probability === BRIEF_PROBABILITY);
     if (range === undefined) return [];
-    const { low, high } = priceBounds(range, outlook.bar.close);
+    const { low, high } = priceRangeBounds(range, outlook.bar.close);
     return [[String(table.horizon), [low, high]] satisfies [string, number[]]];
   });
   return published.length === 0 ? null : Object.fromEntries(published);
@@ -274,7 +274,7 @@ function horizonOf(outlook: HorizonOutlook, price: number): z.input<typeof Horiz
       ranges?.map((range, index) => ({
         probability: range.probability,
         coverage: held[index] ?? 0,
-        ...priceBounds(range, price),
+        ...priceRangeBounds(range, price),
       })) ?? null,
     rangesWithheld: withheld,
     fall: {
@@ -298,8 +298,8 @@ const reportFactor = ({ table, reportIn }: HorizonOutlook): number =>
   roundTo(Math.sqrt(horizonVariance(table, reportIn) / table.horizon), 2);
 
 /**
- * The measured coverage of each range: if a report is expected within the horizon, the coverage
- * across reports.
+ * The measured coverage of each range. If a report is expected within the horizon, only forecasts
+ * over such horizons are counted.
  */
 const coverageOf = ({ table, reportIn }: HorizonOutlook): readonly number[] => {
   const { coverage, acrossReports } = table.evidence;
@@ -313,7 +313,10 @@ const whyWithheld = ({ verdict }: RiskEvidence): Withheld =>
 export const toPercent = (share: number): number => roundTo(100 * share, 2);
 
 /** Converts a range of log returns to prices and to percentages of the current price. */
-export const priceBounds = ({ low, high }: Omit<PriceRange, "probability">, price: number) => ({
+export const priceRangeBounds = (
+  { low, high }: Omit<PriceRange, "probability">,
+  price: number,
+) => ({
   low: roundToSixDigits(price * Math.exp(low)),
   high: roundToSixDigits(price * Math.exp(high)),
   lowPercent: toPercent(Math.expm1(low)),
@@ -353,7 +356,7 @@ function rangeSentence(
   if (widest === undefined) {
     return `No range over ${span}: ${noRangeReason(evidence)}.`;
   }
-  const { low, high, lowPercent, highPercent } = priceBounds(widest, price);
+  const { low, high, lowPercent, highPercent } = priceRangeBounds(widest, price);
   const held = roundTo(100 * (coverageOf(outlook)[RANGE_PROBABILITIES.length - 1] ?? 0), 1);
   const across = spansReport(reportIn, horizon)
     ? ` across reports: one is due in ${reportIn === 1 ? "1 session" : `${reportIn} sessions`}`
@@ -366,7 +369,7 @@ function rangeSentence(
   return `95 % range over ${span}: ${priceText(low)} to ${priceText(high)} (${signedText(lowPercent)} to ${signedText(highPercent)} %, held ${held} %${across})${chance}. Tested on ${tested}.`;
 }
 
-/** The reason why ranges are not published, as text to follow a colon. */
+/** The reason why ranges are not published, worded to follow a colon. */
 export const noRangeReason = (evidence: RiskEvidence): string =>
   whyWithheld(evidence) === "insufficient_data"
     ? "too few instruments to test it on"

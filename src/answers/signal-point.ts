@@ -23,8 +23,8 @@ export const exactSignal = ({ score, confidence, coverage, signal }: PastSnapsho
 });
 
 /**
- * Label of the session that a snapshot belongs to. Its close becomes known within half a market
- * day.
+ * Label of the session that a snapshot belongs to. The close of a session becomes known within half
+ * a market day.
  */
 export const sessionOfSnapshot = (
   { at, instrument }: PastSnapshot,

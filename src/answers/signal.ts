@@ -2,32 +2,36 @@ import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
-import { BACKTEST_VERDICTS, DIRECTION_EVIDENCE, horizonText } from "../score/backtest-verdicts.ts";
-import { DIRECTIONS, FORCED_WAITS, SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
+import {
+  BACKTEST_VERDICTS,
+  DIRECTION_EVIDENCE,
+  scoreHorizonText,
+} from "../score/backtest-verdicts.ts";
+import { DIRECTIONS, FORCED_WAIT_REASONS, SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
 import { type PastSnapshot, SNAPSHOT_STATUSES } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import {
   AnswerOrigin,
   briefInstrument,
-  CommonMembers,
   type DetailLevel,
   DirectionAnswer,
   fullInstrument,
   InstantAnswer,
   InstrumentAnswer,
+  InstrumentAnswerMembers,
   InstrumentIdentity,
   instrumentIdentityOf,
   isoInstant,
   snapshotId,
 } from "./common.ts";
-import { FieldRows } from "./fields.ts";
-import { pOutperformReason, SCORE_MEANING } from "./meaning.ts";
+import { FieldTable } from "./fields.ts";
+import { noProbabilityReason, SCORE_MEANING } from "./meaning.ts";
 import { ExpectedReportAnswer, NextReportFields, nextReportAnswer } from "./next-report.ts";
-import { RiskAnswer, range80, riskAnswer } from "./risk.ts";
+import { RiskAnswer, rangesAt80Percent, riskAnswer } from "./risk.ts";
 import { roundPointDifference } from "./rounding.ts";
 import { exactSignal, roundedSignal, sessionOfSnapshot } from "./signal-point.ts";
 import { scoreChange } from "./signal-table.ts";
-import { Attribution, PointsByFactor, whyAnswer } from "./why.ts";
+import { FactorContributionsAnswer, factorContributionsAnswer, ScoreAttribution } from "./why.ts";
 
 const Status = z.enum(SNAPSHOT_STATUSES);
 const Points = z.number().min(0).max(100);
@@ -48,7 +52,7 @@ const Evidence = z.object({
   universe: z.string().describe("What was graded."),
 });
 
-/** The evidence; a brief answer has only its first two members. */
+/** Evidence of which a brief answer has only the first two members. */
 const BriefEvidence = Evidence.partial({
   ic: true,
   interval: true,
@@ -67,7 +71,7 @@ const Logged = z
 
 /** The full signal answer for one instrument. */
 const FullSignal = z.object({
-  ...CommonMembers.shape,
+  ...InstrumentAnswerMembers.shape,
   recordedUntil: InstrumentAnswer.shape.recordedUntil,
   signal: DirectionAnswer.describe(
     "Follows scoreSmoothed through the thresholds, not the score itself.",
@@ -77,7 +81,7 @@ const FullSignal = z.object({
   scoreSmoothed: Points.describe("The score smoothed over sessions."),
   confidence: Fraction.describe("Weight of the evidence."),
   coverage: Fraction.describe("Share of its class's factors with a value, by weight."),
-  why: PointsByFactor.optional(),
+  why: FactorContributionsAnswer.optional(),
   thresholds: z
     .object({
       enterLong: z.number(),
@@ -91,7 +95,10 @@ const FullSignal = z.object({
     .describe(
       "In points and fractions: LONG begins at enterLong with enterConfidence and ends below exitLong; SHORT alike; both need minCoverage.",
     ),
-  forcedWait: z.enum(FORCED_WAITS).nullable().describe("Why it is WAIT, independent of the score."),
+  forcedWait: z
+    .enum(FORCED_WAIT_REASONS)
+    .nullable()
+    .describe("Why it is WAIT, independent of the score."),
   since: InstantAnswer.describe("When this signal began, at the earliest when the record begins."),
   previousSignal: DirectionAnswer.nullable(),
   frozen: z.boolean().describe("True while trading pauses; scoreSmoothed is the last session's."),
@@ -113,7 +120,7 @@ const FullSignal = z.object({
   risk: RiskAnswer,
   ...NextReportFields.shape,
   logged: Logged,
-  attribution: Attribution.optional(),
+  attribution: ScoreAttribution.optional(),
   snapshotId: z.string(),
 });
 
@@ -146,7 +153,7 @@ export const SignalAnswer = FullSignal.partial({
 export type FullSignal = z.input<typeof FullSignal>;
 
 /** One instrument in a list of signals, in full. */
-const FullItem = z.object({
+const FullSignalItem = z.object({
   ...InstrumentIdentity.shape,
   sector: z.string().nullable(),
   asOf: InstantAnswer,
@@ -164,9 +171,9 @@ const FullItem = z.object({
 });
 
 /** One instrument in a list of signals, in full. */
-export type FullItem = z.input<typeof FullItem>;
+export type FullSignalItem = z.input<typeof FullSignalItem>;
 
-const Item = FullItem.partial({
+const Item = FullSignalItem.partial({
   assetClass: true,
   exchange: true,
   sector: true,
@@ -175,7 +182,7 @@ const Item = FullItem.partial({
   scoreSmoothed: true,
 });
 
-/** A requested symbol that could not be answered. */
+/** A requested symbol for which there is no result. */
 const FailedSymbol = z.object({
   symbol: z.string().describe("The symbol as requested."),
   code: z.string().describe("The stable name of the failure, unknown_symbol for example."),
@@ -197,7 +204,7 @@ export const SignalPage = z.object({
     .describe("Of all that match, on this page or not."),
   total: z.int().describe("How many match, insufficientData included."),
   items: z.array(Item).optional(),
-  ...FieldRows.shape,
+  ...FieldTable.shape,
   evidence: z.array(BriefEvidence).describe("One for each asset class among the items."),
   failed: z
     .array(FailedSymbol)
@@ -237,19 +244,22 @@ export const SignalHistory = z.object({
 });
 
 /** Renders how predictive the directions of an asset class were in the backtest. */
-export function evidenceAnswer(assetClass: AssetClass, detail: "full"): z.input<typeof Evidence>;
-export function evidenceAnswer(
+export function directionEvidenceAnswer(
+  assetClass: AssetClass,
+  detail: "full",
+): z.input<typeof Evidence>;
+export function directionEvidenceAnswer(
   assetClass: AssetClass,
   detail: DetailLevel,
 ): z.input<typeof BriefEvidence>;
-export function evidenceAnswer(assetClass: AssetClass, detail: DetailLevel) {
+export function directionEvidenceAnswer(assetClass: AssetClass, detail: DetailLevel) {
   const { verdict, ic, interval, horizon, period, universe } = DIRECTION_EVIDENCE[assetClass];
   if (detail === "brief") return { assetClass, verdict };
   return { assetClass, verdict, ic, interval, horizon, period, universe };
 }
 
 /** Options of an answer about one instrument. */
-export interface SignalOptions {
+export interface SignalAnswerOptions {
   /** Whether the caller may see the contributions of the factors. */
   readonly showsFactors: boolean;
   /** Whether to include all figures of the risk forecast. */
@@ -257,13 +267,13 @@ export interface SignalOptions {
 }
 
 /** Renders the full answer of a snapshot: computed figures are not rounded. */
-export function fullSignal(
+export function fullSignalAnswer(
   snapshot: PastSnapshot,
   context: ToolContext,
-  { showsFactors, isRiskFull = false }: SignalOptions,
+  { showsFactors, isRiskFull = false }: SignalAnswerOptions,
 ): FullSignal {
   const { instrument, price, signal } = snapshot;
-  const why = showsFactors ? whyAnswer(snapshot, "full") : undefined;
+  const why = showsFactors ? factorContributionsAnswer(snapshot, "full") : undefined;
   return {
     ...fullInstrument(context, snapshot),
     ...exactSignal(snapshot),
@@ -274,16 +284,16 @@ export function fullSignal(
     previousSignal: signal.previous,
     frozen: signal.frozen,
     missingFactors: [...snapshot.missingFactors],
-    evidence: evidenceAnswer(instrument.assetClass, "full"),
+    evidence: directionEvidenceAnswer(instrument.assetClass, "full"),
     pOutperform: null,
-    pOutperformReason: pOutperformReason(DIRECTION_EVIDENCE[instrument.assetClass]),
-    horizon: horizonText(instrument.assetClass),
+    pOutperformReason: noProbabilityReason(DIRECTION_EVIDENCE[instrument.assetClass]),
+    horizon: scoreHorizonText(instrument.assetClass),
     price: price && {
       value: price.value,
       currency: instrument.currency,
       at: isoInstant(price.at),
     },
-    range80: range80(snapshot, context.market),
+    range80: rangesAt80Percent(snapshot, context.market),
     risk: riskAnswer(snapshot, context.market, isRiskFull),
     ...nextReportAnswer(instrument, snapshot.at, context.market),
     logged: loggedAnswer(snapshot, context),
@@ -302,16 +312,16 @@ function loggedAnswer(
 }
 
 /** Renders the brief answer of a snapshot: fewer members than the full answer, rounded figures. */
-export function briefSignal(
+export function briefSignalAnswer(
   snapshot: PastSnapshot,
   context: ToolContext,
-  { showsFactors }: SignalOptions,
+  { showsFactors }: SignalAnswerOptions,
 ): z.input<typeof SignalAnswer> {
   const { instrument, price, signal: state } = snapshot;
   const { signal, score, confidence, coverage } = roundedSignal(snapshot);
   const { nextReport } = nextReportAnswer(instrument, snapshot.at, context.market);
   const logged = loggedAnswer(snapshot, context);
-  const why = showsFactors ? whyAnswer(snapshot, "brief") : undefined;
+  const why = showsFactors ? factorContributionsAnswer(snapshot, "brief") : undefined;
   return {
     ...briefInstrument(context, snapshot),
     signal,
@@ -323,19 +333,19 @@ export function briefSignal(
     since: isoInstant(state.since),
     previousSignal: state.previous,
     missingFactors: [...snapshot.missingFactors],
-    evidence: evidenceAnswer(instrument.assetClass, "brief"),
+    evidence: directionEvidenceAnswer(instrument.assetClass, "brief"),
     price: price && { value: price.value, currency: instrument.currency },
-    range80: range80(snapshot, context.market),
+    range80: rangesAt80Percent(snapshot, context.market),
     nextReport: nextReport && { expected: nextReport.expected },
     logged: logged && { index: logged.index },
   };
 }
 
 /** Renders a snapshot in full, as an item of a list of instruments. */
-export function fullItem(
+export function fullSignalItem(
   snapshot: PastSnapshot,
   context: Pick<ToolContext, "snapshots">,
-): FullItem {
+): FullSignalItem {
   const { instrument, at, status } = snapshot;
   return {
     ...instrumentIdentityOf(instrument),
@@ -348,7 +358,7 @@ export function fullItem(
 }
 
 /** Renders a snapshot in brief, as an item of a list of instruments. */
-export function briefItem(
+export function briefSignalItem(
   snapshot: PastSnapshot,
   context: Pick<ToolContext, "snapshots">,
 ): z.input<typeof Item> {
@@ -361,12 +371,12 @@ export function briefItem(
 }
 
 /** The default columns of a signal history, if the query has no `fields`. */
-export const HISTORY_COLUMNS: Readonly<Record<DetailLevel, readonly string[]>> = {
+export const SIGNAL_HISTORY_COLUMNS: Readonly<Record<DetailLevel, readonly string[]>> = {
   brief: ["session", "score", "price"],
   full: Columns.keyof().options,
 };
 
-/** The sessions of a history in which the signal changed, and its first session. */
+/** The sessions in which the signal of a history changed, and the first session of the history. */
 export const signalChanges = (
   list: readonly PastSnapshot[],
   market: MarketView,

@@ -66,7 +66,10 @@ export const TrackRecordAnswer = z.object({
 });
 export type TrackRecordAnswer = z.infer<typeof TrackRecordAnswer>;
 
-/** Whether a verdict can no longer change, because all runs before its date are settled. */
+/**
+ * Whether a verdict can no longer change, because all logged signals from before the date of the
+ * verdict are settled.
+ */
 export const isFinalVerdict = (
   { at }: DatedVerdict,
   { openSince }: Pick<TrackRecord["records"][number], "openSince">,
@@ -89,7 +92,7 @@ export const trackRecordFiguresAnswer = ({
 });
 
 /** Says where the verdict of the backtest is published. */
-export const BACKTEST_VERDICT =
+export const BACKTEST_VERDICT_NOTE =
   "That of the backtest is the member evidence of get_signal (GET /api/signals).";
 
 /** Renders the track record of one asset class, or of all classes that have one. */
@@ -108,7 +111,7 @@ export function trackRecordAnswer(
     beganAt: isoInstant(beganAt),
     size,
     ...(wanted.every(({ verdicts }) => verdicts.length === 0) && {
-      note: `The log has no verdict yet. ${BACKTEST_VERDICT}`,
+      note: `The log has no verdict yet. ${BACKTEST_VERDICT_NOTE}`,
     }),
     records: wanted.map(({ figures, verdicts, expectedAt, openSince }) => {
       const isHeadline = terms.headline[figures.assetClass] === figures.horizon;

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { InstrumentSelector } from "../alerts/alert.ts";
-import type { ReadableWatchlist } from "../alerts/watchlists/watchlists.ts";
+import type { WatchlistView } from "../alerts/watchlists/watchlists.ts";
 import type { Caller } from "../auth/caller.ts";
 import { Label } from "../lib/label.ts";
 import type { ToolContext } from "../tool.ts";
 
 /** The name of a watchlist in tool input. */
-export const WatchlistInput = Label.describe("Name of a watchlist.");
+export const WatchlistNameInput = Label.describe("Name of a watchlist.");
 
 /** A watchlist as shown in answers. */
 export const WatchlistAnswer = z.object({
@@ -22,7 +22,7 @@ export const watchlistAnswer = ({
   name,
   symbols,
   isOwn,
-}: ReadableWatchlist): z.input<typeof WatchlistAnswer> => ({
+}: WatchlistView): z.input<typeof WatchlistAnswer> => ({
   name,
   symbols: [...symbols],
   readOnly: !isOwn,

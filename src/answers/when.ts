@@ -17,17 +17,17 @@ export const DayOrInstantInput = z
 /**
  * The instant at which a range from `when` begins, Unix milliseconds. For a day, it is half a
  * market day after the start of that day in UTC: after the closes of the previous day's sessions
- * and before those of that day.
+ * and before the closes of that day's sessions.
  */
-export const rangeStart = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
+export const rangeStartInstant = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
   isIsoDate(when) ? Date.parse(when) + dayMs / 2 : Date.parse(when);
 
 /**
  * The instant at which a range to `when` ends, Unix milliseconds. For a day, it is half a market
  * day after the end of that day in UTC: by then the closes of that day's sessions are known, and
- * those of the next day are not.
+ * the closes of the next day's sessions are not.
  */
-export const rangeEnd = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
+export const rangeEndInstant = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
   isIsoDate(when) ? Date.parse(when) + DAY_MS + dayMs / 2 : Date.parse(when);
 
 /** Whether the value of a `DayOrInstantInput` is a day, not an instant. */
@@ -37,5 +37,5 @@ export const isIsoDate = (when: string): boolean => Day.safeParse(when).success;
  * An answer member that repeats a day given as `asOf`, since the instant of the answer can be on
  * the next day.
  */
-export const requestedDay = (asOf: string | undefined): { readonly date?: string } =>
+export const requestedDayMember = (asOf: string | undefined): { readonly date?: string } =>
   asOf !== undefined && isIsoDate(asOf) ? { date: asOf } : {};

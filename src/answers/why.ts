@@ -7,31 +7,31 @@ import { type DetailLevel, DirectionAnswer, InstantAnswer, isoInstant } from "./
 import { roundPointDifference, roundScorePoints } from "./rounding.ts";
 
 /** Status of a factor in an answer. */
-export const FactorState = z
+export const FactorStatusAnswer = z
   .enum(["ok", "stale", "no_activity", "no_feed", "insufficient_data"])
   .describe(
     "no_activity: a feed looked and found nothing; no_feed: nothing looks; insufficient_data: history or peer group too short.",
   );
 
-/** Translates the internal status of a factor or feed to the public one. */
+/** Translates the internal status of a factor or feed to the status shown in answers. */
 export const factorStatusAnswer = <S extends string>(
   status: S,
 ): Exclude<S, "not_observed"> | "no_feed" =>
   status === "not_observed" ? "no_feed" : (status as Exclude<S, "not_observed">);
 
 /** Points that a factor contributes, or the reason why it contributes none. */
-const Contribution = z.union([z.number(), FactorState, z.literal("missing")]);
+const Contribution = z.union([z.number(), FactorStatusAnswer, z.literal("missing")]);
 type Contribution = z.input<typeof Contribution>;
 
 /** Points that each factor contributes. */
-export const PointsByFactor = z
+export const FactorContributionsAnswer = z
   .record(z.enum(FACTORS), Contribution)
   .describe(
     "Points by factor, which add up to the unrounded score minus 50, or why it has none. Only with factor:read.",
   );
 
 /** What changed in a score between two instants. */
-export const Attribution = z
+export const ScoreAttribution = z
   .object({
     from: InstantAnswer,
     to: InstantAnswer,
@@ -52,10 +52,10 @@ export const Attribution = z
  * The contribution of each factor to a snapshot, or the reason why it has none; `undefined` if the
  * snapshot was recorded with another method.
  */
-export function whyAnswer(
+export function factorContributionsAnswer(
   snapshot: PastSnapshot,
   detail: DetailLevel,
-): z.input<typeof PointsByFactor> | undefined {
+): z.input<typeof FactorContributionsAnswer> | undefined {
   const contributions = contributionsOf(snapshot);
   if (contributions === undefined) return undefined;
   const of = (factor: Factor): Contribution => {
@@ -81,18 +81,18 @@ function absence(factor: Factor, { factors }: PastSnapshot): Contribution {
 
 /**
  * Explains what changed between two snapshots of an instrument. Changes are computed from exact
- * contributions, so that those of the factors add up to that of the score; a factor without a value
- * contributes 0.
+ * contributions, so that the changes of all contributions add up to the change of the score; a
+ * factor without a value contributes 0.
  *
  * @param showsFactors Whether the caller may see contributions.
  * @throws {Problem} `not_available_then` if `showsFactors` and one of the snapshots was recorded
  * with another method.
  */
-export function attributionAnswer(
+export function scoreAttributionAnswer(
   from: PastSnapshot,
   to: PastSnapshot,
   { detail, showsFactors }: { readonly detail: DetailLevel; readonly showsFactors: boolean },
-): z.input<typeof Attribution> {
+): z.input<typeof ScoreAttribution> {
   const score = (one: PastSnapshot) =>
     detail === "full" ? one.score : roundScorePoints(one.score);
   return {
@@ -108,8 +108,8 @@ export function attributionAnswer(
 function factorChanges(from: PastSnapshot, to: PastSnapshot, detail: DetailLevel) {
   const before = knownContributions(from);
   const after = knownContributions(to);
-  const whyBefore = whyAnswer(from, detail);
-  const whyAfter = whyAnswer(to, detail);
+  const whyBefore = factorContributionsAnswer(from, detail);
+  const whyAfter = factorContributionsAnswer(to, detail);
   const of = (factor: Factor) => ({
     from: whyBefore?.[factor] ?? "missing",
     to: whyAfter?.[factor] ?? "missing",

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { widestNetwork } from "../limits/address-key.ts";
-import { type SharedCapacity, unusedAtShare } from "../limits/share.ts";
+import { type SharedCapacity, unusedCapacityAtShare } from "../limits/share.ts";
 import { Problem } from "../problem.ts";
 import { insert } from "../store/port/operations.ts";
 import {
@@ -22,7 +22,7 @@ type SlotKind = keyof typeof capacities;
 /** Maximum share of a kind's slots that one network can take (/32 for IPv6, /24 for IPv4). */
 const MAX_NETWORK_SHARE = 1 / 10;
 
-/** Occupied slots; the key consists of kind and number. */
+/** Occupied slots. The key consists of the kind of record and the number of the slot. */
 export const intakeSlots = collection<true>("intake-seats");
 
 /** Number of slots tried before a kind counts as full. */
@@ -35,8 +35,8 @@ const FULL_RETRY_SECONDS = 3600;
 export const networkSlotsGroup = (kind: SlotKind, network: string): string =>
   `seats:${kind}:${network}`;
 
-/** Dependencies of `reserveSlot`. */
-export interface SlotOptions {
+/** Dependencies of `reserveIntakeSlot`. */
+export interface IntakeSlotOptions {
   readonly records: Records;
   /** Hashes the address of a network, because the store contains no addresses in plain text. */
   readonly hashAddress: (address: string) => string;
@@ -56,8 +56,8 @@ export interface SlotOptions {
  * @param placing The write options of the record, so that record and slot expire at the same time.
  * @throws {Problem} `rate_limited` if the network has used up its share.
  */
-export async function reserveSlot(
-  { records, hashAddress }: SlotOptions,
+export async function reserveIntakeSlot(
+  { records, hashAddress }: IntakeSlotOptions,
   { kind, ip, placing }: { kind: SlotKind; ip: string | undefined; placing: WriteOptions },
 ): Promise<{ readonly seat: string; readonly step: Operation }> {
   const total = capacities[kind];
@@ -78,7 +78,7 @@ export async function reserveSlot(
 function availableSlots(whole: SharedCapacity, held: number): number {
   if (held >= whole.most)
     throw capacityExceeded("Too many applications or inquiries from your network are pending.");
-  return Math.floor(whole.total - unusedAtShare(whole, held));
+  return Math.floor(whole.total - unusedCapacityAtShare(whole, held));
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Auditor } from "../auth/auditor.ts";
-import type { ApiKeys } from "../auth/keys/api-keys.ts";
+import type { ApiKeyService } from "../auth/keys/api-keys.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { emailGroup } from "../mail/email-address.ts";
-import type { Mailbox } from "../mail/outbox.ts";
+import type { Outbox } from "../mail/outbox.ts";
 import { remove, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import { intakeSlots } from "./capacity.ts";
@@ -10,7 +10,7 @@ import type { Application } from "./intake-records.ts";
 import {
   APPLICATION_RETENTION_MS,
   applicationGroup,
-  applicationOfToken,
+  applicationOfQueueToken,
   applications,
   type StoredApplication,
 } from "./intake-records.ts";
@@ -23,19 +23,19 @@ export interface ServiceIdentity {
   readonly baseUrl: string;
 }
 
-/** Dependencies of `createDecisions`. */
-export interface DecisionsOptions {
+/** Dependencies of `createApplicationDecisionService`. */
+export interface ApplicationDecisionServiceOptions {
   readonly records: Records;
   readonly audit: Auditor;
-  readonly keys: ApiKeys;
+  readonly keys: ApiKeyService;
   /** Queues the emails to applicants; absent when applicants are not notified. */
-  readonly mailbox?: Mailbox;
+  readonly mailbox?: Outbox;
   /** The service that the email mentions; absent if unknown. */
   readonly site?: ServiceIdentity | undefined;
 }
 
 /** The result of a decision. */
-export interface Decision {
+export interface ApplicationDecision {
   readonly application: Application;
   /**
    * Whether the decision changed the application's status; `false` if the application had already
@@ -50,7 +50,7 @@ export interface Decision {
 }
 
 /** The operator's decisions on applications. */
-export interface Decisions {
+export interface ApplicationDecisionService {
   /**
    * Accepts an application, even one that was rejected, and notifies the applicant by email.
    *
@@ -58,16 +58,16 @@ export interface Decisions {
    * @param keyScopes Scopes of an API key to create; absent to create none.
    * @returns `undefined` if the application does not exist.
    */
-  accept(named: string, keyScopes?: readonly Scope[]): Promise<Decision | undefined>;
+  accept(named: string, keyScopes?: readonly Scope[]): Promise<ApplicationDecision | undefined>;
 
   /**
    * Rejects an application, even one that was accepted. The applicant keeps API keys that were
    * already issued.
    *
-   * @param named As in `accept`.
+   * @param named As in `accept`: the id of the application, or a queue token.
    * @returns `undefined` if the application does not exist.
    */
-  reject(named: string): Promise<Decision | undefined>;
+  reject(named: string): Promise<ApplicationDecision | undefined>;
 }
 
 const ID = /^app_[0-9A-Za-z]{16}$/;
@@ -76,7 +76,9 @@ const ID = /^app_[0-9A-Za-z]{16}$/;
 const MAIL_TTL_MS = 7 * 86_400_000;
 
 /** Creates the operations with which the operator decides on applications. */
-export function createDecisions(options: DecisionsOptions): Decisions {
+export function createApplicationDecisionService(
+  options: ApplicationDecisionServiceOptions,
+): ApplicationDecisionService {
   const { mailbox, site } = options;
   return {
     accept: (named, keyScopes) =>
@@ -96,11 +98,11 @@ interface DecisionSteps {
 }
 
 async function decide(
-  { records, audit }: DecisionsOptions,
+  { records, audit }: ApplicationDecisionServiceOptions,
   { named, state }: { readonly named: string } & Pick<Application, "state">,
   consequenceOf: (application: Application) => DecisionSteps,
-): Promise<Decision | undefined> {
-  const id = ID.test(named) ? named : await applicationOfToken(records, named);
+): Promise<ApplicationDecision | undefined> {
+  const id = ID.test(named) ? named : await applicationOfQueueToken(records, named);
   if (id === undefined) return undefined;
   for (;;) {
     const [stored] = await records.list(applications, { group: applicationGroup(id), limit: 1 });
@@ -131,7 +133,7 @@ function decisionSteps(
 function prepareKey(
   { name, email }: Application,
   scopes: readonly Scope[],
-  { keys }: Pick<DecisionsOptions, "keys">,
+  { keys }: Pick<ApplicationDecisionServiceOptions, "keys">,
 ) {
   return keys.prepare({ name, scopes, actor: "operator", groups: [emailGroup(email)] });
 }

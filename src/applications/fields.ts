@@ -32,7 +32,7 @@ const Message = z
 
 /**
  * Schema of an application. Unknown members are ignored and not stored, here and in
- * `InquiryFields`, because the interface does not define how to handle them.
+ * `InquiryFields`, because the API contract does not specify how to handle them.
  */
 export const ApplicationFields = z.object(
   {

@@ -64,7 +64,7 @@ export const inquiries = collection<Inquiry>("inquiries");
 export const queueTokens = collection<{ readonly applicationId: string }>("queue-tokens");
 
 /** Finds the id of the application for which a queue token was issued. */
-export async function applicationOfToken(
+export async function applicationOfQueueToken(
   records: Records,
   queueToken: string,
 ): Promise<string | undefined> {

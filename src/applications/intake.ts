@@ -1,5 +1,5 @@
 import { type Auditor, callerAddress } from "../auth/auditor.ts";
-import type { ApiKeys } from "../auth/keys/api-keys.ts";
+import type { ApiKeyService } from "../auth/keys/api-keys.ts";
 import { anonymousScopeCeiling, type Scope } from "../auth/scopes.ts";
 import { randomBase62 } from "../lib/base62.ts";
 import { fingerprint } from "../lib/fingerprint.ts";
@@ -7,7 +7,7 @@ import { emailGroup } from "../mail/email-address.ts";
 import { insert, requireUnchanged } from "../store/port/operations.ts";
 import type { Operation, Stored } from "../store/port/records.ts";
 import type { StoreMode } from "../store/port/store.ts";
-import { commitWithinCapacity, reserveSlot, type SlotOptions } from "./capacity.ts";
+import { commitWithinCapacity, type IntakeSlotOptions, reserveIntakeSlot } from "./capacity.ts";
 import {
   APPLICATION_RETENTION_MS,
   type Application,
@@ -21,17 +21,17 @@ import {
 } from "./intake-records.ts";
 
 /** The scopes and expiry of a queue token that is also an API key. */
-export interface QueueKey {
+export interface QueueTokenAccess {
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** Dependencies of `Intake`. */
-interface IntakeOptions extends SlotOptions {
+/** Dependencies of `IntakeService`. */
+interface IntakeOptions extends IntakeSlotOptions {
   readonly now: () => Date;
   readonly audit: Auditor;
-  readonly keys: ApiKeys;
+  readonly keys: ApiKeyService;
   /** Mode of the store. In the sandbox, the queue token of an application is also an API key. */
   readonly mode: StoreMode;
 }
@@ -47,12 +47,12 @@ const TOKEN_LENGTH = 32;
 /** A queue token and the steps that store it. */
 interface QueueToken {
   readonly queueToken: string;
-  readonly key: QueueKey | undefined;
+  readonly key: QueueTokenAccess | undefined;
   readonly steps: readonly Operation[];
 }
 
 /** Accepts applications and inquiries. */
-export class Intake {
+export class IntakeService {
   readonly #options: IntakeOptions;
 
   constructor(options: IntakeOptions) {
@@ -118,7 +118,7 @@ async function newApplication(
   const id = `app_${randomBase62(ID_LENGTH)}`;
   const placing = { groups: [emailGroup(email)], ttlMs: APPLICATION_RETENTION_MS };
   const ip = callerAddress();
-  const { seat, step } = await reserveSlot(options, { kind: "application", ip, placing });
+  const { seat, step } = await reserveIntakeSlot(options, { kind: "application", ip, placing });
   const application = insert(applications, {
     key: email,
     value: { ...request, id, state: "waiting", seat },
@@ -136,10 +136,10 @@ function repeatedApplication(kept: Stored<StoredApplication>, { audit }: IntakeO
 }
 
 /**
- * Creates a queue token. The interface does not define its purpose. Here the token identifies the
- * application to the operator, and in the sandbox it is also the test credential that the interface
- * mentions. The token does not prove control of the address, because anyone can apply with any
- * address.
+ * Creates a queue token. The API contract does not specify its purpose. Here the token identifies
+ * the application to the operator, and in the sandbox it is also the test credential that the
+ * contract mentions. The token does not prove control of the address, because anyone can apply with
+ * any address.
  */
 async function newQueueToken(
   { id, email, registeredAt }: Pick<Application, "id" | "email" | "registeredAt">,
@@ -162,7 +162,7 @@ async function newQueueToken(
     ...placing,
   });
   const ip = callerAddress();
-  const { step } = await reserveSlot(options, { kind: "queue-token", ip, placing });
+  const { step } = await reserveIntakeSlot(options, { kind: "queue-token", ip, placing });
   return { queueToken, key, steps: [step, kept, ...steps] };
 }
 
@@ -177,7 +177,7 @@ async function newInquiry(
   const value = { reference, email, message, receivedAt };
   const entry = { action: "inquiry.received", actor: "anonymous", target: reference };
   const ip = callerAddress();
-  const { step } = await reserveSlot(options, { kind: "inquiry", ip, placing });
+  const { step } = await reserveIntakeSlot(options, { kind: "inquiry", ip, placing });
   const steps = [step, insert(inquiries, { key: reference, value, ...placing }), ...audit(entry)];
   return { reference, receivedAt, steps };
 }

@@ -4,7 +4,7 @@ const MCP_PATH = "/mcp";
 /**
  * The audience check with which `ProtectedResource.authorize` rejects tokens: whether a token for
  * the resource `granted` may be used at the resource `wanted`. A token for the whole service is
- * valid everywhere, a token for /mcp only there (RFC 8707).
+ * valid everywhere; a token for /mcp is valid only at /mcp (RFC 8707).
  */
 export function isAudienceAllowed(granted: string, wanted: string): boolean {
   return wanted === granted || wanted === granted + MCP_PATH;

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type AuditEntry, auditSteps } from "../store/audit/entry.ts";
+import { type AuditEntry, auditOperations } from "../store/audit/entry.ts";
 import type { Operation } from "../store/port/records.ts";
 import { currentRequestId } from "../telemetry/request-id.ts";
 
@@ -39,6 +39,6 @@ export function createAuditor({ hashAddress, now }: AuditorOptions): Auditor {
     const origin = address === undefined ? {} : { addressHash: hashAddress(address) };
     const requestId = currentRequestId();
     const request = requestId === undefined ? {} : { requestId };
-    return auditSteps({ ...entry, ...origin, ...request }, now().getTime());
+    return auditOperations({ ...entry, ...origin, ...request }, now().getTime());
   };
 }

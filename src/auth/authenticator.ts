@@ -1,10 +1,10 @@
 import type { AccessToken, ClientCredentials, Provider } from "oidc-provider";
 import type { Records, Stored } from "../store/port/records.ts";
-import type { Accounts } from "./accounts/accounts.ts";
+import type { AccountService } from "./accounts/accounts.ts";
 import { grants, scopesForResource } from "./accounts/grants.ts";
 import { type ClientRecord, clients } from "./agents/agent.ts";
 import type { Authenticate, Caller } from "./caller.ts";
-import type { ApiKeys } from "./keys/api-keys.ts";
+import type { ApiKeyService } from "./keys/api-keys.ts";
 import type { LastUseTracker } from "./last-use.ts";
 import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
 import { clientScopeCeiling } from "./oidc/resource-indicators.ts";
@@ -15,9 +15,11 @@ export interface AuthenticatorOptions {
   readonly records: Records;
   /** Returns the current authorization server, which is replaced when the keys change. */
   readonly provider: () => Provider;
-  readonly keys: ApiKeys;
-  readonly accounts: Accounts;
-  /** Records the use of agents with an owner. The use of API keys is recorded by `ApiKeys`. */
+  readonly keys: ApiKeyService;
+  readonly accounts: AccountService;
+  /**
+   * Records the use of agents with an owner. The use of API keys is recorded by `ApiKeyService`.
+   */
   readonly lastUse: LastUseTracker;
   /** The resource of the whole service, which API keys are valid for. */
   readonly baseUrl: string;

@@ -31,7 +31,7 @@ export interface Caller {
   readonly expiresAt?: number | undefined;
 }
 
-/** The members that identify a caller with any kind of credential. */
+/** The members that identify a caller, whatever the kind of its credential. */
 export interface CallerIdentity extends Pick<Caller, "kind" | "id"> {
   readonly clientId?: string | undefined;
 }

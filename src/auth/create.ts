@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
-import { authorizationServerExtras } from "../../wellknown/authorization-server.ts";
-import { Intake } from "../applications/intake.ts";
-import type { Config, UpstreamChoice } from "../config/config.ts";
+import { extraAuthorizationServerMetadata } from "../../wellknown/authorization-server.ts";
+import { IntakeService } from "../applications/intake.ts";
+import type { Config, UpstreamProviderSettings } from "../config/config.ts";
 import { withLockouts } from "../limits/lockouts.ts";
 import { createLimits } from "../limits/memory-limits.ts";
 import { createSharedLimits } from "../limits/shared-limits.ts";
@@ -9,15 +9,15 @@ import type { Email } from "../mail/email-schema.ts";
 import { MailWorker } from "../mail/mail-worker.ts";
 import { createOutbox } from "../mail/outbox.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
-import type { State } from "../state.ts";
+import type { PersistentState } from "../state.ts";
 import { createKeyringVault } from "../store/keys/keyring-vault.ts";
 import type { Vault } from "../store/keys/vault.ts";
-import { countDenials } from "../telemetry/instrumented.ts";
-import { Accounts } from "./accounts/accounts.ts";
+import { withDenialCounts } from "../telemetry/instrumented.ts";
+import { AccountService } from "./accounts/accounts.ts";
 import { BrowserSessions } from "./accounts/browser-sessions.ts";
 import { EmailCodeSignIn } from "./accounts/email-code-sign-in.ts";
 import type { UpstreamSignIn, UpstreamSignInOptions } from "./accounts/upstream-sign-in.ts";
-import { Claims } from "./agents/claims.ts";
+import { ClaimService } from "./agents/claims.ts";
 import { createRegistrationTokenLookup } from "./agents/registration-access-token.ts";
 import { UnclaimedCapacity } from "./agents/unclaimed-capacity.ts";
 import { createAssertionVerifier } from "./assertions/id-jag.ts";
@@ -25,7 +25,7 @@ import { readTrustedIssuers, type TrustedIssuer } from "./assertions/trusted-iss
 import { createAuditor } from "./auditor.ts";
 import { createAuthenticator } from "./authenticator.ts";
 import { CredentialCache } from "./credential-cache.ts";
-import { ApiKeys } from "./keys/api-keys.ts";
+import { ApiKeyService } from "./keys/api-keys.ts";
 import { LastUseTracker } from "./last-use.ts";
 import {
   type AuthorizationServerOptions,
@@ -47,7 +47,7 @@ export interface AuthServicesOptions {
     | "rateLimits"
     | "market"
   >;
-  readonly state: State;
+  readonly state: PersistentState;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   /** Display name of the service. */
@@ -78,12 +78,13 @@ export async function createAuthServices(options: AuthServicesOptions) {
   const vault = createKeyringVault(state.keyring);
   const mailbox = createOutbox({ vault, now });
   const { limits, denials, sync } = createAccessLimits(options, onError);
-  const accounts = new Accounts({ records, now, audit, lastUse });
-  const keys = new ApiKeys({ records, mode, now, audit, lastUse });
-  const intake = new Intake({ records, now, audit, keys, mode, hashAddress });
+  const common = { records, now, audit };
+  const accounts = new AccountService({ ...common, lastUse });
+  const keys = new ApiKeyService({ ...common, mode, lastUse });
+  const intake = new IntakeService({ ...common, keys, mode, hashAddress });
   const sessions = new BrowserSessions({ records, now, secure: isHttps(baseUrl), audit });
   const codeKey = state.deriveKey("claim-codes");
-  const claims = new Claims({ records, audit, now, mailbox, baseUrl, anonymousScopes, codeKey });
+  const claims = new ClaimService({ ...common, mailbox, baseUrl, anonymousScopes, codeKey });
   const capacity = new UnclaimedCapacity({ records, now });
   const outbound = createGuardedFetch(options.outbound);
   const verifier = createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now });
@@ -99,7 +100,7 @@ export async function createAuthServices(options: AuthServicesOptions) {
     onError,
     baseUrl,
     anonymousScopes,
-    extraMetadata: authorizationServerExtras(baseUrl),
+    extraMetadata: extraAuthorizationServerMetadata(baseUrl),
     findSession: async (cookie) => (await sessions.browserOf(cookie)).session,
     fetch: outbound.fetch,
   });
@@ -168,7 +169,7 @@ function startMailWorker({ state, config, onEmail, now, log }: AuthServicesOptio
 
 /** Loads the OpenID client only if an upstream provider is configured. */
 async function loadUpstream(
-  choice: UpstreamChoice | undefined,
+  choice: UpstreamProviderSettings | undefined,
   options: Omit<UpstreamSignInOptions, "choice">,
 ): Promise<UpstreamSignIn | undefined> {
   if (choice === undefined) return undefined;
@@ -192,7 +193,7 @@ function createAccessLimits(
       ? { ...createLimits({ overrides }), sync: async () => undefined }
       : createSharedLimits({ counters, overrides, onError });
   const { hashAddress } = keyring;
-  return { ...countDenials(withLockouts(counting, { records, hashAddress, now })), sync };
+  return { ...withDenialCounts(withLockouts(counting, { records, hashAddress, now })), sync };
 }
 
 const isHttps = (url: string): boolean => new URL(url).protocol === "https:";
@@ -206,7 +207,7 @@ async function trustedIssuers(file: string | undefined): Promise<readonly Truste
  * change.
  */
 function createRotatingProvider(
-  { keyring }: State,
+  { keyring }: PersistentState,
   options: Omit<AuthorizationServerOptions, "keys">,
 ): () => ReturnType<typeof createAuthorizationServer> {
   const build = () =>

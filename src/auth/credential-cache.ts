@@ -24,7 +24,7 @@ interface CredentialCacheOptions {
 /** A finished or pending lookup of a credential. */
 interface Lookup {
   readonly caller: Promise<Caller | undefined>;
-  /** Start of the lookup by each clock, in milliseconds. */
+  /** Time at which the lookup started, by each clock, in milliseconds. */
   readonly startedAt: { readonly monotonic: number; readonly now: number };
   /** Expiry of the credential, in milliseconds since the epoch. */
   expiresAt: number;

@@ -2,7 +2,7 @@ import { requireUnchanged } from "../store/port/operations.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Operation, Records } from "../store/port/records.ts";
 import { accounts } from "./accounts/accounts.ts";
-import { allowedScopes, grants } from "./accounts/grants.ts";
+import { grants, scopesOfGrant } from "./accounts/grants.ts";
 import { accountRecordsGroup, clients } from "./agents/agent.ts";
 import type { Caller } from "./caller.ts";
 import { apiKeyGroup, apiKeys } from "./keys/api-keys.ts";
@@ -33,7 +33,7 @@ const NO_RIGHTS: Rights = { scopes: new Set(), checks: [] };
  * the most that its tokens could have. Empty when the owner has expired or was deleted, and when a
  * client no longer has a grant from the person for whom it created the alerts.
  */
-export async function currentScopes(
+export async function currentScopesOf(
   records: Records,
   owner: AlertOwner,
 ): Promise<ReadonlySet<Scope>> {
@@ -50,7 +50,7 @@ export const isEntitledToEvents = (held: ReadonlySet<Scope>): boolean =>
  *
  * @returns `undefined` when the owner may not have alerts.
  */
-export async function entitlementChecks(
+export async function entitlementCheckOperations(
   records: Records,
   owner: AlertOwner,
 ): Promise<readonly Operation[] | undefined> {
@@ -122,7 +122,7 @@ async function rightsByGrants(
   const own = all.filter(({ value }) => value.clientId === clientId);
   return rights(
     own
-      .flatMap(({ value }) => allowedScopes(value))
+      .flatMap(({ value }) => scopesOfGrant(value))
       .filter((scope) => registered.scopes.includes(scope)),
     [
       requireUnchanged(accounts, account),

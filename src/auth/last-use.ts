@@ -75,6 +75,6 @@ export class LastUseTracker {
 }
 
 /** The operation that deletes the last use of a deleted agent or key. */
-export function lastUseRemoval(id: string): Operation {
+export function lastUseRemovalOperation(id: string): Operation {
   return remove(lastUses, id);
 }

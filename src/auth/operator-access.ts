@@ -10,16 +10,16 @@ export const OPERATOR_LINK_LIFETIME_MS = 10 * 60_000;
 export const OPERATOR_VISIT_LIFETIME_MS = 60 * 60_000;
 
 /**
- * Sealing contexts of the two kinds of passes, so that a pass of one kind is never accepted as the
- * other.
+ * Sealing contexts of the two kinds of passes, so that a pass of one kind is never accepted as a
+ * pass of the other kind.
  */
 const LINK = "operator-link";
 const VISIT = "operator-visit";
 
 /**
- * Passes for the operator page, for a link and for the visit that it starts. A pass is its expiry
- * time, sealed with the store's keys. Anyone who can create a pass can therefore already read in
- * the store everything that the page shows.
+ * Passes for the operator page: a link pass opens the page, and a visit pass keeps it open in the
+ * browser. A pass is its expiry time, sealed with the store's keys. Anyone who can create a pass
+ * can therefore already read in the store everything that the page shows.
  */
 export class OperatorAccess {
   readonly #vault: Vault;

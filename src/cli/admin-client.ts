@@ -1,22 +1,22 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import type { StoreChoice } from "../config/config.ts";
+import type { StoreSettings } from "../config/config.ts";
 import { splitLines } from "../store/backup/lines.ts";
-import type { OnProgress } from "../store/backup/progress.ts";
+import type { OnCommandProgress } from "../store/backup/progress.ts";
 import {
-  AnswerLine,
+  AdminAnswerLine,
   DATABASE_HEADER,
-  databaseAddress,
+  databaseUrlWithoutCredentials,
   OTHER_DATABASE_STATUS,
 } from "./admin-protocol.ts";
 import { openSocketAddress } from "./admin-socket-path.ts";
 import { type CommandOutcome, ConfirmationNeeded } from "./command.ts";
 
 /** A command to run in the server. */
-export interface CommandRequest {
+export interface ServerCommandRequest {
   readonly name: string;
   readonly args: unknown;
-  readonly settings: StoreChoice;
+  readonly settings: StoreSettings;
   /** Cancels the command when aborted. */
   readonly signal: AbortSignal;
 }
@@ -33,14 +33,14 @@ const NO_SERVER: readonly (string | undefined)[] = ["ENOENT", "ECONNREFUSED", "E
  * @returns The outcome; `undefined` when no server has the store open.
  * @throws {Error} When the command fails, or the server exits before the command has ended.
  */
-export async function runInServer(
-  command: CommandRequest,
-  onProgress: OnProgress,
+export async function runCommandInServer(
+  command: ServerCommandRequest,
+  onProgress: OnCommandProgress,
 ): Promise<CommandOutcome | undefined> {
   const response = await send(command);
   if (response === undefined) return undefined;
   for await (const line of splitLines(response)) {
-    const answer = AnswerLine.parse(JSON.parse(line.toString("utf8")));
+    const answer = AdminAnswerLine.parse(JSON.parse(line.toString("utf8")));
     if ("outcome" in answer) return answer.outcome;
     if ("progress" in answer) onProgress(answer.progress);
     else throw errorOf(answer.error);
@@ -48,7 +48,7 @@ export async function runInServer(
   throw new Error("the server ended before the command was done");
 }
 
-async function send(command: CommandRequest): Promise<IncomingMessage | undefined> {
+async function send(command: ServerCommandRequest): Promise<IncomingMessage | undefined> {
   try {
     const { settings } = command;
     const address = await openSocketAddress(settings.folder);
@@ -64,7 +64,7 @@ async function send(command: CommandRequest): Promise<IncomingMessage | undefine
 
 async function post(
   socketPath: string,
-  { name, args, settings, signal }: CommandRequest,
+  { name, args, settings, signal }: ServerCommandRequest,
 ): Promise<IncomingMessage> {
   const body = Buffer.from(JSON.stringify(args));
   const { databaseUrl } = settings;
@@ -77,7 +77,9 @@ async function post(
     headers: {
       "content-type": "application/json",
       "content-length": body.length,
-      ...(databaseUrl !== undefined && { [DATABASE_HEADER]: databaseAddress(databaseUrl) }),
+      ...(databaseUrl !== undefined && {
+        [DATABASE_HEADER]: databaseUrlWithoutCredentials(databaseUrl),
+      }),
     },
   });
   outgoing.end(body);

@@ -11,7 +11,7 @@ export const DATABASE_HEADER = "x-database";
 export const OTHER_DATABASE_STATUS = 421;
 
 /** The URL of a database, without user name and password. */
-export function databaseAddress(databaseUrl: string): string {
+export function databaseUrlWithoutCredentials(databaseUrl: string): string {
   const address = new URL(databaseUrl);
   address.username = "";
   address.password = "";
@@ -22,7 +22,7 @@ export function databaseAddress(databaseUrl: string): string {
 /**
  * Schema of one line of the response to a command: progress, and finally the outcome or an error.
  */
-export const AnswerLine = z.union([
+export const AdminAnswerLine = z.union([
   z.strictObject({
     progress: z.strictObject({ doing: z.string(), rows: z.number(), fraction: z.number() }),
   }),
@@ -44,4 +44,4 @@ export const AnswerLine = z.union([
 ]);
 
 /** One line of the response to a command. */
-export type AnswerLine = z.infer<typeof AnswerLine>;
+export type AdminAnswerLine = z.infer<typeof AdminAnswerLine>;

@@ -4,7 +4,7 @@ import { open, rm } from "node:fs/promises";
 import { connect, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { lockFolder, pathsIn } from "../store/sqlite/folder.ts";
+import { lockFolder, storePathsIn } from "../store/sqlite/folder.ts";
 
 /** Name of the socket in the data folder. */
 const SOCKET_NAME = "admin.sock";
@@ -132,7 +132,7 @@ async function removeStale(path: string): Promise<void> {
  */
 function lock(folder: string): (() => void) | undefined {
   try {
-    return lockFolder({ ...pathsIn(folder), lock: join(folder, LOCK_NAME) });
+    return lockFolder({ ...storePathsIn(folder), lock: join(folder, LOCK_NAME) });
   } catch {
     return undefined;
   }

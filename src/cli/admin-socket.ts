@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import type { OnProgress } from "../store/backup/progress.ts";
-import { faultText } from "../store/port/unavailable.ts";
+import type { OnCommandProgress } from "../store/backup/progress.ts";
+import { operatorErrorText } from "../store/port/unavailable.ts";
 import {
-  type AnswerLine,
+  type AdminAnswerLine,
   DATABASE_HEADER,
-  databaseAddress,
+  databaseUrlWithoutCredentials,
   OTHER_DATABASE_STATUS,
 } from "./admin-protocol.ts";
 import { bindSocket, openSocketAddress } from "./admin-socket-path.ts";
 import { type CommandContext, ConfirmationNeeded } from "./command.ts";
-import { refuseStoreFiles } from "./run-on-store.ts";
+import { rejectStoreFileArguments } from "./run-on-store.ts";
 
 /**
  * Maximum length of a request body, in bytes: the arguments of a command are a path and a few
@@ -53,7 +53,8 @@ export async function serveAdmin({
 }: AdminSocketOptions): Promise<AdminSocket> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const address = await openSocketAddress(folder);
-  const database = databaseUrl === undefined ? undefined : databaseAddress(databaseUrl);
+  const database =
+    databaseUrl === undefined ? undefined : databaseUrlWithoutCredentials(databaseUrl);
   const stopping = new AbortController();
   const serving: Serving = { context, folder, signal: stopping.signal, running: new Set() };
   const server = createServer((req, res) => {
@@ -92,7 +93,7 @@ interface Serving {
   readonly folder: string;
   /** Cancels running commands when aborted. */
   readonly signal: AbortSignal;
-  /** Responses in progress to complete commands. */
+  /** Pending responses to commands that were received completely. */
   readonly running: Set<Promise<void>>;
 }
 
@@ -103,19 +104,19 @@ async function answer(req: IncomingMessage, res: ServerResponse, serving: Servin
     const { command, args } = await readRequest(req);
     serving.signal.throwIfAborted();
     serving.running.add(answered);
-    await refuseStoreFiles(args, serving.folder);
+    await rejectStoreFileArguments(args, serving.folder);
     const onProgress = throttled(res, serving.signal);
     send(res, { outcome: await command.run(args, serving.context, onProgress) });
   } catch (error) {
     const needsConfirmation = error instanceof ConfirmationNeeded;
-    send(res, { error: { message: faultText(error), needsConfirmation } });
+    send(res, { error: { message: operatorErrorText(error), needsConfirmation } });
   }
   res.end();
   await answered;
   serving.running.delete(answered);
 }
 
-function send(res: ServerResponse, line: AnswerLine): void {
+function send(res: ServerResponse, line: AdminAnswerLine): void {
   if (!res.destroyed) res.write(`${JSON.stringify(line)}\n`);
 }
 
@@ -140,7 +141,7 @@ async function readRequest(req: IncomingMessage) {
  * Limits how often progress is sent. Throws when the client has disconnected or the server is
  * stopping, which cancels the command.
  */
-function throttled(res: ServerResponse, signal: AbortSignal): OnProgress {
+function throttled(res: ServerResponse, signal: AbortSignal): OnCommandProgress {
   let nextAt = 0;
   return (progress) => {
     signal.throwIfAborted();

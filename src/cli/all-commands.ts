@@ -2,13 +2,13 @@ import type { Command } from "./command.ts";
 import type { Commands } from "./command-line.ts";
 import { backtestCommand, explainCommand } from "./commands/backtest.ts";
 import { drillCommand } from "./commands/drill.ts";
-import { exportPanel } from "./commands/export-panel.ts";
+import { exportPanelCommand } from "./commands/export-panel.ts";
 import { listenCommand } from "./commands/listen.ts";
-import { downloadLog } from "./commands/log-download.ts";
+import { downloadLogCommand } from "./commands/log-download.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { trainCommand } from "./commands/train.ts";
 import { verifyLogCommand } from "./commands/verify-log.ts";
-import { witnessLogs } from "./commands/witness.ts";
+import { witnessLogsCommand } from "./commands/witness.ts";
 import { storeCommands } from "./store-commands.ts";
 
 /** Every command of the program. */
@@ -17,10 +17,10 @@ export const commands: Commands = new Map<string, Command>([
   ...storeCommands,
   ["store drill", drillCommand],
   ["verify", verifyLogCommand],
-  ["log download", downloadLog],
-  ["witness", witnessLogs],
+  ["log download", downloadLogCommand],
+  ["witness", witnessLogsCommand],
   ["listen", listenCommand],
-  ["export", exportPanel],
+  ["export", exportPanelCommand],
   ["backtest", backtestCommand],
   ["explain", explainCommand],
   ["train", trainCommand],

@@ -28,7 +28,7 @@ export type ParsedCommandLine =
     };
 
 /** Working directory and environment variables that a command line is parsed with. */
-export interface Environment {
+export interface CommandLineEnvironment {
   /** Absolute path of the folder that relative file names start from. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -55,13 +55,13 @@ const STORE_HELP =
 /**
  * Parses a command line.
  *
- * @param given Arguments without the program name; the default command if empty.
+ * @param given Arguments without the program name; if empty, the default command runs.
  * @throws {UsageError} When the command or an option is unknown, or a required argument is missing.
  */
 export function readCommandLine(
   given: readonly string[],
   commands: Commands,
-  { folder, env }: Environment,
+  { folder, env }: CommandLineEnvironment,
 ): ParsedCommandLine {
   const argv = given.length === 0 ? [DEFAULT_COMMAND] : given;
   if (argv[0] === "--help" || argv[0] === "help") return { kind: "help" };
@@ -126,7 +126,7 @@ function parse(argv: readonly string[], command: Command) {
 function withVariables(
   { options }: Command,
   given: Readonly<Record<string, unknown>>,
-  env: Environment["env"],
+  env: CommandLineEnvironment["env"],
 ): Readonly<Record<string, unknown>> {
   const read = ([name, value]: [string, unknown]) => {
     const variable = VARIABLE.exec(String(value))?.[1];

@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { ServiceIdentity } from "../applications/decisions.ts";
-import type { StoreChoice } from "../config/config.ts";
-import type { OnProgress } from "../store/backup/progress.ts";
+import type { StoreSettings } from "../config/config.ts";
+import type { OnCommandProgress } from "../store/backup/progress.ts";
 import type { Keyring } from "../store/keys/keyring.ts";
 import type { Store } from "../store/port/store.ts";
-import type { ReadReport } from "../telemetry/report.ts";
+import type { ReadProcessReport } from "../telemetry/report.ts";
 import type { ProgressLine } from "./progress-line.ts";
 
 /** Context of a command on the store, in the server or in a separate process. */
@@ -20,7 +20,7 @@ export interface CommandContext {
    */
   readonly holder: "server" | "command";
   /** Returns the report of the server process; absent without a server. */
-  readonly report?: ReadReport | undefined;
+  readonly report?: ReadProcessReport | undefined;
   /** Name and address of the service; absent without a server. */
   readonly site?: ServiceIdentity | undefined;
 }
@@ -60,7 +60,10 @@ export interface CommandOption {
   readonly value?: string;
   /** Whether the option is required. */
   readonly isRequired?: true;
-  /** Whether `env:NAME` is also accepted, which stands for the value of an environment variable. */
+  /**
+   * Whether the option also accepts `env:NAME`, which refers to the value of an environment
+   * variable.
+   */
   readonly isSecret?: true;
   readonly about: string;
 }
@@ -100,13 +103,17 @@ interface CommandSyntax<A extends z.ZodType> {
 export interface StoreCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
   readonly needs: "store";
 
-  run(args: z.output<A>, context: CommandContext, onProgress: OnProgress): Promise<CommandOutcome>;
+  run(
+    args: z.output<A>,
+    context: CommandContext,
+    onProgress: OnCommandProgress,
+  ): Promise<CommandOutcome>;
 
   /** Opens the store when no server has it open. Default: opens an existing, intact store. */
-  open?(args: z.output<A>, settings: StoreChoice): Promise<OpenedStore>;
+  open?(args: z.output<A>, settings: StoreSettings): Promise<OpenedStore>;
 }
 
-/** A command that needs no store and runs in the process that was started. */
+/** A command that needs no store and runs in the process that the operator started. */
 export interface LocalCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
   readonly needs: "nothing";
 

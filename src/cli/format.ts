@@ -6,7 +6,7 @@ export function formatCount(count: number): string {
 }
 
 /** The size of a store in rows, for example `1,234 records and 56 archive rows`. */
-export function rowsText({ records, archive }: StoreCounts): string {
+export function rowCountsText({ records, archive }: StoreCounts): string {
   const plural = (count: number, what: string) =>
     `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
   return `${plural(records, "record")} and ${plural(archive, "archive row")}`;
@@ -20,7 +20,7 @@ export function sizeText(bytes: number): string {
 }
 
 /** Counts with their names, one per line, indented. */
-export function countsText(counts: Readonly<Record<string, number>>): string {
+export function countsByNameText(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .map(([name, count]) => `  ${name}: ${formatCount(count)}`)
     .join("\n");

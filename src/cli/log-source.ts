@@ -86,7 +86,7 @@ async function bodyOf({ body }: Response, url: URL): Promise<Uint8Array> {
   return Buffer.concat(parts);
 }
 
-/** The text at a URL; `undefined` if the server has none there. */
+/** The text at a URL; `undefined` if the server responds with an error status. */
 export async function readTextFromUrl(address: string): Promise<string | undefined> {
   const url = new URL(address);
   const response = await sendRequestOnce(url, {});

@@ -33,8 +33,8 @@ interface PanelDownload {
  * Downloads all pages of a panel into one CSV file; continues an interrupted download.
  *
  * @returns The number of rows.
- * @throws {Error} If the service rejects a request, a response breaks off, or the file belongs to
- * another download.
+ * @throws {Error} If the service rejects a request, a response ends prematurely, or the file
+ * belongs to another download.
  */
 export async function downloadPanel({ url, token, file, onPage }: PanelDownload): Promise<number> {
   const stateFile = `${file}.state`;

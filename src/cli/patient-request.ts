@@ -9,14 +9,15 @@ const MAX_REPEATS = 20;
 /** Maximum pause before a repetition, in milliseconds, even if Retry-After asks for more. */
 const MAX_PAUSE_MS = 120_000;
 
-/** The Authorization header for a token or API key; no header without one. */
+/** Headers with the token or API key in `Authorization`; empty without a credential. */
 export const bearerHeaders = (token: string | undefined): Readonly<Record<string, string>> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
 /**
  * Sends a request, and repeats it after a pause while the service responds with 429 or 503.
  *
- * @returns The first other response, or the last one after `MAX_REPEATS`.
+ * @returns The first response with another status, or the last response after `MAX_REPEATS`
+ * repetitions.
  * @throws {Error} If the server does not respond.
  */
 export async function requestWithRetries(

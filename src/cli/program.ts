@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import pkg from "../../package.json" with { type: "json" };
-import { readStoreChoice } from "../config/config.ts";
-import type { OnProgress } from "../store/backup/progress.ts";
-import { faultText } from "../store/port/unavailable.ts";
-import { runInServer } from "./admin-client.ts";
+import { readStoreSettings } from "../config/config.ts";
+import type { OnCommandProgress } from "../store/backup/progress.ts";
+import { operatorErrorText } from "../store/port/unavailable.ts";
+import { runCommandInServer } from "./admin-client.ts";
 import type { StoreCommand, Terminal } from "./command.ts";
 import { type CommandOutcome, ConfirmationNeeded } from "./command.ts";
 import {
@@ -18,7 +18,7 @@ import {
 } from "./command-line.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { createProgressLine } from "./progress-line.ts";
-import { runDirectly } from "./run-on-store.ts";
+import { runCommandDirectly } from "./run-on-store.ts";
 
 /** Exit code of a command that succeeded. */
 const SUCCESS = 0;
@@ -30,7 +30,7 @@ const FAILURE = 1;
 const USAGE = 2;
 
 /** A call of the program. */
-export interface ProgramCall {
+export interface ProgramInvocation {
   /** Arguments, without the program. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -43,7 +43,7 @@ export interface ProgramCall {
  * Runs a command line.
  * @returns The exit code.
  */
-export async function runProgram(call: ProgramCall): Promise<number> {
+export async function runProgram(call: ProgramInvocation): Promise<number> {
   const { argv, env, folder, terminal } = call;
   const { stdout, stderr } = terminal;
   try {
@@ -64,7 +64,7 @@ export async function runProgram(call: ProgramCall): Promise<number> {
     if (output !== "") stdout.write(`${output}\n`);
     return exitCode ?? (isGood ? SUCCESS : FAILURE);
   } catch (error) {
-    stderr.write(`${faultText(error)}\n`);
+    stderr.write(`${operatorErrorText(error)}\n`);
     if (!(error instanceof UsageError)) return FAILURE;
     stderr.write(`${PROGRAM_NAME} --help says more.\n`);
     return USAGE;
@@ -72,8 +72,8 @@ export async function runProgram(call: ProgramCall): Promise<number> {
 }
 
 /**
- * Loads the commands. The service starts without the code of the other commands, which is larger
- * than its own.
+ * Loads the commands. To start the service, only its own command is loaded, because the code of the
+ * other commands is larger than the service.
  */
 async function commandsFor([first = DEFAULT_COMMAND]: readonly string[]): Promise<Commands> {
   if (first === DEFAULT_COMMAND) return new Map([[first, serveCommand]]);
@@ -82,7 +82,7 @@ async function commandsFor([first = DEFAULT_COMMAND]: readonly string[]): Promis
 
 type Run = Extract<ParsedCommandLine, { readonly kind: "run" }>;
 
-async function run(invocation: Run, call: ProgramCall): Promise<CommandOutcome> {
+async function run(invocation: Run, call: ProgramInvocation): Promise<CommandOutcome> {
   const { command, args } = invocation;
   if (command.needs === "store") return runConfirmed({ ...invocation, command }, call);
   const { folder, terminal } = call;
@@ -99,7 +99,7 @@ interface StoreRun extends Run {
 }
 
 /** Runs a command; if it needs confirmation, asks the operator and runs it again. */
-async function runConfirmed(run: StoreRun, call: ProgramCall): Promise<CommandOutcome> {
+async function runConfirmed(run: StoreRun, call: ProgramInvocation): Promise<CommandOutcome> {
   const { terminal } = call;
   try {
     return await runOnce(run, call);
@@ -128,21 +128,21 @@ async function isConfirmed(question: string, { stdin, stderr }: Terminal): Promi
  */
 async function runOnce(
   { name, command, args }: StoreRun,
-  { env, terminal }: ProgramCall,
+  { env, terminal }: ProgramInvocation,
 ): Promise<CommandOutcome> {
-  const settings = readStoreChoice(env);
+  const settings = readStoreSettings(env);
   const line = createProgressLine(terminal.stderr, () => performance.now());
   const stopping = new AbortController();
   const stop = () => stopping.abort(new Error("Stopped."));
   const { signal } = stopping;
-  const onProgress: OnProgress = (progress) => {
+  const onProgress: OnCommandProgress = (progress) => {
     signal.throwIfAborted();
     line.show(progress);
   };
   process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
-    const served = await runInServer({ name, args, settings, signal }, onProgress);
-    return served ?? (await runDirectly({ command, args, settings }, onProgress));
+    const served = await runCommandInServer({ name, args, settings, signal }, onProgress);
+    return served ?? (await runCommandDirectly({ command, args, settings }, onProgress));
   } catch (error) {
     signal.throwIfAborted();
     throw error;

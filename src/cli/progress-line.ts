@@ -1,4 +1,4 @@
-import type { Progress } from "../store/backup/progress.ts";
+import type { CommandProgress } from "../store/backup/progress.ts";
 import { formatCount } from "./format.ts";
 
 /** Duration after which a command shows its progress, in milliseconds. */
@@ -11,7 +11,7 @@ const EVERY_MS = 100;
 const ERASE = "\r\u001b[K";
 
 /** Progress of a command. `rows` is the count in `unit`. */
-interface Step extends Progress {
+interface Step extends CommandProgress {
   /** Unit of the count; `rows` by default. */
   readonly unit?: string;
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { link, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { StoreChoice } from "../config/config.ts";
+import type { StoreSettings } from "../config/config.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { checkBackup, openBackup } from "../store/backup/backup.ts";
 import type { Store, StoreIdentity, StoreMode } from "../store/port/store.ts";
@@ -11,15 +11,15 @@ import {
   dataFilesOf,
   holdsStore,
   lockFolder,
-  pathsIn,
-  recoverNext,
+  recoverNextStore,
   type StorePaths,
+  storePathsIn,
 } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
 import type { OpenedStore } from "./command.ts";
 import { openExistingStore, openedWithoutLock } from "./run-on-store.ts";
 
-/** Command that the message about a damaged store contains, and no other message. */
+/** Command that occurs only in the error message about a damaged store. */
 const REMEDY = "market-signal store restore";
 
 /**
@@ -29,15 +29,15 @@ const REMEDY = "market-signal store restore";
  *
  * @throws {Error} When the file is not a backup, or another process has the store open.
  */
-export async function openForRestore(
+export async function openStoreForRestore(
   { file }: { readonly file: string },
-  settings: StoreChoice,
+  settings: StoreSettings,
 ): Promise<OpenedStore> {
   const { databaseUrl, folder } = settings;
   const { mode } = await identityIn(file);
   if (databaseUrl !== undefined)
     return openedWithoutLock(await openDatabase(databaseUrl, { file, mode }));
-  const paths = pathsIn(folder);
+  const paths = storePathsIn(folder);
   try {
     if (holdsStore(paths)) return openedWithoutLock(await openExistingStore(settings));
   } catch (error) {
@@ -79,7 +79,7 @@ async function identityIn(file: string): Promise<StoreIdentity> {
 async function openBeside(paths: StorePaths, mode: StoreMode): Promise<OpenedStore> {
   createFolder(paths.folder);
   const unlock = lockFolder(paths);
-  const beside = pathsIn(join(paths.folder, "restoring"));
+  const beside = storePathsIn(join(paths.folder, "restoring"));
   const discard = () => rm(beside.folder, { recursive: true, force: true });
   const abandon = () => discard().finally(unlock);
   // Remove the remains of an earlier restore that was killed.
@@ -116,11 +116,11 @@ async function keepDamaged(paths: StorePaths): Promise<readonly string[]> {
 }
 
 /**
- * Replaces the store's files through the store's own file replacement, which the next start
- * completes after a crash.
+ * Replaces the store's files with the store's own replacement procedure; after a crash, the next
+ * start completes the replacement.
  */
 async function replaceStore(from: StorePaths, to: StorePaths): Promise<void> {
   await rename(from.store, to.next);
   syncFolder(to.folder);
-  recoverNext(to);
+  recoverNextStore(to);
 }

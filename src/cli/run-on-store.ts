@@ -1,11 +1,11 @@
 import { stat } from "node:fs/promises";
-import type { StoreChoice } from "../config/config.ts";
-import type { OnProgress } from "../store/backup/progress.ts";
-import { holdsKeys } from "../store/keys/key-records.ts";
+import type { StoreSettings } from "../config/config.ts";
+import type { OnCommandProgress } from "../store/backup/progress.ts";
+import { hasStoredKeys } from "../store/keys/key-records.ts";
 import { openKeyring } from "../store/keys/keyring.ts";
 import { readMasterKey } from "../store/keys/master-key.ts";
 import type { Store } from "../store/port/store.ts";
-import { dataFilesOf, pathsIn } from "../store/sqlite/folder.ts";
+import { dataFilesOf, storePathsIn } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
 import type { CommandContext, CommandOutcome, OpenedStore, StoreCommand } from "./command.ts";
 
@@ -13,15 +13,15 @@ import type { CommandContext, CommandOutcome, OpenedStore, StoreCommand } from "
 export interface DirectCommandRun {
   readonly command: StoreCommand;
   readonly args: unknown;
-  readonly settings: StoreChoice;
+  readonly settings: StoreSettings;
 }
 
 /** Opens the store and runs a command in this process. */
-export async function runDirectly(
+export async function runCommandDirectly(
   { command, args, settings }: DirectCommandRun,
-  onProgress: OnProgress,
+  onProgress: OnCommandProgress,
 ): Promise<CommandOutcome> {
-  await refuseStoreFiles(args, settings.folder);
+  await rejectStoreFileArguments(args, settings.folder);
   const opened = command.open
     ? await command.open(args, settings)
     : openedWithoutLock(await openExistingStore(settings));
@@ -34,7 +34,7 @@ export async function runDirectly(
 async function runOn(
   { store, abandon }: OpenedStore,
   { command, args, settings }: DirectCommandRun,
-  onProgress: OnProgress,
+  onProgress: OnCommandProgress,
 ): Promise<CommandOutcome> {
   try {
     return await command.run(args, contextOf(store, settings), onProgress);
@@ -49,7 +49,7 @@ async function runOn(
  * Opens the existing store. The PostgreSQL driver is loaded only when needed, because every server
  * loads this file.
  */
-export async function openExistingStore({ folder, databaseUrl }: StoreChoice): Promise<Store> {
+export async function openExistingStore({ folder, databaseUrl }: StoreSettings): Promise<Store> {
   if (databaseUrl === undefined) return openEmbedded({ folder, now: Date.now });
   const { openPostgres } = await import("../store/postgres/open.ts");
   return openPostgres({ url: databaseUrl });
@@ -60,30 +60,30 @@ export function openedWithoutLock(store: Store): OpenedStore {
   return { store, finish: async () => [], abandon: async () => {} };
 }
 
-function contextOf(store: Store, { folder, masterKey }: StoreChoice): CommandContext {
+function contextOf(store: Store, { folder, masterKey }: StoreSettings): CommandContext {
   const { records } = store;
   return {
     store,
     now: Date.now,
     holder: "command",
     async keyring() {
-      const places = { fromEnv: masterKey, folder, holdsKeys: await holdsKeys(records) };
+      const places = { fromEnv: masterKey, folder, holdsKeys: await hasStoredKeys(records) };
       return openKeyring({ records, masterKey: readMasterKey(places), now: Date.now });
     },
   };
 }
 
 /**
- * Rejects a file argument that is a file of the embedded store, under any name: a process that
- * opens and closes such a file loses its locks on it (fcntl(2)).
+ * Rejects a file argument that refers to a file of the embedded store, under any name: a process
+ * that opens and closes a file loses all its locks on that file (fcntl(2)).
  *
  * @param args Arguments of a command.
  * @param folder Folder of the store.
  * @throws {Error} With the name of the file.
  */
-export async function refuseStoreFiles(args: unknown, folder: string): Promise<void> {
+export async function rejectStoreFileArguments(args: unknown, folder: string): Promise<void> {
   const { file, state } = args as { readonly file?: string; readonly state?: string };
-  const paths = pathsIn(folder);
+  const paths = storePathsIn(folder);
   const own = await Promise.all([...dataFilesOf(paths), paths.lock].map(inode));
   for (const path of [file, state].filter((each) => each !== undefined)) {
     const given = await inode(path);

@@ -1,20 +1,24 @@
 import type { StoreCommand } from "./command.ts";
-import { keyCreate, keyList, keyRevoke } from "./commands/api-keys.ts";
 import {
-  applicationsAccept,
-  applicationsList,
-  applicationsReject,
-  inquiriesList,
+  apiKeyCreateCommand,
+  apiKeyListCommand,
+  apiKeyRevokeCommand,
+} from "./commands/api-keys.ts";
+import {
+  applicationsAcceptCommand,
+  applicationsListCommand,
+  applicationsRejectCommand,
+  inquiriesListCommand,
 } from "./commands/applications.ts";
 import { backupCommand, restoreCommand } from "./commands/backup-restore.ts";
 import { doctorCommand } from "./commands/doctor.ts";
-import { exportRecords, importRecords } from "./commands/export-import.ts";
+import { exportRecordsCommand, importRecordsCommand } from "./commands/export-import.ts";
 import { forgetCommand } from "./commands/forget.ts";
-import { startNewLog } from "./commands/log-new.ts";
+import { startNewLogCommand } from "./commands/log-new.ts";
 import { mailCommand } from "./commands/mail.ts";
-import { migrateStore } from "./commands/migrate.ts";
+import { migrateStoreCommand } from "./commands/migrate.ts";
 import { setupCommand } from "./commands/setup.ts";
-import { keysList, keysRotate } from "./commands/signing-keys.ts";
+import { keysListCommand, keysRotateCommand } from "./commands/signing-keys.ts";
 import { statusCommand } from "./commands/status.ts";
 import { verifyStoreCommand } from "./commands/verify-store.ts";
 
@@ -22,23 +26,23 @@ import { verifyStoreCommand } from "./commands/verify-store.ts";
 export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([
   ["doctor", doctorCommand],
   ["admin status", statusCommand],
-  ["admin keys list", keysList],
-  ["admin keys rotate", keysRotate],
-  ["admin log new", startNewLog],
-  ["admin key create", keyCreate],
-  ["admin key list", keyList],
-  ["admin key revoke", keyRevoke],
-  ["admin applications list", applicationsList],
-  ["admin applications accept", applicationsAccept],
-  ["admin applications reject", applicationsReject],
-  ["admin inquiries list", inquiriesList],
+  ["admin keys list", keysListCommand],
+  ["admin keys rotate", keysRotateCommand],
+  ["admin log new", startNewLogCommand],
+  ["admin key create", apiKeyCreateCommand],
+  ["admin key list", apiKeyListCommand],
+  ["admin key revoke", apiKeyRevokeCommand],
+  ["admin applications list", applicationsListCommand],
+  ["admin applications accept", applicationsAcceptCommand],
+  ["admin applications reject", applicationsRejectCommand],
+  ["admin inquiries list", inquiriesListCommand],
   ["admin mail", mailCommand],
   ["admin setup", setupCommand],
   ["admin forget", forgetCommand],
   ["store backup", backupCommand],
   ["store restore", restoreCommand],
-  ["store export", exportRecords],
-  ["store import", importRecords],
-  ["store migrate", migrateStore],
+  ["store export", exportRecordsCommand],
+  ["store import", importRecordsCommand],
+  ["store migrate", migrateStoreCommand],
   ["store verify", verifyStoreCommand],
 ]);

@@ -7,8 +7,8 @@ import type { Cell, ColumnHead } from "../tables/table.ts";
 import type { TableEncoder } from "../tables/table-encoder.ts";
 
 /** File formats of a table. */
-export const FILE_FORMATS = ["csv", "parquet"] as const;
-export type FileFormat = (typeof FILE_FORMATS)[number];
+export const TABLE_FILE_FORMATS = ["csv", "parquet"] as const;
+export type TableFileFormat = (typeof TABLE_FILE_FORMATS)[number];
 
 /** Number of rows per row group of a Parquet file; large groups can be read fast. */
 const ROWS_PER_GROUP = 20_000;
@@ -23,7 +23,7 @@ interface TableFile {
   readonly columns: readonly ColumnHead[];
   /** The rows of the table, in parts. */
   readonly parts: Iterable<Rows> | AsyncIterable<Rows>;
-  readonly format: FileFormat;
+  readonly format: TableFileFormat;
   readonly file: string;
 }
 
@@ -31,7 +31,7 @@ interface TableFile {
  * Writes a table to a file, which exists either completely or not at all.
  * @returns The number of rows.
  */
-export async function writeTable({ columns, parts, format, file }: TableFile): Promise<number> {
+export async function writeTableFile({ columns, parts, format, file }: TableFile): Promise<number> {
   const unfinished = `${file}.part`;
   const handle = await open(unfinished, "w");
   try {
@@ -45,7 +45,7 @@ export async function writeTable({ columns, parts, format, file }: TableFile): P
 }
 
 const ENCODERS: Readonly<
-  Record<FileFormat, (columns: readonly ColumnHead[]) => TableEncoder | Promise<TableEncoder>>
+  Record<TableFileFormat, (columns: readonly ColumnHead[]) => TableEncoder | Promise<TableEncoder>>
 > = {
   csv: csvEncoder,
   parquet: (columns) => parquetEncoder(columns, { rowsPerGroup: ROWS_PER_GROUP }),
@@ -73,7 +73,7 @@ async function writeParts(
  *
  * @param known Columns whose cells are converted to their type; cells of other columns are text.
  */
-export async function readTable(
+export async function readCsvTable(
   file: string,
   known: readonly ColumnHead[],
 ): Promise<Pick<TableFile, "columns" | "parts">> {

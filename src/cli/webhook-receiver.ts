@@ -9,7 +9,7 @@ import { parseJson } from "../lib/json.ts";
 import { neutralizeText } from "../outbound/neutral-text.ts";
 
 /** Settings for verifying and answering deliveries. */
-export interface ReceiverOptions {
+export interface WebhookReceiverOptions {
   /** Webhook secrets in the form `whsec_...`. */
   readonly secrets: readonly string[];
   readonly keys: readonly PublicKeyJwk[];
@@ -34,7 +34,7 @@ interface Reply {
 }
 
 /** Verifies, deduplicates and answers deliveries. */
-export interface Receiver {
+export interface WebhookReceiver {
   receive(delivery: Delivery): Reply;
   /** Adds a secret that deliveries may be signed with. */
   trust(secret: string): void;
@@ -47,7 +47,12 @@ const TOLERANCE_MS = 300_000;
 const MAX_IDS = 10_000;
 
 /** Creates a receiver. If there is no secret and no key, it accepts every delivery. */
-export function createReceiver({ failStatus, now, keys, ...first }: ReceiverOptions): Receiver {
+export function createWebhookReceiver({
+  failStatus,
+  now,
+  keys,
+  ...first
+}: WebhookReceiverOptions): WebhookReceiver {
   const secrets = [...first.secrets];
   const isKnown = createDuplicateFilter();
   return {
@@ -107,7 +112,10 @@ function signatureOf(headers: Delivery["headers"]): SignatureHeaders {
 const messageIn = (body: Uint8Array): Message | undefined =>
   Message.safeParse(parseJson(Buffer.from(body).toString())).data;
 
-/** @returns A function that returns whether an id was passed before, among the last `MAX_IDS`. */
+/**
+ * @returns A function that records an id and returns whether it was among the last `MAX_IDS`
+ * recorded ids.
+ */
 function createDuplicateFilter(): (id: string) => boolean {
   const ids = new Set<string>();
   return (id) => {

@@ -1,7 +1,7 @@
 import { anonymousScopeCeiling, type Scope } from "../auth/scopes.ts";
 import type { Quota, QuotaName } from "../limits/quotas.ts";
 import { providerSettings } from "./provider-settings.ts";
-import type { Replay } from "./replay.ts";
+import type { ReplaySettings } from "./replay.ts";
 import {
   type Environment,
   environmentVariables,
@@ -13,17 +13,17 @@ import {
 } from "./settings.ts";
 
 /** Source of the market data. */
-export type MarketChoice =
+export type MarketSettings =
   | { readonly kind: "sandbox"; readonly sessionSeconds: number; readonly seed: number }
   | { readonly kind: "files"; readonly folder: string; readonly asOf: Date | undefined }
-  | ({ readonly kind: "replay"; readonly folder: string } & Replay)
-  | ({ readonly kind: "live" } & LiveChoice);
+  | ({ readonly kind: "replay"; readonly folder: string } & ReplaySettings)
+  | ({ readonly kind: "live" } & LiveMarketSettings);
 
 /** Who can create an account (`SIGN_UP`). */
 export type SignUpMode = "open" | "applications" | "closed";
 
 /** Instruments and providers of a live market. */
-export interface LiveChoice {
+export interface LiveMarketSettings {
   /**
    * Symbols, or the path of a file of instruments; `undefined` for the default list of large
    * instruments.
@@ -38,7 +38,7 @@ export interface LiveChoice {
 }
 
 /** Location of the store. */
-export interface StoreChoice {
+export interface StoreSettings {
   /**
    * Absolute path of the directory with the embedded store, `master.key` and the operator's socket.
    */
@@ -53,7 +53,7 @@ export interface StoreChoice {
 }
 
 /** The mail server and the sender. */
-export interface MailChoice {
+export interface MailSettings {
   /** `smtp://` or `smtps://` URL, with the credentials of the account. */
   readonly smtpUrl: string;
   /** Sender address of the emails. */
@@ -61,7 +61,7 @@ export interface MailChoice {
 }
 
 /** An external OpenID provider that people can sign in with. */
-export interface UpstreamChoice {
+export interface UpstreamProviderSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -86,8 +86,8 @@ export interface Config {
   readonly port: number;
   /** Public origin without a trailing slash; `undefined` for http://HOST:PORT. */
   readonly baseUrl: string | undefined;
-  readonly market: MarketChoice;
-  readonly store: StoreChoice;
+  readonly market: MarketSettings;
+  readonly store: StoreSettings;
   /**
    * File of a trained model that reads messages in addition to the lexicon; `undefined` for none.
    */
@@ -97,8 +97,8 @@ export interface Config {
   /** Who can create an account. */
   readonly signUp: SignUpMode;
   /** Mail server; if `undefined`, emails wait in the outbox for the operator. */
-  readonly mail: MailChoice | undefined;
-  readonly upstream: UpstreamChoice | undefined;
+  readonly mail: MailSettings | undefined;
+  readonly upstream: UpstreamProviderSettings | undefined;
   /** JSON file of the identity providers whose assertions are trusted; `undefined` for none. */
   readonly trustedIssuersFile: string | undefined;
   /** Policy file with the witnesses of the signal log; `undefined` for none. */
@@ -111,13 +111,13 @@ export interface Config {
    */
   readonly proxyHops: number;
   /**
-   * Whether common MCP requests are handled by long-lived MCP servers instead of a new one per
-   * request.
+   * Whether common MCP requests are handled by long-lived MCP servers instead of a new server for
+   * each request.
    */
   readonly mcpFastPath: boolean;
   /** Rate limits that replace the defaults. */
   readonly rateLimits: Readonly<Partial<Record<QuotaName, Quota>>>;
-  /** How long a process still accepts connections after it was told to stop, in milliseconds. */
+  /** Time for which a process that is shutting down still accepts connections, in milliseconds. */
   readonly drainMs: number;
   /** TCP port of the metrics, on the same address; `undefined` to keep no metrics. */
   readonly metricsPort: number | undefined;
@@ -169,7 +169,7 @@ export function readConfig(env: Environment): Config {
  *
  * @throws {Error} In the same format as `readConfig`.
  */
-export function readStoreChoice(env: Environment): StoreChoice {
+export function readStoreSettings(env: Environment): StoreSettings {
   return storeChoice(readVariables(env, storeVariables));
 }
 
@@ -204,7 +204,7 @@ function checkTimes({ MARKET, AS_OF, REPLAY }: SettingValues<typeof environmentV
   }
 }
 
-function marketChoice(values: SettingValues<typeof environmentVariables>): MarketChoice {
+function marketChoice(values: SettingValues<typeof environmentVariables>): MarketSettings {
   if (values.MARKET === LIVE_MARKET) return { kind: "live", ...liveChoice(values) };
   const [, folder] = FILES_MARKET_PATTERN.exec(values.MARKET) ?? [];
   if (folder === undefined) {
@@ -214,7 +214,7 @@ function marketChoice(values: SettingValues<typeof environmentVariables>): Marke
   return replay ? { kind: "replay", folder, ...replay } : { kind: "files", folder, asOf };
 }
 
-function liveChoice(values: SettingValues<typeof environmentVariables>): LiveChoice {
+function liveChoice(values: SettingValues<typeof environmentVariables>): LiveMarketSettings {
   const settings = providerSettings.flatMap((name) => {
     const value = values[name];
     return value === undefined ? [] : [[name, value] as const];
@@ -227,14 +227,14 @@ function liveChoice(values: SettingValues<typeof environmentVariables>): LiveCho
   };
 }
 
-function mailChoice(values: SettingValues<typeof environmentVariables>): MailChoice | undefined {
+function mailChoice(values: SettingValues<typeof environmentVariables>): MailSettings | undefined {
   const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
   return smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
 }
 
 function upstreamChoice(
   values: SettingValues<typeof environmentVariables>,
-): UpstreamChoice | undefined {
+): UpstreamProviderSettings | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = values;
   const { OIDC_CLIENT_SECRET: clientSecret } = values;
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
@@ -243,7 +243,7 @@ function upstreamChoice(
   return { issuer, clientId, clientSecret };
 }
 
-function storeChoice(values: SettingValues<typeof storeVariables>): StoreChoice {
+function storeChoice(values: SettingValues<typeof storeVariables>): StoreSettings {
   return {
     folder: values.DATA_DIR,
     databaseUrl: values.DATABASE_URL,
@@ -254,7 +254,7 @@ function storeChoice(values: SettingValues<typeof storeVariables>): StoreChoice 
 /**
  * The secrets in the settings, to remove them from output: whole values, and the passwords in URLs.
  */
-export function secretValues(env: Environment): readonly string[] {
+export function secretSettingValues(env: Environment): readonly string[] {
   return Object.entries(environmentVariables).flatMap(([name, variable]) => {
     const value = env[name];
     return "secret" in variable && value ? [value, ...credentialsIn(value)] : [];

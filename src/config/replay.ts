@@ -12,7 +12,7 @@ const DateOrInstant = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 export const REPLAY_SYNTAX = `<from>/<to>@<days per second> such as 2014-01-02/2014-12-31@2: two dates or instants, the earlier first, and a number from ${SPEED.min.toFixed(5)} to ${SPEED.max}`;
 
 /** A period of history and the speed of its replay. */
-export interface Replay {
+export interface ReplaySettings {
   /** First instant, Unix milliseconds. */
   readonly from: number;
   /** Last instant, Unix milliseconds, later than `from`. */
@@ -25,7 +25,7 @@ export interface Replay {
  * Parses REPLAY; a date means 00:00 UTC.
  * @returns `undefined` when the text is malformed.
  */
-export function parseReplay(text: string): Replay | undefined {
+export function parseReplay(text: string): ReplaySettings | undefined {
   const [, from, to, speed] = REPLAY.exec(text) ?? [];
   if (!DateOrInstant.safeParse(from).success || !DateOrInstant.safeParse(to).success) return;
   const replay = {

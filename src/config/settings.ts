@@ -3,7 +3,7 @@ import { z } from "zod";
 import { anonymousScopeCeiling, isScope, parseScopeNames } from "../auth/scopes.ts";
 import { isHttpsOrLoopback } from "../lib/loopback.ts";
 import { type Quota, type QuotaName, quotas } from "../limits/quotas.ts";
-import { ENCODED_KEY } from "../store/keys/master-key.ts";
+import { ENCODED_MASTER_KEY_PATTERN } from "../store/keys/master-key.ts";
 import { liveVariables } from "./provider-settings.ts";
 import { parseReplay, REPLAY_SYNTAX } from "./replay.ts";
 
@@ -46,7 +46,7 @@ export const storeVariables = {
     secret: true,
   },
   MASTER_KEY: {
-    schema: z.string().regex(ENCODED_KEY).optional(),
+    schema: z.string().regex(ENCODED_MASTER_KEY_PATTERN).optional(),
     allowed: "32 bytes as base64, such as `openssl rand -base64 32` gives",
     fallback: "`DATA_DIR/master.key`",
     about: "encrypts the keys at rest",

@@ -1,4 +1,4 @@
-import { mean, ownHistoryZ } from "./statistics.ts";
+import { mean, zAgainstHistory } from "./statistics.ts";
 
 /** Constants of the attention measure. */
 export const ATTENTION_RULES = {
@@ -62,7 +62,7 @@ export function createAttentionTracker(): AttentionTracker {
     },
     read(weight) {
       const value = relativeTo(weight);
-      const z = value === null ? undefined : ownHistoryZ(value, past, minSessions);
+      const z = value === null ? undefined : zAgainstHistory(value, past, minSessions);
       return { value, z: z ?? null };
     },
   };

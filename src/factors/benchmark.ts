@@ -1,6 +1,6 @@
 import type { AssetClass } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
-import { type MarketReturns, PRICE_WINDOWS } from "./price-history.ts";
+import { type MarketReturns, PRICE_HISTORY_RULES } from "./price-history.ts";
 import { decay, ewmaStep } from "./statistics.ts";
 
 /**
@@ -72,7 +72,7 @@ export function createBenchmark(assetClass: AssetClass): Benchmark {
       const { logReturn } = bar;
       const session = sessionOf(bar);
       if (session < closed || logReturn === null) return;
-      if (Math.abs(logReturn) > PRICE_WINDOWS.maxReturn) return;
+      if (Math.abs(logReturn) > PRICE_HISTORY_RULES.maxReturn) return;
       (returns[session] as number) += logReturn;
       (counts[session] as number)++;
     },

@@ -1,7 +1,7 @@
 import { isBlockTrade } from "../market/block-size.ts";
 import type { Print } from "../market/records.ts";
 import { estimatedSide } from "./off-exchange.ts";
-import { BASELINE_SESSIONS, decay, MIN_BASELINE_SESSIONS, ownHistoryZ } from "./statistics.ts";
+import { BASELINE_SESSIONS, decay, MIN_BASELINE_SESSIONS, zAgainstHistory } from "./statistics.ts";
 
 /** Constants of the block imbalance. */
 export const BLOCK_PRESSURE_RULES = {
@@ -12,7 +12,7 @@ export const BLOCK_PRESSURE_RULES = {
 } as const;
 
 /** Reading before the first print. */
-export const NO_BLOCKS: BlockReading = {
+export const NO_BLOCK_READING: BlockReading = {
   hasBlocks: false,
   imbalance: null,
   blocks: 0,
@@ -102,7 +102,7 @@ export function createBlockPressureTracker(): BlockPressureTracker {
     },
     read() {
       const value = imbalance();
-      const z = value === null ? undefined : ownHistoryZ(value, past, MIN_BASELINE_SESSIONS);
+      const z = value === null ? undefined : zAgainstHistory(value, past, MIN_BASELINE_SESSIONS);
       return { hasBlocks, imbalance: value, blocks, z: z ?? null, asOf };
     },
   };

@@ -1,9 +1,9 @@
 import type { Bar } from "../market/records.ts";
-import { PRICE_WINDOWS } from "./price-history.ts";
+import { PRICE_HISTORY_RULES } from "./price-history.ts";
 import { countBelow, decay, ewmaStep } from "./statistics.ts";
 
 /** Windows for the momentum of a coin. */
-export const COIN_WINDOWS = {
+export const COIN_HISTORY_RULES = {
   /** Look-back windows in calendar days; the shortest is required (Liu & Tsyvinski, 2021). */
   days: [28, 90, 365],
   /** Half-life in sessions of the volatility that scales a return. */
@@ -18,7 +18,7 @@ export const COIN_WINDOWS = {
 /** Number of newest prices that are never dropped; more than the longest window needs. */
 const KEPT_BARS = 1_024;
 
-/** Prices of one coin, each as ln(price / first price), and the variance of its returns. */
+/** Prices of one coin, each as ln(price / first price), and the variance of the coin's returns. */
 export interface CoinHistory {
   bars: number;
   /** When each price became known, Unix milliseconds, oldest first. */
@@ -48,8 +48,8 @@ export function addCoinBar(history: CoinHistory, { logReturn, availableAt }: Bar
   history.bars++;
   times.push(availableAt);
   levels.push((levels.at(-1) ?? 0) + (logReturn ?? 0));
-  if (logReturn !== null && Math.abs(logReturn) <= PRICE_WINDOWS.maxReturn) {
-    const lambda = decay(1, COIN_WINDOWS.volatilityHalfLife);
+  if (logReturn !== null && Math.abs(logReturn) <= PRICE_HISTORY_RULES.maxReturn) {
+    const lambda = decay(1, COIN_HISTORY_RULES.volatilityHalfLife);
     history.variance = ewmaStep(history.variance, logReturn ** 2, lambda);
   }
   if (times.length === 2 * KEPT_BARS) {
@@ -76,11 +76,11 @@ export interface CoinTrend {
 export function coinTrends(history: CoinHistory, dayMs: number): readonly CoinTrend[] {
   const { variance } = history;
   if (variance === undefined || variance === 0) return [];
-  const trends = COIN_WINDOWS.days.flatMap((days) => {
+  const trends = COIN_HISTORY_RULES.days.flatMap((days) => {
     const change = changeOver(history, days, dayMs);
     return change === undefined ? [] : [{ days, value: change / Math.sqrt(variance * days) }];
   });
-  return trends[0]?.days === COIN_WINDOWS.days[0] ? trends : [];
+  return trends[0]?.days === COIN_HISTORY_RULES.days[0] ? trends : [];
 }
 
 function changeOver(
@@ -91,7 +91,7 @@ function changeOver(
   const start = (times.at(-1) as number) - days * dayMs;
   const after = countBelow(times, start);
   const index = times[after] === start ? after : after - 1;
-  if (index < 0 || start - (times[index] as number) > COIN_WINDOWS.maxGapDays * dayMs) {
+  if (index < 0 || start - (times[index] as number) > COIN_HISTORY_RULES.maxGapDays * dayMs) {
     return undefined;
   }
   return (levels.at(-1) as number) - (levels[index] as number);

@@ -36,7 +36,7 @@ export interface DarkpoolMeasurement {
  * - only the imbalance: z_I, confidence 0.6 n / (n + 5)
  * - only the short ratio: -z_R, confidence 0.4
  */
-export function combineDarkpool(
+export function combineDarkpoolEvidence(
   imbalanceZ: number | null,
   shortZ: number | null,
   blocks: number,
@@ -69,7 +69,7 @@ export interface DarkpoolContext {
  * Reads the dark pool factor. Prints whose side is unknown are shown by get_darkpool but not
  * scored.
  */
-export function readDarkpool(
+export function computeDarkpoolReading(
   { block, short }: DarkpoolMeasurement,
   { at, dayMs, closesAfter, feedAt }: DarkpoolContext,
 ): FactorReading {
@@ -86,11 +86,11 @@ export function readDarkpool(
   const shortZ = isShortFresh ? short.z : null;
   const seen = {
     asOf,
-    // A short ratio expires when the session ends; when that will be is not known in advance.
+    // A short ratio expires at the end of the session, an instant that is not known in advance.
     staleAfter: imbalanceZ === null ? null : asOf + maxAge,
     listInputs: () => darkpoolInputs({ block, short }, imbalanceZ, shortZ),
   };
-  const combined = combineDarkpool(imbalanceZ, shortZ, block.blocks);
+  const combined = combineDarkpoolEvidence(imbalanceZ, shortZ, block.blocks);
   if (combined === undefined) return missingReading(whyUnread({ block, short }), seen);
   return { ...combined, status: "ok", ...seen };
 }

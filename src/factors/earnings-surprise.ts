@@ -3,8 +3,11 @@ import { FILING_RULES } from "./filings.ts";
 import { sampleSd } from "./statistics.ts";
 
 /** Constants of the earnings surprise. */
-export const SURPRISE_RULES = {
-  /** Days between the same fiscal quarter of two years, and the tolerated deviation in days. */
+export const EARNINGS_SURPRISE_RULES = {
+  /**
+   * Days between the same fiscal quarters of consecutive years, and the tolerated deviation in
+   * days.
+   */
   yearDays: 365,
   matchDays: 20,
   /**
@@ -38,28 +41,28 @@ interface Quarter {
 }
 
 /**
- * Standardized unexpected earnings (Foster, Olsen & Shevlin, 1984): net income of the newest
- * quarter minus that of the same quarter a year earlier, divided by the standard deviation of the
- * last eight such differences.
+ * Standardized unexpected earnings (Foster, Olsen & Shevlin, 1984): the difference between the net
+ * income of the newest quarter and of the same quarter a year earlier, divided by the standard
+ * deviation of the last eight such differences.
  *
  * @param fundamentals Known figures, ascending by `availableAt`.
  * @param dayMs Length of a market day in milliseconds.
  * @returns `undefined` if the quarter a year earlier is unknown, if there are too few differences,
  * or if they do not vary.
  */
-export function earningsSurprise(
+export function measureEarningsSurprise(
   fundamentals: readonly Fundamental[],
   dayMs: number,
 ): EarningsSurprise | undefined {
   const quarters = quartersOf(fundamentals, dayMs);
   const newest = quarters.at(-1);
   const differences = quarters
-    .slice(-SURPRISE_RULES.differences)
+    .slice(-EARNINGS_SURPRISE_RULES.differences)
     .map((quarter) => seasonalDifference(quarter, quarters, dayMs));
   const last = differences.at(-1);
   const known = differences.filter((one) => one !== undefined);
   if (newest === undefined || last === undefined) return undefined;
-  if (known.length < SURPRISE_RULES.minDifferences) return undefined;
+  if (known.length < EARNINGS_SURPRISE_RULES.minDifferences) return undefined;
   const value = last / sampleSd(known);
   return Number.isFinite(value) ? { value, availableAt: newest.availableAt } : undefined;
 }
@@ -81,7 +84,7 @@ function seasonalDifference(
   quarters: readonly Quarter[],
   dayMs: number,
 ): number | undefined {
-  const { yearDays, matchDays } = SURPRISE_RULES;
+  const { yearDays, matchDays } = EARNINGS_SURPRISE_RULES;
   const before = quarters.find(
     (one) => Math.abs((periodEnd - one.periodEnd) / dayMs - yearDays) <= matchDays,
   );

@@ -17,8 +17,8 @@ export const ECDF_PROBABILITIES: readonly number[] = [
 ];
 
 /**
- * Minimum size of a peer group; in a smaller group, a sub-signal uses its absolute form if it has
- * one.
+ * Minimum size of a peer group. In a smaller group, a sub-signal that has an absolute form uses
+ * that form.
  */
 export const MIN_PEER_GROUP_SIZE = 30;
 
@@ -28,7 +28,7 @@ export const MIN_PEER_GROUP_SIZE = 30;
  * @param values Values in any order.
  * @returns `undefined` if there are fewer than `minPeers` values.
  */
-export function freezeEcdf(
+export function freezeEcdfTable(
   values: readonly number[],
   minPeers: number = MIN_PEER_GROUP_SIZE,
 ): EcdfTable | undefined {
@@ -65,9 +65,8 @@ export function quantileOf({ probabilities, values }: EcdfTable, p: number): num
 
 /**
  * F(value), linear between distinct knots and constant beyond the first and last knot. Knots with
- * equal values share the mean of their probabilities, even when a value between two knots is
- * interpolated. So F has no jumps, and a rounding error in the last digit of a value never moves
- * its score.
+ * equal values share the mean of their probabilities, also in the interpolation between two knots.
+ * So F has no jumps, and a rounding error in the last digit of a value never moves its score.
  */
 export function probabilityOf(table: EcdfTable, value: number): number {
   const { values } = table;

@@ -88,7 +88,7 @@ function periods(figures: readonly Fundamental[], dayMs: number): Fundamental[] 
   return [...byPeriod.values()].sort((a, b) => a.periodEnd - b.periodEnd);
 }
 
-/** Sum of the four latest quarters; `undefined` if they are not consecutive. */
+/** Sum of the four latest quarters; `undefined` if these quarters are not consecutive. */
 function trailingYear(quarters: readonly Fundamental[], dayMs: number): KnownFigure | undefined {
   const latest = quarters.slice(-4);
   const [first, , , last] = latest;
@@ -102,8 +102,8 @@ function trailingYear(quarters: readonly Fundamental[], dayMs: number): KnownFig
 }
 
 /** A split of an instrument's shares. */
-export interface Split {
-  /** When the bar of the session became known, Unix milliseconds. */
+export interface StockSplit {
+  /** When the bar of the split's session became known, Unix milliseconds. */
   readonly availableAt: number;
   /** Split ratio: new shares per old share. */
   readonly split: number;
@@ -117,7 +117,7 @@ export interface Split {
  */
 export function sharesOutstanding(
   shareCounts: readonly Fundamental[],
-  splits: readonly Split[],
+  splits: readonly StockSplit[],
 ): KnownFigure | undefined {
   const newest = shareCounts.at(-1);
   if (newest === undefined) return undefined;
@@ -134,7 +134,7 @@ export function sharesOutstanding(
 function filingBasis(
   count: Fundamental,
   before: Fundamental | undefined,
-  splits: readonly Split[],
+  splits: readonly StockSplit[],
 ): number {
   const ratio = splitsBetween(splits, count.periodEnd, count.availableAt);
   if (ratio === 1 || before === undefined) return count.periodEnd;
@@ -145,10 +145,10 @@ function filingBasis(
 }
 
 /** Product of the split ratios in (after, upTo], Unix milliseconds. */
-function splitsBetween(splits: readonly Split[], after: number, upTo: number): number {
+function splitsBetween(splits: readonly StockSplit[], after: number, upTo: number): number {
   let ratio = 1;
   for (let index = countKnownRecords(splits, after); index < splits.length; index++) {
-    const { availableAt, split } = splits[index] as Split;
+    const { availableAt, split } = splits[index] as StockSplit;
     if (availableAt > upTo) break;
     ratio *= split;
   }

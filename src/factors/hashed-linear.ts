@@ -1,4 +1,4 @@
-import { bucketsOf } from "./hashed-linear/features.ts";
+import { featureBucketsOf } from "./hashed-linear/features.ts";
 
 /** Labels of a message, in the order of the weights. */
 export const SENTIMENT_LABELS = ["bearish", "neutral", "bullish"] as const;
@@ -7,7 +7,7 @@ export const SENTIMENT_LABELS = ["bearish", "neutral", "bullish"] as const;
 export type SentimentLabel = (typeof SENTIMENT_LABELS)[number];
 
 /** A linear classifier of messages over hashed words and word pairs. */
-export interface HashedLinear {
+export interface HashedLinearModel {
   /** Quantized weight of each label in each bucket; `scales` converts it to log-odds. */
   readonly weights: Int8Array;
   /** Log-odds per unit of weight, one for each label. */
@@ -20,8 +20,8 @@ export interface HashedLinear {
  *
  * @param tokens Tokens of the message (`tokenize`).
  */
-export function modeledPolarity(model: HashedLinear, tokens: readonly string[]): number {
-  const buckets = bucketsOf(tokens);
+export function modeledPolarity(model: HashedLinearModel, tokens: readonly string[]): number {
+  const buckets = featureBucketsOf(tokens);
   const norm = 1 / Math.sqrt(buckets.length);
   const [bearish = 0, , bullish = 0] = softmax(
     model.scales.map(

@@ -23,7 +23,7 @@ export interface LexiconEntry {
 export const UNKNOWN_ENTRY: LexiconEntry = { valence: 0, roles: new Set(), scale: 1 };
 
 /** The lexicon entries by topic. */
-export const topics = [
+export const lexiconTopics = [
   marketMoveTopic,
   resultTopic,
   analystTopic,
@@ -44,7 +44,7 @@ function compiled(): ReadonlyMap<string, LexiconEntry> {
     for (const form of expandEntries(list))
       entries.set(form, change(entries.get(form) ?? UNKNOWN_ENTRY));
   };
-  for (const [valence, list] of topics.flat()) add(list, (entry) => ({ ...entry, valence }));
+  for (const [valence, list] of lexiconTopics.flat()) add(list, (entry) => ({ ...entry, valence }));
   for (const [role, list] of roleEntries) {
     add(list, (entry) => ({ ...entry, roles: new Set([...entry.roles, role]) }));
   }

@@ -2,22 +2,20 @@ import type { AssetClass } from "../market/instrument.ts";
 import { decay } from "./statistics.ts";
 
 /** Constants of the message counters. */
-export const COUNTER_RULES = {
+export const SOCIAL_COUNTER_RULES = {
   /** Half-life of a message's weight in market days. */
   halfLifeDays: { stock: 1, etf: 1, crypto: 0.5 } as Readonly<Record<AssetClass, number>>,
   /** |polarity| above which a message counts as bullish or bearish, in [0, 1]. */
   minPolarity: 0.2,
-  /**
-   * Number of half-lives without a message after which an instrument's messages count as silent.
-   */
+  /** Number of half-lives without a message after which sentiment is `silent`. */
   silentHalfLives: 3,
   /** Minimum number of effective messages for a reading. */
   minEffectiveMessages: 3,
 } as const;
 
 /**
- * Sums of message weights, decayed to the instant `at`: of bullish messages, of bearish ones, of
- * all, and of all weights squared.
+ * Sums of message weights, decayed to the instant `at`: of bullish messages, of bearish messages
+ * and of all messages, and the sum of the squared weights of all messages.
  */
 export interface SocialCounters {
   /** Instant to which the weights are decayed, Unix milliseconds. */
@@ -55,15 +53,15 @@ export function decayCounters(
 
 /** Converts the half-life of a message's weight to milliseconds. */
 export const socialHalfLifeMs = (assetClass: AssetClass, dayMs: number): number =>
-  COUNTER_RULES.halfLifeDays[assetClass] * dayMs;
+  SOCIAL_COUNTER_RULES.halfLifeDays[assetClass] * dayMs;
 
 /** Adds a message to counters that are already decayed to the message's instant. */
-export function addMessage(
+export function addMessageToCounters(
   counters: SocialCounters,
   polarity: number,
   weight: number,
 ): SocialCounters {
-  const { minPolarity } = COUNTER_RULES;
+  const { minPolarity } = SOCIAL_COUNTER_RULES;
   return {
     at: counters.at,
     bullish: counters.bullish + (polarity > minPolarity ? weight : 0),
@@ -97,9 +95,10 @@ export function sentimentOf(
   silentMs: number,
   halfLifeMs: number,
 ): Sentiment {
-  if (silentMs > COUNTER_RULES.silentHalfLives * halfLifeMs) return { counters, clarity: "silent" };
+  if (silentMs > SOCIAL_COUNTER_RULES.silentHalfLives * halfLifeMs)
+    return { counters, clarity: "silent" };
   const { effectiveMessages } = bullishness(counters);
-  const isFaint = effectiveMessages < COUNTER_RULES.minEffectiveMessages;
+  const isFaint = effectiveMessages < SOCIAL_COUNTER_RULES.minEffectiveMessages;
   return { counters, clarity: isFaint ? "faint" : "clear" };
 }
 

@@ -2,7 +2,7 @@ import type { Mention } from "../market/records.ts";
 import { countBelow } from "./statistics.ts";
 
 /** Rules that reduce the weight of a message. */
-export const MESSAGE_RULES = {
+export const MESSAGE_WEIGHT_RULES = {
   /** Maximum factor by which an author's follower count raises the weight. */
   maxReach: 2,
   /** Account age in days from which a message has full weight. */
@@ -24,7 +24,7 @@ export const MESSAGE_RULES = {
 type WeightFields = Pick<Mention, "followers" | "symbolCount" | "accountAgeDays">;
 
 /** Earlier messages of the last day that repeat the text or come from the same author. */
-export interface Repetition {
+export interface MessageRepetition {
   /** Number of earlier messages about the instrument with the same normalized text. */
   readonly duplicates: number;
   /** Number of earlier messages by the author about any instrument. */
@@ -36,14 +36,17 @@ export interface Repetition {
  * 0.5^duplicates / sqrt(instruments mentioned) / (1 + earlier messages of the author); 0 for bots.
  * An unknown follower count is treated as 0, an unknown account age as full age.
  */
-export function messageWeight(message: WeightFields, { duplicates, byAuthor }: Repetition): number {
+export function messageWeight(
+  message: WeightFields,
+  { duplicates, byAuthor }: MessageRepetition,
+): number {
   const { followers, symbolCount, accountAgeDays } = message;
   const isBot =
-    byAuthor >= MESSAGE_RULES.maxMessagesPerDay ||
-    symbolCount > MESSAGE_RULES.maxSymbols ||
-    duplicates > MESSAGE_RULES.maxDuplicates;
+    byAuthor >= MESSAGE_WEIGHT_RULES.maxMessagesPerDay ||
+    symbolCount > MESSAGE_WEIGHT_RULES.maxSymbols ||
+    duplicates > MESSAGE_WEIGHT_RULES.maxDuplicates;
   if (isBot) return 0;
-  const { maxReach, fullAccountAgeDays } = MESSAGE_RULES;
+  const { maxReach, fullAccountAgeDays } = MESSAGE_WEIGHT_RULES;
   const reach = Math.min(maxReach, Math.max(1, 1 + Math.log10(1 + (followers ?? 0)) / 4));
   const age = Math.min(1, Math.max(0, accountAgeDays ?? fullAccountAgeDays) / fullAccountAgeDays);
   return (reach * age * 0.5 ** duplicates) / Math.sqrt(symbolCount) / (1 + byAuthor);
@@ -65,7 +68,7 @@ export interface RecentMessages {
  * @param dayMs Length of a market day in milliseconds.
  */
 export function createRecentMessages(dayMs: number): RecentMessages {
-  const windowMs = MESSAGE_RULES.memoryDays * dayMs;
+  const windowMs = MESSAGE_WEIGHT_RULES.memoryDays * dayMs;
   const uses = new Map<string, number>();
   let recent: { readonly text: string; readonly at: number; readonly weight: number }[] = [];
   let forgotten = 0;
@@ -123,7 +126,7 @@ const FORGET_EVERY = 10_000;
  * @param dayMs Length of a market day in milliseconds.
  */
 export function createAuthorActivity(dayMs: number): AuthorActivity {
-  const windowMs = MESSAGE_RULES.memoryDays * dayMs;
+  const windowMs = MESSAGE_WEIGHT_RULES.memoryDays * dayMs;
   const times = new Map<string, number[]>();
   let added = 0;
   return {

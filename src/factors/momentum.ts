@@ -1,13 +1,13 @@
 import type { AssetClass } from "../market/instrument.ts";
 import { momentumGate } from "./benchmark.ts";
 import { type CoinHistory, type CoinTrend, coinTrends } from "./coin-history.ts";
-import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
+import { type EcdfTable, ecdfZ, freezeEcdfTable } from "./ecdf.ts";
 import {
+  logDistanceToPeak,
   type MomentumSums,
-  momentumSums,
-  PRICE_WINDOWS,
+  PRICE_HISTORY_RULES,
   type PriceHistory,
-  peakOf,
+  readMomentumSums,
 } from "./price-history.ts";
 import {
   type FactorInput,
@@ -57,7 +57,7 @@ export type MomentumMeasurement = ListedMomentum | CoinMomentum;
  *
  * @param dayMs Length of a market day in milliseconds.
  */
-export function coinMomentum(history: CoinHistory, dayMs: number): CoinMomentum | undefined {
+export function measureCoinMomentum(history: CoinHistory, dayMs: number): CoinMomentum | undefined {
   const trends = coinTrends(history, dayMs);
   return trends.length === 0 ? undefined : { trends, observations: history.bars - 1 };
 }
@@ -77,10 +77,10 @@ function signalsOf(measurement: MomentumMeasurement): readonly RawSignal[] {
  * Freezes the distributions of the peer group; the distribution of the mean z is computed with the
  * frozen distributions of the sub-signals.
  */
-export function freezeMomentum(group: readonly MomentumMeasurement[]): MomentumTables {
+export function freezeMomentumTables(group: readonly MomentumMeasurement[]): MomentumTables {
   const single: Partial<Record<RankedSignal, EcdfTable>> = {};
   for (const name of RANKED_SIGNALS) {
-    const table = freezeEcdf(valuesOf(group, name));
+    const table = freezeEcdfTable(valuesOf(group, name));
     if (table !== undefined) single[name] = table;
   }
   const means: number[] = [];
@@ -88,7 +88,7 @@ export function freezeMomentum(group: readonly MomentumMeasurement[]): MomentumT
     const average = averageZ(measurement, single);
     if (average !== undefined) means.push(average);
   }
-  const combined = freezeEcdf(means);
+  const combined = freezeEcdfTable(means);
   return { ...single, ...(combined && { combined }) };
 }
 
@@ -163,7 +163,7 @@ export interface MomentumContext {
 export interface PriceAge {
   /** When the newest bar became known, Unix milliseconds. */
   readonly asOf: number;
-  /** Number of sessions of the asset class since then; 0 if the price is current. */
+  /** Number of sessions of the asset class since the newest bar; 0 if the price is current. */
   readonly missedSessions: number;
 }
 
@@ -173,7 +173,7 @@ export interface PriceAge {
  * returns and a freshness of 1, 0.5 (one session late) or 0. The gate decreases in volatile
  * markets, where momentum crashes.
  */
-export function readMomentum(
+export function computeMomentumReading(
   measurement: MomentumMeasurement | undefined,
   { asOf, missedSessions }: PriceAge,
   context: MomentumContext,
@@ -187,7 +187,7 @@ export function readMomentum(
     return missingReading("stale", { asOf, staleAfter, listInputs });
   }
   const freshness = missedSessions === 0 ? 1 : 0.5;
-  const history = Math.min(1, measurement.observations / PRICE_WINDOWS.windowReturns);
+  const history = Math.min(1, measurement.observations / PRICE_HISTORY_RULES.windowReturns);
   return {
     z: tables.combined === undefined ? average : ecdfZ(tables.combined, average),
     confidence: momentumGate(marketVolatility, assetClass) * history * freshness,
@@ -251,11 +251,12 @@ export interface ListedMomentum {
  * @returns `undefined` with fewer than 252 closes, fewer than 200 usable returns, or returns that
  * do not vary.
  */
-export function listedMomentum(history: PriceHistory): ListedMomentum | undefined {
+export function measureListedMomentum(history: PriceHistory): ListedMomentum | undefined {
   const { bars } = history;
-  const sums = momentumSums(history);
+  const sums = readMomentumSums(history);
   const { n, r } = sums;
-  if (bars < PRICE_WINDOWS.yearBars || n < PRICE_WINDOWS.minWindowReturns) return undefined;
+  if (bars < PRICE_HISTORY_RULES.yearBars || n < PRICE_HISTORY_RULES.minWindowReturns)
+    return undefined;
   const variance = sums.rr / n - (r / n) ** 2;
   if (!(variance > MIN_VARIANCE)) return undefined;
   return {
@@ -263,13 +264,13 @@ export function listedMomentum(history: PriceHistory): ListedMomentum | undefine
     return12m1: r,
     ram: r / Math.sqrt(n * variance),
     res: residual(sums, variance),
-    hi52: -peakOf(history),
+    hi52: -logDistanceToPeak(history),
   };
 }
 
-/** A smaller variance of daily log returns is rounding error. */
+/** Minimum variance of daily log returns; a smaller variance is rounding error. */
 const MIN_VARIANCE = 1e-12;
-/** A smaller ratio of residual to total variance is rounding error. */
+/** Minimum ratio of residual to total variance; a smaller ratio is rounding error. */
 const MIN_RESIDUAL_SHARE = 1e-6;
 
 /** Shrinkage of beta toward 1 (Blume, 1971; Vasicek, 1973), after clipping to [-1, 4]. */

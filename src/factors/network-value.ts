@@ -1,14 +1,14 @@
-import type { OnChain } from "../market/records.ts";
+import type { OnChainFigures } from "../market/records.ts";
 import {
   type FactorInput,
   type FactorReading,
   missingReading,
   unweightedInput,
 } from "./reading.ts";
-import { mean, ownHistoryZ } from "./statistics.ts";
+import { mean, zAgainstHistory } from "./statistics.ts";
 
 /** Constants of the valuation of coins by on-chain figures. */
-export const NETWORK_RULES = {
+export const NETWORK_VALUE_RULES = {
   /** Maximum and minimum number of days in a coin's own history. */
   windowDays: 730,
   minDays: 365,
@@ -23,11 +23,11 @@ export const NETWORK_RULES = {
 /** Tracks the network valuation of one coin. */
 export interface NetworkValueTracker {
   /** Adds the figures of a day; days are added oldest first. */
-  add(figures: OnChain): void;
+  add(figures: OnChainFigures): void;
   /**
    * Reads z = -0.5 z(ln NVTS) - 0.5 z(ln MVRV), each against the coin's own last 730 days,
    * including the newest. NVTS is the market value divided by the 90-day mean transfer value. If
-   * only one ratio is available, z is its negated z, with half the confidence.
+   * only one ratio is available, z is the negated z of that ratio, with half the confidence.
    *
    * @param at Unix milliseconds.
    * @param dayMs Length of a market day in milliseconds.
@@ -47,12 +47,12 @@ export function createNetworkValueTracker(): NetworkValueTracker {
     add({ mvrv, nvt, marketCapUsd, availableAt }) {
       marketToRealised.add(mvrv, availableAt);
       if (!isPositive(nvt) || !isPositive(marketCapUsd)) return;
-      if (transfers.push(marketCapUsd / nvt) > NETWORK_RULES.smoothingDays) transfers.shift();
-      if (transfers.length < NETWORK_RULES.smoothingDays) return;
+      if (transfers.push(marketCapUsd / nvt) > NETWORK_VALUE_RULES.smoothingDays) transfers.shift();
+      if (transfers.length < NETWORK_VALUE_RULES.smoothingDays) return;
       marketToTransfers.add(marketCapUsd / mean(transfers), availableAt);
     },
     read(at, dayMs) {
-      const maxAgeMs = NETWORK_RULES.maxAgeDays * dayMs;
+      const maxAgeMs = NETWORK_VALUE_RULES.maxAgeDays * dayMs;
       const ratios = [marketToTransfers.read(), marketToRealised.read()].filter(
         (ratio) => ratio !== undefined,
       );
@@ -78,11 +78,11 @@ function createRatio(name: RatioReading["name"]) {
     add(value: number | null, availableAt: number) {
       if (!isPositive(value)) return;
       newest = { value, asOf: availableAt };
-      if (logs.push(Math.log(value)) > NETWORK_RULES.windowDays) logs.shift();
+      if (logs.push(Math.log(value)) > NETWORK_VALUE_RULES.windowDays) logs.shift();
     },
     read(): RatioReading | undefined {
       if (newest === undefined) return undefined;
-      const z = ownHistoryZ(logs.at(-1) as number, logs, NETWORK_RULES.minDays);
+      const z = zAgainstHistory(logs.at(-1) as number, logs, NETWORK_VALUE_RULES.minDays);
       return { name, ...newest, z };
     },
   };
@@ -109,6 +109,6 @@ function readRatios(ratios: readonly RatioReading[], at: number, maxAgeMs: numbe
   const seen = { asOf, staleAfter: asOf + maxAgeMs, listInputs };
   if (at > seen.staleAfter) return missingReading("stale", seen);
   if (used.length === 0) return missingReading("insufficient_data", seen);
-  const confidence = NETWORK_RULES.confidencePerRatio * used.length;
+  const confidence = NETWORK_VALUE_RULES.confidencePerRatio * used.length;
   return { z: -mean(used.map(({ z }) => z as number)), confidence, status: "ok", ...seen };
 }

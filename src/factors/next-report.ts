@@ -1,4 +1,4 @@
-import { DAY_MS, dayName } from "../lib/market-day.ts";
+import { DAY_MS, marketDayName } from "../lib/market-day.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Fundamental, PointInTimeRecord, RecordList } from "../market/records.ts";
 import { FILING_RULES } from "./filings.ts";
@@ -20,7 +20,7 @@ export const REPORT_RULES = {
    * an amendment.
    */
   minQuarterDays: 45,
-  /** Maximum number of years in the median lag, and minimum number of lags. */
+  /** Maximum number of past years whose lags enter the median lag, and minimum number of lags. */
   lagYears: 3,
   minLags: 2,
 } as const;
@@ -35,19 +35,21 @@ export interface QuarterlyFiling extends PointInTimeRecord {
  * Basis of a prediction:
  * - `year_before`: 364 days after the filing for the same quarter a year earlier
  * - `median_lag`: the end of the quarter plus the median lag of the filings for that quarter in the
- * last three years; used if the filing of a year earlier is missing
+ * last three years; used if the filing for the same quarter a year earlier is missing
  */
 export const REPORT_BASES = ["year_before", "median_lag"] as const;
 export type ReportBasis = (typeof REPORT_BASES)[number];
 
-/** Days relative to the expected day between which 95 % of past filings came. */
+/**
+ * First and last day, relative to the expected day, of a window that contains 95 % of past filings.
+ */
 export type ReportWindowDays = readonly [low: number, high: number];
 
 /** Prediction windows by basis, valid from an instant on. */
 export interface ReportWindow {
   /**
-   * Unix milliseconds. The windows were fitted on filings known before this instant, and apply to
-   * predictions from then on.
+   * The windows were fitted on filings known before this instant (Unix milliseconds), and apply to
+   * predictions from this instant on.
    */
   readonly from: number;
   readonly days: Readonly<Partial<Record<ReportBasis, ReportWindowDays>>>;
@@ -77,7 +79,7 @@ export type NextReport =
   | { readonly is: "expected" | "late"; readonly report: ExpectedReport }
   | { readonly is: "unknown"; readonly reason: NoReportReason };
 
-/** Caches the filings found in a list of figures, with the length that the list had. */
+/** Caches the filings found in a list of figures, with the length of the list at that time. */
 const cachedFilings = new WeakMap<
   RecordList<Fundamental>,
   { readonly figures: number; readonly filings: readonly QuarterlyFiling[] }
@@ -85,8 +87,8 @@ const cachedFilings = new WeakMap<
 
 /**
  * The quarterly filings of a company, in the order in which they became known. Each filing is
- * derived only from figures known by then, so later figures do not change it. The result is cached
- * until the list grows.
+ * derived only from figures known at its `availableAt`, so later figures do not change it. The
+ * result is cached until the list grows.
  *
  * @param fundamentals Ascending by `availableAt`.
  * @param dayMs Length of a market day in milliseconds.
@@ -128,7 +130,7 @@ function findFilings(
  * @param dayMs Length of a market day in milliseconds.
  * @returns `undefined` if there are too few filings.
  */
-export function expectReport(
+export function expectReportAfterNewest(
   filings: readonly QuarterlyFiling[],
   windows: readonly ReportWindow[],
   dayMs: number,
@@ -136,8 +138,8 @@ export function expectReport(
   const newest = filings.at(-1);
   if (newest === undefined) return undefined;
   const periodEnd = newest.periodEnd + REPORT_RULES.quarterDays * dayMs;
-  const prediction = expectedFiling(filings, periodEnd, dayMs);
-  const days = prediction && reportWindowDays(windows, newest.availableAt)?.[prediction.basis];
+  const prediction = expectedFilingOfQuarter(filings, periodEnd, dayMs);
+  const days = prediction && reportWindowDaysAt(windows, newest.availableAt)?.[prediction.basis];
   if (prediction === undefined || days === undefined) return undefined;
   const [earliest, latest] = days.map((count) => prediction.expected + count * dayMs) as [
     number,
@@ -149,7 +151,7 @@ export function expectReport(
 /**
  * When the filing for a quarter is expected: by `year_before` if possible, else by `median_lag`.
  */
-export function expectedFiling(
+export function expectedFilingOfQuarter(
   filings: readonly QuarterlyFiling[],
   periodEnd: number,
   dayMs: number,
@@ -159,15 +161,15 @@ export function expectedFiling(
   if (yearBefore !== undefined) {
     return { expected: yearBefore.availableAt + yearMs, basis: "year_before" };
   }
-  const lag = medianLag(filings, periodEnd, dayMs);
+  const lag = medianFilingLagMs(filings, periodEnd, dayMs);
   return lag === undefined ? undefined : { expected: periodEnd + lag, basis: "median_lag" };
 }
 
 /**
- * Median lag, in milliseconds, of the filings for a fiscal quarter in earlier years; the shorter of
- * two lags.
+ * Median lag, in milliseconds, of the filings for a fiscal quarter in earlier years; if there are
+ * two lags, the shorter.
  */
-export function medianLag(
+export function medianFilingLagMs(
   filings: readonly QuarterlyFiling[],
   periodEnd: number,
   dayMs: number,
@@ -186,7 +188,7 @@ const filingOf = (filings: readonly QuarterlyFiling[], periodEnd: number, dayMs:
   );
 
 /** The windows that apply to predictions made at an instant, by basis. */
-export const reportWindowDays = (windows: readonly ReportWindow[], predictedAt: number) =>
+export const reportWindowDaysAt = (windows: readonly ReportWindow[], predictedAt: number) =>
   windows.findLast(({ from }) => from <= predictedAt)?.days;
 
 /** Time from 00:00 UTC to midnight in New York in summer, when it is shortest, in milliseconds. */
@@ -199,7 +201,7 @@ const MIDNIGHT_MS = 4 * 3_600_000;
  * @param at When the filing became known, Unix milliseconds.
  * @returns An ISO date.
  */
-export const reportDay = (at: number): string => dayName(at - DAY_MS - MIDNIGHT_MS, DAY_MS);
+export const filingDayOf = (at: number): string => marketDayName(at - DAY_MS - MIDNIGHT_MS, DAY_MS);
 
 /** Number of days from `other` to `at`, rounded because of daylight saving time. */
 export const daysAfter = (at: number, other: number, dayMs: number): number =>
@@ -212,7 +214,7 @@ export const daysAfter = (at: number, other: number, dayMs: number): number =>
  * @param filings From `quarterlyFilings`; filings after `at` are ignored.
  * @param at Unix milliseconds.
  */
-export function nextReport(
+export function predictNextReport(
   filings: readonly QuarterlyFiling[],
   at: number,
   windows: readonly ReportWindow[],
@@ -224,7 +226,7 @@ export function nextReport(
   if (at - newest.availableAt > MAX_FIGURE_AGE_DAYS.filing * dayMs) {
     return { is: "unknown", reason: "ceased" };
   }
-  const report = expectReport(known, windows, dayMs);
+  const report = expectReportAfterNewest(known, windows, dayMs);
   if (report === undefined) return { is: "unknown", reason: "too_few" };
   return { is: daysAfter(at, report.latest, dayMs) > 0 ? "late" : "expected", report };
 }

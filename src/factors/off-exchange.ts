@@ -13,7 +13,7 @@ import type {
 import { clip } from "./statistics.ts";
 /** Age of the newest off-exchange record, in market days, above which a feed is stale. */
 export const MAX_FEED_AGE_DAYS = 5;
-/** Absolute side below which a trade counts as executed at the midpoint. */
+/** |side| of a print, in [0, 1], below which the print counts as executed at the midpoint. */
 export const MIN_TRADE_SIGN = 0.1;
 
 /** Totals of the off-exchange trading in one session. Canceled prints count only in `canceled`. */
@@ -42,7 +42,7 @@ const emptyDay = (session: string): OffExchangeDay => ({
 
 /**
  * Side of a print by a graded quote rule, in [-1, 1] and positive for buys: clip(2 (price - mid) /
- * (ask - bid), -1, 1), or 0 if that is below 0.1 in absolute value.
+ * (ask - bid), -1, 1), or 0 if the clipped value is below 0.1 in absolute value.
  *
  * @returns `null` if quotes are missing, locked or crossed, or if the sale conditions say that the
  * price did not come from the quotes. There is no tick-rule fallback.
@@ -57,7 +57,7 @@ export function estimatedSide({ price, bid, ask, signable }: Print): number | nu
  * Adds a print to the totals of its session. `days` is keyed by session, in order of first
  * appearance.
  */
-export function addPrint(days: Map<string, OffExchangeDay>, print: Print): void {
+export function addPrintToDay(days: Map<string, OffExchangeDay>, print: Print): void {
   const day = days.get(print.session) ?? emptyDay(print.session);
   days.set(print.session, day);
   if (print.canceled) {
@@ -75,7 +75,7 @@ export function addPrint(days: Map<string, OffExchangeDay>, print: Print): void 
 }
 
 /** A requested time range; times are in Unix milliseconds. */
-export interface OffExchangeRange {
+export interface OffExchangeQuery {
   /** Only records known by this instant count, Unix milliseconds. */
   readonly at: number;
   readonly from: number;
@@ -90,8 +90,8 @@ export interface OffExchangeRange {
 }
 
 /**
- * `not_observed`: there is no feed, or it begins after the range; `no_activity`: no records in the
- * range; `stale`: the feed has ended.
+ * `not_observed`: there is no feed, or the feed begins after the range; `no_activity`: no records
+ * in the range; `stale`: the feed has ended.
  */
 type FeedStatus = "ok" | "stale" | "no_activity" | "not_observed";
 
@@ -103,11 +103,11 @@ export interface OffExchangeView {
   /** The newest known week that began by the end of the range; `null` if there is none. */
   readonly week: WeeklyVolume | null;
   /** Computes the totals of all sessions that overlap the range, newest first. */
-  days(): readonly DaySummary[];
+  days(): readonly OffExchangeDaySummary[];
 }
 
 /** Off-exchange totals and consolidated volume of one session; `null` if not observed. */
-export interface DaySummary {
+export interface OffExchangeDaySummary {
   readonly session: string;
   readonly prints: Omit<OffExchangeDay, "session"> | null;
   /** Consolidated volume in shares; `null` while the session's bar is not known. */
@@ -119,7 +119,7 @@ export interface DaySummary {
 /** Selects the records of a range, as known at the instant `range.at`. */
 export function offExchangeView(
   records: InstrumentRecords,
-  range: OffExchangeRange,
+  range: OffExchangeQuery,
 ): OffExchangeView {
   const known = <R extends PointInTimeRecord>(list: RecordList<R> = []) =>
     list.slice(0, countKnownRecords(list, range.at));
@@ -172,7 +172,7 @@ function barsOf(
   for (let index = countKnownRecords(bars, at) - 1; index >= 0; index--) {
     const bar = bars.at(index) as Bar;
     if (earliest === undefined || bar.session < earliest) break;
-    // If a session has two bars, the newest counts.
+    // If a session has two bars, the newer bar counts.
     if (!found.has(bar.session)) found.set(bar.session, bar);
   }
   return found;
@@ -185,7 +185,7 @@ interface Moment {
   readonly time: number;
 }
 
-function isInRange({ session, time }: Moment, range: OffExchangeRange): boolean {
+function isInRange({ session, time }: Moment, range: OffExchangeQuery): boolean {
   const { from, to, fromDate, toDate } = range;
   const isAfterStart = fromDate === undefined ? time >= from : session >= fromDate;
   // The label of a session shorter than a day is an instant, which begins with the date.
@@ -211,7 +211,7 @@ const newestWeek = (weeks: readonly WeeklyVolume[], by: string): WeeklyVolume | 
  *
  * @param moments Moments of all known records of the feed, ascending.
  */
-function feedStatus(moments: readonly Moment[], range: OffExchangeRange): FeedStatus {
+function feedStatus(moments: readonly Moment[], range: OffExchangeQuery): FeedStatus {
   const { at, to, dayMs } = range;
   const [first, last] = [moments[0], moments.at(-1)];
   if (first === undefined || last === undefined || to < first.time) return "not_observed";
@@ -229,7 +229,7 @@ function daySummaries(
   { hasEnded }: { readonly hasEnded: boolean },
 ) {
   const days = new Map<string, OffExchangeDay>();
-  for (const print of prints) addPrint(days, print);
+  for (const print of prints) addPrintToDay(days, print);
   const shorts = new Map(shortVolumes.map((day) => [day.session, day]));
   const [first, last] = [prints[0]?.session, prints.at(-1)?.session];
   return (session: string) => {
@@ -252,7 +252,9 @@ function daySummaries(
  *
  * @param days Newest first.
  */
-export function summarizeDays(days: readonly DaySummary[]): Omit<DaySummary, "session"> {
+export function summarizeOffExchangeDays(
+  days: readonly OffExchangeDaySummary[],
+): Omit<OffExchangeDaySummary, "session"> {
   const printed = days.map(({ prints }) => prints).filter((prints) => prints !== null);
   const sum = (pick: (day: Omit<OffExchangeDay, "session">) => number) =>
     printed.reduce((total, day) => total + pick(day), 0);

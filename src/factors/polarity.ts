@@ -1,5 +1,5 @@
-import { type HashedLinear, modeledPolarity } from "./hashed-linear.ts";
-import { ADDRESS, boundedMessageText, tokenize } from "./message/tokens.ts";
+import { type HashedLinearModel, modeledPolarity } from "./hashed-linear.ts";
+import { boundedMessageText, tokenize, URL_PATTERN } from "./message/tokens.ts";
 import { lexiconUnits } from "./message/units.ts";
 import { sumOfValences } from "./message/verdicts.ts";
 
@@ -7,7 +7,7 @@ import { sumOfValences } from "./message/verdicts.ts";
 const HALFWAY = 6;
 
 /** Text that can differ between copies of a message: URLs, a repost marker, mentions and digits. */
-const COPY_NOISE = new RegExp(String.raw`${ADDRESS}|^\s*rt\b|@\w+:?|\d`, "gu");
+const COPY_NOISE = new RegExp(String.raw`${URL_PATTERN}|^\s*rt\b|@\w+:?|\d`, "gu");
 
 /**
  * Polarity of a message in [-1, 1], positive if bullish, 0 if no entry matches: s / sqrt(s^2 + 6),
@@ -15,7 +15,7 @@ const COPY_NOISE = new RegExp(String.raw`${ADDRESS}|^\s*rt\b|@\w+:?|\d`, "gu");
  *
  * @param model If given, the result is the mean of the lexicon's and this model's polarity.
  */
-export function polarity(text: string, model?: HashedLinear): number {
+export function messagePolarity(text: string, model?: HashedLinearModel): number {
   const tokens = tokenize(text);
   const sum = sumOfValences(lexiconUnits(tokens));
   const read = sum / Math.sqrt(sum * sum + HALFWAY);
@@ -27,6 +27,6 @@ export function polarity(text: string, model?: HashedLinear): number {
  * marker, digits and invisible characters, with white space collapsed. Only the first 1,000 UTF-16
  * code units count.
  */
-export function normalizedText(text: string): string {
+export function normalizeMessageText(text: string): string {
   return boundedMessageText(text).replace(COPY_NOISE, "").replace(/\s+/gu, " ").trim();
 }

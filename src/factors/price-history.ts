@@ -1,7 +1,7 @@
 import type { Bar } from "../market/records.ts";
 
 /** Windows of the momentum of listed instruments, in bars. */
-export const PRICE_WINDOWS = {
+export const PRICE_HISTORY_RULES = {
   /** Number of closes needed for the 12-1 window and the 52-week high. */
   yearBars: 252,
   /**
@@ -14,7 +14,7 @@ export const PRICE_WINDOWS = {
    */
   windowReturns: 231,
   minWindowReturns: 200,
-  /** Returns with a larger |log return| are excluded from the sums. */
+  /** Maximum |log return|; larger returns are excluded from the sums. */
   maxReturn: 0.8,
 } as const;
 
@@ -23,7 +23,7 @@ const RING = 256;
 
 /**
  * Sums over the usable returns r of the 12-1 window and the market's returns m in the same
- * sessions; `rr`, `mm` and `rm` are sums of products, `n` counts.
+ * sessions; `rr`, `mm` and `rm` are sums of products, and `n` is the number of returns.
  */
 export interface MomentumSums {
   readonly n: number;
@@ -43,7 +43,7 @@ const PEAK_AGE = 7;
 const LEAD = 8;
 const FIGURES = 9;
 
-/** With a larger lead, rounding errors cannot change which high is the highest. */
+/** Lead, in log units, above which rounding errors cannot change which high is the highest. */
 const CLEAR_LEAD = 1e-9;
 
 /** Number of instruments per chunk: a few large arrays cost less memory than many small objects. */
@@ -105,7 +105,7 @@ const slot = ({ index }: PriceHistory, position: number): number =>
   index * RING + (position & (RING - 1));
 
 /** Reads the running sums. */
-export function momentumSums({ chunk: { figures }, index }: PriceHistory): MomentumSums {
+export function readMomentumSums({ chunk: { figures }, index }: PriceHistory): MomentumSums {
   const at = index * FIGURES;
   return {
     n: figures[at + SUM.n] as number,
@@ -118,13 +118,14 @@ export function momentumSums({ chunk: { figures }, index }: PriceHistory): Momen
 }
 
 /** ln(highest high of 252 bars / newest close); -Infinity before the first bar. */
-export const peakOf = ({ chunk: { figures }, index }: PriceHistory): number =>
+export const logDistanceToPeak = ({ chunk: { figures }, index }: PriceHistory): number =>
   figures[index * FIGURES + PEAK] as number;
 
 /**
- * Sum of the last `count` daily log returns; `NaN` if there are fewer or if one of them is unknown.
+ * Sum of the last `count` daily log returns; `NaN` if there are fewer returns or if one of the
+ * returns is unknown.
  */
-export function recentReturn(history: PriceHistory, count: number): number {
+export function recentLogReturn(history: PriceHistory, count: number): number {
   if (history.bars <= count) return Number.NaN;
   const { returns } = history.chunk;
   let sum = 0;
@@ -152,8 +153,8 @@ export function addBar(
   highs[at] = Math.log(high) - Math.log(close);
   sessions[at] = session;
   history.bars++;
-  shiftReturn(history, { age: PRICE_WINDOWS.skipBars, sign: 1, market });
-  shiftReturn(history, { age: PRICE_WINDOWS.yearBars, sign: -1, market });
+  shiftReturn(history, { age: PRICE_HISTORY_RULES.skipBars, sign: 1, market });
+  shiftReturn(history, { age: PRICE_HISTORY_RULES.yearBars, sign: -1, market });
 
   const base = history.index * FIGURES;
   const peak = (figures[base + PEAK] as number) - change(returns[at] as number);
@@ -163,7 +164,8 @@ export function addBar(
   figures[base + PEAK] = isPeak ? own : peak;
   figures[base + PEAK_AGE] = isPeak ? 0 : age;
   if (isPeak) figures[base + LEAD] = own - peak;
-  if (own < peak && age >= PRICE_WINDOWS.yearBars) findPeak(history, PRICE_WINDOWS.yearBars);
+  if (own < peak && age >= PRICE_HISTORY_RULES.yearBars)
+    findPeak(history, PRICE_HISTORY_RULES.yearBars);
 }
 
 /** Change of the log price; 0 if the return is unknown. */
@@ -183,7 +185,7 @@ function shiftReturn(
   const at = slot(history, history.bars - 1 - age);
   const r = returns[at] as number;
   // The comparison is negated so that it also excludes NaN.
-  if (!(Math.abs(r) <= PRICE_WINDOWS.maxReturn)) return;
+  if (!(Math.abs(r) <= PRICE_HISTORY_RULES.maxReturn)) return;
   const m = market[sessions[at] as number] as number;
   const base = history.index * FIGURES;
   (figures[base + SUM.n] as number) += sign;
@@ -203,7 +205,7 @@ function findPeak(history: PriceHistory, length: number): void {
   const { bars } = history;
   const { returns, highs, figures } = history.chunk;
   const first = slot(history, 0);
-  const end = Math.min(length, PRICE_WINDOWS.yearBars, bars);
+  const end = Math.min(length, PRICE_HISTORY_RULES.yearBars, bars);
   let since = 0;
   let peak = Number.NEGATIVE_INFINITY;
   let peakAge = 0;
@@ -222,7 +224,8 @@ function findPeak(history: PriceHistory, length: number): void {
   figures[base + PEAK] = peak;
   figures[base + PEAK_AGE] = peakAge;
   // If the high is the oldest examined bar, its lead over the bars before it is unchanged.
-  if (peakAge < end - 1 || length >= PRICE_WINDOWS.yearBars) figures[base + LEAD] = peak - before;
+  if (peakAge < end - 1 || length >= PRICE_HISTORY_RULES.yearBars)
+    figures[base + LEAD] = peak - before;
 }
 
 /**
@@ -235,10 +238,13 @@ export function recomputeSumsAndPeak(history: PriceHistory, market: MarketReturn
   if (history.bars === 0) return 0;
   const { figures } = history.chunk;
   const base = history.index * FIGURES;
-  const peak = peakOf(history);
+  const peak = logDistanceToPeak(history);
   const isClear = (figures[base + LEAD] as number) > CLEAR_LEAD;
-  findPeak(history, isClear ? (figures[base + PEAK_AGE] as number) + 1 : PRICE_WINDOWS.yearBars);
-  let drift = Math.abs(peakOf(history) - peak);
+  findPeak(
+    history,
+    isClear ? (figures[base + PEAK_AGE] as number) + 1 : PRICE_HISTORY_RULES.yearBars,
+  );
+  let drift = Math.abs(logDistanceToPeak(history) - peak);
   const sums = sumWindow(history, market);
   for (const name of SUM_NAMES) {
     const at = base + SUM[name];
@@ -261,12 +267,16 @@ function sumWindow(history: PriceHistory, market: MarketReturns): MomentumSums {
   let rr = 0;
   let mm = 0;
   let rm = 0;
-  const end = bars - PRICE_WINDOWS.skipBars;
-  for (let position = Math.max(0, bars - PRICE_WINDOWS.yearBars); position < end; position++) {
+  const end = bars - PRICE_HISTORY_RULES.skipBars;
+  for (
+    let position = Math.max(0, bars - PRICE_HISTORY_RULES.yearBars);
+    position < end;
+    position++
+  ) {
     const at = first + (position & (RING - 1));
     const own = returns[at] as number;
     // The comparison is negated so that it also excludes NaN.
-    if (!(Math.abs(own) <= PRICE_WINDOWS.maxReturn)) continue;
+    if (!(Math.abs(own) <= PRICE_HISTORY_RULES.maxReturn)) continue;
     const other = market[sessions[at] as number] as number;
     n++;
     r += own;

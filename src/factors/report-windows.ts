@@ -2,9 +2,9 @@ import { Temporal } from "temporal-polyfill";
 import type { ReportWindow } from "./next-report.ts";
 
 /**
- * Windows in days around the expected day in which 95 % of filings came, by year. Each row was
- * fitted on the earlier filings of 369 large US companies (`fitReportWindows`). From 2012 to 2026,
- * 96.1 % of 17,305 filings fell within them (docs/method-and-backtest.md).
+ * Windows, in days around the expected day, that contained 95 % of filings. The windows of a year
+ * were fitted on the filings of 369 large US companies before that year (`fitReportWindows`). From
+ * 2012 to 2026, 96.1 % of 17,305 filings fell within the windows (docs/method-and-backtest.md).
  */
 const MEASURED_DAYS: Readonly<Record<number, ReportWindow["days"]>> = {
   2011: { year_before: [-7, 9] },
@@ -26,7 +26,7 @@ const MEASURED_DAYS: Readonly<Record<number, ReportWindow["days"]>> = {
 };
 
 /** The measured windows, oldest first; the last also applies to later years. */
-export const MEASURED_WINDOWS: readonly ReportWindow[] = Object.entries(MEASURED_DAYS).map(
+export const MEASURED_REPORT_WINDOWS: readonly ReportWindow[] = Object.entries(MEASURED_DAYS).map(
   ([year, days]) => ({
     from: Temporal.Instant.from(`${year}-01-01T00:00Z`).epochMilliseconds,
     days,
@@ -42,5 +42,5 @@ const SIMULATED_WINDOWS: readonly ReportWindow[] = [
 ];
 
 /** The prediction windows for companies of a simulated or real market. */
-export const reportWindows = ({ simulated }: { readonly simulated: boolean }) =>
-  simulated ? SIMULATED_WINDOWS : MEASURED_WINDOWS;
+export const reportWindowsOf = ({ simulated }: { readonly simulated: boolean }) =>
+  simulated ? SIMULATED_WINDOWS : MEASURED_REPORT_WINDOWS;

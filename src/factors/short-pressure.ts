@@ -4,11 +4,11 @@ import {
   decay,
   ewmaStep,
   MIN_BASELINE_SESSIONS,
-  ownHistoryZ,
+  zAgainstHistory,
 } from "./statistics.ts";
 
 /** Constants of the short ratio. */
-export const SHORT_RULES = {
+export const SHORT_PRESSURE_RULES = {
   /** Half-life of the z in sessions: the measured effect lasts one session. */
   halfLifeSessions: 1,
   /** Minimum off-exchange volume in shares; with less, the session's ratio is noise. */
@@ -19,9 +19,12 @@ export const SHORT_RULES = {
 export interface ShortReading {
   /** Short ratio of the newest session with enough volume, in [0, 1]. */
   readonly ratio: number | null;
-  /** Decayed mean of the ratios' z, each against the 60 sessions before its own, in [-3, 3]. */
+  /**
+   * Exponentially decayed mean of the z of the short ratios, in [-3, 3]; each ratio is compared
+   * with the ratios of the 60 sessions before it.
+   */
   readonly z: number | null;
-  /** When the ratio became known, Unix milliseconds. */
+  /** When the short ratio became known, Unix milliseconds. */
   readonly ratioAt: number | null;
   /**
    * When the newest short volume became known, even if it is too small for a ratio, Unix
@@ -31,7 +34,7 @@ export interface ShortReading {
 }
 
 /** Reading before the first short volume. */
-export const NO_SHORTS: ShortReading = { ratio: null, z: null, ratioAt: null, asOf: null };
+export const NO_SHORT_READING: ShortReading = { ratio: null, z: null, ratioAt: null, asOf: null };
 
 /** Tracks the short ratio of one instrument. */
 export interface ShortPressureTracker {
@@ -45,15 +48,15 @@ export interface ShortPressureTracker {
  * one session, started with the first z.
  */
 export function createShortPressureTracker(): ShortPressureTracker {
-  const lambda = decay(1, SHORT_RULES.halfLifeSessions);
+  const lambda = decay(1, SHORT_PRESSURE_RULES.halfLifeSessions);
   const past: number[] = [];
-  let reading = NO_SHORTS;
+  let reading = NO_SHORT_READING;
   return {
     add({ shortShares, totalShares, availableAt }) {
       reading = { ...reading, asOf: availableAt };
-      if (totalShares < SHORT_RULES.minTotalShares) return;
+      if (totalShares < SHORT_PRESSURE_RULES.minTotalShares) return;
       const ratio = shortShares / totalShares;
-      const z = ownHistoryZ(ratio, past, MIN_BASELINE_SESSIONS);
+      const z = zAgainstHistory(ratio, past, MIN_BASELINE_SESSIONS);
       const decayed = z === undefined ? null : ewmaStep(reading.z ?? undefined, z, lambda);
       reading = { ratio, z: decayed, ratioAt: availableAt, asOf: availableAt };
       if (past.push(ratio) > BASELINE_SESSIONS) past.shift();

@@ -45,7 +45,7 @@ export interface SocialBaseline {
  * Adds a session to the baseline. Deviations are measured from the mean before the session; the
  * first squared deviation is the initial variance.
  */
-export function extendBaseline(
+export function extendSocialBaseline(
   baseline: SocialBaseline | undefined,
   value: number,
 ): SocialBaseline {
@@ -66,7 +66,7 @@ export function extendBaseline(
  * Mean and standard deviation over the class, for instruments with a short history; `undefined`
  * with fewer than 30 peers.
  */
-export const freezeSocial = (values: readonly number[]): MeanAndSd | undefined =>
+export const freezeSocialNorm = (values: readonly number[]): MeanAndSd | undefined =>
   values.length < MIN_PEER_GROUP_SIZE ? undefined : meanAndSd(values);
 
 /**
@@ -110,7 +110,7 @@ export interface SocialContext {
  * Reads the social factor: sentiment of messages against the instrument's own history, with
  * confidence n/(n + 10) for n effective messages.
  */
-export function readSocial(context: SocialContext): FactorReading {
+export function computeSocialReading(context: SocialContext): FactorReading {
   const { at, dayMs, feedAt, asOf, sentiment, attention } = context;
   if (asOf === null) return missingReading("not_observed");
   const maxAge = SOCIAL_RULES.staleAfterDays * dayMs;

@@ -16,7 +16,7 @@ export const Z_BOUND = 3;
 
 /** Number of past sessions with which an off-exchange value is compared. */
 export const BASELINE_SESSIONS = 60;
-/** Minimum number of past sessions for such a comparison. */
+/** Minimum number of past sessions with which an off-exchange value is compared. */
 export const MIN_BASELINE_SESSIONS = 20;
 
 /** Arithmetic mean of at least one value. */
@@ -38,7 +38,7 @@ function sdAround(center: number, values: readonly number[]): number {
   return Math.sqrt(squares / (values.length - 1));
 }
 
-/** Number of `values`, in ascending order, that are less than `value`. */
+/** Number of elements of `values`, which must be ascending, that are less than `value`. */
 export function countBelow(values: readonly number[], value: number): number {
   let low = 0;
   let high = values.length;
@@ -69,7 +69,7 @@ export function ewmaStep(previous: number | undefined, value: number, lambda: nu
  * @returns `undefined` if `past` has fewer than `minObservations` values, does not vary, or has
  * squares that overflow.
  */
-export function ownHistoryZ(
+export function zAgainstHistory(
   value: number,
   past: readonly number[],
   minObservations: number,
@@ -90,7 +90,8 @@ export function meanAndSd(values: readonly number[]): MeanAndSd {
 }
 
 /**
- * (value - mean) / sd clipped to [-3, 3]; `undefined` unless sd is positive and both are finite.
+ * (value - mean) / sd clipped to [-3, 3]; `undefined` unless sd is positive and mean and sd are
+ * finite.
  */
 export function clippedZ(value: number, { mean, sd }: MeanAndSd): number | undefined {
   const isUsable = sd > 0 && Number.isFinite(sd) && Number.isFinite(mean);

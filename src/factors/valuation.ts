@@ -1,4 +1,4 @@
-import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
+import { type EcdfTable, ecdfZ, freezeEcdfTable } from "./ecdf.ts";
 import type { FilingFigures } from "./filings.ts";
 import {
   type FactorInput,
@@ -6,11 +6,11 @@ import {
   missingReading,
   unweightedInput,
 } from "./reading.ts";
-import { ownYieldZ, type YieldNorms } from "./yield-history.ts";
+import { type YieldNorms, yieldZAgainstHistory } from "./yield-history.ts";
 import {
   MAX_FIGURE_AGE_DAYS,
   type ValuationMeasurement,
-  YIELDS,
+  YIELD_NAMES,
   type YieldName,
 } from "./yields.ts";
 
@@ -34,7 +34,7 @@ export const VALUATION_RULES = {
 } as const;
 
 /** GICS sectors with mostly intangible assets. */
-export const INTANGIBLE_SECTORS: ReadonlySet<string> = new Set([
+export const INTANGIBLE_ASSET_SECTORS: ReadonlySet<string> = new Set([
   "Information Technology",
   "Health Care",
   "Communication Services",
@@ -57,12 +57,12 @@ export interface ValuedStock {
 }
 
 /**
- * Freezes each yield by sector and for the class, then the combined z that results from those
- * tables.
+ * Freezes the distributions of each yield by sector and for the class, then the distribution of the
+ * combined z that results from them.
  */
-export function freezeValuation(group: readonly ValuedStock[]): ValuationTables {
+export function freezeValuationTables(group: readonly ValuedStock[]): ValuationTables {
   const yields: Partial<Record<YieldName, ReadonlyMap<string, EcdfTable>>> = {};
-  for (const name of YIELDS) {
+  for (const name of YIELD_NAMES) {
     const tables = freezeYield(group, name);
     if (tables.size > 0) yields[name] = tables;
   }
@@ -72,7 +72,7 @@ export function freezeValuation(group: readonly ValuedStock[]): ValuationTables 
     const mixed = mixture(stock, tables);
     if (mixed !== undefined) mixtures.push(mixed);
   }
-  const combined = freezeEcdf(mixtures);
+  const combined = freezeEcdfTable(mixtures);
   return { yields, ...(combined && { combined }) };
 }
 
@@ -95,7 +95,7 @@ function freezeYield(
   }
   const tables = new Map<string, EcdfTable>();
   const add = (key: string, values: readonly number[], minPeers?: number) => {
-    const table = freezeEcdf(values, minPeers);
+    const table = freezeEcdfTable(values, minPeers);
     if (table !== undefined) tables.set(key, table);
   };
   add(WHOLE_CLASS, all);
@@ -120,23 +120,23 @@ type Visit = (...evidence: [Evidence["name"], Evidence["with"], z: number, weigh
 
 /**
  * Visits the parts of z = 0.7 z_rel + 0.3 z_own: the weighted mean of the yields' z against the
- * sector, and their mean z against the stock's own past months. Without past months, z = z_rel.
- * Nothing is visited unless at least two yields can be compared with peers.
+ * sector, and the mean of the yields' z against the stock's own past months. Without past months, z
+ * = z_rel. Nothing is visited unless at least two yields can be compared with peers.
  */
 function compare({ measurement, norms }: ValuedStock, tables: ValuationTables, visit: Visit): void {
   const { sector, yields } = measurement;
   let peerYields = 0;
   let peerWeights = 0;
   let ownYields = 0;
-  for (const name of YIELDS) {
-    if (ownYieldZ(name, yields, norms) !== undefined) ownYields++;
+  for (const name of YIELD_NAMES) {
+    if (yieldZAgainstHistory(name, yields, norms) !== undefined) ownYields++;
     if (tableOf(name, measurement, tables) === undefined) continue;
     peerYields++;
     peerWeights += weightOf(name, sector);
   }
   if (peerYields < VALUATION_RULES.minYields) return;
   const peerShare = ownYields === 0 ? 1 : VALUATION_RULES.relativeWeight;
-  for (const name of YIELDS) {
+  for (const name of YIELD_NAMES) {
     const table = tableOf(name, measurement, tables);
     if (table === undefined) continue;
     const weight = (weightOf(name, sector) / peerWeights) * peerShare;
@@ -144,8 +144,8 @@ function compare({ measurement, norms }: ValuedStock, tables: ValuationTables, v
   }
   if (ownYields === 0) return;
   const ownWeight = (1 / ownYields) * VALUATION_RULES.ownWeight;
-  for (const name of YIELDS) {
-    const z = ownYieldZ(name, yields, norms);
+  for (const name of YIELD_NAMES) {
+    const z = yieldZAgainstHistory(name, yields, norms);
     if (z !== undefined) visit(name, "own past", z, ownWeight);
   }
 }
@@ -165,7 +165,7 @@ function tableOf(
 }
 
 const weightOf = (name: YieldName, sector: string | null): number =>
-  name === "bookYield" && sector !== null && INTANGIBLE_SECTORS.has(sector)
+  name === "bookYield" && sector !== null && INTANGIBLE_ASSET_SECTORS.has(sector)
     ? VALUATION_RULES.bookWeightIntangible
     : 1;
 
@@ -197,11 +197,12 @@ interface ReadingTime {
 }
 
 /**
- * Reads the valuation of a stock. Confidence = present yields / possible yields. It is full up to
- * 100 days after the last filing, then falls linearly to 0 at 200 days. It is halved if the price
- * is one session late, and 0 if it is later.
+ * Reads the valuation of a stock. Confidence is the number of present yields divided by the number
+ * of possible yields, multiplied by the freshness of the last filing: 1 up to 100 days after the
+ * filing, then falling linearly to 0 at 200 days. Confidence is halved if the price is one session
+ * late, and 0 if the price is older.
  */
-export function readValuation(
+export function computeValuationReading(
   stock: ValuedStock | undefined,
   tables: ValuationTables,
   { filings, at, dayMs, missedSessions }: ReadingTime,
@@ -237,7 +238,7 @@ export function readValuation(
  */
 function possibleYields(yields: ValuationMeasurement["yields"], tables: ValuationTables): number {
   const hasEbitda = yields.ebitdaYield !== undefined || tables.yields.ebitdaYield !== undefined;
-  return hasEbitda ? YIELDS.length : YIELDS.length - 1;
+  return hasEbitda ? YIELD_NAMES.length : YIELD_NAMES.length - 1;
 }
 
 function whyUnmeasured({ newestAt, shareCounts }: FilingFigures, at: number, dayMs: number) {
@@ -254,7 +255,7 @@ function stockInputs(
   compared: readonly Evidence[],
 ): readonly FactorInput[] {
   const unit = "fraction";
-  const relative = YIELDS.map((name): FactorInput => {
+  const relative = YIELD_NAMES.map((name): FactorInput => {
     const found = compared.find((one) => one.name === name && one.with === "peers");
     const [z, weight] = [found?.z ?? null, found?.weight ?? 0];
     return { name, value: yields[name] ?? null, unit, z, weight, observedAt: asOf };

@@ -7,7 +7,7 @@ export const VOLATILITY_RULES = {
   /** Half-life of the fast and of the slow variance, in sessions. */
   fastHalfLife: 2,
   slowHalfLife: 42,
-  /** Number of sessions with which q is compared, including the newest. */
+  /** Number of sessions, including the newest, with which the volatility ratio q is compared. */
   window: 252,
 } as const;
 

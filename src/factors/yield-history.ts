@@ -1,8 +1,8 @@
 import { clippedZ, type MeanAndSd, meanAndSd } from "./statistics.ts";
-import { YIELDS, type YieldName, type Yields } from "./yields.ts";
+import { YIELD_NAMES, type YieldName, type Yields } from "./yields.ts";
 
 /** Constants of a stock's own history of yields, which has one point a month. */
-export const OWN_HISTORY_RULES = {
+export const YIELD_HISTORY_RULES = {
   /** Length of a month in market days: 365.25 / 12. */
   monthDays: 30.4375,
   maxMonths: 60,
@@ -31,7 +31,7 @@ export interface YieldHistory {
  * @param dayMs Length of a market day in milliseconds.
  */
 export function createYieldHistory(dayMs: number): YieldHistory {
-  const monthOf = (at: number) => Math.floor(at / (OWN_HISTORY_RULES.monthDays * dayMs));
+  const monthOf = (at: number) => Math.floor(at / (YIELD_HISTORY_RULES.monthDays * dayMs));
   const past = new Map<YieldName, number[]>();
   let month = Number.NEGATIVE_INFINITY;
   let norms: YieldNorms = {};
@@ -42,7 +42,7 @@ export function createYieldHistory(dayMs: number): YieldHistory {
     isDue: (at) => monthOf(at) > month,
     add(yields, at) {
       month = monthOf(at);
-      for (const name of YIELDS) {
+      for (const name of YIELD_NAMES) {
         const value = yields[name];
         if (value !== undefined) append(past, name, value);
       }
@@ -54,18 +54,22 @@ export function createYieldHistory(dayMs: number): YieldHistory {
 function append(past: Map<YieldName, number[]>, name: YieldName, value: number): void {
   const values = past.get(name) ?? [];
   past.set(name, values);
-  if (values.push(value) > OWN_HISTORY_RULES.maxMonths) values.shift();
+  if (values.push(value) > YIELD_HISTORY_RULES.maxMonths) values.shift();
 }
 
 function normsOf(past: ReadonlyMap<YieldName, readonly number[]>): YieldNorms {
-  const long = [...past].filter(([, values]) => values.length >= OWN_HISTORY_RULES.minMonths);
+  const long = [...past].filter(([, values]) => values.length >= YIELD_HISTORY_RULES.minMonths);
   return Object.fromEntries(long.map(([name, values]) => [name, meanAndSd(values)]));
 }
 
 /**
  * z of a yield against the stock's own past: clip((y - mean) / sd, -3, 3); `undefined` if unknown.
  */
-export function ownYieldZ(name: YieldName, yields: Yields, norms: YieldNorms): number | undefined {
+export function yieldZAgainstHistory(
+  name: YieldName,
+  yields: Yields,
+  norms: YieldNorms,
+): number | undefined {
   const value = yields[name];
   const norm = norms[name];
   return value === undefined || norm === undefined ? undefined : clippedZ(value, norm);

@@ -5,9 +5,14 @@ import type { FilingFigures, KnownFigure } from "./filings.ts";
  * equity, each over market value, and trailing EBITDA over enterprise value. Yields stay meaningful
  * for losses; multiples do not.
  */
-export const YIELDS = ["earningsYield", "freeCashFlowYield", "bookYield", "ebitdaYield"] as const;
+export const YIELD_NAMES = [
+  "earningsYield",
+  "freeCashFlowYield",
+  "bookYield",
+  "ebitdaYield",
+] as const;
 /** Name of one of the four yields. */
-export type YieldName = (typeof YIELDS)[number];
+export type YieldName = (typeof YIELD_NAMES)[number];
 
 /** Values by yield; unknown yields are absent. */
 export type Yields = Readonly<Partial<Record<YieldName, number>>>;
@@ -16,8 +21,8 @@ export type Yields = Readonly<Partial<Record<YieldName, number>>>;
 export const MAX_FIGURE_AGE_DAYS = { filing: 200, shareCount: 400 } as const;
 
 /**
- * Whether a stock is a bank or an insurer. Debt is part of their business, so enterprise value does
- * not apply to them.
+ * Whether a sector consists of banks or insurers. Enterprise value does not apply to them, because
+ * debt is part of their business.
  */
 const isFinancial = (sector: string | null): boolean =>
   sector !== null && /financ|bank|insur/iu.test(sector);

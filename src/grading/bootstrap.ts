@@ -12,8 +12,8 @@ const OUTSIDE = 0.05;
 const DRAWS = 2_000;
 
 /**
- * Confidence interval of a mean by the stationary block bootstrap (Politis & Romano, 1994): blocks of
- * random length are drawn with replacement, which preserves autocorrelation.
+ * Confidence interval of a mean by the stationary block bootstrap (Politis & Romano, 1994): blocks
+ * of random length are drawn with replacement, which preserves autocorrelation.
  *
  * @param values In chronological order.
  * @param block Expected block length, at least 1.
@@ -36,8 +36,8 @@ export function bootstrapInterval(
 }
 
 /**
- * Draws one bootstrap series as long as `values`; a block that reaches the end continues at the
- * start.
+ * Draws one bootstrap series of the same length as `values`; a block that reaches the end continues
+ * at the start.
  */
 function resampled(values: readonly number[], block: number, seed: number): readonly number[] {
   const { length } = values;

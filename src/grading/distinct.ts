@@ -3,7 +3,7 @@ import type { SessionGrid, SessionReturns } from "./session-returns.ts";
 
 /**
  * Minimum correlation of daily returns at which an instrument counts as a duplicate of an older
- * one.
+ * instrument.
  */
 const DUPLICATE_CORRELATION = 0.95;
 /** Share of the class's median volatility below which an instrument counts as pegged. */
@@ -22,7 +22,7 @@ export interface IndistinctSymbols {
 
 /**
  * Finds instruments that would distort a cross-section: duplicates count the same return twice, and
- * a pegged instrument ranks high whenever the others fall, which rewards timing rather than
+ * a pegged instrument ranks high whenever other instruments fall, which rewards timing rather than
  * selection. Only the last 252 sessions of the grid are examined. The selection uses hindsight
  * about volatility and correlation, but not about which instruments rose or fell.
  */

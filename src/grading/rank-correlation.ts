@@ -45,7 +45,7 @@ const MIN_PAIRS = 3;
  * @param x, y Finite numbers, of equal length.
  * @returns `undefined` with fewer than three pairs, or if all values of `x` or of `y` are equal.
  */
-export function rankProducts(
+export function standardizedRankProducts(
   x: readonly number[],
   y: readonly number[],
 ): readonly number[] | undefined {
@@ -62,7 +62,7 @@ export function rankProducts(
  * @returns `undefined` with fewer than three pairs, or if all values of `x` or of `y` are equal.
  */
 export function rankCorrelation(x: readonly number[], y: readonly number[]): number | undefined {
-  const products = rankProducts(x, y);
+  const products = standardizedRankProducts(x, y);
   if (products === undefined) return undefined;
   return products.reduce((sum, product) => sum + product, 0) / products.length;
 }

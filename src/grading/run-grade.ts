@@ -5,14 +5,14 @@ import type { Direction } from "../score/signal-hysteresis.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
 
 /** Horizons of the track record in sessions, shortest first; a session of a coin is one day. */
-export const TRACK_RECORD_HORIZONS: Readonly<Record<AssetClass, readonly number[]>> = {
+export const TRACK_RECORD_HORIZON_SESSIONS: Readonly<Record<AssetClass, readonly number[]>> = {
   stock: [5, 21],
   etf: [5, 21],
   crypto: [7, 30],
 };
 
-/** Horizon in sessions at which verdicts are given. */
-export const HEADLINE_HORIZONS: Readonly<Record<AssetClass, number>> = {
+/** Horizon of the verdicts on each asset class, in sessions. */
+export const HEADLINE_HORIZON_SESSIONS: Readonly<Record<AssetClass, number>> = {
   stock: 21,
   etf: 21,
   crypto: 7,
@@ -67,8 +67,8 @@ export interface RunGrade {
   readonly forecasts: number;
   readonly within: readonly number[];
   /**
-   * Number of falls by more than the percentage in the risk table, and the sum of the squared
-   * errors of the forecast probabilities of such a fall.
+   * Number of instruments that fell by more than the percentage in the risk table, and the sum of
+   * the squared errors of the forecast probabilities of such a fall.
    */
   readonly falls: number;
   readonly fallErrors: number;

@@ -66,7 +66,7 @@ export function summarizeSeries(
   const sd = sampleSd(values);
   const center = mean(values);
   const plainT = center / (sd / Math.sqrt(values.length));
-  const error = neweyWestError(values, lag);
+  const error = neweyWestStandardError(values, lag);
   const neweyWestT = error > 0 ? center / error : plainT;
   return {
     dates: values.length,
@@ -89,11 +89,11 @@ export function summarizeSeries(
  * @param lag Largest lag L with autocorrelation.
  * @returns 0 for a constant series, and if the sum is negative.
  */
-export function neweyWestError(values: readonly number[], lag: number): number {
+export function neweyWestStandardError(values: readonly number[], lag: number): number {
   const center = mean(values);
   const deviations = values.map((value) => value - center);
   let variance = autocovariance(deviations, 0);
-  // No two values are further apart than `values.length - 1`.
+  // No pairs of values exist at distances above `values.length - 1`.
   for (let distance = 1; distance <= Math.min(lag, values.length - 1); distance++) {
     variance += 2 * (1 - distance / (lag + 1)) * autocovariance(deviations, distance);
   }

@@ -28,7 +28,8 @@ export class SessionCalendar {
 
   add(bars: Iterable<Bar>): void {
     for (const { session, availableAt } of bars) {
-      // A bar that was withheld as doubtful becomes known a session later, so the earliest time counts.
+      // A bar that was withheld as doubtful becomes known a session later, so the earliest time
+      // counts.
       const known = this.#closes.get(session) ?? availableAt;
       this.#closes.set(session, Math.min(known, availableAt));
     }
@@ -62,7 +63,7 @@ export function logReturnsBySession(
 
 /**
  * Log total return from the close of one session to that of a later one. An instrument without a
- * price at the later close keeps its last one.
+ * price at the later close keeps its last known price.
  *
  * @param entry Index of the session at whose close the return begins.
  * @param horizon Length in sessions.

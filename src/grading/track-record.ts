@@ -2,7 +2,11 @@ import { mean, normalQuantile } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { RANGE_PROBABILITIES, type RangeProbability } from "../risk/ranges.ts";
 import { bootstrapInterval, type ConfidenceInterval } from "./bootstrap.ts";
-import { HEADLINE_HORIZONS, type RunGrade, TRACK_RECORD_HORIZONS } from "./run-grade.ts";
+import {
+  HEADLINE_HORIZON_SESSIONS,
+  type RunGrade,
+  TRACK_RECORD_HORIZON_SESSIONS,
+} from "./run-grade.ts";
 import { summarizeSeries } from "./series-summary.ts";
 
 /** Parameters of the verdicts and of price corrections in a track record. */
@@ -20,7 +24,7 @@ export const TRACK_RECORD_RULES = {
   verdictYears: [1, 2, 3, 5, 10],
   /**
    * Probability that at least one verdict on a class finds evidence when there is none; each
-   * verdict is tested at an equal share of it (Bonferroni).
+   * verdict is tested at an equal share of this probability (Bonferroni).
    */
   significance: 0.05,
   /**
@@ -48,7 +52,7 @@ export interface TrackRecordTerms {
 }
 
 /**
- * The terms of a log that begins now.
+ * The terms of a new log.
  *
  * @param beganAt When the log begins, Unix milliseconds on the market's clock.
  */
@@ -58,8 +62,8 @@ export function trackRecordTerms(beganAt: number): TrackRecordTerms {
     Date.UTC(began.getUTCFullYear() + years, began.getUTCMonth(), began.getUTCDate()),
   );
   return {
-    horizons: TRACK_RECORD_HORIZONS,
-    headline: HEADLINE_HORIZONS,
+    horizons: TRACK_RECORD_HORIZON_SESSIONS,
+    headline: HEADLINE_HORIZON_SESSIONS,
     rules: TRACK_RECORD_RULES,
     verdictDates,
   };
@@ -120,8 +124,8 @@ export interface TrackRecordFigures {
    */
   readonly meanExcess: Estimate | null;
   /**
-   * Mean over the runs of the mean return of LONG and SHORT signals, without subtracting the
-   * universe.
+   * Mean over the runs of the mean return of LONG and SHORT signals, without subtracting the mean
+   * return of the universe.
    */
   readonly meanReturn: number | null;
   /** Share of LONG and SHORT signals whose excess return has the sign of the signal. */
@@ -214,7 +218,7 @@ function meanOf(values: readonly number[], horizon: number, seed: number): Estim
 
 /**
  * 95 % interval of the mean excess return if signals are shuffled. Sums of independent shuffles are
- * close to normal, so it is 0 +- 1.96 standard deviations of their mean.
+ * close to normal, so the interval is 0 +- 1.96 standard deviations of the mean.
  */
 function shuffledInterval(called: readonly GradedRun[]): ConfidenceInterval | null {
   if (called.length === 0) return null;
@@ -246,7 +250,10 @@ function fallSkill(forecasts: number, falls: number, errors: number): number | n
 interface CurvePoint {
   /** Close of the session, Unix milliseconds. */
   readonly close: number;
-  /** Cumulative mean excess return: the sum over the runs so far, each divided by the horizon. */
+  /**
+   * Cumulative mean excess return: the sum of the mean excess returns of the runs so far, each
+   * divided by the horizon.
+   */
   readonly sum: number;
   /** Half-width of the band that contains 95 % of the sums of shuffled signals. */
   readonly chance: number;
@@ -254,12 +261,15 @@ interface CurvePoint {
 
 /**
  * The cumulative excess return of LONG and SHORT over the graded runs, with the 95 % band of
- * shuffled signals. Each return is divided by the horizon, because with a horizon of n sessions n
- * runs are open at a time.
+ * shuffled signals. Each return is divided by the horizon, because as many runs are open at a time
+ * as the horizon has sessions.
  *
  * @param horizon In sessions.
  */
-export function excessCurve(runs: readonly GradedRun[], horizon: number): readonly CurvePoint[] {
+export function excessReturnCurve(
+  runs: readonly GradedRun[],
+  horizon: number,
+): readonly CurvePoint[] {
   const width = normalQuantile(0.975);
   let [sum, variance] = [0, 0];
   return runs.flatMap((run): readonly CurvePoint[] => {

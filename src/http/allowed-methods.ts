@@ -10,7 +10,7 @@ export const allowHeader = (methods: readonly string[]): string =>
  *
  * @param allow Value of the `Allow` header.
  */
-export function methodNotAllowed(method: string | undefined, allow: string): Problem {
+export function methodNotAllowedProblem(method: string | undefined, allow: string): Problem {
   return new Problem("method_not_allowed", {
     detail: `${method} is not supported here.`,
     next: `Use ${allow}.`,
@@ -27,7 +27,7 @@ export function methodNotAllowed(method: string | undefined, allow: string): Pro
 export function rejectOtherMethods(methods: readonly string[]): RequestHandler {
   const allow = allowHeader(methods);
   return (req) => {
-    throw methodNotAllowed(req.method, allow);
+    throw methodNotAllowedProblem(req.method, allow);
   };
 }
 

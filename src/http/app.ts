@@ -2,7 +2,7 @@ import type { RequestListener, ServerResponse } from "node:http";
 import express, { type Express, type Router } from "express";
 import type { Logger } from "pino";
 import type { EventLog } from "../alerts/api/event-log.ts";
-import type { Claims } from "../auth/agents/claims.ts";
+import type { ClaimService } from "../auth/agents/claims.ts";
 import type { Authenticate } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import type { StartLoop } from "../lib/loop.ts";
@@ -22,12 +22,12 @@ import { methodRoute } from "./api/scoring-method.ts";
 import { logRoutes } from "./api/signal-log.ts";
 import { applyCors } from "./cors.ts";
 import { discoveryRouter } from "./discovery/discovery-routes.ts";
-import { descriptionLinks } from "./discovery/link-headers.ts";
+import { createLinkHeaders } from "./discovery/link-headers.ts";
 import { apiDocsRouter } from "./docs/api-reference.ts";
 import {
   createErrorWriter,
   errorHandler,
-  notFound,
+  notFoundHandler,
   SECURITY_HEADERS,
   sendProblem,
   type WriteError,
@@ -39,14 +39,14 @@ import type { OpenStreams } from "./open-streams.ts";
 import { createShowErrorPage } from "./pages/error.ts";
 import { type HomeOptions, homeRouter } from "./pages/home/home-routes.ts";
 import { createShowPage } from "./pages/page-answer.ts";
-import { styleAddress } from "./pages/style-route.ts";
+import { styleHref } from "./pages/style-route.ts";
 import { ProtectedResource } from "./protected-resource.ts";
 import { countPublicRequest } from "./rate-limits.ts";
 import { contextOf, type RequestContext } from "./request-context.ts";
 import { withTelemetry } from "./request-telemetry.ts";
 import { type Route, RouteTable } from "./route-table.ts";
 import { routesOf, type ServedRoute } from "./served-routes.ts";
-import { requestFormProblem } from "./server.ts";
+import { malformedRequestProblem } from "./server.ts";
 /** Dependencies of the HTTP application. */
 export interface AppOptions {
   readonly name: string;
@@ -65,7 +65,7 @@ export interface AppOptions {
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
   readonly authenticate: Authenticate;
   /** Claims, by which a person becomes the owner of an agent. */
-  readonly claims: Claims;
+  readonly claims: ClaimService;
   /** Browser sessions. */
   readonly sessions: HomeOptions["sessions"];
   readonly accounts: HomeOptions["accounts"];
@@ -74,8 +74,8 @@ export interface AppOptions {
   /** Number of trusted reverse proxies that set the client address. */
   readonly proxyHops: number;
   /**
-   * Express routers for additional paths. They are mounted before the others because they read
-   * request bodies themselves.
+   * Express routers for additional paths. They are mounted before all other routers because they
+   * read request bodies themselves.
    */
   readonly routers: readonly Router[];
   readonly tokenRoute: Route;
@@ -117,16 +117,16 @@ export interface App {
  */
 export function createApp(options: AppOptions): App {
   const { name, baseUrl, now, onError } = options;
-  const showErrorPage = createShowErrorPage(createShowPage({ name, stylePath: styleAddress }), now);
+  const showErrorPage = createShowErrorPage(createShowPage({ name, stylePath: styleHref }), now);
   const writeError = createErrorWriter(onError, showErrorPage);
   const table = new RouteTable(programRoutes(options), writeError);
   const express = createExpress(options, writeError);
   const isSecure = baseUrl.startsWith("https:");
-  const linkOf = descriptionLinks(baseUrl);
+  const linkOf = createLinkHeaders(baseUrl);
   const handle = (context: RequestContext): void => {
     const { req, res, path } = context;
     if (isSecure) res.setHeader("strict-transport-security", HSTS);
-    const problem = requestFormProblem(req);
+    const problem = malformedRequestProblem(req);
     if (problem !== undefined) {
       sendProblem(res, problem);
       return;
@@ -195,7 +195,7 @@ function createExpress(options: AppOptions, writeError: WriteError): Express {
   app.use(discoveryRouter(site, now));
   app.use(apiDocsRouter(site));
   app.use(homeRouter({ ...options, site }));
-  app.use(notFound);
+  app.use(notFoundHandler);
   app.use(errorHandler(writeError));
   return app;
 }

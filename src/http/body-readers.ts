@@ -3,7 +3,7 @@ import express, { type Request, type RequestHandler } from "express";
 import type { RequestContext } from "./request-context.ts";
 
 /**
- * Whether the body has a media type, as determined by `req.is` of Express.
+ * Compares the media type of the body with `type`, as `req.is` of Express does.
  *
  * @returns The matching type; `false` for another type; `null` without a body.
  */
@@ -28,7 +28,7 @@ export function parseBody(parser: RequestHandler, { req, res }: RequestContext):
  *
  * @param most Maximum size, in bytes.
  */
-export function isPlainBody(headers: IncomingHttpHeaders, most: number): boolean {
+export function isUncodedBodyWithin(headers: IncomingHttpHeaders, most: number): boolean {
   const length = Number(headers["content-length"] ?? 0);
   return length > 0 && length <= most && headers["content-encoding"] === undefined;
 }
@@ -37,7 +37,7 @@ export function isPlainBody(headers: IncomingHttpHeaders, most: number): boolean
  * Reads a body without content coding, faster than the Express parsers. If the client disconnects
  * first, the promise never settles.
  */
-export function readPlainBody(req: IncomingMessage): Promise<Buffer> {
+export function readUncodedBody(req: IncomingMessage): Promise<Buffer> {
   const { promise, resolve } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   req.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -46,7 +46,9 @@ export function readPlainBody(req: IncomingMessage): Promise<Buffer> {
 }
 
 /** Whether objects and arrays in a value are nested more than `levels` deep. */
-export function isDeeperThan(levels: number, value: unknown): boolean {
+export function isNestedDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member));
+  return (
+    levels === 0 || Object.values(value).some((member) => isNestedDeeperThan(levels - 1, member))
+  );
 }

@@ -61,7 +61,7 @@ export const compress = (coding: ContentCoding, body: string | Uint8Array): Prom
   coding === "br" ? compressors.br(body, BROTLI) : compressors.gzip(body, GZIP);
 
 /** Creates a stream that compresses a body of any length. */
-export const createEncoder = (coding: ContentCoding): Transform =>
+export const createContentEncoder = (coding: ContentCoding): Transform =>
   coding === "br" ? createBrotliCompress(BROTLI) : createGzip(GZIP);
 
 /**

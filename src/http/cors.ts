@@ -1,4 +1,4 @@
-import { documents } from "../../wellknown/index.ts";
+import { discoveryDocuments } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import { allOperations } from "../openapi/operations/all-operations.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -19,7 +19,7 @@ const METHODS = ["get", "post", "put", "patch", "delete"] as const;
  */
 const policies: ReadonlyMap<string, string> = new Map(
   [
-    ...Map.groupBy(allOperations(documents), ({ path, allowsAnyOrigin }) =>
+    ...Map.groupBy(allOperations(discoveryDocuments), ({ path, allowsAnyOrigin }) =>
       allowsAnyOrigin && path.startsWith(API) ? API : path.replace(/\{.*/, ""),
     ),
   ].map(([path, operations]) => {
@@ -62,8 +62,9 @@ export function applyCors({ req, res, path }: RequestContext): boolean {
   const { method, headers } = req;
   const methods = policyFor(path);
   if (!methods) return false;
-  // Pages of other origins always send `Origin`. Responses that allow only GET have the headers even
-  // without it, because shared caches store one response for both cases.
+  // Pages of other origins always send `Origin`. On paths that allow only GET, a response without a
+  // request `Origin` has the headers too, because shared caches store one response for requests
+  // with and without `Origin`.
   if (methods === "GET" || headers.origin !== undefined) {
     res.setHeader("access-control-allow-methods", methods);
     for (const [name, value] of Object.entries(SHARED_HEADERS)) res.setHeader(name, value);

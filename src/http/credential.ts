@@ -7,7 +7,7 @@ import { queryOf } from "./request-context.ts";
  */
 export type CreateCredentialError = (detail: string, error?: "invalid_token") => Error;
 
-/** Creates an endpoint's errors for bad credentials. */
+/** Functions that create an endpoint's errors for bad credentials. */
 interface CredentialErrors {
   readonly unauthenticated: CreateCredentialError;
   /** Creates the error for more than one credential (RFC 6750 section 2). */
@@ -33,7 +33,10 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
  */
 const credentialParameters = ["access_token", "api_key", "x-api-key"];
 
-/** Matches a URL that may contain one of these names, or a percent escape that could hide one. */
+/**
+ * Matches a URL that may contain one of the `credentialParameters`, or a percent escape that could
+ * hide one.
+ */
 const MAY_HAVE_PARAMETER = /token|key|%/;
 
 /**

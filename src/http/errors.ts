@@ -15,7 +15,7 @@ export const SECURITY_HEADERS = {
 } as const;
 
 /** Media type of a problem (RFC 9457). */
-export const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
+export const PROBLEM_MEDIA_TYPE = "application/problem+json; charset=utf-8";
 
 /** Members of an `OAuthError` other than its code. */
 interface OAuthErrorDetail {
@@ -103,7 +103,7 @@ export const errorHandler =
 export function sendProblem(res: ServerResponse, problem: Problem, instance?: string): void {
   const requestId = requestIdOn(res) ?? setRequestId(res.req, res);
   const path = instance ?? res.req.url ?? "";
-  sendJsonAs(res, PROBLEM_TYPE, {
+  sendJsonAs(res, PROBLEM_MEDIA_TYPE, {
     status: problem.status,
     headers: { ...SECURITY_HEADERS, ...problem.headers },
     body: { ...problemMembers(path, problem), instance, requestId },
@@ -133,7 +133,7 @@ function sendJsonAs(res: ServerResponse, type: string, { status, headers, body }
 }
 
 /** Handles requests that match no route. */
-export const notFound: RequestHandler = (req) => {
+export const notFoundHandler: RequestHandler = (req) => {
   throw new Problem("not_found", {
     detail: `There is nothing at ${req.method} ${req.path}.`,
     next: "GET /llms.txt or, for programs, /.well-known/api-catalog lists the endpoints.",
@@ -194,12 +194,12 @@ function toProblem(error: unknown): Problem {
             detail: "The request could not be read.",
             next: "Correct its URL, header or body; /docs/api describes each operation.",
           })
-        : internalError();
+        : internalErrorProblem();
   }
 }
 
 /** Creates the 500 problem for unexpected errors. */
-export const internalError = (): Problem =>
+export const internalErrorProblem = (): Problem =>
   new Problem("internal_error", {
     detail: "The failure was logged.",
     next: "Try again later; GET /api/health says how the service is doing.",

@@ -60,8 +60,8 @@ const PLAIN_PATH = /^\/(?!oauth\/|api\/export\b)/i;
 
 /**
  * Value of `Retry-After` for rejected requests, in seconds. The connection is not read during this
- * time: a rejection costs a third of a response (measured), so immediate retries would use up all
- * capacity.
+ * time: a rejection takes a third of the CPU time of a response (measured), so immediate retries
+ * would use up all capacity.
  */
 const RETRY_AFTER_SECONDS = 3;
 
@@ -99,7 +99,8 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
   const pauseSocket = proxyHops === 0 ? createSocketPause() : () => {};
   const shed = (effort: CostClass, res: ServerResponse): void => {
     onShed?.(effort);
-    // In this turn, Node.js still reads the rest of the request and would resume the socket.
+    // The socket is paused in a later turn: in this turn, Node.js still reads the rest of the
+    // request and would resume the socket.
     res.once("close", () => setImmediate(pauseSocket, res.req.socket));
     sendProblem(res, OVERLOADED);
   };
@@ -177,9 +178,9 @@ interface Turns {
 }
 
 /**
- * Starts requests immediately early in a turn of the event loop, and continues in later turns while
- * requests wait. Node.js accepts one connection per turn, so some turns only accept connections
- * while clients connect.
+ * Starts a request immediately if no other request waits and the current turn of the event loop has
+ * time left; otherwise, a later turn starts it. Node.js accepts one connection per turn, so some
+ * turns only accept connections while clients connect.
  *
  * @returns A function that enqueues a request.
  */

@@ -1,6 +1,6 @@
 import type { RequestHandler, Router } from "express";
-import { addressKey } from "../limits/address-key.ts";
-import { countEachInNetworks } from "../limits/count-in-networks.ts";
+import { ipAddressKey } from "../limits/address-key.ts";
+import { countQuotasInNetworks } from "../limits/count-in-networks.ts";
 import type { Limits } from "../limits/quotas.ts";
 import type { Operation, RateLimit } from "../openapi/operation.ts";
 import { rejectOtherMethods } from "./allowed-methods.ts";
@@ -27,7 +27,7 @@ export function mountOperations<const O extends Operation>(
   for (const [path, group = []] of Object.entries(Object.groupBy(operations, pathInExpress))) {
     const route = router.route(path);
     for (const { method, id, limit } of group) {
-      const counting = limit && limits ? [rateLimit(limits, limit)] : [];
+      const counting = limit && limits ? [createRateLimitHandler(limits, limit)] : [];
       route[method](...counting, ...handlers[id as O["id"]]);
     }
     route.all(rejectOtherMethods(group.map(({ method }) => method)));
@@ -56,17 +56,17 @@ const camelCase = (name: string): string =>
  *
  * @throws {Problem} `rate_limited`
  */
-export function rateLimit(limits: Limits, limit: RateLimit): RequestHandler {
+export function createRateLimitHandler(limits: Limits, limit: RateLimit): RequestHandler {
   if (limit.per === "network") {
     return async ({ ip }, res, next) => {
-      requireWithinLimits(res, await countEachInNetworks(limits, limit.quotas, ip));
+      requireWithinLimits(res, await countQuotasInNetworks(limits, limit.quotas, ip));
       next();
     };
   }
   const { per, quotas } = limit;
-  // Unauthenticated requests can contain any client id. The id is counted together with the address,
-  // so that others cannot use up the client's quota.
+  // Unauthenticated requests can contain any client id. The id is counted together with the
+  // address, so that others cannot use up the client's quota.
   return limitRequestsBy(limits, quotas, ({ params, ip }) =>
-    per === "client" ? `${params.clientId} ${addressKey(ip)}` : addressKey(ip),
+    per === "client" ? `${params.clientId} ${ipAddressKey(ip)}` : ipAddressKey(ip),
   );
 }

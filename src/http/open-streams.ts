@@ -14,8 +14,8 @@ import type { RequestContext } from "./request-context.ts";
 const CHECK_INTERVAL_MS = 500;
 
 /**
- * Consecutive checks without progress after which a stream is closed. They take half a minute, to
- * tolerate slow networks.
+ * Number of consecutive checks without progress after which a stream is closed; they take half a
+ * minute, to tolerate slow networks.
  */
 const MAX_STALLED_CHECKS = 60;
 
@@ -83,10 +83,9 @@ interface OpenStream {
 }
 
 /**
- * Creates the registry of open streams. A stream stays open while the lookup of its credential
- * fails.
+ * Creates the registry of open streams. If the lookup of a credential fails, its streams stay open.
  */
-export function createStreams(repeat: StartLoop): OpenStreams {
+export function createOpenStreams(repeat: StartLoop): OpenStreams {
   const open = new Map<ServerResponse, OpenStream>();
   let isClosed = false;
   return {

@@ -2,8 +2,8 @@ import { claimLinks } from "../auth/agents/claims.ts";
 import { isAudienceAllowed } from "../auth/audience.ts";
 import { type Authenticate, type Caller, callerKey } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
-import { addressKey } from "../limits/address-key.ts";
-import { countInOrder } from "../limits/count-in-order.ts";
+import { ipAddressKey } from "../limits/address-key.ts";
+import { countQuotasInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaState } from "../limits/quotas.ts";
 import { Problem } from "../problem.ts";
 import { bearerChallenge, type Credential, readCredential } from "./credential.ts";
@@ -117,7 +117,9 @@ export class ProtectedResource {
     }
     const caller = await authenticate(credential.text);
     if (!isValidCredential(caller, credential)) {
-      requireWithinLimits(res, [await limits.count("credential-address", addressKey(context.ip))]);
+      requireWithinLimits(res, [
+        await limits.count("credential-address", ipAddressKey(context.ip)),
+      ]);
       throw this.#unauthenticated(INVALID_CREDENTIAL, { error: "invalid_token" });
     }
     context.caller = caller;
@@ -173,7 +175,7 @@ export class ProtectedResource {
   }
 
   /**
-   * Counts the calls in a batch other than the first, which `authorize` has counted.
+   * Counts every call in a batch except the first, which `authorize` has already counted.
    *
    * @throws {Problem} `rate_limited`
    */
@@ -190,7 +192,7 @@ export class ProtectedResource {
     requireWithinLimits(res, counted.at(-1) ?? []);
   }
 
-  /** The credential of a request, or the problem if it has no usable one. */
+  /** The credential of a request; a problem if the request has no usable credential. */
   #credentialOf({ req }: RequestContext): Credential | Problem {
     try {
       return readCredential(req, {
@@ -244,7 +246,7 @@ function isUnchanged({ kind, id, accountId, scopes }: Caller, now: Caller | unde
 
 /**
  * Counts a call. Unclaimed agents have a smaller quota. All applications of a person share a larger
- * one in addition to their own.
+ * quota in addition to the quota of each application.
  *
  * @returns The quotas for the response headers; the person's shared quota is among them only if it
  * is exceeded.
@@ -256,7 +258,7 @@ async function countCall(limits: Limits, caller: Caller): Promise<readonly Quota
   if (kind !== "user") {
     return [await limits.count(isUnclaimed ? "calls-anonymous" : "calls", key)];
   }
-  const counted = await countInOrder(limits, [
+  const counted = await countQuotasInOrder(limits, [
     ["calls", key],
     ["calls-account", id],
   ]);

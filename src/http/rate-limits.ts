@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Request, RequestHandler } from "express";
-import { addressKey } from "../limits/address-key.ts";
-import { countInOrder } from "../limits/count-in-order.ts";
+import { ipAddressKey } from "../limits/address-key.ts";
+import { countQuotasInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaName, QuotaState } from "../limits/quotas.ts";
 import { rateLimitProblem, secondsUntilReset } from "../limits/rate-limit-problem.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -12,7 +12,7 @@ import type { RequestContext } from "./request-context.ts";
  * of all of them.
  *
  * @param keyOf Returns the key by which requests are counted; an address must come from
- * `addressKey`.
+ * `ipAddressKey`.
  * @throws {Problem} `rate_limited` if a quota is exceeded.
  */
 export function limitRequestsBy(
@@ -25,7 +25,7 @@ export function limitRequestsBy(
     const key = keyOf(req);
     requireWithinLimits(
       res,
-      await countInOrder(
+      await countQuotasInOrder(
         limits,
         names.map((name) => [name, key]),
       ),
@@ -43,7 +43,7 @@ export async function countPublicRequest(
   limits: Limits,
   { res, ip }: RequestContext,
 ): Promise<void> {
-  requireWithinLimits(res, [await limits.count("visits", addressKey(ip))]);
+  requireWithinLimits(res, [await limits.count("visits", ipAddressKey(ip))]);
 }
 
 /**

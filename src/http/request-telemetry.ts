@@ -2,8 +2,8 @@ import type { RequestListener, ServerResponse } from "node:http";
 import type { Request } from "express";
 import type { Logger } from "pino";
 import { type AnsweredRequest, type Meters, statusClass } from "../telemetry/meters.ts";
-import { underRequestId } from "../telemetry/request-id.ts";
-import { failSpan, runInContext, startRequest } from "../telemetry/traces.ts";
+import { runWithRequestId } from "../telemetry/request-id.ts";
+import { markSpanFailed, runInTraceContext, startRequestSpan } from "../telemetry/traces.ts";
 import { RequestContext, setRequestId } from "./request-context.ts";
 
 /** Minimum duration of a request that is logged as slow, in milliseconds. */
@@ -36,7 +36,8 @@ export interface RequestTelemetryOptions {
 
 /**
  * Wraps a request handler to add a request id, metrics, a trace and a log line to each request.
- * They contain only route templates and the service's own text, never the URL or the body.
+ * Metrics, traces and log lines contain only route templates and the service's own text, never the
+ * URL or the body.
  */
 export function withTelemetry(
   handle: (context: RequestContext) => void,
@@ -48,17 +49,17 @@ export function withTelemetry(
     const context = new RequestContext(req, res, options.proxyHops);
     const startedAt = performance.now();
     const method = METHODS.has(req.method) ? (req.method as string) : "_OTHER";
-    const { span, within: its } = startRequest(method, req.headers);
+    const { span, within: its } = startRequestSpan(method, req.headers);
     res.on("close", () => {
       const answered = { method, route: routeOf(context), status: statusOf(res) };
       span.updateName(`${method} ${answered.route}`);
       span.setAttribute("http.route", answered.route);
       span.setAttribute("http.response.status_code", res.statusCode);
-      if (res.statusCode >= 500) failSpan(span, String(res.statusCode));
+      if (res.statusCode >= 500) markSpanFailed(span, String(res.statusCode));
       span.end();
       report(answered, { context, requestId, durationMs: performance.now() - startedAt });
     });
-    underRequestId(requestId, () => runInContext(its, () => handle(context)));
+    runWithRequestId(requestId, () => runInTraceContext(its, () => handle(context)));
   };
 }
 
@@ -85,7 +86,7 @@ type Report = (answered: AnsweredRequest, ended: CompletedRequest) => void;
 
 /** Logs failures and slow requests at level `info`, all others at `debug`. */
 function createReporter({ log, meters }: RequestTelemetryOptions): Report {
-  const rateCap = createRateCap(MAX_LINES);
+  const rateCap = createEventRateCap(MAX_LINES);
   return (answered, ended) => {
     meters.request(answered, ended.durationMs / 1_000);
     const leftOut = isNotable(ended) ? rateCap.take(performance.now()) : undefined;
@@ -124,7 +125,7 @@ function callerIdField({ caller }: RequestContext): Readonly<Record<string, stri
 }
 
 /** A limit on events per second. */
-export interface RateCap {
+export interface EventRateCap {
   /**
    * Counts an event against the limit.
    *
@@ -139,7 +140,7 @@ export interface RateCap {
 const WINDOW_MS = 1_000;
 
 /** Creates a cap of `most` events per second. */
-export function createRateCap(most: number): RateCap {
+export function createEventRateCap(most: number): EventRateCap {
   let endsAt = Number.NEGATIVE_INFINITY;
   let taken = 0;
   let suppressed = 0;

@@ -1,5 +1,5 @@
 import { Problem } from "../problem.ts";
-import { allowHeader, methodNotAllowed } from "./allowed-methods.ts";
+import { allowHeader, methodNotAllowedProblem } from "./allowed-methods.ts";
 import type { WriteError } from "./errors.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -135,7 +135,7 @@ async function runHandler({ resource, values }: Match, context: RequestContext):
 const rejectMethod =
   (allow: string): Handler =>
   ({ req }) => {
-    throw methodNotAllowed(req.method, allow);
+    throw methodNotAllowedProblem(req.method, allow);
   };
 
 function resourceOf(routes: readonly Route[]): Resource {

@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { Duplex } from "node:stream";
 import { Problem } from "../problem.ts";
-import { PROBLEM_TYPE, SECURITY_HEADERS } from "./errors.ts";
+import { PROBLEM_MEDIA_TYPE, SECURITY_HEADERS } from "./errors.ts";
 
 /** Limits on the resources that an unauthenticated client can occupy. */
 const SERVER_LIMITS = {
@@ -69,7 +69,9 @@ const UNREADABLE = new Problem("invalid_request", {
   next: "Send a request that conforms to RFC 9112.",
 });
 
-/** Creates a server whose resources slow, silent or trickling clients cannot exhaust. */
+/**
+ * Creates a server whose resources cannot be exhausted by clients that send slowly or not at all.
+ */
 export function createBoundedServer(listener: RequestListener): Server {
   const server = createServer({ ...SERVER_LIMITS, requireHostHeader: false }, listener);
   // Node.js keeps one field more than the maximum, so that an excess can be detected; it drops all
@@ -105,7 +107,7 @@ function rawResponse(problem: Problem): string {
   const body = JSON.stringify(problem);
   const headers = {
     ...SECURITY_HEADERS,
-    "content-type": PROBLEM_TYPE,
+    "content-type": PROBLEM_MEDIA_TYPE,
     "content-length": Buffer.byteLength(body),
     connection: "close",
   };
@@ -136,7 +138,7 @@ const NOT_ONE_HOST = new Problem("invalid_request", {
  * The problem with the form of a request, independent of its target; `undefined` if the request is
  * well-formed.
  */
-export function requestFormProblem({
+export function malformedRequestProblem({
   url = "",
   rawHeaders,
   httpVersion,

@@ -1,4 +1,4 @@
-import { type FaultKind, ProviderFault } from "../sources/live/fault.ts";
+import { ProviderFault, type ProviderFaultKind } from "../sources/live/fault.ts";
 import { quoted } from "../sources/live/provider-response.ts";
 
 const MINUTE_MS = 60_000;
@@ -11,7 +11,7 @@ interface Pauses {
   readonly longestMs: number;
 }
 
-const PAUSES: Readonly<Record<FaultKind, Pauses>> = {
+const PAUSES: Readonly<Record<ProviderFaultKind, Pauses>> = {
   unreachable: { firstMs: 5_000, longestMs: 30 * MINUTE_MS },
   failing: { firstMs: 5_000, longestMs: 30 * MINUTE_MS },
   limited: { firstMs: 30_000, longestMs: 30 * MINUTE_MS },
@@ -82,7 +82,7 @@ export function createFailureBackoff({
       } catch (error) {
         failures += 1;
         failedAt = now();
-        pauseMs = backoffMs(storeFault(error), failures, random());
+        pauseMs = backoffMs(storeFailureAsFault(error), failures, random());
         throw error;
       }
     },
@@ -92,5 +92,5 @@ export function createFailureBackoff({
 /**
  * Wraps a failure of our own store as a fault, so that it is shown with the faults of the provider.
  */
-export const storeFault = (error: unknown): ProviderFault =>
+export const storeFailureAsFault = (error: unknown): ProviderFault =>
   new ProviderFault("unkept", `what came could not be kept: ${quoted(String(error))}`);

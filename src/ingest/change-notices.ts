@@ -31,8 +31,9 @@ export const noticeRecords = collection<NoticeBatch>("ingest-news");
 export const NOTICE_TTL_MS = 1_800_000;
 
 /**
- * How long the embedded store keeps a notice, in milliseconds. It is shorter because only one
- * process reads, while up to 20 answers a second create one notice each.
+ * How long the embedded store keeps a notice, in milliseconds. This is shorter than
+ * `NOTICE_TTL_MS`, because up to 20 answers a second create one notice each, and only one process
+ * reads the notices.
  */
 const NOTICE_TTL_ALONE_MS = 300_000;
 
@@ -146,7 +147,7 @@ interface RowSpan {
 }
 
 /** Reads persisted observations in pages, oldest first. */
-export async function* readObserved(
+export async function* readObservations(
   archive: Archive,
   { feed, symbol, from, to }: RowSpan,
 ): AsyncGenerator<readonly ReceivedObservation[]> {
@@ -223,7 +224,7 @@ export async function openChangeReader(
     if (Math.abs(at - readAt) > ttlMs / 2) await takeAll();
     const page = await records.list(noticeRecords, { after: position, limit: NOTICE_PAGE });
     for (const span of mergeNotices(page.flatMap(({ value }) => value.news))) {
-      for await (const rows of readObserved(archive, span)) market.take(rows);
+      for await (const rows of readObservations(archive, span)) market.take(rows);
     }
     for (const { value } of page) checkTime(value.observedAt);
     position = page.at(-1)?.revision ?? position;

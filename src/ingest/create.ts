@@ -9,14 +9,18 @@ import { createSnapshotArchive, type MemoryArchive } from "../score/snapshot-arc
 import type { MarketClock } from "../sources/market-clock.ts";
 import { type OpenedMarket, openMarket } from "../sources/open-market.ts";
 import { serveRecordedSnapshots } from "../store/session-archive.ts";
-import type { LiveMarkets, LiveOptions } from "./live.ts";
+import type { LiveMarkets, LiveMarketsOptions } from "./live.ts";
 import type { SavedSignalsFile } from "./saved-signals.ts";
-import { type Analyzer, openSentimentReader, type SentimentReader } from "./sentiment-model.ts";
+import {
+  openSentimentReader,
+  type SentimentAnalyzer,
+  type SentimentReader,
+} from "./sentiment-model.ts";
 import type { WarmStart } from "./warm-start.ts";
 
 /**
- * How long after the last confirmed observation a session may close and still count as complete, in
- * milliseconds: data arrive before the instant from which they count.
+ * A session counts as complete if it closes at most this long after the last confirmed observation,
+ * in milliseconds: the data of a session arrive before they count as known.
  */
 const CONFIRMED_MS = 3_600_000;
 
@@ -33,10 +37,10 @@ export interface ScoringOptions {
    * trusted.
    */
   readonly storeNow?: (() => number) | undefined;
-  readonly store: LiveOptions["store"];
+  readonly store: LiveMarketsOptions["store"];
   /** Derives a 32-byte key for one purpose from the master key. */
   readonly deriveKey: (purpose: string) => Uint8Array;
-  readonly log: LiveOptions["log"];
+  readonly log: LiveMarketsOptions["log"];
   /**
    * A sandbox that is already scored, which several services use one after another; if absent, a
    * new one is opened.
@@ -62,11 +66,11 @@ export interface ScoredMarket {
  * scored.
  * @param model SHA-256 of the sentiment model. Default: the lexicon alone is used.
  */
-export function scoredMarket(
+export function createScoredMarket(
   { market, clock }: OpenedMarket,
   polarityOf?: SentimentReader["polarityOf"],
   keeper?: SavedSignalsStore,
-  model?: Analyzer["modelSha256"],
+  model?: SentimentAnalyzer["modelSha256"],
 ): ScoredMarket {
   const snapshots = createSnapshotArchive();
   const engine = new ScoringEngine(market, snapshots, polarityOf, keeper, model ?? undefined);
@@ -76,7 +80,7 @@ export function scoredMarket(
 /** A market with its scores. */
 export interface Scoring {
   readonly market: Market;
-  readonly analyser: Analyzer;
+  readonly analyser: SentimentAnalyzer;
   readonly snapshots: MemoryArchive;
   readonly updates: Pick<SignalUpdates, "onUpdate">;
   /** The live providers; `undefined` if the market is recorded or simulated. */
@@ -88,8 +92,8 @@ export interface Scoring {
   /** Instant up to which everything is known and scored, at most now; Unix milliseconds. */
   knownUntil(): number;
   /**
-   * Like `knownUntil`, but without sessions that only a wrong machine clock has reached, so that
-   * they are not recorded.
+   * Like `knownUntil`, but excludes sessions whose close only a wrong machine clock has reached, so
+   * that such sessions are not recorded.
    */
   recordableUntil(): number;
   /**
@@ -130,7 +134,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   const { live, ...opened } = await openConfigured(options);
   const kept = await openKeptSignals(opened.market, analyser, options);
   const { market, clock, engine, snapshots } =
-    options.sandbox ?? scoredMarket(opened, polarityOf, kept, analyser.modelSha256);
+    options.sandbox ?? createScoredMarket(opened, polarityOf, kept, analyser.modelSha256);
   const warm = await openWarmStart({ market, clock, engine, snapshots }, analyser, options);
   const shownUntil = await warm?.show(clock.advance(wall()));
   let isHeld = () => false;
@@ -143,8 +147,8 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     onSetBack: live && ((at) => live.market.startOver(at)),
     onError: (error) => log.error({ err: error }, "scoring failed; it is tried again"),
     onPublished(at) {
-      // History that arrives late changes the computed scores but not the recorded statements, so these
-      // are reread.
+      // Late history changes the computed scores but not the recorded statements, so the recorded
+      // statements are reread.
       if (warm?.isShown || (settledOf !== undefined && settledOf !== market.revision?.())) {
         warm?.settle();
         settling = settling.then(settled).catch((error: unknown) => {
@@ -160,7 +164,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
    */
   let settledOf: number | undefined;
   let settling = Promise.resolve();
-  /** Runs after the first scores, and whenever all scores were recomputed. */
+  /** Called after the first scores are published, and whenever all scores were recomputed. */
   const settled = async () => {
     settledOf = market.revision?.();
     void kept?.write();
@@ -217,12 +221,12 @@ function confirmedUntil(live: LiveMarkets | undefined): number {
 }
 
 /**
- * Opens the signals at year ends that earlier replays of a recorded market stored. The sandbox's
- * record is too short to need them, and a live market's past changes while providers backfill it.
+ * Opens the year-end signals stored by earlier replays of a recorded market. The sandbox's record
+ * is too short to need them, and a live market's past changes while providers backfill it.
  */
 async function openKeptSignals(
   { mode }: Market,
-  { modelSha256 }: Analyzer,
+  { modelSha256 }: SentimentAnalyzer,
   { config, log, deriveKey }: ScoringOptions,
 ): Promise<SavedSignalsFile | undefined> {
   if (mode !== "files" && mode !== "replay") return undefined;
@@ -239,12 +243,12 @@ async function openKeptSignals(
 
 /**
  * Opens the scores of the previous run, for markets whose scores do not change between runs. A
- * replay begins again, and a live market may have received more data meanwhile, so neither uses
- * them.
+ * replay and a live market do not use them: a replay starts over, and a live market may have
+ * received more data in the meantime.
  */
 async function openWarmStart(
   { market, snapshots }: ScoredMarket,
-  analyser: Analyzer,
+  analyser: SentimentAnalyzer,
   { config, log, deriveKey, sandbox }: ScoringOptions,
 ): Promise<WarmStart | undefined> {
   const { mode } = market;

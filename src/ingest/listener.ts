@@ -3,12 +3,12 @@ import type { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderOptions, StreamedProvider } from "../sources/live/provider.ts";
 import { put } from "../store/port/operations.ts";
 import type { Records } from "../store/port/records.ts";
-import { backoffMs, createFailureBackoff, storeFault } from "./backoff.ts";
+import { backoffMs, createFailureBackoff, storeFailureAsFault } from "./backoff.ts";
 import { type PersistOptions, persistObservations } from "./persist.ts";
 import {
-  correctedProgress,
-  NEW_PROVIDER,
-  NEW_SERIES,
+  correctedProviderProgress,
+  NEW_PROVIDER_PROGRESS,
+  NEW_SERIES_PROGRESS,
   type ProviderProgress,
   providerProgress,
   seriesGroup,
@@ -28,8 +28,8 @@ import {
 const MARK_EVERY_MS = 5_000;
 
 /**
- * The connection ends after this time without a call of `step`, in milliseconds: only the leading
- * process calls it.
+ * The connection ends if `step` is not called for this long, in milliseconds: only the leading
+ * process calls `step`.
  */
 const LED_MS = 15_000;
 
@@ -108,7 +108,7 @@ export function createStreamListener(options: StreamListenerOptions): StreamList
     const known = state;
     state = undefined;
     // The fault is shown to the operator, if the store accepts this small write.
-    if (known) await pause(storeFault(error), known, options).catch(() => undefined);
+    if (known) await pause(storeFailureAsFault(error), known, options).catch(() => undefined);
     throw error;
   };
   return {
@@ -163,7 +163,7 @@ async function write(
   await records.commit([
     put(seriesProgress, {
       key: seriesKey(provider.id, SERIES),
-      value: { ...NEW_SERIES, cursor, askedAt: now() },
+      value: { ...NEW_SERIES_PROGRESS, cursor, askedAt: now() },
       groups: [seriesGroup(provider.id)],
     }),
     put(providerProgress, { key: provider.id, value: progress }),
@@ -194,7 +194,10 @@ async function load({ provider, records, now }: StreamListenerOptions): Promise<
   const stored = await records.get(providerProgress, provider.id);
   const series = await records.get(seriesProgress, seriesKey(provider.id, SERIES));
   return {
-    provider: { ...correctedProgress(stored?.value ?? NEW_PROVIDER, now()), by: randomUUID() },
+    provider: {
+      ...correctedProviderProgress(stored?.value ?? NEW_PROVIDER_PROGRESS, now()),
+      by: randomUUID(),
+    },
     cursor: series?.value.cursor ?? undefined,
     markedAt: now(),
   };

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
-import type { LiveChoice } from "../config/config.ts";
+import type { LiveMarketSettings } from "../config/config.ts";
 import { FEEDS } from "../market/records.ts";
 import { LiveMarket, mentionsKeptFrom } from "../sources/live/live-market.ts";
 import type { ProviderOptions } from "../sources/live/provider.ts";
 import { providers } from "../sources/live/providers.ts";
 import { STALE_MENTION_MS } from "../sources/live/record-book.ts";
-import { openUniverse } from "../sources/live/universe.ts";
+import { readUniverse } from "../sources/live/universe.ts";
 import { LiveClock, type MarketClock } from "../sources/market-clock.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
 import type { Archive } from "../store/port/archive.ts";
@@ -16,14 +16,14 @@ import { tracedProviderRequests } from "../telemetry/instrumented.ts";
 import {
   noticeTtlMs,
   openChangeReader,
-  readObserved,
+  readObservations,
   startChangeReading,
 } from "./change-notices.ts";
 import { createStreamListener } from "./listener.ts";
 import { archiveKindOf } from "./market-rows.ts";
 import { createPoller } from "./poller.ts";
 import { openProviderClient } from "./provider-client.ts";
-import { type LiveHealth, liveHealth } from "./provider-status.ts";
+import { type LiveHealth, readLiveHealth } from "./provider-status.ts";
 import { openResponseCache, type ResponseCache } from "./response-cache.ts";
 import {
   assignProviders,
@@ -49,13 +49,13 @@ const HISTORY_BEFORE_SERVED_MS = 400 * DAY_MS;
 const POLL_EVERY_MS = 500;
 
 /**
- * How far before that history rows are read, in milliseconds: the filings of a year can be dated
- * long before it.
+ * Archived records are read from this long before the start of the history, in milliseconds: the
+ * filings of a year can be dated long before that year.
  */
 const EARLIER_MS = 800 * DAY_MS;
 
 /** Dependencies of live markets. */
-export interface LiveOptions {
+export interface LiveMarketsOptions {
   readonly store: Pick<Store, "records" | "archive"> & Partial<Pick<Store, "engine">>;
   /** Data directory of this machine. */
   readonly folder: string;
@@ -95,12 +95,12 @@ export interface LiveMarkets {
  * @throws {Error} If the universe cannot be read.
  */
 export async function openLiveMarkets(
-  choice: LiveChoice,
-  options: LiveOptions,
+  choice: LiveMarketSettings,
+  options: LiveMarketsOptions,
 ): Promise<LiveMarkets> {
   const { store, now, log } = options;
   const { records } = store;
-  const instruments = await openUniverse(choice.universe);
+  const instruments = await readUniverse(choice.universe);
   const { settings } = choice;
   const wanted = providers.filter(({ id }) => choice.providers?.includes(id) ?? true);
   const usable = wanted.filter((provider) => missingSettings(provider, settings).length === 0);
@@ -120,7 +120,7 @@ export async function openLiveMarkets(
     confirmedAt: () => market.confirmedAt,
     clock: new LiveClock({ steady: options.steady, confirmedAt: () => market.confirmedAt }),
     work: followers.map(({ work }) => work),
-    check: () => liveHealth({ ...store, now }),
+    check: () => readLiveHealth({ ...store, now }),
     async close() {
       for (const { close } of followers) await close();
       await reading.stop();
@@ -132,7 +132,7 @@ export async function openLiveMarkets(
 const sourceOf = ({ id, name, terms }: (typeof providers)[number]) => ({ id, name, terms });
 
 /** Live options, and the start of the history in Unix milliseconds. */
-type HistoryOptions = LiveOptions & Pick<ProviderOptions, "historyFrom">;
+type HistoryOptions = LiveMarketsOptions & Pick<ProviderOptions, "historyFrom">;
 
 /** Reads every observation of the archive, then every new one that any process persists. */
 async function followChanges(market: LiveMarket, options: HistoryOptions) {
@@ -166,14 +166,16 @@ async function takeAll(
   const earliest = historyFrom - EARLIER_MS;
   for (const [index, feed] of FEEDS.entries()) {
     const from = feed === "mentions" ? await oldestMessageAt(archive, now()) : earliest;
-    for await (const page of readObserved(archive, { feed, symbol: null, from })) market.take(page);
+    for await (const page of readObservations(archive, { feed, symbol: null, from }))
+      market.take(page);
     onProgress?.(index + 1, FEEDS.length);
   }
 }
 
 /**
  * Earliest time at which a message that stays in memory can have been written, Unix milliseconds.
- * Messages are kept by their time of arrival, up to `STALE_MENTION_MS` after they were written.
+ * Messages are kept by their time of arrival, which is at most `STALE_MENTION_MS` after they were
+ * written.
  */
 async function oldestMessageAt(archive: Archive, at: number): Promise<number> {
   const newest = { order: "newest", limit: 1 } as const;
@@ -182,13 +184,13 @@ async function oldestMessageAt(archive: Archive, at: number): Promise<number> {
 }
 
 /** Dependencies of the poller or listener of one provider. */
-type FollowOptions = LiveChoice &
+type FollowOptions = LiveMarketSettings &
   Pick<ProviderOptions, "historyFrom"> & { readonly cache: ResponseCache };
 
 function follow(
   { provider, instruments, feeds }: ProviderAssignment,
   { historyFrom, settings, origins, cache }: FollowOptions,
-  { store: { records, archive, engine }, now }: LiveOptions,
+  { store: { records, archive, engine }, now }: LiveMarketsOptions,
 ) {
   const options = { instruments, feeds, historyFrom, settings };
   const common = { records, archive, now, random: Math.random, noticeTtlMs: noticeTtlMs(engine) };

@@ -7,7 +7,7 @@ import type { ArchiveRow } from "../store/port/archive.ts";
 export const archiveKindOf = (feed: Feed): string => `market-${feed}`;
 
 /** Kind of the archive rows of quarantined observations. */
-export const REJECTED_KIND = "market-rejected";
+export const REJECTED_ARCHIVE_KIND = "market-rejected";
 
 const DAY_MS = 86_400_000;
 
@@ -19,10 +19,10 @@ const OLDEST_MS = 10 * 365 * DAY_MS;
 const RETENTION_MS = 400 * DAY_MS;
 
 /** Retention in milliseconds by kind of row; rows of other kinds are kept forever. */
-export const ROW_RETENTION_MS: Readonly<Record<string, number>> = {
+export const MARKET_ROW_RETENTION_MS: Readonly<Record<string, number>> = {
   [archiveKindOf("mentions")]: RETENTION_MS,
   [archiveKindOf("prints")]: RETENTION_MS,
-  [REJECTED_KIND]: RETENTION_MS,
+  [REJECTED_ARCHIVE_KIND]: RETENTION_MS,
 };
 
 /** Provider of an observation, and when it arrived (Unix milliseconds). */
@@ -75,7 +75,7 @@ export const rejectedSubject = ({
 export const rejectedRow = (rejected: RejectedObservation, provenance: Provenance): ArchiveRow => {
   const { feed, symbol, at, id, reason } = rejected;
   return {
-    kind: REJECTED_KIND,
+    kind: REJECTED_ARCHIVE_KIND,
     at: plausible(at, provenance.observedAt),
     id: `${provenance.provider} ${feed} ${symbol} ${neutralizeText(id.slice(0, MAX_ID))}`,
     subject: rejectedSubject(rejected),
@@ -89,8 +89,9 @@ export const rejectedRow = (rejected: RejectedObservation, provenance: Provenanc
 };
 
 /**
- * Returns the instant, or the start of the day of arrival if the instant is implausible: the
- * archive has a partition for each month.
+ * Returns the instant, or the start of the day of arrival if the instant is implausible. Each month
+ * with rows has its own partition in the archive, so implausible instants would create useless
+ * partitions.
  */
 const plausible = (at: number, observedAt: number): number =>
   at <= observedAt && at > observedAt - OLDEST_MS ? at : observedAt - (observedAt % DAY_MS);

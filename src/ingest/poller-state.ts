@@ -10,9 +10,9 @@ import { catchFault } from "../sources/live/provider-response.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Records } from "../store/port/records.ts";
 import {
-  correctedProgress,
+  correctedProviderProgress,
   correctedSeriesProgress,
-  NEW_PROVIDER,
+  NEW_PROVIDER_PROGRESS,
   type ProviderProgress,
   type SeriesProgress,
   seriesGroup,
@@ -20,7 +20,7 @@ import {
   seriesProgress,
 } from "./provider-progress.ts";
 
-/** Minimum length of a budget's window, in milliseconds, that outlasts a restart of the process. */
+/** Minimum length of a budget window that outlasts a restart of the process, in milliseconds. */
 const LONG_MS = 60_000;
 
 /**
@@ -42,9 +42,15 @@ export function nextSendAt(sentAt: readonly number[], { requests, perMs }: Reque
   return oldest === undefined ? 0 : oldest + perMs;
 }
 
-/** Adds a request to the send times, and keeps as many of them as the budget allows requests. */
-export const withRequest = (sentAt: readonly number[], { requests }: RequestBudget, now: number) =>
-  [...sentAt, now].slice(-requests);
+/**
+ * Adds a request to the send times, and keeps only the newest ones: as many as the budget allows
+ * requests per window.
+ */
+export const withSentRequest = (
+  sentAt: readonly number[],
+  { requests }: RequestBudget,
+  now: number,
+) => [...sentAt, now].slice(-requests);
 
 /** One series and its progress. */
 export interface SeriesState {
@@ -74,8 +80,8 @@ export type DueRequest = { readonly followed: SeriesState } & (
   | { readonly fault: ProviderFault }
 );
 
-/** Dependencies of `loadState`. */
-export interface LoadOptions {
+/** Dependencies of `loadPollerState`. */
+export interface PollerStateOptions {
   readonly provider: PolledProvider;
   readonly series: readonly ProviderSeries[];
   readonly records: Records;
@@ -88,18 +94,18 @@ export interface LoadOptions {
  *
  * @param found Stored progress of the provider; `undefined` before its first request.
  */
-export async function loadState(
-  { provider, series, records, now }: LoadOptions,
+export async function loadPollerState(
+  { provider, series, records, now }: PollerStateOptions,
   found: ProviderProgress | undefined,
 ): Promise<PollerState> {
   const kept = await readAll(records, seriesProgress, seriesGroup(provider.id));
   const byKey = new Map(kept.map(({ key, value }) => [key, value]));
   const { budget } = provider;
-  const before = correctedProgress(found ?? NEW_PROVIDER, now());
+  const before = correctedProviderProgress(found ?? NEW_PROVIDER_PROGRESS, now());
   // The previous process may have ended after sending a request that it had not recorded.
   const sentAt = mustRecordBeforeSending(budget)
     ? before.sentAt
-    : withRequest(before.sentAt, budget, now());
+    : withSentRequest(before.sentAt, budget, now());
   return {
     foundBy: found?.by,
     provider: { ...before, sentAt, by: randomUUID() },
@@ -114,7 +120,7 @@ export async function loadState(
  * The request or fault of the series that has been due longest; series without a request are
  * skipped.
  */
-export function firstDue(all: readonly SeriesState[], now: number): DueRequest | undefined {
+export function firstDueRequest(all: readonly SeriesState[], now: number): DueRequest | undefined {
   const candidates = all.filter(({ lookAt }) => lookAt <= now);
   for (const followed of candidates.sort((one, other) => one.lookAt - other.lookAt)) {
     const { cursor, failures } = followed.progress;

@@ -3,18 +3,18 @@ import type { ParsedResponse, ProviderRequest } from "../sources/live/provider.t
 import { catchFault } from "../sources/live/provider-response.ts";
 import { put } from "../store/port/operations.ts";
 import type { Operation } from "../store/port/records.ts";
-import { backoffMs, createFailureBackoff, storeFault } from "./backoff.ts";
+import { backoffMs, createFailureBackoff, storeFailureAsFault } from "./backoff.ts";
 import { type PersistOptions, persistObservations } from "./persist.ts";
 import {
-  firstDue,
-  type LoadOptions,
-  loadState,
+  firstDueRequest,
+  loadPollerState,
   mustRecordBeforeSending,
   nextSendAt,
   type PollerState,
+  type PollerStateOptions,
   type RequestStep,
   type SeriesState,
-  withRequest,
+  withSentRequest,
 } from "./poller-state.ts";
 import type { SendProviderRequest } from "./provider-client.ts";
 import {
@@ -31,7 +31,7 @@ import type { ResponseCache } from "./response-cache.ts";
 const SET_BACK_MS = 60_000;
 
 /** Dependencies of a poller. */
-export interface PollerOptions extends LoadOptions, PersistOptions {
+export interface PollerOptions extends PollerStateOptions, PersistOptions {
   readonly ask: SendProviderRequest;
   /** Cache of answers that never change. */
   readonly cache?: ResponseCache | undefined;
@@ -74,7 +74,7 @@ export function createPoller(options: PollerOptions): Poller {
     const stored = await options.records.get(providerProgress, options.provider.id);
     const writer = stored?.value.by;
     if (state && (writer === state.provider.by || writer === state.foundBy)) return state;
-    return loadState(options, stored?.value);
+    return loadPollerState(options, stored?.value);
   };
   const mayAskAt = ({ provider: { openUntil, sentAt } }: PollerState) =>
     Math.max(openUntil, nextSendAt(sentAt, budget));
@@ -83,7 +83,7 @@ export function createPoller(options: PollerOptions): Poller {
     state = known;
     const at = now();
     if (at < mayAskAt(known)) return 0;
-    const due = firstDue(known.series, at);
+    const due = firstDueRequest(known.series, at);
     if (due === undefined) return 0;
     // If saving fails, the next step reloads the state from disk.
     state = undefined;
@@ -117,7 +117,9 @@ async function attempt(due: DueRequest, options: PollerOptions): Promise<void> {
   } catch (error) {
     if (error instanceof ProviderFault) return fail(followed, { state, fault: error }, options);
     // The fault is shown to the operator, if the store accepts this small write.
-    await fail(followed, { state, fault: storeFault(error) }, options).catch(() => undefined);
+    await fail(followed, { state, fault: storeFailureAsFault(error) }, options).catch(
+      () => undefined,
+    );
     throw error;
   }
 }
@@ -150,7 +152,7 @@ async function readingOf(
   const { request } = step;
   const key = cacheKey(request, options);
   const kept = request.keepMs ? await cache?.get(key, now()) : undefined;
-  // Counted before it is sent, because a request without an answer counts too.
+  // A request is counted before it is sent, because a request without an answer counts too.
   if (kept === undefined) await count(state, options);
   const answer = kept ?? (await ask(request));
   const reading = catchFault(() => step.read(answer), "its answer");
@@ -174,7 +176,10 @@ async function count(
   state: PollerState,
   { provider: { id: key, budget }, records, now }: PollerOptions,
 ): Promise<void> {
-  const value = { ...state.provider, sentAt: withRequest(state.provider.sentAt, budget, now()) };
+  const value = {
+    ...state.provider,
+    sentAt: withSentRequest(state.provider.sentAt, budget, now()),
+  };
   if (mustRecordBeforeSending(budget))
     await records.commit([put(providerProgress, { key, value })]);
   state.provider = value;

@@ -1,11 +1,11 @@
-import type { FaultKind } from "../sources/live/fault.ts";
+import type { ProviderFaultKind } from "../sources/live/fault.ts";
 import { collection } from "../store/port/records.ts";
 import { MAX_BACKOFF_MS } from "./backoff.ts";
 
 /** Maximum time that a series waits for its next file or filing, in milliseconds. */
 const LONGEST_WAIT_MS = 48 * 3_600_000;
 
-/** Progress of a series. */
+/** How far a series has been read, and when it may be requested again. */
 export interface SeriesProgress {
   /** Position in the series, in the provider's format; `null` before the first answer. */
   readonly cursor: string | null;
@@ -21,7 +21,10 @@ export interface SeriesProgress {
   readonly askedAt: number;
 }
 
-/** Progress of a provider, for its budget, its circuit breaker and the operator. */
+/**
+ * State of the requests to a provider: its rate limit, its circuit breaker, and its status for the
+ * operator.
+ */
 export interface ProviderProgress {
   /**
    * When the last requests were sent, Unix milliseconds, ascending; as many as the budget allows.
@@ -35,7 +38,7 @@ export interface ProviderProgress {
   readonly lastSuccessAt: number | null;
   readonly lastFault: {
     readonly at: number;
-    readonly kind: FaultKind;
+    readonly kind: ProviderFaultKind;
     readonly text: string;
   } | null;
   /** Instant of the newest observation, Unix milliseconds. */
@@ -57,7 +60,7 @@ export const seriesKey = (providerId: string, series: string): string => `${prov
 export const seriesGroup = (providerId: string): string => `ingest ${providerId}`;
 
 /** Progress of a series before the first request. */
-export const NEW_SERIES: SeriesProgress = {
+export const NEW_SERIES_PROGRESS: SeriesProgress = {
   cursor: null,
   notBefore: 0,
   failures: 0,
@@ -67,7 +70,7 @@ export const NEW_SERIES: SeriesProgress = {
 };
 
 /** Progress of a provider before the first request. */
-export const NEW_PROVIDER: ProviderProgress = {
+export const NEW_PROVIDER_PROGRESS: ProviderProgress = {
   sentAt: [],
   openUntil: 0,
   failures: 0,
@@ -83,7 +86,7 @@ export const NEW_PROVIDER: ProviderProgress = {
  *
  * @param now Unix milliseconds.
  */
-export function correctedProgress(noted: ProviderProgress, now: number): ProviderProgress {
+export function correctedProviderProgress(noted: ProviderProgress, now: number): ProviderProgress {
   const { sentAt, openUntil, newestAt, lastSuccessAt, lastFault } = noted;
   const past = (at: number | null) => at && Math.min(at, now);
   return {
@@ -97,7 +100,7 @@ export function correctedProgress(noted: ProviderProgress, now: number): Provide
 }
 
 /**
- * Like `correctedProgress`, for a series.
+ * Like `correctedProviderProgress`, for a series.
  *
  * @param now Unix milliseconds.
  */
@@ -105,6 +108,6 @@ export function correctedSeriesProgress(
   noted: SeriesProgress | undefined,
   now: number,
 ): SeriesProgress {
-  const progress = { ...NEW_SERIES, ...noted };
+  const progress = { ...NEW_SERIES_PROGRESS, ...noted };
   return progress.notBefore > now + LONGEST_WAIT_MS ? { ...progress, notBefore: 0 } : progress;
 }

@@ -1,10 +1,10 @@
 import type { Archive } from "../store/port/archive.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Records } from "../store/port/records.ts";
-import { REJECTED_KIND, type RejectedBody } from "./market-rows.ts";
+import { REJECTED_ARCHIVE_KIND, type RejectedBody } from "./market-rows.ts";
 import {
-  NEW_PROVIDER,
-  NEW_SERIES,
+  NEW_PROVIDER_PROGRESS,
+  NEW_SERIES_PROGRESS,
   type ProviderProgress,
   providerProgress,
   seriesGroup,
@@ -62,15 +62,15 @@ export interface IngestReport extends Omit<IngestSetup, "providers"> {
   readonly providers: readonly ProviderReport[];
 }
 
-/** Dependencies of the status of providers. */
-export interface StatusOptions {
+/** Dependencies of `providerStatuses` and `readLiveHealth`. */
+export interface ProviderStatusOptions {
   readonly records: Records;
   /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
 }
 
-/** Dependencies of a report. */
-export interface IngestReportOptions extends StatusOptions {
+/** Dependencies of `readIngestReport`. */
+export interface IngestReportOptions extends ProviderStatusOptions {
   readonly records: Records;
   readonly archive: Archive;
 }
@@ -80,11 +80,11 @@ export interface IngestReportOptions extends StatusOptions {
  *
  * @returns `undefined` if there never was a live market.
  */
-export async function providerStatuses({ records, now }: StatusOptions) {
+export async function providerStatuses({ records, now }: ProviderStatusOptions) {
   const setup = await records.get(ingestSetups, INGEST_SETUP_KEY);
   if (setup === undefined) return undefined;
   const statuses = setup.value.providers.map(async (one): Promise<ProviderStatus> => {
-    const progress = (await records.get(providerProgress, one.id))?.value ?? NEW_PROVIDER;
+    const progress = (await records.get(providerProgress, one.id))?.value ?? NEW_PROVIDER_PROGRESS;
     return { ...one, progress, budgetLeft: leftOf(one, progress, now()) };
   });
   return { ...setup.value, providers: await Promise.all(statuses) };
@@ -102,7 +102,7 @@ export async function readIngestReport(
   const statuses = await providerStatuses(options);
   if (statuses === undefined) return undefined;
   const since = { from: now() - REJECTED_WITHIN_MS, order: "newest", limit: MAX_REJECTED } as const;
-  const rejected = (await archive.read(REJECTED_KIND, since)).map(
+  const rejected = (await archive.read(REJECTED_ARCHIVE_KIND, since)).map(
     ({ body }) => body as RejectedBody,
   );
   const reports = statuses.providers.map(async (one) => ({
@@ -135,7 +135,7 @@ async function seriesOf(
 ): Promise<Pick<ProviderReport, "failingSeries" | "unknown">> {
   const stored = await readAll(records, seriesProgress, seriesGroup(id));
   const followed = stored
-    .map(({ key, value }) => ({ key, ...NEW_SERIES, ...value }))
+    .map(({ key, value }) => ({ key, ...NEW_SERIES_PROGRESS, ...value }))
     .filter(({ askedAt }) => askedAt > now() - FOLLOWED_WITHIN_MS);
   const failing = followed.filter(({ failures }) => failures > 0);
   return {
@@ -166,7 +166,7 @@ export interface LiveHealth {
 }
 
 /** Health of the live market. The result is public, so it contains no text that a provider sent. */
-export async function liveHealth(options: StatusOptions): Promise<LiveHealth> {
+export async function readLiveHealth(options: ProviderStatusOptions): Promise<LiveHealth> {
   const { providers = [] } = (await providerStatuses(options)) ?? {};
   const wanted = providers.filter(({ feeds }) => feeds.length > 0);
   const faults = wanted.flatMap((one) => {

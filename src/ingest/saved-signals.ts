@@ -16,7 +16,7 @@ interface Entry extends Omit<SavedSignals, "signals"> {
 
 /** Content of the file. */
 interface Content {
-  /** Method version and sentiment reader: the inputs of signals other than the records. */
+  /** Method version and sentiment reader, which determine the signals together with the records. */
   readonly method: string;
   /** Entries ordered by close, oldest first. */
   readonly entries: readonly Entry[];

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import { MAX_MODEL_BYTES, readModel } from "../factors/hashed-linear/file.ts";
-import { polarity } from "../factors/polarity.ts";
+import { MAX_MODEL_BYTES, parseModel } from "../factors/hashed-linear/file.ts";
+import { messagePolarity } from "../factors/polarity.ts";
 
 /**
  * Method that computes the polarity of messages: the lexicon, or the mean of lexicon and trained
  * model.
  */
-export interface Analyzer {
+export interface SentimentAnalyzer {
   readonly name: "lexicon" | "lexicon_and_model";
   /** SHA-256 of the file of the trained model; `null` without a model. */
   readonly modelSha256: string | null;
@@ -15,15 +15,15 @@ export interface Analyzer {
 
 /** Reads the sentiment of messages. */
 export interface SentimentReader {
-  readonly analyser: Analyzer;
+  readonly analyser: SentimentAnalyzer;
   /** How bullish (1) or bearish (-1) a text is, in [-1, 1]. */
   readonly polarityOf: (text: string) => number;
 }
 
 /** Sentiment reader that uses the lexicon alone. */
-export const LEXICON_READER: SentimentReader = {
+export const LEXICON_SENTIMENT_READER: SentimentReader = {
   analyser: { name: "lexicon", modelSha256: null },
-  polarityOf: (text) => polarity(text),
+  polarityOf: (text) => messagePolarity(text),
 };
 
 /**
@@ -35,14 +35,14 @@ export const LEXICON_READER: SentimentReader = {
  * the file.
  */
 export async function openSentimentReader(file: string | undefined): Promise<SentimentReader> {
-  if (file === undefined) return LEXICON_READER;
+  if (file === undefined) return LEXICON_SENTIMENT_READER;
   try {
     const bytes = await bytesOf(file);
-    const model = readModel(bytes.toString("utf8"));
+    const model = parseModel(bytes.toString("utf8"));
     const modelSha256 = createHash("sha256").update(bytes).digest("hex");
     return {
       analyser: { name: "lexicon_and_model", modelSha256 },
-      polarityOf: (text) => polarity(text, model),
+      polarityOf: (text) => messagePolarity(text, model),
     };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

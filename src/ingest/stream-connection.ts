@@ -98,7 +98,8 @@ function take(
   if (!(reading instanceof ProviderFault)) {
     if (reading !== undefined) connection.waiting.push(reading);
   } else if (reading.kind === "clock") {
-    // The message is valid, and arrives again once the clock is correct.
+    // The message is valid and arrives again once the clock is correct, so it is not added to
+    // `refused`.
     connection.end(reading);
   } else if (!refused.has(text)) {
     refused.add(text);

@@ -6,7 +6,7 @@ export const strongEtag = (text: string): string => `"${hash("sha256", text, "ba
 
 /**
  * Whether `If-None-Match` matches the current representation, so that the response is 304. The
- * comparison is weak (RFC 9110 section 13.1.2). Unlike Express, it ignores
+ * comparison is weak (RFC 9110 section 13.1.2). Unlike Express, this function ignores
  * `Cache-Control: no-cache` of the request, because `fetch` adds that header to every conditional
  * request.
  */

@@ -41,7 +41,7 @@ const OUTLINE_DEPTH = 1;
 /**
  * Member names and types of a JSON Schema, for tool lists that clients load in full. The outline
  * accepts everything that the schema accepts; alternative object types become one object type with
- * the members of all.
+ * the members of all alternatives.
  */
 export function schemaOutline(
   { type, properties, items, anyOf, additionalProperties }: Json,

@@ -8,7 +8,7 @@ export const DAY_MS = 86_400_000;
  * @param startsAt First instant of the market day, Unix milliseconds.
  * @param dayMs Length of a market day, in milliseconds.
  */
-export function dayName(startsAt: number, dayMs: number): string {
+export function marketDayName(startsAt: number, dayMs: number): string {
   const instant = new Date(startsAt).toISOString();
   return dayMs < DAY_MS ? instant : instant.slice(0, "2020-01-31".length);
 }

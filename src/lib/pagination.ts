@@ -42,7 +42,7 @@ interface ReadablePageRequest<T, R> extends PageRequest<T> {
 
 /**
  * Returns a page of rendered items that is short enough for a language model to read at once: it
- * has fewer items than the limit if they would be too long, but at least one.
+ * has fewer items than the limit if the page would otherwise be too long, but at least one item.
  *
  * @throws {Problem} `invalid_request` for a cursor of another list.
  */
@@ -102,9 +102,9 @@ const PIECES = /\d{1,3}|[A-Za-z]+|[!-/:-@[-`{-~]+|[^\x20-\x7e]/g;
 
 /**
  * Estimates the number of tokens that a language model needs for a text: more than the true number
- * for ordinary JSON, and at least two thirds of it for any text. Common tokenizers use a token for
- * three digits, for most English words, for the punctuation between members, and for each byte of
- * an unknown character.
+ * for ordinary JSON, and at least two thirds of the true number for any text. Common tokenizers use
+ * a token for three digits, for most English words, for the punctuation between members, and for
+ * each byte of an unknown character.
  */
 function estimatedTokens(text: string): number {
   let tokens = 0;

@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 const BUFFER_BYTES = 65_536;
 
 /**
- * Maximum length of a text, in UTF-16 units, that is written character by character, which is
- * faster for short texts.
+ * Length up to which a text is written character by character, in UTF-16 units; this is faster for
+ * short texts.
  */
 const SHORT_TEXT = 32;
 

@@ -33,7 +33,7 @@ export interface NetworkKeys {
  *
  * @param ip As Express reports it; `undefined` after the connection has closed.
  */
-export function addressKey(ip: string | undefined): string {
+export function ipAddressKey(ip: string | undefined): string {
   // Fast path: called for every request, mostly with plain IPv4.
   if (ip !== undefined && isIPv4(ip)) return ip;
   return networkKeysOf(ip).address;
@@ -72,7 +72,7 @@ export function widestNetwork(ip: string | undefined): string {
   return provider ?? site;
 }
 
-/** The widest network of the address at the start of a key (`addressKey`). */
+/** The widest network of the address at the start of a key (`ipAddressKey`). */
 export function networkOfKey(key: string): string {
   return widestNetwork(key.split(/[ /]/)[0]);
 }

@@ -1,4 +1,4 @@
-import { addressKey } from "./address-key.ts";
+import { ipAddressKey } from "./address-key.ts";
 import type { Limits } from "./quotas.ts";
 import { rateLimitProblem } from "./rate-limit-problem.ts";
 
@@ -6,7 +6,7 @@ import { rateLimitProblem } from "./rate-limit-problem.ts";
  * Blocks callers that guess claim or sign-in codes. Wrong codes are counted per address, so that
  * callers from other addresses are not blocked.
  */
-export class CodeGuard {
+export class CodeGuessGuard {
   readonly #limits: Limits;
 
   constructor(limits: Limits) {
@@ -21,12 +21,12 @@ export class CodeGuard {
    * @throws {Problem} `rate_limited`
    */
   async check(ip: string | undefined): Promise<void> {
-    const refusal = rateLimitProblem([await this.#limits.peek("wrong-code", addressKey(ip))]);
+    const refusal = rateLimitProblem([await this.#limits.peek("wrong-code", ipAddressKey(ip))]);
     if (refusal !== undefined) throw refusal;
   }
 
   /** Records a wrong code. */
   async recordWrongCode(ip: string | undefined): Promise<void> {
-    await this.#limits.count("wrong-code", addressKey(ip));
+    await this.#limits.count("wrong-code", ipAddressKey(ip));
   }
 }

@@ -12,13 +12,13 @@ export interface ClientAndAccount {
 
 /**
  * Counts one action in the quota of a client, then in the quota of its account. The client's share
- * of the account's quota shrinks as less of the quota remains (`partyShare`), so that no application
- * of a person uses up the quota of the person's other applications.
+ * of the account's quota shrinks as less of the quota remains (`partyShare`), so that no
+ * application of a person uses up the quota of the person's other applications.
  *
- * @returns The counted quotas. Only the last can be exceeded, and it also counts as exceeded if the
- * client has used its share.
+ * @returns The states of the counted quotas. Only the last quota can be exceeded; it also counts as
+ * exceeded if the client has used up its share.
  */
-export async function countForClient(
+export async function countForClientAndAccount(
   limits: Limits,
   { client, account }: ClientAndAccount,
 ): Promise<readonly [QuotaState, QuotaState?]> {

@@ -1,9 +1,9 @@
 import { networkKeysOf } from "./address-key.ts";
-import { countInOrder, type QuotaCounter } from "./count-in-order.ts";
+import { countQuotasInOrder, type QuotaCounter } from "./count-in-order.ts";
 import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
 
 /** Quotas that are counted in each network of an address. */
-export type NestedQuota =
+export type NetworkQuotaName =
   | "register"
   | "authorize"
   | "token-unclaimed"
@@ -13,8 +13,11 @@ export type NestedQuota =
   | "apply-day"
   | "contact";
 
-/** Shared quotas that limit a nested quota over all callers, by the nested quota. */
-const sharedQuotas: Partial<Record<NestedQuota, QuotaName>> = {
+/**
+ * The shared quota, if any, that limits each nested quota across all callers, by the name of the
+ * nested quota.
+ */
+const sharedQuotas: Partial<Record<NetworkQuotaName, QuotaName>> = {
   authorize: "authorize-all",
   "code-address": "code-address-all",
 };
@@ -40,7 +43,7 @@ const SHARED_KEY = "all";
  */
 export async function countInNetworks(
   limits: Limits,
-  quota: NestedQuota,
+  quota: NetworkQuotaName,
   ip: string | undefined,
 ): Promise<readonly QuotaState[]> {
   const { address, site, provider } = networkKeysOf(ip);
@@ -49,16 +52,16 @@ export async function countInNetworks(
     [`${quota}-site`, site],
     ...(provider === undefined ? [] : [[`${quota}-provider`, provider] as const]),
   ];
-  const counted = await countInOrder(limits, counters);
+  const counted = await countQuotasInOrder(limits, counters);
   const ofAll = sharedQuotas[quota];
   if (ofAll === undefined || counted.some(({ isExceeded }) => isExceeded)) return counted;
-  return [...counted, await countForAll(limits, counted.slice(1), [ofAll, SHARED_KEY])];
+  return [...counted, await countInSharedQuota(limits, counted.slice(1), [ofAll, SHARED_KEY])];
 }
 
 /** Counts one action in each of several nested quotas, up to the first that is exceeded. */
-export async function countEachInNetworks(
+export async function countQuotasInNetworks(
   limits: Limits,
-  quotas: readonly NestedQuota[],
+  quotas: readonly NetworkQuotaName[],
   ip: string | undefined,
 ): Promise<readonly QuotaState[]> {
   const counted: QuotaState[] = [];
@@ -75,7 +78,7 @@ export async function countEachInNetworks(
  *
  * @param ofEach States of the quotas of the caller's networks or account.
  */
-export async function countForAll(
+export async function countInSharedQuota(
   limits: Limits,
   ofEach: readonly QuotaState[],
   [quota, key]: QuotaCounter,

@@ -6,11 +6,11 @@ export type QuotaCounter = readonly [quota: QuotaName, key: string];
 /**
  * Counts one action in several quotas in order, up to the first that is exceeded, so that a
  * rejected call uses up no points of later quotas. Quotas whose key the caller cannot choose, such
- * as its address, come first.
+ * as the caller's address, come first.
  *
- * @returns The counted quotas; only the last can be exceeded.
+ * @returns The states of the counted quotas; only the last quota can be exceeded.
  */
-export async function countInOrder(
+export async function countQuotasInOrder(
   limits: Limits,
   counters: readonly QuotaCounter[],
 ): Promise<readonly QuotaState[]> {

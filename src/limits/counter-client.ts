@@ -1,7 +1,7 @@
 import type { ScheduleTimer } from "../lib/loop.ts";
 import type { CountedWindow, CounterAddition, Counters } from "../store/port/counters.ts";
 
-/** How long a caller waits for the database at most, in milliseconds. */
+/** Maximum time that a caller waits for the database, in milliseconds. */
 const TIMEOUT_MS = 250;
 
 /** Pause before the next statement after the database failed, in milliseconds. */
@@ -26,7 +26,7 @@ export interface CounterClientOptions {
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   readonly schedule: ScheduleTimer;
-  /** How long a caller waits for the database at most, in milliseconds. Default: 250. */
+  /** Maximum time that a caller waits for the database, in milliseconds. Default: 250. */
   readonly timeoutMs?: number | undefined;
   /** Called when the database failed; the client retries. */
   readonly onError: (error: unknown) => void;

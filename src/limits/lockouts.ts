@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { insert, replace, update } from "../store/port/operations.ts";
+import { insert, replace, updateRecord } from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
 import { networkOfKey } from "./address-key.ts";
 import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
@@ -59,7 +59,7 @@ export function withLockouts(
     const isFirst = (await records.get(lockouts, key)) === undefined;
     if (isFirst && (await limits.count("lockouts", networkOfKey(address))).isExceeded) return 0;
     let durationMs = 0;
-    await update(records, { collection: lockouts, key }, (last) => {
+    await updateRecord(records, { collection: lockouts, key }, (last) => {
       durationMs = leftMs(last);
       if (durationMs > 0) return undefined;
       const times = (last?.value.times ?? 0) + 1;

@@ -45,8 +45,8 @@ export const quotas = {
   /** Token requests, per client and address; issued tokens also count per client. */
   token: { points: 60, windowSeconds: 60 },
   /**
-   * Tokens issued to unclaimed agents, per address. Tokens live for an hour, so these quotas bound the
-   * number of live tokens.
+   * Tokens issued to unclaimed agents, per address. Tokens live for an hour, so these quotas bound
+   * the number of live tokens.
    */
   "token-unclaimed": { points: 600, windowSeconds: 3600 },
   /** Tokens issued to unclaimed agents, per site (/24 of IPv4, /48 of IPv6). */
@@ -155,7 +155,8 @@ export const quotas = {
   /** Failed fetches of client documents and key sets, per host and address. */
   "fetch-host": { points: 10, windowSeconds: 3600 },
   /**
-   * Fetches of client documents and key sets, per host and requesting site (/48 of IPv6, /24 of IPv4).
+   * Fetches of client documents and key sets, per host and requesting site (/48 of IPv6, /24 of
+   * IPv4).
    */
   "fetch-host-site": { points: 100, windowSeconds: 3600 },
   /** Fetches of client documents and key sets, per host and requesting provider (/32 of IPv6). */
@@ -186,7 +187,7 @@ export const quotas = {
   /**
    * Recorded alert events, per account with all its agents and keys, about 3 kB each. Further
    * events of the day are not recorded. The share of a client shrinks as the quota fills
-   * (`countForClient`).
+   * (`countForClientAndAccount`).
    */
   "alert-events": { points: 20_000, windowSeconds: 86_400 },
   /** Recorded alert events, per application of a person, agent or API key. */
@@ -213,7 +214,7 @@ export const quotas = {
   "challenge-host-client": { points: 5, windowSeconds: 3600 },
   /**
    * Challenges sent to a webhook host, in total. Each person or caller can use a share of at least
-   * one point, which shrinks as the quota fills (`countForAll`).
+   * one point, which shrinks as the quota fills (`countInSharedQuota`).
    */
   "challenge-host-all": { points: 1000, windowSeconds: 3600 },
   /** Changes and tests of channels, per person. */
@@ -259,7 +260,7 @@ export interface Limits {
    * Counts one action.
    *
    * @param key Identifies the party that the action is counted for; an address must come from
-   * `addressKey`.
+   * `ipAddressKey`.
    */
   count(quota: QuotaName, key: string): Promise<QuotaState>;
 

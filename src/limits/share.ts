@@ -22,6 +22,6 @@ export function partyShare({ total, most }: SharedCapacity, left: number): numbe
  * The unused capacity at which a party reaches its share: the inverse of `partyShare`.
  * @param has Capacity that the party uses, from 0.
  */
-export function unusedAtShare({ total, most }: SharedCapacity, has: number): number {
+export function unusedCapacityAtShare({ total, most }: SharedCapacity, has: number): number {
   return (total - most) * Math.sqrt(has / most);
 }

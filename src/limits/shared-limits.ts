@@ -31,7 +31,7 @@ const PLAIN = /^[ -~]*$/;
 export interface SharedLimitsOptions extends LimitsOptions {
   readonly counters: Pick<Counters, "add">;
   readonly schedule?: ScheduleTimer;
-  /** How long a caller waits for the database at most, in milliseconds. */
+  /** Maximum time that a caller waits for the database, in milliseconds. */
   readonly timeoutMs?: number;
   /** Called when the database failed; the client retries. */
   readonly onError: (error: unknown) => void;
@@ -66,12 +66,12 @@ interface Counter {
  *
  * Each action is counted in the database, so that all processes together allow exactly the quota; a
  * key without remaining points is rejected without a query. While the database does not respond,
- * each process continues from the last response, and then allows at most the quota by itself.
+ * each process continues from the last response, and then allows at most the quota on its own.
  *
  * `calls`, `calls-anonymous` and `visits` are counted locally and synchronized with the database,
  * at the first call in a window and then once a second. A caller that uses several processes can
- * therefore exceed the quota, at most by the calls that all processes but one accept within a
- * second.
+ * therefore exceed the quota, by at most the number of calls that all processes but one accept
+ * within a second.
  */
 export function createSharedLimits(options: SharedLimitsOptions): SharedLimits {
   const { overrides = {}, now = monotonicNow, schedule = scheduleTimer } = options;

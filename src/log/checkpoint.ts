@@ -1,5 +1,5 @@
 import { HASH_BYTES, type Hash } from "./merkle.ts";
-import { decodeBase64, type Note, parseNote } from "./signed-note.ts";
+import { decodeBase64, type ParsedNote, parseNote } from "./signed-note.ts";
 
 /** Statement of a log about its Merkle tree (C2SP tlog-checkpoint). */
 export interface Checkpoint {
@@ -12,7 +12,7 @@ export interface Checkpoint {
 
 /** A checkpoint with its unverified signatures. */
 export interface SignedCheckpoint extends Checkpoint {
-  readonly note: Note;
+  readonly note: ParsedNote;
 }
 
 /** Text of a checkpoint, which the log signs. */

@@ -12,8 +12,8 @@ export interface SignedTree {
 }
 
 /**
- * Why a log does not extend a previously signed tree, so that `LogSigner` refuses to sign it;
- * `undefined` if it does extend it.
+ * Why a log does not extend a previously signed tree; `undefined` if it does. `LogSigner` refuses
+ * to sign a log that does not.
  */
 export async function forkReason(
   store: LogStore,
@@ -21,7 +21,7 @@ export async function forkReason(
   { origin, size, root }: SignedTree,
 ): Promise<string | undefined> {
   if (origin !== state.origin) {
-    // A former log, which this one replaced, cannot contradict it.
+    // A tree of a former log, which this log replaced, cannot contradict this log.
     const isFormer = state.former?.includes(origin);
     return isFormer ? undefined : `${origin} was signed here, which is another log`;
   }

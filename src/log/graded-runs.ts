@@ -25,7 +25,7 @@ export interface ClassTrackRecord {
 interface Grades {
   /** Graded runs, oldest first. */
   readonly runs: GradedRun[];
-  /** Number of corrections read, and the index after the last outcome of the newest one. */
+  /** Number of corrections read, and the index after the last outcome of the newest correction. */
   corrections: number;
   correctedUntil: number;
 }

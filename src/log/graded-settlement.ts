@@ -43,7 +43,7 @@ export interface SettlementTerms {
  * Why a signal is excluded regardless of its returns: it has no result or no score. `undefined` if
  * it can be graded.
  */
-export function exclusionOutcome(
+export function exclusionOutcomeOf(
   statement: LoggedStatement | undefined,
 ): SettlementOutcome | undefined {
   if (statement === undefined || statement.status === "failed") return { status: "failed" };

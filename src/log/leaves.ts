@@ -12,7 +12,7 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { MarketMode } from "../market/market.ts";
 import type { RiskTable } from "../risk/table.ts";
 import { CANDIDATE, CANDIDATE_VERSION } from "../score/candidate.ts";
-import { METHOD } from "../score/method-constants.ts";
+import { METHOD_CONSTANTS } from "../score/method-constants.ts";
 import {
   type FactorResult,
   METHOD_HASH,
@@ -32,18 +32,18 @@ const leafOf = (content: object): Leaf => canonicalize(content) as string;
 /**
  * The rules that are fixed before the first signal is logged: how signals are computed and graded.
  */
-export interface Registration {
+export interface MethodRegistration {
   readonly market: MarketMode;
   /** Quantiles of the forecast ranges, and how much earnings reports widen the ranges. */
   readonly riskTable: RiskTable;
   readonly record: TrackRecordTerms;
 }
 
-const registered = ({ market, riskTable, record }: Registration) => ({
+const registered = ({ market, riskTable, record }: MethodRegistration) => ({
   market,
   version: METHOD_VERSION,
   methodHash: METHOD_HASH,
-  settings: METHOD,
+  settings: METHOD_CONSTANTS,
   candidate: { version: CANDIDATE_VERSION, ...CANDIDATE.rule },
   risk: Object.fromEntries(
     Object.entries(riskTable.classes).map(([assetClass, tables]) => [
@@ -64,7 +64,7 @@ const registered = ({ market, riskTable, record }: Registration) => ({
 });
 
 /** SHA-256 of the registered rules; when it changes, a new method leaf is logged. */
-export const registrationHash = (registration: Registration): string =>
+export const methodRegistrationHash = (registration: MethodRegistration): string =>
   hash("sha256", leafOf(registered(registration)), "hex");
 
 /**
@@ -74,7 +74,7 @@ export const registrationHash = (registration: Registration): string =>
  * @param replaces Last checkpoint of the log that this one replaces.
  */
 export const methodLeaf = (
-  registration: Registration,
+  registration: MethodRegistration,
   at: number,
   replaces?: string | null,
 ): Leaf =>
@@ -161,7 +161,7 @@ export function signalLeaf(
   {
     commitments,
     sigmas,
-  }: { readonly commitments: Commitments; readonly sigmas: readonly number[] | null },
+  }: { readonly commitments: CommitmentHashes; readonly sigmas: readonly number[] | null },
 ): Leaf {
   const { candidate, status } = snapshot;
   const { confidence, coverage, score, scoreRaw, scoreSmoothed, signal } = roundedSignal(snapshot);
@@ -258,7 +258,7 @@ export type SettlementOutcome =
   | { readonly status: ExclusionReason };
 
 /** The leaves and the symbol that an outcome belongs to. */
-export interface OutcomePlace {
+export interface OutcomeReference {
   /** Index of the leaf of the settlement. */
   readonly settlement: number;
   /** Index of the leaf of the signal. */
@@ -269,7 +269,7 @@ export interface OutcomePlace {
 /** Leaf of the outcome of a signal, with its members in the order of RFC 8785. */
 export const outcomeLeaf = (
   outcome: SettlementOutcome,
-  { settlement, signal, symbol }: OutcomePlace,
+  { settlement, signal, symbol }: OutcomeReference,
 ): Leaf =>
   JSON.stringify({
     ...(outcome.status === "settled" && {
@@ -289,7 +289,7 @@ export const outcomeLeaf = (
  * SHA-256 hashes, in hexadecimal, of data that a leaf commits to without revealing them; `null` if
  * the data are no longer stored.
  */
-export interface Commitments {
+export interface CommitmentHashes {
   readonly factors: string | null;
   readonly inputs: string | null;
 }
@@ -303,7 +303,7 @@ export interface CommitmentOpening {
 }
 
 /** The hash by which a leaf commits to a text, in hexadecimal. */
-export const commitment = ({ salt, text }: CommitmentOpening): string =>
+export const commitmentHash = ({ salt, text }: CommitmentOpening): string =>
   hash("sha256", salt + text, "hex");
 
 /**
@@ -324,13 +324,13 @@ export class Committer {
    *
    * @param origin Name of the log.
    */
-  commit(snapshot: PastSnapshot, origin: string): Commitments {
+  commit(snapshot: PastSnapshot, origin: string): CommitmentHashes {
     const { factors } = snapshot;
     if (factors === undefined) return { factors: null, inputs: null };
-    const salt = (what: keyof Commitments) => this.#salt(what, snapshot, origin);
+    const salt = (what: keyof CommitmentHashes) => this.#salt(what, snapshot, origin);
     return {
-      factors: commitment({ salt: salt("factors"), text: factorText(factors) }),
-      inputs: commitment({ salt: salt("inputs"), text: inputText(factors) }),
+      factors: commitmentHash({ salt: salt("factors"), text: factorText(factors) }),
+      inputs: commitmentHash({ salt: salt("inputs"), text: inputText(factors) }),
     };
   }
 
@@ -345,7 +345,7 @@ export class Committer {
    * Salt of one commitment: SHA-512/256 over the secret key and the context. This is a sound MAC,
    * because the truncated hash does not allow length extension.
    */
-  #salt(what: keyof Commitments, { instrument, at }: PastSnapshot, origin: string): string {
+  #salt(what: keyof CommitmentHashes, { instrument, at }: PastSnapshot, origin: string): string {
     return hash("sha512-256", `${this.#runKey(origin, at)} ${what} ${instrument.symbol}`);
   }
 
@@ -359,8 +359,8 @@ export class Committer {
 }
 
 /**
- * Canonical JSON (RFC 8785) of all factors, which sorts them alphabetically. One call for all
- * factors takes two thirds of the time of one call for each.
+ * Canonical JSON (RFC 8785) of all factors, in the alphabetical order that RFC 8785 requires. One
+ * call for all factors takes two thirds of the time of one call for each.
  */
 const textOf = (
   { darkpool, momentum, social, valuation }: Snapshot["factors"],

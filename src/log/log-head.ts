@@ -11,7 +11,7 @@ const FILE = "log-head";
  * is restored to an earlier state, it lacks this checkpoint. The service then refuses to sign,
  * because a signature would fork the log.
  */
-export class LogHead {
+export class LastCheckpointFile {
   readonly #folder: string;
   readonly #path: string;
 

@@ -3,7 +3,7 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { Leaf } from "./leaves.ts";
 import type { LoggedRun, LogStore, StoredCheckpoint } from "./log-store.ts";
 import { consistencyPath, type Hash, inclusionPath } from "./merkle.ts";
-import { type Bundle, tilePath } from "./tile-path.ts";
+import { type EntryBundle, tilePath } from "./tile-path.ts";
 import {
   type ReadTile,
   rangeHashes,
@@ -86,7 +86,7 @@ export class LogReader {
   }
 
   /** Bytes of a bundle of entries as served; `undefined` if the log does not have it. */
-  async bundle({ index, width }: Bundle): Promise<Uint8Array | undefined> {
+  async bundle({ index, width }: EntryBundle): Promise<Uint8Array | undefined> {
     const checkpoint = await this.checkpoint();
     if (checkpoint === undefined || width > widthAt(0, index, checkpoint.size)) return undefined;
     const start = index * TILE_WIDTH;
@@ -120,8 +120,8 @@ export class LogReader {
   }
 
   /**
-   * The newest run of a class that a checkpoint covers and that closed at or before an instant,
-   * Unix milliseconds.
+   * The newest run of a class that a checkpoint covers and whose session closed at or before an
+   * instant, Unix milliseconds.
    */
   async runAt(assetClass: AssetClass, close: number): Promise<LoggedRun | undefined> {
     const checkpoint = await this.checkpoint();
@@ -154,7 +154,7 @@ export const isRunCovered = ({ index, symbols }: LoggedRun, { size }: StoredChec
   index + symbols.length < size;
 
 /** The text of a `.tlog-proof` file that also contains the entry. */
-export const proofFile = ({ index, entry, proof, checkpoint }: ProvenEntry): string =>
+export const proofFileText = ({ index, entry, proof, checkpoint }: ProvenEntry): string =>
   proofText({ index, proof, checkpoint: checkpoint.note, extra: Buffer.from(entry) });
 
 /** Entries, each preceded by its length as a big-endian uint16 (C2SP tlog-tiles, "Log entries"). */

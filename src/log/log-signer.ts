@@ -1,6 +1,6 @@
 import type { Stored } from "../store/port/records.ts";
 import { forkReason } from "./fork-check.ts";
-import type { LogHead } from "./log-head.ts";
+import type { LastCheckpointFile } from "./log-head.ts";
 import type { LogState } from "./log-state.ts";
 import type { LogStore } from "./log-store.ts";
 import { type SigningKeys, signCheckpoint } from "./signers.ts";
@@ -9,7 +9,7 @@ import { treeEdgeOf } from "./tree-store.ts";
 /** Dependencies of the signer. */
 export interface SignerOptions {
   readonly store: LogStore;
-  readonly head: LogHead;
+  readonly head: LastCheckpointFile;
   readonly keyring: SigningKeys;
   /** Whether other processes, each with its own folder, may have signed before. */
   readonly isShared: boolean;
@@ -37,8 +37,8 @@ export class LogSigner {
     if (kept === undefined && isOurs && !isShared) {
       return "log-head is missing in DATA_DIR, so the store may be an old copy";
     }
-    // Usually the two are the same checkpoint, so that checking the second one, which takes a
-    // millisecond, is skipped.
+    // The stored checkpoint is usually the one in `log-head`. Checking it again, which takes a
+    // millisecond, is then skipped.
     const isKept = kept !== undefined && stored?.note.startsWith(`${kept.note.text}\n`);
     const known =
       isOurs && !isKept ? [{ ...stored, root: Buffer.from(stored.root, "base64") }] : [];
@@ -68,8 +68,8 @@ export class LogSigner {
   }
 
   /**
-   * Signs the current tree. The checkpoint is written to `log-head` before the store, from which it
-   * is served.
+   * Signs the current tree. The checkpoint is written to `log-head` before it is written to the
+   * store, from which it is served.
    *
    * @param change Members of the state that change in the same commit.
    * @returns Whether the checkpoint was stored; `false` if the log has grown in the meantime.

@@ -58,8 +58,8 @@ export interface UnsettledRun {
    */
   readonly coveredAt: number | null;
   /**
-   * Number of completed settlement steps: first one step for each horizon, then one for each
-   * horizon that checks for corrections.
+   * Number of completed settlement steps: first a settlement over each horizon, then a check for
+   * corrections over each horizon.
    */
   readonly settled: number;
   /**
@@ -114,7 +114,7 @@ export const logStates = collection<LogState | EarlierState>("log");
  * Upgrades the state of an earlier version. Values that it did not record become `null`, and are
  * then read from the leaves.
  */
-export function withMethods(value: LogState | EarlierState): LogState {
+export function upgradeLogState(value: LogState | EarlierState): LogState {
   if (value.record !== undefined) return value;
   const { createdAt, beganAt = createdAt, settling = null, unsettled = [] } = value;
   return {

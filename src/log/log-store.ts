@@ -3,12 +3,19 @@ import { LRUCache } from "lru-cache";
 import type { GradedRun } from "../grading/track-record.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
-import { announce, append, insert, put, replace, update } from "../store/port/operations.ts";
+import {
+  announce,
+  appendToArchive,
+  insert,
+  put,
+  replace,
+  updateRecord,
+} from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
 import type { Leaf } from "./leaves.ts";
-import { type LogState, logStates, type UnfinishedRun, withMethods } from "./log-state.ts";
+import { type LogState, logStates, type UnfinishedRun, upgradeLogState } from "./log-state.ts";
 import { TILE_WIDTH, type Tile, type TileNodes } from "./tiles.ts";
-import { appendLeaves, storedTile } from "./tree-store.ts";
+import { appendLeaves, readStoredTile } from "./tree-store.ts";
 
 /**
  * Topic of the announcement that a checkpoint was signed or published, or that signing was refused
@@ -120,7 +127,7 @@ export class LogStore {
 
   async state(): Promise<Stored<LogState> | undefined> {
     const stored = await this.#records.get(logStates, KEY);
-    return stored && { ...stored, value: withMethods(stored.value) };
+    return stored && { ...stored, value: upgradeLogState(stored.value) };
   }
 
   /** The last signed checkpoint. */
@@ -145,7 +152,7 @@ export class LogStore {
    */
   async publish(witnessed: StoredCheckpoint): Promise<void> {
     const at = { collection: checkpoints, key: WITNESSED };
-    await update(this.#records, at, (stored) => {
+    await updateRecord(this.#records, at, (stored) => {
       const { id, size = 0 } = stored?.value ?? {};
       if (id === witnessed.id && size > witnessed.size) return undefined;
       return [
@@ -209,11 +216,11 @@ export class LogStore {
     const isNew = run !== undefined && run.universe >= first;
     const isAppended = await this.#records.commit([
       replace(logStates, before, { value }),
-      ...entryRows(id, first, leaves).map(append),
+      ...entryRows(id, first, leaves).map(appendToArchive),
       ...steps,
-      ...(isNew ? [append(universeRow(id, run))] : []),
-      ...(run === undefined ? [] : [append(runRow(id, run))]),
-      ...(grade === undefined ? [] : [append(gradeRow(id, grade))]),
+      ...(isNew ? [appendToArchive(universeRow(id, run))] : []),
+      ...(run === undefined ? [] : [appendToArchive(runRow(id, run))]),
+      ...(grade === undefined ? [] : [appendToArchive(gradeRow(id, grade))]),
     ]);
     return isAppended ? this.state() : undefined;
   }
@@ -237,7 +244,7 @@ export class LogStore {
 
   /** A tile of the log; it has fewer hashes than requested where the log is shorter. */
   tile(id: string, tile: Tile): Promise<TileNodes> {
-    return storedTile(this.#archive, { id, ...tile }, async () => {
+    return readStoredTile(this.#archive, { id, ...tile }, async () => {
       const state = (await this.state())?.value;
       return state?.id === id ? state : undefined;
     });
@@ -266,7 +273,9 @@ export class LogStore {
     return undefined;
   }
 
-  /** Entries [start, start + count), within one bundle; fewer where the log is shorter or pruned. */
+  /**
+   * Entries [start, start + count), within one bundle; fewer where the log is shorter or pruned.
+   */
   async entries(id: string, start: number, count: number): Promise<readonly Leaf[]> {
     const first = start - (start % TILE_WIDTH);
     const to = start + count - 1;
@@ -276,8 +285,8 @@ export class LogStore {
   }
 
   /**
-   * The grades over one horizon of the runs of a class that closed at or after an instant (Unix
-   * milliseconds), oldest first.
+   * The grades, over one horizon, of the runs of a class whose sessions closed at or after an
+   * instant (Unix milliseconds), oldest first.
    */
   async grades(
     id: string,
@@ -299,7 +308,7 @@ export class LogStore {
     return rows.map(({ body }) => body as LoggedGrade);
   }
 
-  /** The newest run of a class that closed at or before an instant, Unix milliseconds. */
+  /** The newest run of a class whose session closed at or before an instant, Unix milliseconds. */
   async runAt(id: string, assetClass: AssetClass, close: number): Promise<LoggedRun | undefined> {
     const [run] = await this.runs(id, assetClass, { to: close, limit: 1 });
     return run;
@@ -347,7 +356,9 @@ export class LogStore {
     return symbols;
   }
 
-  /** Leaf index of the oldest run that closed at or after an instant, Unix milliseconds. */
+  /**
+   * Leaf index of the oldest run whose session closed at or after an instant, Unix milliseconds.
+   */
   async firstRunFrom(id: string, close: number): Promise<number | undefined> {
     const found = await Promise.all(
       AssetClass.options.map((assetClass) =>
@@ -359,8 +370,8 @@ export class LogStore {
   }
 
   /**
-   * Deletes full bundles of entries before an index, and the runs that closed before an instant
-   * with their grades.
+   * Deletes full bundles of entries before an index, and deletes the runs of sessions that closed
+   * before an instant, with the grades of these runs.
    */
   async prune(index: number, close: number): Promise<void> {
     await this.#archive.prune(ENTRIES, index - (index % TILE_WIDTH));

@@ -16,19 +16,19 @@ import {
   type Committer,
   failedLeaf,
   type Leaf,
+  type MethodRegistration,
   methodLeaf,
-  type Registration,
-  registrationHash,
+  methodRegistrationHash,
   runLeaf,
   signalLeaf,
   universeLeaves,
 } from "./leaves.ts";
-import type { LogHead } from "./log-head.ts";
+import type { LastCheckpointFile } from "./log-head.ts";
 import type { LogSigner } from "./log-signer.ts";
 import type { LogState, UnfinishedRun } from "./log-state.ts";
 import type { LoggedRun, LogStore, StoredCheckpoint } from "./log-store.ts";
-import { formerLogs, newLog } from "./new-log.ts";
-import { dueSettlement, Settler } from "./settler.ts";
+import { formerLogOrigins, newLogState } from "./new-log.ts";
+import { findDueSettlement, Settler } from "./settler.ts";
 import { TILE_WIDTH } from "./tiles.ts";
 import { treeSizeOf } from "./tree-store.ts";
 import type { WitnessClient } from "./witness/witness-client.ts";
@@ -54,7 +54,7 @@ const KEPT_YEARS = 3;
 /** Dependencies of the writer. */
 export interface WriterOptions {
   readonly store: LogStore;
-  readonly head: LogHead;
+  readonly head: LastCheckpointFile;
   readonly signer: LogSigner;
   /** Obtains cosignatures on checkpoints; `undefined` without witnesses. */
   readonly witnesses?: Pick<WitnessClient, "tick" | "refusal"> | undefined;
@@ -91,11 +91,11 @@ interface RunInProgress extends LoggedRun {
   /** Index of the method leaf in force for the run; `null` if the log no longer stores it. */
   readonly method: number | null;
   /**
-   * Whether that method registers how the run is graded; methods from before settlements existed do
-   * not.
+   * Whether the method of the run registers how the run is graded; methods that predate settlements
+   * do not.
    */
   readonly isGraded: boolean;
-  /** Forecast horizons as that method registers them; `null` if it registers none. */
+  /** Forecast horizons that the method of the run registers; `null` if it registers none. */
   readonly horizons: readonly HorizonSpread[] | null;
   /**
    * The market records of each instrument by symbol, as known when this process began or resumed
@@ -188,7 +188,7 @@ export class LogWriter {
     // A new leader that has not caught up yet may lack prices that the previous leader had.
     if (unsettled.some(({ close }) => close > knownUntil)) return settling ? 0 : undefined;
     if (settling) return this.#appended(await this.#settler.goOn(state, settling));
-    const due = dueSettlement(state.value);
+    const due = findDueSettlement(state.value);
     const started = due && (await this.#settler.start(state, due));
     return started && this.#appended(started);
   }
@@ -218,13 +218,14 @@ export class LogWriter {
   async #start(before: Stored<LogState> | undefined): Promise<number> {
     const { store, head, host, now, marketNow } = this.#options;
     const startsAnew = this.#startsAnew;
-    // This is the checkpoint of another log if this store was created after that log was signed here.
+    // The checkpoint in `log-head` belongs to another log if this store was created after that log
+    // was signed here.
     const kept = head.read();
     const replaces = (!startsAnew && kept?.note.text) || null;
     const recordedUntil = this.#beforeNewest();
-    const former = formerLogs(before?.value, kept);
+    const former = formerLogOrigins(before?.value, kept);
     const beganAt = marketNow();
-    const state = newLog(host, { createdAt: now(), beganAt, recordedUntil, replaces, former });
+    const state = newLogState(host, { createdAt: now(), beganAt, recordedUntil, replaces, former });
     this.#hasStarted = await store.start(before, state);
     return 1;
   }
@@ -262,8 +263,8 @@ export class LogWriter {
   async #startNextRun(state: Stored<LogState>): Promise<number> {
     const next = this.#nextSession(state.value);
     if (next === undefined) return 0;
-    // The preceding step, listing the sessions of thousands of instruments, takes as long as appending
-    // a chunk.
+    // The preceding step, listing the sessions of thousands of instruments, takes as long as
+    // appending a chunk.
     await setImmediate();
     const { snapshots, market, now } = this.#options;
     const { assetClass, close } = next;
@@ -277,7 +278,7 @@ export class LogWriter {
     const leaves: Leaf[] = anchor === undefined ? [] : [anchorLeaf(anchor.note)];
     const first = treeSizeOf(state.value);
     const registration = this.#registration(state.value);
-    const registered = registrationHash(registration);
+    const registered = methodRegistrationHash(registration);
     let { method } = state.value;
     if (method?.sha256 !== registered) {
       method = { index: first + leaves.length, sha256: registered };
@@ -303,7 +304,7 @@ export class LogWriter {
     return 1;
   }
 
-  #registration({ record }: LogState): Registration {
+  #registration({ record }: LogState): MethodRegistration {
     const { market, riskTable } = this.#options;
     return { market: market.mode, riskTable, record };
   }
@@ -370,8 +371,8 @@ export class LogWriter {
     const { symbols, index, assetClass, close, method } = run;
     const size = treeSizeOf(state.value);
     const done = size - index - 1;
-    // Chunks end at the end of a bundle, where the tree has the shortest edge; every commit rewrites
-    // the edge.
+    // Chunks end at the end of a bundle, where the tree has the shortest edge; every commit
+    // rewrites the edge.
     const end = done + TILE_WIDTH - (size % TILE_WIDTH);
     const leaves = this.#results(symbols.slice(done, end), state.value, run);
     const isComplete = done + leaves.length === symbols.length;
@@ -400,7 +401,7 @@ export class LogWriter {
       methodHash: String((await leaf(index)).methodHash),
       method: methodIndex,
       isGraded: registered.record !== undefined,
-      // Methods from before report dates were forecast register no `reportDays`.
+      // Methods that predate the forecast of report dates register no `reportDays`.
       horizons: tables?.map(({ horizon, reportDays = null }) => ({ horizon, reportDays })) ?? null,
       records: new Map(records.map((one) => [one.instrument.symbol, one])),
     };

@@ -12,7 +12,9 @@ export interface LeafRange {
   readonly end: number;
 }
 
-/** Buffer for the input of a node hash, the prefix and two hashes; rewritten for each node. */
+/**
+ * Buffer for the input of a node hash: the prefix, then two hashes. It is rewritten for each node.
+ */
 const pair = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 
 /**

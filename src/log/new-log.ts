@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { trackRecordTerms } from "../grading/track-record.ts";
-import type { LogHead } from "./log-head.ts";
+import type { LastCheckpointFile } from "./log-head.ts";
 import type { LogState } from "./log-state.ts";
 
 /** Number of random bytes in the id of a log. */
@@ -14,9 +14,9 @@ const MAX_FORMER = 100;
  *
  * @param head The last checkpoint that this machine signed.
  */
-export function formerLogs(
+export function formerLogOrigins(
   before: LogState | undefined,
-  head?: ReturnType<LogHead["read"]>,
+  head?: ReturnType<LastCheckpointFile["read"]>,
 ): readonly string[] {
   const known = [...(before?.former ?? []), before?.origin, head?.origin];
   const origins = known.filter((origin) => origin !== undefined);
@@ -28,7 +28,7 @@ export function formerLogs(
  *
  * @param host Host with which the origin begins.
  */
-export function newLog(
+export function newLogState(
   host: string,
   beginning: Pick<LogState, "createdAt" | "beganAt" | "recordedUntil" | "replaces" | "former">,
 ): LogState {

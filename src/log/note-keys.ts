@@ -42,11 +42,11 @@ export interface NoteSigner extends KeyName {
 const isMlDsa44 = ({ asymmetricKeyType }: KeyObject): boolean => asymmetricKeyType === "ml-dsa-44";
 
 /** The signer of a log with a private key of Ed25519 or ML-DSA-44. */
-export const noteSigner = (name: string, privateKey: KeyObject): NoteSigner =>
+export const createLogNoteSigner = (name: string, privateKey: KeyObject): NoteSigner =>
   signerOf(name, privateKey, isMlDsa44(privateKey) ? "mlDsa44" : "ed25519");
 
 /** The signer of a witness with a private key of Ed25519 or ML-DSA-44. */
-export const cosigner = (name: string, privateKey: KeyObject): NoteSigner =>
+export const createWitnessNoteSigner = (name: string, privateKey: KeyObject): NoteSigner =>
   signerOf(name, privateKey, isMlDsa44(privateKey) ? "mlDsa44" : "cosignature");
 
 function signerOf(
@@ -87,14 +87,14 @@ export const verifierOf = ({ privateKey, ...named }: NoteSigner): NoteVerifier =
  *
  * @throws {Error} If the text is not such a key.
  */
-export const parseVerifier = (text: string): NoteVerifier => parseKey(text, "ed25519");
+export const parseLogVerifier = (text: string): NoteVerifier => parseKey(text, "ed25519");
 
 /**
  * Parses the verifier key of a witness.
  *
  * @throws {Error} If the text is not such a key.
  */
-export const parseCosigner = (text: string): NoteVerifier => parseKey(text, "cosignature");
+export const parseWitnessVerifier = (text: string): NoteVerifier => parseKey(text, "cosignature");
 
 /**
  * Parses a verifier key.

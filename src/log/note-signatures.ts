@@ -1,6 +1,6 @@
 import { sign, verify } from "node:crypto";
 import { type NoteSigner, type NoteVerifier, SIGNATURE_TYPES } from "./note-keys.ts";
-import { type Note, signatureLine } from "./signed-note.ts";
+import { type ParsedNote, signatureLine } from "./signed-note.ts";
 import { signatureTime, signWithTime } from "./timed-signature.ts";
 
 /** Timestamp in a log's own ML-DSA-44 signature: only witnesses state a time. */
@@ -26,7 +26,7 @@ export function signNote(text: string, signers: readonly NoteSigner[]): string {
  * @throws {Error} If the signature of a known key is wrong, or no known key has signed.
  */
 export function verifyNote(
-  { text, signatures }: Note,
+  { text, signatures }: ParsedNote,
   verifiers: readonly NoteVerifier[],
 ): readonly [NoteVerifier, ...NoteVerifier[]] {
   const found = new Set<NoteVerifier>();

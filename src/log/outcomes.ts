@@ -67,7 +67,7 @@ export interface RunOutcomes {
  * @param knownUntil Instant up to which sessions are complete, Unix milliseconds.
  * @returns `undefined` until all of these sessions are known.
  */
-export async function outcomesOf(
+export async function computeRunOutcomes(
   run: RunToSettle,
   market: SettlementMarket,
   knownUntil: number,
@@ -103,7 +103,7 @@ export async function outcomesOf(
 }
 
 /** Outcomes without returns, with the same reason for every result of a run. */
-export const withoutReturns = (
+export const outcomesWithoutReturns = (
   { symbols }: Pick<RunToSettle, "symbols">,
   status: ExclusionReason,
 ): readonly SettlementOutcome[] => symbols.map(() => ({ status }));

@@ -3,17 +3,17 @@ import type { GradedRun, TrackRecordTerms } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Stored } from "../store/port/records.ts";
-import { exclusionOutcome, gradeSettlement, type LoggedStatement } from "./graded-settlement.ts";
+import { exclusionOutcomeOf, gradeSettlement, type LoggedStatement } from "./graded-settlement.ts";
 import { type Leaf, outcomeLeaf, type SettlementOutcome, settlementLeaf } from "./leaves.ts";
 import type { LogState, OpenSettlement, UnsettledRun } from "./log-state.ts";
 import type { LogAppend, LoggedRun, LogStore } from "./log-store.ts";
 import {
   CONFIRMATION_SESSIONS,
+  computeRunOutcomes,
   MAX_PRICE_WAIT_SESSIONS,
-  outcomesOf,
+  outcomesWithoutReturns,
   type RunToSettle,
   type SettlementMarket,
-  withoutReturns,
 } from "./outcomes.ts";
 import { TILE_WIDTH } from "./tiles.ts";
 import { treeSizeOf } from "./tree-store.ts";
@@ -67,12 +67,12 @@ interface LoggedSettlement {
 /**
  * The next settlement to append. Its run has been covered by a checkpoint, and enough later
  * sessions have been logged. A settlement that no longer waits for prices comes first, otherwise
- * the oldest one. No settlement is therefore more than `MAX_PRICE_WAIT_SESSIONS` late, which verifiers
- * rely on.
+ * the oldest one. No settlement is therefore more than `MAX_PRICE_WAIT_SESSIONS` late, which
+ * verifiers rely on.
  *
  * @returns `undefined` if no settlement is due.
  */
-export function dueSettlement({ unsettled, record }: LogState): DueSettlement | undefined {
+export function findDueSettlement({ unsettled, record }: LogState): DueSettlement | undefined {
   const due = unsettled.flatMap((run): readonly DueSettlement[] => {
     const { horizon, corrects, after } = stepOf(run, record);
     const later = unsettled.filter(
@@ -160,7 +160,7 @@ export class Settler {
     return this.#append(state, { leaves: [leaf], change: { settling } }, settlement);
   }
 
-  /** Appends leaves of a settlement, but not its last ones. */
+  /** Appends leaves of a settlement, except those that complete it. */
   async #append(state: Stored<LogState>, leaves: LogAppend, settlement: Settlement) {
     const now = await this.#options.store.append(state, leaves);
     this.#appended = now && { settlement, size: treeSizeOf(now.value) };
@@ -173,8 +173,8 @@ export class Settler {
     settlement: Settlement | undefined,
     corrects: number,
   ): Promise<boolean> {
-    // Nothing can be corrected without these sessions, for example after the sandbox has restarted its
-    // record.
+    // Nothing can be corrected if these sessions are not known, for example after the sandbox has
+    // restarted its record.
     if (settlement?.entry === undefined) return false;
     const { outcomes } = settlement;
     const logged = await this.#read<SettlementOutcome>(state.id, corrects + 1, outcomes.length);
@@ -233,9 +233,9 @@ export class Settler {
     const logged = await this.#read<SettlementOutcome>(state.id, open.index + 1, done);
     const isSame = computed.entry === entry && computed.exit === exit;
     // Returns measured between other closes do not belong to this settlement.
-    const left = isSame ? computed.outcomes : withoutReturns(computed.run, "unsettled");
+    const left = isSame ? computed.outcomes : outcomesWithoutReturns(computed.run, "unsettled");
     const outcomes = left.map(
-      (outcome, at) => logged[at] ?? exclusionOutcome(computed.statements[at]) ?? outcome,
+      (outcome, at) => logged[at] ?? exclusionOutcomeOf(computed.statements[at]) ?? outcome,
     );
     return { ...computed, entry, exit, outcomes };
   }
@@ -263,7 +263,7 @@ export class Settler {
     if (found === undefined) return undefined;
     const statements = await this.#read<LoggedStatement>(state.id, index + 1, run.symbols.length);
     const outcomes = found.outcomes.map(
-      (outcome, at) => exclusionOutcome(statements[at]) ?? outcome,
+      (outcome, at) => exclusionOutcomeOf(statements[at]) ?? outcome,
     );
     return { ...found, due, run, statements, outcomes };
   }
@@ -271,10 +271,11 @@ export class Settler {
   async #outcomes(wanted: RunToSettle, { isFinal }: DueSettlement) {
     const { market, knownUntil } = this.#options;
     const until = knownUntil();
-    const unsettled = { outcomes: withoutReturns(wanted, "unsettled") };
-    // If the sandbox has restarted its record in between, the prices before and after are unrelated.
+    const unsettled = { outcomes: outcomesWithoutReturns(wanted, "unsettled") };
+    // If the sandbox has restarted its record since the close, prices from before and after the
+    // restart are unrelated.
     if (market.scoredFrom?.(wanted.close) !== market.scoredFrom?.(until)) return unsettled;
-    const found = await outcomesOf(wanted, market, until);
+    const found = await computeRunOutcomes(wanted, market, until);
     return found ?? (isFinal ? unsettled : undefined);
   }
 

@@ -6,11 +6,11 @@ import type { Scoring } from "../ingest/create.ts";
 import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
 import { AssetClass, type Instrument } from "../market/instrument.ts";
 import { riskTableOf } from "../risk/measured-table.ts";
-import type { State } from "../state.ts";
+import type { PersistentState } from "../state.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
 import { type ClassTrackRecord, GradedRuns } from "./graded-runs.ts";
 import { Committer } from "./leaves.ts";
-import { LogHead } from "./log-head.ts";
+import { LastCheckpointFile } from "./log-head.ts";
 import { LogReader } from "./log-reader.ts";
 import { LogSigner } from "./log-signer.ts";
 import { LogStore } from "./log-store.ts";
@@ -39,7 +39,7 @@ const WITNESS_EVERY_MS = 500;
 
 /** Dependencies of the signal log. */
 export interface SignalLogOptions {
-  readonly state: State;
+  readonly state: PersistentState;
   readonly scoring: Scoring;
   /** Path of the data directory (DATA_DIR). */
   readonly folder: string;
@@ -51,7 +51,7 @@ export interface SignalLogOptions {
   readonly log: Logger;
 }
 
-/** Track record of a class over one horizon, with its next dates. */
+/** Track record of a class over one horizon, with the dates that tell how far it is settled. */
 interface RecordOfClass extends ClassTrackRecord {
   /**
    * Earliest time at which the first run of the log can be settled, Unix milliseconds on the
@@ -98,7 +98,7 @@ export class SignalLog {
     const { state, scoring, folder, baseUrl, log } = options;
     const { snapshots, market, recordableUntil } = scoring;
     const store = new LogStore(state.store, policy !== undefined);
-    const head = new LogHead(folder);
+    const head = new LastCheckpointFile(folder);
     const now = () => options.now().getTime();
     const isShared = state.store.engine === "postgres";
     this.#options = options;
@@ -166,8 +166,8 @@ export class SignalLog {
         while ((await opened.#writer.tick()) > 0 && performance.now() < until);
       }
       await opened.#reload();
-      // A replay waits for the log, since statements logged after the start of their returns would count
-      // as late. With several processes, only one writes the log, so nothing waits.
+      // A replay waits for the log, since statements logged after the start of their returns would
+      // count as late. With several processes, only one writes the log, so nothing waits.
       if (state.store.engine === "embedded") scoring.waitFor(() => opened.#writer.isBehind);
     } catch (error) {
       log.error({ err: error }, "the signal log could not be read or written at the start");
@@ -191,7 +191,7 @@ export class SignalLog {
 
   async #reload(): Promise<number> {
     this.#refusal = await this.#store.refusal();
-    // Drops the id of a log that another one has replaced, so that its cached tiles are not served.
+    // Refreshes the log id in the reader, so that cached tiles of a replaced log are not served.
     await this.reader.checkpoint();
     await this.#graded.reload();
     return this.#runs.reload();
@@ -220,8 +220,8 @@ export class SignalLog {
         await setImmediate();
       }
     }
-    // If entries were read in the meantime, only some records contain them. Computing again is cheap,
-    // since unchanged records are cached.
+    // If entries were read in the meantime, only some records contain them. Computing again is
+    // cheap, since unchanged records are cached.
     if (this.#graded.size !== size) return this.trackRecord();
     return { origin, beganAt, size, terms, records };
   }
@@ -231,7 +231,9 @@ export class SignalLog {
     return this.#runs.edition;
   }
 
-  /** Index of the leaf with an instrument's signal at the close of a session (Unix milliseconds). */
+  /**
+   * Index of the leaf with an instrument's signal at the close of a session (Unix milliseconds).
+   */
   indexOf(instrument: Instrument, close: number): number | undefined {
     return this.#runs.indexOf(instrument, close);
   }
@@ -241,7 +243,7 @@ export class SignalLog {
     return signersOf(this.#options.state.keyring, origin).map(verifierText);
   }
 
-  /** The public keys that verify the signatures that `shortNote` retains. */
+  /** The public keys that verify the signatures that `withoutLongSignatures` retains. */
   shortVerifiersOf(origin: string): readonly string[] {
     const signers = signersOf(this.#options.state.keyring, origin);
     return signers.filter(({ type }) => type === SIGNATURE_TYPES.ed25519).map(verifierText);

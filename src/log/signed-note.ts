@@ -15,7 +15,7 @@ interface NoteSignature {
 }
 
 /** A parsed note whose signatures are not verified. */
-export interface Note {
+export interface ParsedNote {
   /** Signed text, including its last newline. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
@@ -32,7 +32,7 @@ export const isKeyName = (name: string): boolean =>
 const SHORT_BYTES = 72;
 
 /** Removes the long signatures of a note, for language models, where every token costs. */
-export function shortNote(note: string): string {
+export function withoutLongSignatures(note: string): string {
   const { text, signatures } = parseNote(note);
   const short = signatures.filter(({ signature }) => signature.length <= SHORT_BYTES);
   return `${text}\n${short.map((one) => signatureLine(one, one.signature)).join("")}`;
@@ -52,7 +52,7 @@ export function signatureLine(
  *
  * @throws {Error} If the text is not a note.
  */
-export function parseNote(note: string): Note {
+export function parseNote(note: string): ParsedNote {
   const end = note.lastIndexOf("\n\n");
   const isText = note.isWellFormed() && !CONTROL.test(note);
   if (!isText || end < 0 || !note.endsWith("\n")) throw new Error("this is not a signed note");

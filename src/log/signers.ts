@@ -2,7 +2,7 @@ import { createPrivateKey, type JsonWebKey } from "node:crypto";
 import type { Key } from "../store/keys/key-records.ts";
 import type { Keyring } from "../store/keys/keyring.ts";
 import { type Checkpoint, checkpointText } from "./checkpoint.ts";
-import { type NoteSigner, noteSigner } from "./note-keys.ts";
+import { createLogNoteSigner, type NoteSigner } from "./note-keys.ts";
 import { signNote } from "./note-signatures.ts";
 
 /** The part of a keyring that signs. */
@@ -34,7 +34,7 @@ function signerOf(key: LogKey, origin: string): NoteSigner {
   const known = byOrigin.get(origin);
   if (known !== undefined) return known;
   const jwk = { ...key.jwk } as JsonWebKey;
-  const signer = noteSigner(origin, createPrivateKey({ key: jwk, format: "jwk" }));
+  const signer = createLogNoteSigner(origin, createPrivateKey({ key: jwk, format: "jwk" }));
   byOrigin.set(origin, signer);
   return signer;
 }

@@ -1,7 +1,7 @@
 import { TILE_WIDTH, type Tile } from "./tiles.ts";
 
 /** A bundle of entries; bundles are numbered like the tiles of level 0. */
-export type Bundle = Omit<Tile, "level">;
+export type EntryBundle = Omit<Tile, "level">;
 
 /**
  * Number of digits of a path element (C2SP tlog-tiles): tile 1234067 has the path `x001/x234/067`.
@@ -19,9 +19,9 @@ export const tilePath = ({ level, ...numbered }: Tile): string =>
   `${level}/${numberedPath(numbered)}`;
 
 /** Path of a bundle of entries below `tile/`. */
-export const bundlePath = (bundle: Bundle): string => `entries/${numberedPath(bundle)}`;
+export const entryBundlePath = (bundle: EntryBundle): string => `entries/${numberedPath(bundle)}`;
 
-function numberedPath({ index, width }: Bundle): string {
+function numberedPath({ index, width }: EntryBundle): string {
   const text = String(index);
   const digits = text.padStart(Math.ceil(text.length / DIGITS) * DIGITS, "0");
   const elements = digits.match(/\d{3}/g) ?? [];
@@ -33,7 +33,9 @@ function numberedPath({ index, width }: Bundle): string {
  * Parses the path of a tile or bundle below `tile/`; `undefined` for any path that is not
  * canonical, so that each tile has only one address.
  */
-export function parseTilePath(path: string): Tile | (Bundle & { level: "entries" }) | undefined {
+export function parseTilePath(
+  path: string,
+): Tile | (EntryBundle & { level: "entries" }) | undefined {
   const { level, index = "", width } = TILE_PATH.exec(path)?.groups ?? {};
   if (level === undefined) return undefined;
   const found = {

@@ -181,7 +181,7 @@ export function tilesOf(ranges: readonly LeafRange[], size: number): readonly Ti
 /**
  * Computes the hash of a range from tiles.
  *
- * @param tileAt Returns a tile of `tilesOf`.
+ * @param tileAt Returns any tile that `tilesOf` lists for the range.
  * @throws {RangeError} If a tile lacks hashes.
  */
 export function rangeHash(

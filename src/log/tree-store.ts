@@ -1,5 +1,5 @@
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
-import { append } from "../store/port/operations.ts";
+import { appendToArchive } from "../store/port/operations.ts";
 import { HASH_BYTES, type Hash, leafHash } from "./merkle.ts";
 import {
   type FilledTile,
@@ -52,7 +52,7 @@ export function appendLeaves(stored: StoredTree, leaves: readonly string[]) {
   return {
     tree,
     edge: tree.levels.map(encodeHashes),
-    steps: tiles.map((tile) => append(tileRow(stored.id, tile))),
+    steps: tiles.map((tile) => appendToArchive(tileRow(stored.id, tile))),
   };
 }
 
@@ -64,7 +64,7 @@ export function appendLeaves(stored: StoredTree, leaves: readonly string[]) {
  * @param current Reads the record of the tree; `undefined` if the record now belongs to another
  * tree.
  */
-export async function storedTile(
+export async function readStoredTile(
   archive: Archive,
   { id, level, index, width }: Tile & Pick<StoredTree, "id">,
   current: () => Promise<StoredTree | undefined>,

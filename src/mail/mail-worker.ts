@@ -1,13 +1,19 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { MailChoice } from "../config/config.ts";
+import type { MailSettings } from "../config/config.ts";
 import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
 import { partyShare } from "../limits/share.ts";
 import type { Vault } from "../store/keys/vault.ts";
-import { removeAt, replace } from "../store/port/operations.ts";
+import { removeUnchanged, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { Email } from "./email-schema.ts";
-import { causeGroupAmong, MAIL_TOPIC, openEmail, type QueuedMail, queuedMails } from "./outbox.ts";
-import { createSmtp, isPermanentRejection } from "./smtp.ts";
+import {
+  decryptEmail,
+  findCauseGroup,
+  MAIL_TOPIC,
+  type QueuedMail,
+  queuedMails,
+} from "./outbox.ts";
+import { createSmtpClient, isPermanentRejection } from "./smtp.ts";
 
 /**
  * Pause between two polls for due emails, in milliseconds; needed because an announcement can be
@@ -54,7 +60,7 @@ export interface MailWorkerOptions {
    * The mail server; absent when none is configured. Emails then wait for the operator until they
    * expire.
    */
-  readonly smtp?: MailChoice | undefined;
+  readonly smtp?: MailSettings | undefined;
   /** Shows an email to the operator, once. Used only without `smtp`. */
   readonly onTerminal?: ((email: Email) => void) | undefined;
   readonly now: () => Date;
@@ -74,7 +80,7 @@ interface Transport {
  * Sends the emails in the outbox. Every process runs a worker; each email is leased to one worker
  * at a time. A failed email is retried with exponential backoff until it expires or the mail server
  * permanently rejects the recipient. An email can arrive twice if the process or the store fails
- * after the server has accepted the email and before this is committed.
+ * after the server has accepted the email and before the result is committed.
  */
 export class MailWorker {
   readonly #records: Records;
@@ -133,7 +139,7 @@ export class MailWorker {
       except: causes.map(([group]) => group),
     });
     for (const mail of due) {
-      const cause = causeGroupAmong(mail.groups);
+      const cause = findCauseGroup(mail.groups);
       this.#count(cause, 1);
       const attempt = this.#attempt(mail, transport)
         .catch(this.#onError)
@@ -161,7 +167,9 @@ export class MailWorker {
       await transport.deliver(mail, this.#stopping.signal);
     } catch (error) {
       this.#onError(error);
-      const failed = isPermanentRejection(error) ? removeAt(queuedMails, mail) : retryStep(mail);
+      const failed = isPermanentRejection(error)
+        ? removeUnchanged(queuedMails, mail)
+        : retryStep(mail);
       await this.#records.commit([failed]);
       return;
     }
@@ -178,26 +186,26 @@ function createTransport({
   if (smtp !== undefined) return smtpTransport(smtp, vault, now);
   if (onTerminal === undefined) return undefined;
   return {
-    deliver: async (mail) => onTerminal(openEmail(vault, mail)),
+    deliver: async (mail) => onTerminal(decryptEmail(vault, mail)),
     // The email remains available to `market-signal admin mail`, but is not due again.
     afterDelivery: (mail) => replace(queuedMails, mail, { value: mail.value, dueInMs: null }),
     close: () => {},
   };
 }
 
-function smtpTransport(choice: MailChoice, vault: Vault, now: () => Date): Transport {
-  const smtp = createSmtp(choice);
+function smtpTransport(choice: MailSettings, vault: Vault, now: () => Date): Transport {
+  const smtp = createSmtpClient(choice);
   return {
     async deliver(mail, stopping) {
       const signal = AbortSignal.any([stopping, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]);
-      const email = openEmail(vault, mail);
+      const email = decryptEmail(vault, mail);
       try {
         await smtp.send({ email, id: mail.key, date: now(), signal });
       } catch (error) {
         throw withoutAddress(error, email.to);
       }
     },
-    afterDelivery: (mail) => removeAt(queuedMails, mail),
+    afterDelivery: (mail) => removeUnchanged(queuedMails, mail),
     close: smtp.close,
   };
 }

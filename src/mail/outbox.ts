@@ -8,13 +8,13 @@ import { Email } from "./email-schema.ts";
 /** An email with its delivery options. */
 export interface OutgoingMail extends Readonly<Email> {
   /**
-   * Lifetime in milliseconds. An email that has expired is not sent. A value of 0 does the same
-   * work but sends nothing, so that timing does not reveal whether an address is known.
+   * Lifetime in milliseconds. An email that has expired is not sent. With a lifetime of 0, the
+   * email is stored but never sent, so that timing does not reveal whether an address is known.
    */
   readonly ttlMs: number;
   /**
-   * Minimum delay before the email is sent, in milliseconds. The worker finds the email at its next
-   * poll after that. Absent: the email is sent immediately.
+   * Minimum delay before the email is sent, in milliseconds. The worker finds the email at its
+   * first poll after this delay. Absent: the email is sent immediately.
    */
   readonly dueInMs?: number;
   /**
@@ -31,7 +31,7 @@ export interface OutgoingMail extends Readonly<Email> {
 }
 
 /** Queues emails. */
-export interface Mailbox {
+export interface Outbox {
   /**
    * Creates the steps that queue an email, to be committed together with the change that the email
    * reports.
@@ -66,7 +66,7 @@ export interface OutboxOptions {
 const CAUSE_GROUP_PREFIX = "mail-cause:";
 
 /** Finds the cause group among the groups of an email; `undefined` if there is none. */
-export const causeGroupAmong = (groups: readonly string[]): string | undefined =>
+export const findCauseGroup = (groups: readonly string[]): string | undefined =>
   groups.find((group) => group.startsWith(CAUSE_GROUP_PREFIX));
 
 const sealContext = (id: string): string => `mail:${id}`;
@@ -76,7 +76,7 @@ const sealContext = (id: string): string => `mail:${id}`;
  *
  * @throws {ZodError} From `queueSteps` for an invalid email, which is a bug in the caller.
  */
-export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
+export function createOutbox({ vault, now }: OutboxOptions): Outbox {
   return {
     queueSteps({ ttlMs, dueInMs, cause, groups = [], ...rest }) {
       const email = Email.parse(rest);
@@ -106,6 +106,6 @@ export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
  *
  * @throws {Error} When the key that encrypted the email no longer exists.
  */
-export function openEmail(vault: Vault, { key, value }: Stored<QueuedMail>): Email {
+export function decryptEmail(vault: Vault, { key, value }: Stored<QueuedMail>): Email {
   return Email.parse(JSON.parse(vault.open(value.sealed, sealContext(key))));
 }

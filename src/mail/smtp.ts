@@ -1,4 +1,4 @@
-import type { MailChoice } from "../config/config.ts";
+import type { MailSettings } from "../config/config.ts";
 import { lazyResource } from "../lib/lazy.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import type { Email } from "./email-schema.ts";
@@ -20,7 +20,7 @@ interface SendOptions {
 }
 
 /** A client of the mail server. */
-export interface Smtp {
+export interface SmtpClient {
   /** Sends an email. @throws {Error} Unless the mail server has accepted the email. */
   send(outgoing: SendOptions): Promise<void>;
   close(): void;
@@ -30,7 +30,7 @@ export interface Smtp {
  * Creates a client that connects when the first email is sent and keeps its connections open for a
  * while. Query parameters of SMTP_URL override the options below, for example `?requireTLS=false`.
  */
-export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
+export function createSmtpClient({ smtpUrl, from }: MailSettings): SmtpClient {
   const host = from.slice(from.lastIndexOf("@") + 1);
   const transport = lazyResource(() => openTransport(smtpUrl));
   return {
@@ -38,8 +38,8 @@ export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
       const opened = await transport.get();
       await opened.sendMail({
         from,
-        // Passed as an object, because nodemailer would parse a string as a list of addresses with display
-        // names.
+        // Passed as an object, because nodemailer would parse a string as a list of addresses with
+        // display names.
         to: { name: "", address: to },
         envelope: { from, to },
         subject,

@@ -10,8 +10,8 @@ const BAR_LIMITS = {
   /** Maximum |log ratio| of the high or low to the nearer of open and close: a factor of 3. */
   spike: Math.log(3),
   /**
-   * Minimum of both limits above, in multiples of the usual ln(high / low), since volatile
-   * instruments move further.
+   * Minimum of both limits above, in multiples of the usual ln(high / low), since the prices of
+   * volatile instruments move further.
    */
   usualRanges: 12,
   /** Half-life in sessions of the usual range and volume. */
@@ -20,11 +20,14 @@ const BAR_LIMITS = {
   splitTolerance: 0.06,
   /** Minimum |log ratio| of a suspected split; smaller ratios look like returns. */
   minSplit: 1 / 3,
-  /** A suspected split has less volume than this many times the usual volume; a crash has more. */
+  /**
+   * Volume of a suspected split, in multiples of the usual volume, must be below this; a crash has
+   * more volume.
+   */
   splitVolumes: 3,
   /**
-   * The ln(high / low) of a suspected split is less than this many times the usual value, or less
-   * than this share of the gap; a crash continues to fall after its gap.
+   * The ln(high / low) of a suspected split must be below this many times the usual value, or below
+   * this share of the gap; a crash continues to fall after its gap.
    */
   splitRanges: 2.5,
   splitRangeShare: 0.1,
@@ -207,7 +210,7 @@ export function impossibilityReason({
 }
 
 /**
- * Finds a bar that repeats the bar before it. A bar whose high equals its low may do so, since
+ * Finds a bar that repeats the bar before it. A bar whose high equals its low may repeat it, since
  * there may have been no trade.
  */
 function repetitionOf(bar: ReportedBar, { last }: BarPast): Suspicion | undefined {

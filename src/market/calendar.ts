@@ -45,8 +45,8 @@ export function sessionCloseAt(date: string): number {
 }
 
 /**
- * The session to which an instant (Unix milliseconds) belongs: its date in New York, at any time of
- * day, or the next session if the exchanges are closed on that date.
+ * The session to which an instant (Unix milliseconds) belongs: the New York date of the instant, at
+ * any time of day, or the next session if the exchanges are closed on that date.
  */
 export function sessionOf(at: number): string {
   const date = newYorkDate(at);
@@ -72,8 +72,8 @@ export function previousSession(date: string): string {
 }
 
 /** Number of sessions in (date, other], both ISO dates; negative if `other` is earlier. */
-export function sessionsUntil(date: string, other: string): number {
-  if (other < date) return -sessionsUntil(other, date);
+export function countSessionsUntil(date: string, other: string): number {
+  if (other < date) return -countSessionsUntil(other, date);
   const [from, to] = [date, other].map((one) =>
     isTradingDay(one) ? one : previousSession(one),
   ) as [string, string];

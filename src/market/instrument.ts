@@ -13,7 +13,7 @@ export interface Instrument {
   readonly symbol: string;
   readonly name: string;
   readonly assetClass: AssetClass;
-  /** Listing venue as spelled by the source; `null` if the source does not say. */
+  /** Listing venue as spelled by the source; `null` if the source does not state the venue. */
   readonly exchange: string | null;
   /** ISO 4217 code of the currency in which the instrument is quoted. */
   readonly currency: string;

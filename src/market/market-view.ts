@@ -14,7 +14,7 @@ export interface MarketView {
   readonly sourcesOf?: (symbol: string) => SourcesByFeed;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
-  /** Where the recording ends, Unix milliseconds; absent for a market that goes on. */
+  /** When the recording ends, Unix milliseconds; absent for a market that is not a recording. */
   readonly recordedUntil?: number;
   /** The current time, Unix milliseconds; simulated and replayed markets have their own clock. */
   now(): number;
@@ -26,8 +26,8 @@ export interface MarketView {
   /** Label of the session, open or closed, to which an instant (Unix milliseconds) belongs. */
   sessionAt(at: number, assetClass: AssetClass): string;
   /**
-   * Whether scores still come from the previous run because they are being recomputed after a
-   * start; absent if that never happens.
+   * Whether the service still shows the scores of its previous run, because the scores are being
+   * recomputed after a start; absent if that never happens.
    */
   isWarm?(): boolean;
   /** Instruments that have data at `knownUntil`, in alphabetical order of their symbols. */

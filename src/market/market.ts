@@ -28,14 +28,15 @@ export interface Market {
   /** Length of one market day in milliseconds: 86,400,000 outside the sandbox. */
   readonly dayMs: number;
   /**
-   * All records known by `at` (Unix milliseconds), possibly with later ones: callers select with
-   * `countKnownRecords`. Between two calls with the same `scoredFrom` and revision, lists only grow.
+   * All records known by `at` (Unix milliseconds), possibly with records that become known later:
+   * callers select with `countKnownRecords`. Between two calls with the same `scoredFrom` and
+   * revision, lists only grow.
    */
   recordsUntil(at: number): readonly InstrumentRecords[];
   /**
-   * Increases in `recordsUntil` when records were inserted before others that were already read, or
-   * when old records were dropped. All sessions are then scored again. Absent if that never
-   * happens.
+   * Number that `recordsUntil` increases after records were inserted before others that were
+   * already read, or after old records were dropped. All sessions are then scored again. Absent if
+   * that never happens.
    */
   revision?(): number;
   /** `blocks` if only blocks are stored; absent if all prints from the sources are stored. */

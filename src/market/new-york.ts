@@ -34,7 +34,7 @@ export function newYorkDate(at: number): string {
  * Creates a `newYorkDate` for many instants. It remembers the bounds of the last day, so that
  * another instant on that day costs only two comparisons.
  */
-export function newYorkDates(): (at: number) => string {
+export function createNewYorkDateReader(): (at: number) => string {
   let day: Day | undefined;
   return (at) => {
     if (day === undefined || at < day.startsAt || at >= day.endsAt) day = newYorkDay(at);

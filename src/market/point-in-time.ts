@@ -76,7 +76,7 @@ export const laterInstant = (a: number | null, b: number | null): number | null 
  * Orders messages or prints by the instant at which they became known, then by id, so that their
  * order in the source has no effect.
  */
-export const byTimeAndId = <R extends PointInTimeRecord & { readonly id: string }>(
+export const compareByTimeAndId = <R extends PointInTimeRecord & { readonly id: string }>(
   one: R,
   other: R,
 ): number => one.availableAt - other.availableAt || (one.id < other.id ? -1 : 1);

@@ -14,7 +14,7 @@ type RecordOf<F extends Feed> =
  * Writes the values that identify a record, by feed. `logReturn` is omitted, since it follows from
  * the bar before. A missing number is written as NaN, a missing text as "".
  */
-export const RECORD_CONTENT: {
+export const RECORD_CONTENT_WRITERS: {
   readonly [F in Feed]: (record: RecordOf<F>, to: ContentWriter) => void;
 } = {
   bars(bar, to) {

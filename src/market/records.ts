@@ -63,7 +63,8 @@ export interface BarDoubt extends PointInTimeRecord {
   /** What is wrong with the bar, in one sentence. */
   readonly detail: string;
   /**
-   * Verdict from the next bar, and when that bar became known (Unix milliseconds); `null` before.
+   * Verdict from the next bar, and when that bar became known (Unix milliseconds); `null` until
+   * then.
    */
   readonly outcome: { readonly verdict: BarVerdict; readonly at: number } | null;
 }
@@ -128,7 +129,7 @@ export interface Mention extends PointInTimeRecord {
   readonly stance: "bullish" | "bearish" | null;
 }
 
-/** Figures of a quarterly filing that the method reads; a source may lack some of them. */
+/** Metrics that the method reads from quarterly filings; a source may lack some of them. */
 export type FundamentalMetric =
   | "netIncome"
   | "freeCashFlow"
@@ -148,7 +149,7 @@ export interface Fundamental extends PointInTimeRecord {
 }
 
 /** Network valuation of a coin over one UTC day. */
-export interface OnChain extends PointInTimeRecord {
+export interface OnChainFigures extends PointInTimeRecord {
   readonly session: string;
   /** Market value divided by realized value; `null` if not published. */
   readonly mvrv: number | null;
@@ -160,8 +161,8 @@ export interface OnChain extends PointInTimeRecord {
 
 /**
  * All records of one instrument, each list ascending by `availableAt`. A feed observes the
- * instrument from its first record on; before that record, or without a list, nothing is known from
- * the feed.
+ * instrument from the first record in its list on; before that record, or without a list, nothing
+ * is known from the feed.
  */
 export interface InstrumentRecords {
   readonly instrument: Instrument;
@@ -173,7 +174,7 @@ export interface InstrumentRecords {
   readonly prints?: RecordList<Print>;
   readonly shortVolumes?: RecordList<ShortVolume>;
   readonly weeklyVolumes?: RecordList<WeeklyVolume>;
-  readonly onChain?: RecordList<OnChain>;
+  readonly onChain?: RecordList<OnChainFigures>;
 }
 
 /** Names of the record lists of an instrument. */

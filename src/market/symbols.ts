@@ -108,8 +108,9 @@ export function resolveSymbol(
 }
 
 /**
- * Suggestions for an unknown symbol: instruments with the same base symbol and another suffix, with
- * a symbol that differs by one typing error, or with all the words in their name.
+ * Suggestions for an unknown symbol: instruments with the same base symbol and another suffix,
+ * instruments whose symbol differs by one typing error, and instruments whose name contains all
+ * words of the text.
  */
 function suggestions(entries: readonly Entry[], symbol: string): readonly Entry[] {
   if (symbol.length > MAX_SEARCH_LENGTH) return [];

@@ -1,4 +1,4 @@
-import { type Json, schemaOf } from "./components.ts";
+import { type JsonObject, schemaOf } from "./components.ts";
 import type { HeaderName } from "./headers.ts";
 import type { BodyContent } from "./operation.ts";
 
@@ -19,7 +19,10 @@ interface BodyOptions {
  * The `content` of a request or response: bodies by media type. Only the first media type gets the
  * examples.
  */
-export function mediaTypes(contents: readonly BodyContent[], { io, examples }: BodyOptions): Json {
+export function mediaTypes(
+  contents: readonly BodyContent[],
+  { io, examples }: BodyOptions,
+): JsonObject {
   const entries = contents.map(({ mediaType, schema }, place) => [
     mediaType,
     {
@@ -30,11 +33,11 @@ export function mediaTypes(contents: readonly BodyContent[], { io, examples }: B
   return Object.fromEntries(entries);
 }
 
-const examplesObject = (examples: readonly BodyExample[]): Json =>
+const examplesObject = (examples: readonly BodyExample[]): JsonObject =>
   Object.fromEntries(examples.map(({ name, ...example }) => [name, example]));
 
 /** The `headers` member of a response; absent if there are no headers. */
-export function headersObject(names: readonly HeaderName[]): { readonly headers?: Json } {
+export function headersObject(names: readonly HeaderName[]): { readonly headers?: JsonObject } {
   if (names.length === 0) return {};
   const refs = names.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
   return { headers: Object.fromEntries(refs) };

@@ -34,7 +34,7 @@ import { OAuthErrorBody, OAuthProblem } from "./refusals.ts";
 import { EndpointDisabled, EndpointVerify, WebhookTest } from "./webhooks.ts";
 
 /** A JSON Schema, or another part of the OpenAPI document. */
-export type Json = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Request schemas by name. */
 const requests = {
@@ -99,12 +99,12 @@ const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
   Object.entries({ ...requests, ...answers }).map(([name, schema]) => [schema, name]),
 );
 
-const referenceTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+const referenceTo = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
 const jsonSchemas = (
   group: Readonly<Record<string, z.ZodType>>,
   io: Io,
-): readonly [string, Json][] =>
+): readonly [string, JsonObject][] =>
   Object.entries(group).map(([name, schema]) => [name, jsonSchema(schema, io)]);
 
 const answerSchemas = memo(() => jsonSchemas(answers, "output"));
@@ -121,8 +121,8 @@ const namesByJson = memo(
 /**
  * All named schemas; created at first use, because most processes never serve the OpenAPI document.
  */
-export const schemas = memo(
-  (): Readonly<Record<string, Json>> =>
+export const componentSchemas = memo(
+  (): Readonly<Record<string, JsonObject>> =>
     Object.fromEntries([
       ...jsonSchemas(requests, "input"),
       ...answerSchemas().map(([name, schema]) => [name, withReferencesInside(schema)]),
@@ -130,7 +130,7 @@ export const schemas = memo(
 );
 
 /** The JSON Schema of a Zod type; a reference if the type is named. */
-export function schemaOf(schema: z.ZodType, io: Io): Json {
+export function schemaOf(schema: z.ZodType, io: Io): JsonObject {
   const name = schemaNames.get(schema);
   return name === undefined ? withReferencesInside(jsonSchema(schema, io)) : referenceTo(name);
 }
@@ -143,7 +143,7 @@ function withReferences(part: unknown): unknown {
   return name === undefined ? withReferencesInside(part) : referenceTo(name);
 }
 
-function withReferencesInside(part: object): Json {
+function withReferencesInside(part: object): JsonObject {
   return Object.fromEntries(
     Object.entries(part).map(([key, value]) => [key, withReferences(value)]),
   );

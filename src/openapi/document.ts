@@ -1,7 +1,7 @@
 import { paths } from "../../wellknown/paths.ts";
-import { type Site, SUMMARY } from "../../wellknown/site.ts";
+import { SERVICE_SUMMARY, type Site } from "../../wellknown/site.ts";
 import { mediaTypes } from "./bodies.ts";
-import { type Json, schemas } from "./components.ts";
+import { componentSchemas, type JsonObject } from "./components.ts";
 import { apiDescription } from "./description.ts";
 import { recordedDeliveries } from "./exchanges.ts";
 import { commonResponses } from "./failures.ts";
@@ -11,7 +11,7 @@ import { allOperations } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { parametersIn, pathItems } from "./path-items.ts";
 import { securitySchemes } from "./security.ts";
-import { receiverAnswers, type WebhookDescription, webhooks } from "./webhooks.ts";
+import { receiverAnswers, type WebhookDescription, webhookDescriptions } from "./webhooks.ts";
 
 /** Placeholder for the public origin in the recorded examples. */
 const BASE = "{baseUrl}";
@@ -21,14 +21,14 @@ const BASE = "{baseUrl}";
  *
  * @param documents The discovery documents, which are part of the interface.
  */
-export function openApiDocument(site: Site, documents: readonly DocumentRoute[]): Json {
+export function openApiDocument(site: Site, documents: readonly DocumentRoute[]): JsonObject {
   const operations = allOperations(documents);
   const document = {
     openapi: "3.1.0",
     info: {
       title: site.name,
       version: site.version,
-      summary: SUMMARY,
+      summary: SERVICE_SUMMARY,
       description: apiDescription(site),
       contact: { name: site.name, url: site.baseUrl + paths.home },
       license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
@@ -40,15 +40,17 @@ export function openApiDocument(site: Site, documents: readonly DocumentRoute[])
     },
     tags: Object.entries(operationTags).map(([name, about]) => ({ name, description: about })),
     paths: pathItems(operations),
-    webhooks: Object.fromEntries(webhooks.map((webhook) => [webhook.type, webhookItem(webhook)])),
+    webhooks: Object.fromEntries(
+      webhookDescriptions.map((webhook) => [webhook.type, webhookItem(webhook)]),
+    ),
     components: {
-      schemas: schemas(),
+      schemas: componentSchemas(),
       responses: commonResponses(operations),
       headers: responseHeaders,
       securitySchemes: securitySchemes(site),
     },
   };
-  return JSON.parse(JSON.stringify(document).replaceAll(BASE, site.baseUrl)) as Json;
+  return JSON.parse(JSON.stringify(document).replaceAll(BASE, site.baseUrl)) as JsonObject;
 }
 
 function webhookItem({
@@ -57,7 +59,7 @@ function webhookItem({
   description: words,
   schema,
   header,
-}: WebhookDescription): Json {
+}: WebhookDescription): JsonObject {
   const value = recordedDeliveries[type];
   const examples = value === undefined ? [] : [{ name: "sent", summary, value }];
   return {

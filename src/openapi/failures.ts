@@ -1,24 +1,24 @@
 import type { z } from "zod";
 import type { ProblemCode } from "../problem.ts";
 import { type BodyExample, headersObject, mediaTypes } from "./bodies.ts";
-import type { Json } from "./components.ts";
+import type { JsonObject } from "./components.ts";
 import { recordedProblems } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
 import {
   failureHeaders,
-  PROBLEM_TYPE,
+  PROBLEM_MEDIA_TYPE,
   ProblemBody,
   problemStatus,
   problemTitle,
 } from "./problems.ts";
-import { OAuthErrorBody, OAuthProblem, oauthErrors } from "./refusals.ts";
+import { OAuthErrorBody, OAuthProblem, oauthErrorCauses } from "./refusals.ts";
 import { exampleProblem } from "./samples.ts";
 
 /** An OpenAPI response object. */
 export interface ResponseObject {
   readonly description: string;
-  readonly headers?: Json;
-  readonly content?: Json;
+  readonly headers?: JsonObject;
+  readonly content?: JsonObject;
 }
 
 /** The problems of an operation that have the same HTTP status. */
@@ -47,13 +47,13 @@ export function problemSets(operation: Operation): readonly ProblemSet[] {
  * Responses that several operations can refer to: one for each set of problems that is the only
  * response with its status.
  */
-export function commonResponses(operations: readonly Operation[]): Json {
+export function commonResponses(operations: readonly Operation[]): JsonObject {
   const sets = operations.flatMap(problemSets).filter(({ isOnlyResponse }) => isOnlyResponse);
   return Object.fromEntries(sets.map((set) => [nameOf(set), problemObject(set)]));
 }
 
 /** A JSON reference to a shared response. */
-export const responseReference = (set: ProblemSet): Json => ({
+export const responseReference = (set: ProblemSet): JsonObject => ({
   $ref: `#/components/responses/${nameOf(set)}`,
 });
 
@@ -67,7 +67,7 @@ export function problemObject({ status, codes, isOAuth }: ProblemSet): ResponseO
   return {
     description: codes.map((code) => `\`${code}\`: ${problemTitle(code)}`).join("\n\n"),
     ...headersObject(failureHeaders[Number(status)] ?? []),
-    content: mediaTypes([{ mediaType: PROBLEM_TYPE, schema }], {
+    content: mediaTypes([{ mediaType: PROBLEM_MEDIA_TYPE, schema }], {
       io: "output",
       examples: isOAuth ? examples.map(asOAuthProblem) : examples,
     }),
@@ -89,11 +89,11 @@ function asOAuthProblem({ value, ...example }: BodyExample): BodyExample {
 
 /** The OpenAPI response object for a set of OAuth errors. */
 export function oauthErrorObject(
-  errors: readonly (keyof typeof oauthErrors)[],
+  errors: readonly (keyof typeof oauthErrorCauses)[],
   status: string,
 ): ResponseObject {
   return {
-    description: errors.map((error) => `\`${error}\`: ${oauthErrors[error]}`).join("\n\n"),
+    description: errors.map((error) => `\`${error}\`: ${oauthErrorCauses[error]}`).join("\n\n"),
     ...headersObject(failureHeaders[Number(status)] ?? []),
     content: mediaTypes([{ mediaType: "application/json", schema: OAuthErrorBody }], {
       io: "output",

@@ -1,9 +1,9 @@
 import type { z } from "zod";
-import type { NestedQuota } from "../limits/count-in-networks.ts";
+import type { NetworkQuotaName } from "../limits/count-in-networks.ts";
 import type { QuotaName } from "../limits/quotas.ts";
 import type { ProblemCode } from "../problem.ts";
 import type { HeaderName } from "./headers.ts";
-import type { OAuthError } from "./refusals.ts";
+import type { OAuthErrorCode } from "./refusals.ts";
 import type { SecurityRequirement } from "./security.ts";
 
 /** Groups of operations (OpenAPI tags) with their descriptions, in display order. */
@@ -64,7 +64,7 @@ export type RateLimit =
   | {
       /** Counted per address, site and provider network, and in total. */
       readonly per: "network";
-      readonly quotas: readonly NestedQuota[];
+      readonly quotas: readonly NetworkQuotaName[];
     };
 
 /**
@@ -100,5 +100,5 @@ export interface Operation {
   /** Codes of the problems (RFC 9457) that the operation can return. */
   readonly problems?: readonly ProblemCode[];
   /** OAuth errors (RFC 6749 section 5.2) that the operation can return, by status. */
-  readonly errorsByStatus?: Readonly<Record<number, readonly OAuthError[]>>;
+  readonly errorsByStatus?: Readonly<Record<number, readonly OAuthErrorCode[]>>;
 }

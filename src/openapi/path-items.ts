@@ -1,12 +1,12 @@
 import type { z } from "zod";
 import { mediaTypes } from "./bodies.ts";
-import { type Json, schemaOf } from "./components.ts";
+import { type JsonObject, schemaOf } from "./components.ts";
 import { type ExampleRequest, recordedExchanges } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
 import { type RecordedExamples, responsesOf } from "./responses.ts";
 
 /** The `paths` of the OpenAPI document: operations by path and method. */
-export function pathItems(operations: readonly Operation[]): Json {
+export function pathItems(operations: readonly Operation[]): JsonObject {
   const byPath = Object.groupBy(operations, ({ path }) => path);
   const items = Object.entries(byPath).map(([path, some = []]) => {
     const methods = some.map((operation) => [operation.method, operationObject(operation)]);
@@ -15,7 +15,7 @@ export function pathItems(operations: readonly Operation[]): Json {
   return Object.fromEntries(items);
 }
 
-function operationObject(operation: Operation): Json {
+function operationObject(operation: Operation): JsonObject {
   const { id, tag, summary, description, security, body } = operation;
   const examples = recordedExchanges[id] ?? {};
   const parameters = parametersOf(operation, examples);
@@ -56,7 +56,7 @@ function bodyExamples(examples: RecordedExamples) {
 function parametersOf(
   { pathMembers, query, header, exampleQuery = {} }: Operation,
   examples: RecordedExamples,
-): readonly Json[] {
+): readonly JsonObject[] {
   const [first] = Object.values(examples);
   const { request = { query: exampleQuery } }: { readonly request?: ExampleRequest } = first ?? {};
   return [
@@ -70,8 +70,8 @@ function parametersOf(
 export function parametersIn(
   place: keyof Omit<ExampleRequest, "body">,
   members: z.ZodObject | undefined,
-  example: Json = {},
-): readonly Json[] {
+  example: JsonObject = {},
+): readonly JsonObject[] {
   if (members === undefined) return [];
   const { properties = {}, required = [] } = schemaOf(members, "input") as ObjectSchema;
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
@@ -84,8 +84,8 @@ export function parametersIn(
   }));
 }
 
-/** The part of a JSON Schema of an object that is read here. */
+/** The members of an object's JSON Schema that this module reads. */
 interface ObjectSchema {
-  readonly properties?: Readonly<Record<string, Json>>;
+  readonly properties?: Readonly<Record<string, JsonObject>>;
   readonly required?: readonly string[];
 }

@@ -42,7 +42,7 @@ export const ProblemBody = z.object({
 });
 
 /** Media type of a problem. */
-export const PROBLEM_TYPE = "application/problem+json";
+export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 
 /** Problems of every operation that reads a body. */
 export const BODY_PROBLEMS = [
@@ -50,7 +50,10 @@ export const BODY_PROBLEMS = [
   "unsupported_media_type",
 ] as const satisfies readonly ProblemCode[];
 
-/** Transient problems of every operation: while the service starts or is overloaded. */
+/**
+ * Transient problems that every operation can return: while the service is starting or is
+ * overloaded.
+ */
 export const TRANSIENT_PROBLEMS = [
   "not_ready",
   "overloaded",

@@ -1,8 +1,8 @@
 import { paths } from "../../wellknown/paths.ts";
-import { type Site, SUMMARY } from "../../wellknown/site.ts";
-import { AnswerOrigin, CommonMembers, InstrumentAnswer } from "../answers/common.ts";
+import { SERVICE_SUMMARY, type Site } from "../../wellknown/site.ts";
+import { AnswerOrigin, InstrumentAnswer, InstrumentAnswerMembers } from "../answers/common.ts";
 import type { ProblemCode } from "../problem.ts";
-import { type Json, schemaOf, schemas } from "./components.ts";
+import { componentSchemas, type JsonObject, schemaOf } from "./components.ts";
 import { apiDescription } from "./description.ts";
 import {
   type Operation,
@@ -13,9 +13,9 @@ import {
 import { allOperations } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS, problemStatus } from "./problems.ts";
-import type { OAuthError } from "./refusals.ts";
+import type { OAuthErrorCode } from "./refusals.ts";
 import { typeText } from "./type-text.ts";
-import { webhooks } from "./webhooks.ts";
+import { webhookDescriptions } from "./webhooks.ts";
 
 /**
  * A summary of the API reference, as Markdown.
@@ -26,13 +26,13 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[
   const operations = allOperations(documents);
   const parts = [
     `# ${site.name}: API reference`,
-    `> ${SUMMARY}`,
+    `> ${SERVICE_SUMMARY}`,
     `Base URL: ${site.baseUrl}. Every schema and example: ${site.baseUrl}${paths.openapi}`,
     apiDescription(site),
     `A star marks required members, a question mark values that can be null. Operations that need a credential can also fail with ${failureList(byStatus(PROTECTED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}; those under /oauth with 429, 503 ${quoted(OAUTH_TEMPORARY)}.`,
     ...Object.keys(operationTags).map((tag) => group(tag as OperationTag, operations)),
-    `## Webhooks\n\n${webhooks.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
-    `## Members\n\n${memberLines({ ...shared(), ...schemas() }).join("\n")}`,
+    `## Webhooks\n\n${webhookDescriptions.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
+    `## Members\n\n${memberLines({ ...shared(), ...componentSchemas() }).join("\n")}`,
   ];
   return `${parts.join("\n\n")}\n`;
 }
@@ -96,7 +96,7 @@ function failuresOf({ problems = [], errorsByStatus = {} }: Operation): readonly
 }
 
 /** The OAuth error for temporary failures. A status whose only error is this one is not listed. */
-const OAUTH_TEMPORARY: OAuthError = "temporarily_unavailable";
+const OAUTH_TEMPORARY: OAuthErrorCode = "temporarily_unavailable";
 
 const COMMON_PROBLEMS: readonly ProblemCode[] = [...PROTECTED_PROBLEMS, ...BODY_PROBLEMS];
 
@@ -113,13 +113,13 @@ const failureList = (failures: ByStatus): string =>
 
 const quoted = (name: string): string => `\`${name}\``;
 
-const membersOf = (schema: Json): string => membersIn(schema).join(", ");
+const membersOf = (schema: JsonObject): string => membersIn(schema).join(", ");
 
 /**
  * The members of an object schema with their types; a star marks required members. For any other
  * schema, only its type.
  */
-function membersIn(schema: Json): readonly string[] {
+function membersIn(schema: JsonObject): readonly string[] {
   const { properties, required = [] } = schema as ObjectSchema;
   const members = Object.entries(properties ?? {}).map(([name, member]) => {
     const star = required.includes(name) ? "*" : "";
@@ -135,14 +135,14 @@ function membersIn(schema: Json): readonly string[] {
 const shared = () => ({
   AnswerOrigin: schemaOf(AnswerOrigin, "output"),
   InstrumentAnswer: schemaOf(InstrumentAnswer, "output"),
-  InstrumentEvent: schemaOf(CommonMembers, "output"),
+  InstrumentEvent: schemaOf(InstrumentAnswerMembers, "output"),
 });
 
 /**
  * A line for each schema. A schema that extends another refers to that schema instead of repeating
  * its members.
  */
-function memberLines(all: Readonly<Record<string, Json>>): readonly string[] {
+function memberLines(all: Readonly<Record<string, JsonObject>>): readonly string[] {
   const listed = Object.entries(all).map(([name, schema]) => ({
     name,
     members: membersIn(schema),
@@ -160,6 +160,6 @@ const extendsOther = (members: readonly string[], others: readonly string[]): bo
   others.length < members.length && others.every((member) => members.includes(member));
 
 interface ObjectSchema {
-  readonly properties?: Readonly<Record<string, Json>>;
+  readonly properties?: Readonly<Record<string, JsonObject>>;
   readonly required?: readonly string[];
 }

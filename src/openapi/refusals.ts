@@ -5,7 +5,7 @@ import { ProblemBody } from "./problems.ts";
 const { issuer_unreachable: _, invalid_request: __, ...assertions } = assertionErrors;
 
 /** OAuth error codes, each with the causes it has in this service. */
-export const oauthErrors = {
+export const oauthErrorCauses = {
   invalid_request: "A member is missing, repeated or malformed.",
   invalid_client: "The client is unknown, or its authentication failed.",
   invalid_grant: "The code, refresh token or assertion is wrong, used or expired.",
@@ -30,7 +30,7 @@ export const oauthErrors = {
 } as const;
 
 /** An OAuth error code. */
-export type OAuthError = keyof typeof oauthErrors;
+export type OAuthErrorCode = keyof typeof oauthErrorCauses;
 
 /** Schema of an OAuth error (RFC 6749 section 5.2). */
 export const OAuthErrorBody = z.object({

@@ -1,5 +1,5 @@
 import { type BodyExample, headersObject, mediaTypes } from "./bodies.ts";
-import type { Json } from "./components.ts";
+import type { JsonObject } from "./components.ts";
 import type { RecordedExchange } from "./exchanges.ts";
 import {
   oauthErrorObject,
@@ -16,7 +16,7 @@ export type RecordedExamples = Readonly<Record<string, RecordedExchange>>;
 type ByStatus = readonly (readonly [status: string, response: ResponseObject])[];
 
 /** The responses of an operation, by status. */
-export function responsesOf(operation: Operation, examples: RecordedExamples): Json {
+export function responsesOf(operation: Operation, examples: RecordedExamples): JsonObject {
   const { answers, errorsByStatus = {} } = operation;
   const { alone = [], beside = [] } = Object.groupBy(
     problemSets(operation),

@@ -60,7 +60,7 @@ export type SecurityRequirement = Readonly<Partial<Record<SchemeName, readonly s
 export const scopeSentence = (needed: readonly Scope[]): string =>
   `${needed.length === 1 ? "Scope" : "Scopes"}: ${needed.map((scope) => `\`${scope}\``).join(", ")}.`;
 
-/** Security requirements that any kind of credential with the given scopes meets. */
+/** Security requirements that a credential of any kind meets if it has the given scopes. */
 export const anyCredentialWith = (...needed: readonly Scope[]): readonly SecurityRequirement[] => [
   { oauth2: needed },
   { openIdConnect: needed },

@@ -1,17 +1,17 @@
-import type { Json } from "./components.ts";
+import type { JsonObject } from "./components.ts";
 
 /** The type that a JSON Schema describes, as short text. */
-export function typeText(schema: Json): string {
+export function typeText(schema: JsonObject): string {
   const { $ref, items, properties } = schema;
   const several = schema.anyOf ?? schema.oneOf;
   if (typeof $ref === "string") return $ref.split("/").at(-1) ?? $ref;
   if (Array.isArray(several)) return alternatives(several.map(typeText));
-  if (items !== undefined) return `list of ${typeText(items as Json)}`;
-  if (properties !== undefined) return `{${Object.keys(properties as Json).join(", ")}}`;
+  if (items !== undefined) return `list of ${typeText(items as JsonObject)}`;
+  if (properties !== undefined) return `{${Object.keys(properties as JsonObject).join(", ")}}`;
   return simpleTypeText(schema);
 }
 
-function simpleTypeText({ type, format, const: only, enum: values = [only] }: Json): string {
+function simpleTypeText({ type, format, const: only, enum: values = [only] }: JsonObject): string {
   const known = (values as readonly unknown[]).filter((value) => value !== undefined);
   if (known.length > 0) return known.join("|");
   return alternatives([format ?? type ?? "anything"].flat() as string[]);

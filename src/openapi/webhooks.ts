@@ -26,7 +26,10 @@ export const WebhookTest = z.object({
   data: z.object({ alertId: AlertId, eventId: z.string().describe("Equal to webhook-id.") }),
 });
 
-/** Schema of the event that an owner's other webhooks get when one of them is disabled. */
+/**
+ * Schema of the event that tells an owner's remaining webhooks that another of the owner's webhooks
+ * was disabled.
+ */
 export const EndpointDisabled = z.object({
   type: z.literal("endpoint.disabled"),
   timestamp: InstantAnswer,
@@ -70,7 +73,7 @@ const webhook = (
 ) => ({ type, schema, header: SignatureFields, ...words }) satisfies WebhookDescription;
 
 /** All webhook events. */
-export const webhooks: readonly WebhookDescription[] = [
+export const webhookDescriptions: readonly WebhookDescription[] = [
   webhook(SignalShiftEvent, "signal.shift", {
     summary: "The signal or the score of an instrument moved",
     description: `For alerts of the kind signal_shift. ${DELIVERY_NOTE}`,

@@ -8,7 +8,7 @@ import type { MarketMode } from "../market/market.ts";
 import type { ColumnHead } from "../tables/table.ts";
 
 /**
- * Conversions of tool results to the formats of OpenBB Workspace. The figures are those in the
+ * Conversions of tool results to the formats of OpenBB Workspace. All figures are taken from the
  * results.
  */
 
@@ -99,7 +99,7 @@ export function factorRows({
 }
 
 /** Columns of `trackRecordRows`. */
-export const trackRecordHeads: readonly ColumnHead[] = [
+export const trackRecordColumnHeads: readonly ColumnHead[] = [
   { name: "assetClass", type: "text" },
   { name: "horizon", type: "integer", about: "Sessions." },
   { name: "runs", type: "integer", about: "Graded sessions." },
@@ -151,4 +151,5 @@ export const symbolOptions = (
  * Reverses rows that are sorted newest first, because the time axis of a chart runs from left to
  * right.
  */
-export const oldestFirst = (rows: readonly object[]): readonly object[] => rows.toReversed();
+export const reverseToOldestFirst = (rows: readonly object[]): readonly object[] =>
+  rows.toReversed();

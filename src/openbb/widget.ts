@@ -19,7 +19,7 @@ export interface WidgetParam {
   readonly type: "text" | "number" | "endpoint";
   readonly label: string;
   readonly description: string;
-  /** Default value; Workspace sends it, too. */
+  /** Default value; Workspace sends it even if nobody has changed it. */
   readonly value: string | number;
   /** The values to choose from, for a parameter of type `text`. */
   readonly options?: readonly { readonly label: string; readonly value: string }[];
@@ -95,7 +95,7 @@ export interface Widget extends WidgetSource {
 }
 
 /** Adapts a typed conversion function to untyped data. */
-export const untypedShape =
+export const toUntypedShape =
   <T extends object>(shape: (read: T) => WidgetData) =>
   (read: object): WidgetData =>
     shape(read as T);

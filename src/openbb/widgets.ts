@@ -3,7 +3,7 @@ import { getDarkpool } from "../../tools/get-darkpool.ts";
 import { getFactors } from "../../tools/get-factors.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { getTrackRecord } from "../../tools/get-track-record.ts";
-import { dayColumns } from "../answers/off-exchange-table.ts";
+import { offExchangeDayColumns } from "../answers/off-exchange-table.ts";
 import { signalColumns } from "../answers/signal-table.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
@@ -11,15 +11,15 @@ import {
   evidenceText,
   factorColumnHeads,
   factorRows,
-  oldestFirst,
+  reverseToOldestFirst,
   signalFigures,
   symbolOptions,
-  trackRecordHeads,
+  trackRecordColumnHeads,
   trackRecordRows,
 } from "./shapes.ts";
 import {
   NO_FILTER,
-  untypedShape,
+  toUntypedShape,
   WIDGET_PATH_PREFIX,
   type Widget,
   type WidgetParam,
@@ -123,7 +123,7 @@ export const widgets: readonly Widget[] = [
     input: {},
     params: [symbol],
     size: { w: 40, h: 5 },
-    shape: untypedShape(signalFigures),
+    shape: toUntypedShape(signalFigures),
   },
   {
     name: "evidence",
@@ -137,7 +137,7 @@ export const widgets: readonly Widget[] = [
     input: { detail: "full" },
     params: [symbol],
     size: { w: 20, h: 12 },
-    shape: untypedShape(evidenceText),
+    shape: toUntypedShape(evidenceText),
   },
   {
     name: "factors",
@@ -166,7 +166,7 @@ export const widgets: readonly Widget[] = [
       ],
       chart: { kind: "bar", columns: ["factor", "contribution"] },
     },
-    shape: untypedShape(factorRows),
+    shape: toUntypedShape(factorRows),
   },
   {
     name: "history",
@@ -215,11 +215,11 @@ export const widgets: readonly Widget[] = [
     tool: getDarkpool,
     reads: "rows",
     input: { view: "days", limit: 60 },
-    shape: untypedShape(oldestFirst),
+    shape: toUntypedShape(reverseToOldestFirst),
     params: [symbol],
     size: { w: 20, h: 12 },
     table: {
-      heads: dayColumns,
+      heads: offExchangeDayColumns,
       columns: [
         { name: "session", header: "Session", isPinned: true },
         { name: "shareOfVolume", header: "Share of volume", format: "percent", decimals: 1 },
@@ -247,7 +247,7 @@ export const widgets: readonly Widget[] = [
     params: [assetClass],
     size: { w: 40, h: 9 },
     table: {
-      heads: trackRecordHeads,
+      heads: trackRecordColumnHeads,
       columns: [
         { name: "assetClass", header: "Class", isPinned: true },
         { name: "horizon", header: "Sessions", format: "int" },
@@ -267,7 +267,7 @@ export const widgets: readonly Widget[] = [
         { name: "isSimulated", header: "Simulated" },
       ],
     },
-    shape: untypedShape(trackRecordRows),
+    shape: toUntypedShape(trackRecordRows),
   },
 ];
 
@@ -280,6 +280,6 @@ export const widgetSources: readonly WidgetSource[] = [
     reads: "rows",
     input: {},
     params: [],
-    shape: untypedShape(symbolOptions),
+    shape: toUntypedShape(symbolOptions),
   },
 ];

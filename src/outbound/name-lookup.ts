@@ -1,7 +1,8 @@
 import { Resolver } from "node:dns/promises";
 
 /**
- * Resolves a host name to its IP addresses. If there are none, it rejects or returns an empty list.
+ * Resolves a host name to its IP addresses. If the name has no address, the promise is rejected or
+ * resolves to an empty list.
  */
 export type NameLookup = (name: string) => Promise<readonly string[]>;
 

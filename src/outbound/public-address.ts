@@ -4,7 +4,8 @@ import ipaddr from "ipaddr.js";
 /** Decides which IP addresses may be connected to. */
 export interface AddressPolicy {
   /**
-   * Whether an address that is not globally reachable is allowed nevertheless. Default: none is.
+   * Whether connecting to an address that is not globally reachable is allowed nevertheless.
+   * Default: no such address is allowed.
    */
   readonly isAllowed?: (address: string) => boolean;
 }
@@ -27,8 +28,8 @@ const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 const AZURE_PLATFORM = "168.63.129.16";
 
 /**
- * Whether an address belongs to a single public host. Loopback, private, link-local, cloud metadata
- * and multicast addresses do not, and neither do addresses that embed another address.
+ * Whether an address belongs to a single public host. This excludes loopback, private, link-local,
+ * cloud metadata and multicast addresses, and addresses that embed another address.
  *
  * @param address IP address without brackets.
  * @returns `false` for any text that is not an IP address.

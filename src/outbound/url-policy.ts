@@ -5,7 +5,10 @@ import { type AddressPolicy, isReachable } from "./public-address.ts";
 export interface UrlPolicy extends AddressPolicy {
   /** Allowed schemes. Default: `https:` only. */
   readonly schemes?: readonly ("https:" | "http:")[];
-  /** Whether a host name that cannot be public is allowed nevertheless. Default: none is. */
+  /**
+   * Whether a host name that cannot be public is allowed nevertheless. Default: no such name is
+   * allowed.
+   */
   readonly isAllowedName?: (name: string) => boolean;
 }
 

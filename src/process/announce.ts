@@ -2,7 +2,7 @@
 
 import { statSync } from "node:fs";
 import type { Logger } from "pino";
-import type { Config, MarketChoice } from "../config/config.ts";
+import type { Config, MarketSettings } from "../config/config.ts";
 import type { IngestSetup } from "../ingest/setup.ts";
 import { type Email, emailText } from "../mail/email-schema.ts";
 import { SERVICE_NAME, type Service } from "../service.ts";
@@ -51,7 +51,7 @@ export function announceReady(service: Service, config: Config, baseUrl: string)
 }
 
 /** The period and speed of the replay; `undefined` for any other market. */
-function replayOf(choice: MarketChoice) {
+function replayOf(choice: MarketSettings) {
   if (choice.kind !== "replay") return undefined;
   const { from, to, daysPerSecond } = choice;
   const iso = (at: number) => new Date(at).toISOString();
@@ -95,9 +95,10 @@ const counted = (count: number, noun: string): string =>
 /**
  * Warns when other users of this machine can open the folder that contains keys and personal data.
  */
-export function warnIfFolderIsOpen(folder: string): void {
+export function warnIfFolderIsAccessible(folder: string): void {
   const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
-  // Windows has no such bits: Node.js derives all of them from the permissions of the owner.
+  // Windows has no permission bits for the group and others: Node.js derives all bits from the
+  // permissions of the owner.
   if (process.platform === "win32" || (mode & GROUP_AND_OTHERS) === 0) return;
   const shown = (mode & 0o777).toString(8);
   process.stderr.write(

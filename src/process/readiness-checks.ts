@@ -1,7 +1,7 @@
 import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { Scoring } from "../ingest/create.ts";
 import type { SignalLog } from "../log/signal-log.ts";
-import type { State } from "../state.ts";
+import type { PersistentState } from "../state.ts";
 import type { ComponentState, Readiness } from "./readiness.ts";
 
 /**
@@ -31,7 +31,7 @@ export function createReadiness({
   signalLog,
   isDraining,
 }: {
-  readonly state: State;
+  readonly state: PersistentState;
   readonly scoring: Scoring;
   /** The signal log of the market; `undefined` if the market has none. */
   readonly signalLog: SignalLog | undefined;
@@ -59,7 +59,8 @@ export function createReadiness({
         deliveries: queue,
         ...(signalLog && { log: logCheck(signalLog) }),
         ...(live && { providers: live.providers }),
-        // Not for an embedded store: its only process is the leader as soon as it can write.
+        // The leader is not checked for an embedded store, whose only process is the leader as soon
+        // as it can write.
         ...(state.store.engine === "postgres" && { leader }),
       },
     };
@@ -97,21 +98,21 @@ async function liveChecks(live: NonNullable<Scoring["live"]>) {
 }
 
 /**
- * The state of the signal log. It is only optional, since the log stays readable when it may not be
- * signed or when too few witnesses cosign it.
+ * The state of the signal log. The log is an optional component, since it stays readable when it
+ * may not be signed or when too few witnesses cosign it.
  */
 const logCheck = ({ fault }: SignalLog): ComponentState => ({
   ok: fault === undefined,
   detail: fault ?? "signed",
 });
 
-async function deliveriesCheck({ store }: State): Promise<ComponentState> {
+async function deliveriesCheck({ store }: PersistentState): Promise<ComponentState> {
   const { oldestDueMs } = await store.backlog(deliveries);
   const ok = oldestDueMs < LATE_MS;
   return { ok, detail: ok ? "sent in time" : "late" };
 }
 
-async function leaderCheck({ isLeader, isLed }: State): Promise<ComponentState> {
+async function leaderCheck({ isLeader, isLed }: PersistentState): Promise<ComponentState> {
   if (isLeader()) return { ok: true, detail: "this process leads" };
   const ok = await isLed();
   return { ok, detail: ok ? "another process leads" : "no process leads" };

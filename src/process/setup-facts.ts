@@ -20,7 +20,7 @@ interface SetupSources {
 }
 
 /** The facts about a running service that the operator page shows; contains no secret settings. */
-export async function setupFacts(sources: SetupSources): Promise<SetupFacts> {
+export async function gatherSetupFacts(sources: SetupSources): Promise<SetupFacts> {
   const { config, market, following, readiness } = sources;
   const { mail, store } = config;
   const { required, optional } = await readiness();

@@ -11,7 +11,8 @@ export const RISK_RULES = {
   fastHalfLife: VOLATILITY_RULES.fastHalfLife,
   slowHalfLife: VOLATILITY_RULES.slowHalfLife,
   /**
-   * Weight of the fast standard deviation in the blend; the slow standard deviation has the rest.
+   * Weight of the fast standard deviation in the blend; the slow standard deviation has the
+   * remaining weight.
    */
   fastWeight: 0.4,
   /** Decay per session of the exponentially weighted mean (RiskMetrics, 1996). */
@@ -54,7 +55,7 @@ export interface SessionVariances {
  * Computes the variances of consecutive bars; the first bar and bars with extreme prices are
  * skipped.
  */
-export function sessionVariances(bars: Iterable<Bar>): SessionVariances {
+export function computeSessionVariances(bars: Iterable<Bar>): SessionVariances {
   const proxy: number[] = [];
   const squaredReturn: number[] = [];
   const measured: Bar[] = [];
@@ -121,8 +122,8 @@ type Sigma = (proxy: Float64Array, squaredReturn: Float64Array, count: number) =
 
 const SIGMAS: Readonly<Record<RiskModel, Sigma>> = {
   blend(proxy, _, count) {
-    // One loop for both means is faster, since two separate loops would each wait for their last
-    // addition.
+    // One loop for both means is faster: the additions to the two sums overlap, whereas in a
+    // separate loop every addition waits for the one before it.
     let [fast, slow] = [0, 0];
     for (let age = 0; age < RISK_RULES.windowSessions; age++) {
       const variance = proxy[count - 1 - age] as number;

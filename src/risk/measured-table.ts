@@ -1,11 +1,11 @@
 import type { AssetClass } from "../market/instrument.ts";
-import type { ReportDays, RiskTable } from "./table.ts";
+import type { ReportDayFactors, RiskTable } from "./table.ts";
 
 /**
  * ISO date before which the quantiles of `RISK_TABLE` were fitted; no outcome from this date on was
  * used.
  */
-export const FITTED_BEFORE = "2020-01-01";
+export const RISK_TABLE_FITTED_BEFORE = "2020-01-01";
 
 /**
  * The table for recorded and live markets, measured on large US stocks, funds and coins at the last
@@ -213,9 +213,10 @@ export const RISK_TABLE: RiskTable = {
 
 /**
  * Report-day factors with which the backtest forecasts stocks over five sessions in the years
- * before `FITTED_BEFORE`. Each row was fitted on the outcomes before its year, from 2014 on.
+ * before `RISK_TABLE_FITTED_BEFORE`. Each row was fitted on the outcomes before its year, from 2014
+ * on.
  */
-export const EARLIER_REPORT_DAYS: Readonly<Record<string, ReportDays>> = {
+export const EARLIER_REPORT_DAY_FACTORS: Readonly<Record<string, ReportDayFactors>> = {
   "2015": {
     before: 10,
     factors: [

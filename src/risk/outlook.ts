@@ -1,17 +1,22 @@
 import type { AssetClass } from "../market/instrument.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, RecordList } from "../market/records.ts";
-import { forecastSigma, RISK_MODEL_BY_CLASS, RISK_RULES, sessionVariances } from "./forecast.ts";
 import {
+  computeSessionVariances,
+  forecastSigma,
+  RISK_MODEL_BY_CLASS,
+  RISK_RULES,
+} from "./forecast.ts";
+import {
+  arePriceRangesPublished,
   chanceOfFall,
+  isFallProbabilityPublished,
   logReturnRange,
-  publishesFall,
-  publishesRanges,
   RANGE_PROBABILITIES,
   type RangeProbability,
 } from "./ranges.ts";
 import { type ForecastRecords, horizonSigma, sessionsToReport } from "./report-days.ts";
-import type { HorizonTable, RiskTable } from "./table.ts";
+import type { HorizonRiskTable, RiskTable } from "./table.ts";
 
 /**
  * Risk level of an instrument by rank in a comparison group: `calm` is the lowest fifth, `wild` the
@@ -21,7 +26,7 @@ export const RISK_LEVELS = ["calm", "usual", "wild"] as const;
 export type RiskLevel = (typeof RISK_LEVELS)[number];
 
 /** Constants of risk levels. */
-export const LEVEL_RULES = {
+export const RISK_LEVEL_RULES = {
   /** Rank, as a fraction of the group, below which risk is calm, and above which it is wild. */
   calmBelow: 0.2,
   wildAbove: 0.8,
@@ -46,12 +51,15 @@ export interface PriceRange {
 
 /** Risk forecast over one horizon. */
 export interface HorizonOutlook {
-  readonly table: HorizonTable;
+  readonly table: HorizonRiskTable;
   /** Forecast standard deviation of the log return over the horizon. */
   readonly sigma: number;
   /** Result of `sessionsToReport`. */
   readonly reportIn: number | null;
-  /** `null` if the ranges of the class did not reach their coverage. */
+  /**
+   * Ranges by probability; `null` if the measured coverage of the class's ranges was not close
+   * enough to the nominal coverage.
+   */
   readonly ranges: readonly PriceRange[] | null;
   /**
    * Probability of a fall of more than `table.fallPercent`; `null` if such probabilities had no
@@ -71,7 +79,10 @@ export interface RiskOutlook {
   readonly horizons: readonly HorizonOutlook[];
 }
 
-/** The bars that are needed for the forecasts at each of the last `closes` closes known at `at`. */
+/**
+ * The bars that are needed for a forecast at each of the last `closes` bars known at `at` (Unix
+ * milliseconds).
+ */
 function barsBehind(bars: RecordList<Bar>, at: number, closes: number): readonly Bar[] {
   const known = countKnownRecords(bars, at);
   return bars.slice(Math.max(0, known - RISK_RULES.windowSessions - closes + 1), known);
@@ -83,15 +94,18 @@ function barsBehind(bars: RecordList<Bar>, at: number, closes: number): readonly
  *
  * @returns `undefined` with fewer than 252 sessions, or if the price did not move.
  */
-export function sigmaAt(
+export function forecastSigmaAt(
   bars: RecordList<Bar>,
   assetClass: AssetClass,
   at: number,
 ): number | undefined {
   const behind = (closes: number) =>
-    forecastSigma(RISK_MODEL_BY_CLASS[assetClass], sessionVariances(barsBehind(bars, at, closes)));
+    forecastSigma(
+      RISK_MODEL_BY_CLASS[assetClass],
+      computeSessionVariances(barsBehind(bars, at, closes)),
+    );
   // A few extra bars suffice, unless many bars have extreme prices and are skipped.
-  return behind(2) ?? behind(LEVEL_RULES.ownCloses);
+  return behind(2) ?? behind(RISK_LEVEL_RULES.ownCloses);
 }
 
 /**
@@ -105,10 +119,10 @@ export function riskOutlook(
   at: number,
   table: RiskTable,
 ): RiskOutlook | undefined {
-  const behind = barsBehind(records.bars, at, LEVEL_RULES.ownCloses);
+  const behind = barsBehind(records.bars, at, RISK_LEVEL_RULES.ownCloses);
   const bar = behind.at(-1);
   const model = RISK_MODEL_BY_CLASS[assetClass];
-  const variances = sessionVariances(behind);
+  const variances = computeSessionVariances(behind);
   const sigma = forecastSigma(model, variances);
   if (bar === undefined || sigma === undefined) return undefined;
   const own: number[] = [];
@@ -118,7 +132,7 @@ export function riskOutlook(
   return {
     bar,
     sigma,
-    level: riskLevel(sigma, own, LEVEL_RULES.minOwnCloses),
+    level: riskLevel(sigma, own, RISK_LEVEL_RULES.minOwnCloses),
     horizons: table.classes[assetClass].map((one) =>
       horizonOutlook(one, sigma, sessionsToReport(one, records, bar)),
     ),
@@ -126,7 +140,7 @@ export function riskOutlook(
 }
 
 function horizonOutlook(
-  table: HorizonTable,
+  table: HorizonRiskTable,
   sessionSigma: number,
   reportIn: number | null,
 ): HorizonOutlook {
@@ -136,19 +150,19 @@ function horizonOutlook(
     table,
     sigma,
     reportIn,
-    ranges: publishesRanges(evidence)
+    ranges: arePriceRangesPublished(evidence)
       ? RANGE_PROBABILITIES.map((probability) => ({
           probability,
           ...logReturnRange(quantiles, probability, sigma),
         }))
       : null,
-    fall: publishesFall(evidence) ? chanceOfFall(quantiles, fallPercent, sigma) : null,
+    fall: isFallProbabilityPublished(evidence) ? chanceOfFall(quantiles, fallPercent, sigma) : null,
   };
 }
 
 /** A sample of the members of a class: all of them, or 200 that are evenly spaced. */
 export function samplePeers<T>(members: readonly T[]): readonly T[] {
-  const { maxPeers } = LEVEL_RULES;
+  const { maxPeers } = RISK_LEVEL_RULES;
   if (members.length <= maxPeers) return members;
   return Array.from(
     { length: maxPeers },
@@ -157,7 +171,7 @@ export function samplePeers<T>(members: readonly T[]): readonly T[] {
 }
 
 /**
- * The volatility forecasts at a close of the peers that still trade.
+ * The volatility forecasts, at one close, of the peers that still trade.
  *
  * @param lists Bars of instruments of one class.
  * @param newestSince Unix milliseconds; instruments without a bar since then are excluded.
@@ -170,7 +184,7 @@ export const peerSigmas = (
   lists.flatMap((list) => {
     const bars = barsBehind(list, at, 2);
     if ((bars.at(-1)?.availableAt ?? Number.NEGATIVE_INFINITY) < newestSince) return [];
-    return forecastSigma(RISK_MODEL_BY_CLASS[assetClass], sessionVariances(bars)) ?? [];
+    return forecastSigma(RISK_MODEL_BY_CLASS[assetClass], computeSessionVariances(bars)) ?? [];
   });
 
 /**
@@ -190,6 +204,6 @@ export function riskLevel(
     else if (other === sigma) below += 0.5;
   }
   const rank = below / others.length;
-  if (rank < LEVEL_RULES.calmBelow) return "calm";
-  return rank > LEVEL_RULES.wildAbove ? "wild" : "usual";
+  if (rank < RISK_LEVEL_RULES.calmBelow) return "calm";
+  return rank > RISK_LEVEL_RULES.wildAbove ? "wild" : "usual";
 }

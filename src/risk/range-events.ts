@@ -1,25 +1,25 @@
 import type { AssetClass } from "../market/instrument.ts";
 import { countKnownRecords, newestKnownRecord } from "../market/point-in-time.ts";
 import type { Bar } from "../market/records.ts";
-import { sigmaAt } from "./outlook.ts";
-import { logReturnRange, publishesRanges, RANGE_PROBABILITIES } from "./ranges.ts";
+import { forecastSigmaAt } from "./outlook.ts";
+import { arePriceRangesPublished, logReturnRange, RANGE_PROBABILITIES } from "./ranges.ts";
 import { type ForecastRecords, horizonSigma, sessionsToReport } from "./report-days.ts";
-import type { HorizonTable, RiskTable } from "./table.ts";
+import type { HorizonRiskTable, RiskTable } from "./table.ts";
 
 /** Nominal coverage of the range that alerts watch, the widest published range. */
 export const ALERT_RANGE_PROBABILITY = RANGE_PROBABILITIES[2];
 
 /** The side of the range on which a close lies. */
-export const RANGE_REASONS = ["below", "above"] as const;
-type RangeReason = (typeof RANGE_REASONS)[number];
+export const RANGE_ALERT_REASONS = ["below", "above"] as const;
+type RangeReason = (typeof RANGE_ALERT_REASONS)[number];
 
 /** A watched range of one instrument, which opens at the close at which it is forecast. */
-export interface OpenRange {
+export interface WatchedRange {
   /** When the close became known at which the range opened, Unix milliseconds. */
   readonly openedAt: number;
   /** Closing price at which the range opened. */
   readonly price: number;
-  /** Bounds as log returns from that price, including dividends. */
+  /** Bounds as log returns from `price`, including dividends. */
   readonly low: number;
   readonly high: number;
 }
@@ -28,8 +28,8 @@ export interface OpenRange {
 export interface RangeAlert {
   readonly kind: "range.alert";
   readonly reason: RangeReason;
-  readonly range: OpenRange;
-  readonly table: HorizonTable;
+  readonly range: WatchedRange;
+  readonly table: HorizonRiskTable;
   /** The bar whose close left the range. */
   readonly bar: Bar;
   /**
@@ -46,25 +46,28 @@ export interface RangeSession {
   readonly assetClass: AssetClass;
   /** Close of the session, Unix milliseconds. */
   readonly at: number;
-  readonly table: HorizonTable;
+  readonly table: HorizonRiskTable;
 }
 
 /**
  * The watched horizon of a class, which is its shortest; `undefined` if its ranges are not
  * published.
  */
-export function watchedHorizon(table: RiskTable, assetClass: AssetClass): HorizonTable | undefined {
+export function watchedHorizon(
+  table: RiskTable,
+  assetClass: AssetClass,
+): HorizonRiskTable | undefined {
   const [shortest] = table.classes[assetClass];
-  return shortest && publishesRanges(shortest.evidence) ? shortest : undefined;
+  return shortest && arePriceRangesPublished(shortest.evidence) ? shortest : undefined;
 }
 
 /**
  * Opens a range at the last close known at the end of a session; `undefined` without a forecast.
  */
-function openRange({ records, assetClass, at, table }: RangeSession): OpenRange | undefined {
+function openRange({ records, assetClass, at, table }: RangeSession): WatchedRange | undefined {
   const { bars } = records;
   const bar = newestKnownRecord(bars, at);
-  const sigma = sigmaAt(bars, assetClass, at);
+  const sigma = forecastSigmaAt(bars, assetClass, at);
   if (bar === undefined || sigma === undefined) return undefined;
   const ofHorizon = horizonSigma(sigma, table, sessionsToReport(table, records, bar));
   const range = logReturnRange(table.quantiles, ALERT_RANGE_PROBABILITY, ofHorizon);
@@ -81,10 +84,10 @@ function openRange({ records, assetClass, at, table }: RangeSession): OpenRange 
  * never causes an event.
  * @returns The open range, which is the same object while it stays open.
  */
-export function rangeAlert(
-  open: OpenRange | undefined,
+export function detectRangeAlert(
+  open: WatchedRange | undefined,
   session: RangeSession,
-): { readonly open: OpenRange | undefined; readonly event?: RangeAlert } {
+): { readonly open: WatchedRange | undefined; readonly event?: RangeAlert } {
   if (open === undefined) return { open: openRange(session) };
   const { at, table } = session;
   const { bars } = session.records;

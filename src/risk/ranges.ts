@@ -46,12 +46,12 @@ export const hasNominalCoverage = (coverage: readonly number[]): boolean =>
   );
 
 /** Whether ranges are published: only with enough data and if the nominal coverage was reached. */
-export const publishesRanges = ({ verdict, coverage }: RiskEvidence): boolean =>
+export const arePriceRangesPublished = ({ verdict, coverage }: RiskEvidence): boolean =>
   verdict !== "insufficient_data" && hasNominalCoverage(coverage);
 
 /**
  * Whether the probability of a fall is published: only if the whole interval of its skill is above
  * 0.
  */
-export const publishesFall = (evidence: RiskEvidence): boolean =>
-  publishesRanges(evidence) && (evidence.fallSkill?.low ?? 0) > 0;
+export const isFallProbabilityPublished = (evidence: RiskEvidence): boolean =>
+  arePriceRangesPublished(evidence) && (evidence.fallSkill?.low ?? 0) > 0;

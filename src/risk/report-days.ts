@@ -1,7 +1,7 @@
-import { nextReport, quarterlyFilings, reportDay } from "../factors/next-report.ts";
-import { MEASURED_WINDOWS } from "../factors/report-windows.ts";
+import { filingDayOf, predictNextReport, quarterlyFilings } from "../factors/next-report.ts";
+import { MEASURED_REPORT_WINDOWS } from "../factors/report-windows.ts";
 import { DAY_MS } from "../lib/market-day.ts";
-import { isTradingDay, nextSession, sessionsUntil } from "../market/calendar.ts";
+import { countSessionsUntil, isTradingDay, nextSession } from "../market/calendar.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
 import type { HorizonQuantiles } from "./table.ts";
 
@@ -26,10 +26,10 @@ export function sessionsToReport(
 ): number | null {
   if (reportDays === null) return null;
   const filings = quarterlyFilings(fundamentals, DAY_MS);
-  const next = nextReport(filings, availableAt, MEASURED_WINDOWS, DAY_MS);
+  const next = predictNextReport(filings, availableAt, MEASURED_REPORT_WINDOWS, DAY_MS);
   if (next.is === "unknown") return null;
-  const day = reportDay(next.report.expected);
-  return sessionsUntil(session, isTradingDay(day) ? day : nextSession(day));
+  const day = filingDayOf(next.report.expected);
+  return countSessionsUntil(session, isTradingDay(day) ? day : nextSession(day));
 }
 
 /**
@@ -46,8 +46,8 @@ export const horizonSigma = (
 ): number => sigma * Math.sqrt(horizonVariance(spread, reportIn));
 
 /**
- * Variance over a horizon in units of a usual session's variance: the sum over its sessions of the
- * factor for each session's distance from the expected report.
+ * Variance over a horizon in units of a usual session's variance: the sum, over the sessions of the
+ * horizon, of the factor that belongs to the session's distance from the expected report.
  *
  * @param reportIn Result of `sessionsToReport`.
  */

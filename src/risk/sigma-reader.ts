@@ -1,7 +1,7 @@
 import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, RecordList } from "../market/records.ts";
 import { forecastSigma, modelVarianceOf, RISK_MODEL_BY_CLASS, RISK_RULES } from "./forecast.ts";
-import { sigmaAt } from "./outlook.ts";
+import { forecastSigmaAt } from "./outlook.ts";
 
 const { windowSessions } = RISK_RULES;
 
@@ -18,13 +18,14 @@ interface Follower {
 }
 
 /**
- * Creates a reader of the sigma of many instruments, with the same results as `sigmaAt`. While time
- * advances it measures each bar once; for earlier instants, and for lists with extreme prices, it
- * measures the bars again.
+ * Creates a reader of the sigma of many instruments, with the same results as `forecastSigmaAt`.
+ * While time advances it measures each bar once; for earlier instants, and for lists with extreme
+ * prices, it measures the bars again.
  *
- * @returns A function like `sigmaAt`; a list of bars must remain the same object while it grows.
+ * @returns A function like `forecastSigmaAt`; a list of bars must remain the same object while it
+ * grows.
  */
-export function createSigmaReader(): typeof sigmaAt {
+export function createSigmaReader(): typeof forecastSigmaAt {
   const followers = new WeakMap<RecordList<Bar>, Follower>();
   return (bars, assetClass, at) => {
     const model = RISK_MODEL_BY_CLASS[assetClass];
@@ -43,7 +44,7 @@ export function createSigmaReader(): typeof sigmaAt {
     }
     if (isBehind || follower.read < known || follower.count < windowSessions) {
       followers.delete(bars);
-      return sigmaAt(bars, assetClass, at);
+      return forecastSigmaAt(bars, assetClass, at);
     }
     if (found === undefined) followers.set(bars, follower);
     const { variances, count } = follower;

@@ -9,10 +9,11 @@ const FALL_PERCENTS = [5, 10] as const;
 
 /**
  * Verdict on a forecast:
- * - `supported`: QLIKE is below that of the exponentially weighted mean with t under -2, both
- * before and after the date of the fit, and after it every range is within .03 of its nominal
+ * - `supported`: both before and after the date of the fit, QLIKE is below that of the
+ * exponentially weighted mean with t under -2; after it, every range is within .03 of its nominal
  * coverage
- * - `baseline`: the forecast is the exponentially weighted mean, and the ranges are as close
+ * - `baseline`: the forecast is the exponentially weighted mean itself, and after the date of the
+ * fit every range is within .03 of its nominal coverage
  * - `not_supported`: anything else
  * - `insufficient_data`: fewer than 10 instruments, or fewer than 30 independent periods before or
  * after the date of the fit
@@ -33,7 +34,10 @@ export interface QlikeFigures {
   readonly forecast: number;
   readonly ewma: number;
   readonly randomWalk: number;
-  /** Diebold-Mariano t of forecast minus ewma, over dates; `null` if the two are the same. */
+  /**
+   * Diebold-Mariano t, over dates, of the loss of `forecast` minus the loss of `ewma`; `null` if
+   * the two forecasts are the same.
+   */
   readonly t: number | null;
 }
 
@@ -45,7 +49,10 @@ export interface RiskEvidence {
   readonly forecasts: number;
   /** Loss before and after the date of the fit. */
   readonly qlike: { readonly before: QlikeFigures | null; readonly after: QlikeFigures | null };
-  /** Fraction of the outcomes after the fit inside each range, in the order of `RANGE_PROBABILITIES`. */
+  /**
+   * Fraction of the outcomes after the date of the fit that lie inside each range, in the order of
+   * `RANGE_PROBABILITIES`.
+   */
   readonly coverage: readonly number[];
   /**
    * Coverage of the forecasts in whose horizon a report was expected; `null` if the forecast does
@@ -53,7 +60,8 @@ export interface RiskEvidence {
    */
   readonly acrossReports: readonly number[] | null;
   /**
-   * Brier skill of the probability of a fall after the fit, against climatology, with its interval.
+   * Brier skill, against climatology, of the forecast probability of a fall, with its 95 %
+   * interval; measured after the date of the fit.
    */
   readonly fallSkill: {
     readonly value: number;
@@ -63,10 +71,13 @@ export interface RiskEvidence {
 }
 
 /** Factors of a session's variance, by its distance in sessions from the expected report. */
-export interface ReportDays {
+export interface ReportDayFactors {
   /** Number of sessions before the expected report to which the first factor applies. */
   readonly before: number;
-  /** One factor for each session from then on; sessions further away have the factor 1. */
+  /**
+   * One factor per session, starting `before` sessions ahead of the expected report; all other
+   * sessions have the factor 1.
+   */
   readonly factors: readonly number[];
 }
 
@@ -82,11 +93,11 @@ export interface HorizonQuantiles {
   /** Size in percent of the fall whose probability is forecast. */
   readonly fallPercent: number;
   /** Report-day factors; `null` if the forecast does not consider reports. */
-  readonly reportDays: ReportDays | null;
+  readonly reportDays: ReportDayFactors | null;
 }
 
 /** The quantiles and the evidence for the forecasts of one class over one horizon. */
-export interface HorizonTable extends HorizonQuantiles {
+export interface HorizonRiskTable extends HorizonQuantiles {
   readonly model: RiskModel;
   readonly fallPercent: (typeof FALL_PERCENTS)[number];
   readonly evidence: RiskEvidence;
@@ -100,5 +111,5 @@ export interface RiskTable {
    */
   readonly fitted: string;
   readonly tested: string;
-  readonly classes: Readonly<Record<AssetClass, readonly HorizonTable[]>>;
+  readonly classes: Readonly<Record<AssetClass, readonly HorizonRiskTable[]>>;
 }

@@ -11,15 +11,15 @@ export const BACKTEST_VERDICTS = [
 export type BacktestVerdict = (typeof BACKTEST_VERDICTS)[number];
 
 /** Horizon of a score in sessions; coins have one session a day. */
-export const SCORE_HORIZONS: Readonly<Record<AssetClass, number>> = {
+export const SCORE_HORIZON_SESSIONS: Readonly<Record<AssetClass, number>> = {
   stock: 21,
   etf: 21,
   crypto: 7,
 };
 
 /** The horizon of a score in words. */
-export const horizonText = (assetClass: AssetClass): string =>
-  `${SCORE_HORIZONS[assetClass]} ${assetClass === "crypto" ? "days" : "sessions"}`;
+export const scoreHorizonText = (assetClass: AssetClass): string =>
+  `${SCORE_HORIZON_SESSIONS[assetClass]} ${assetClass === "crypto" ? "days" : "sessions"}`;
 
 /** Measured predictive value of the directions of one class in the published backtest. */
 export interface DirectionEvidence {
@@ -50,7 +50,7 @@ export const DIRECTION_EVIDENCE: Readonly<Record<AssetClass, DirectionEvidence>>
     verdict: "no_evidence",
     ic: -0.0121,
     interval: { low: -0.0341, high: 0.0089 },
-    horizon: horizonText("stock"),
+    horizon: scoreHorizonText("stock"),
     period: "2014-07/2024-12",
     universe: "369 large US stocks",
     brierSkill: -0.00008,
@@ -60,7 +60,7 @@ export const DIRECTION_EVIDENCE: Readonly<Record<AssetClass, DirectionEvidence>>
     verdict: "insufficient_data",
     ic: null,
     interval: null,
-    horizon: horizonText("etf"),
+    horizon: scoreHorizonText("etf"),
     period: "2014-07/2024-12",
     universe: "6 funds",
     brierSkill: null,
@@ -70,7 +70,7 @@ export const DIRECTION_EVIDENCE: Readonly<Record<AssetClass, DirectionEvidence>>
     verdict: "no_evidence",
     ic: 0.0263,
     interval: { low: -0.0136, high: 0.0666 },
-    horizon: horizonText("crypto"),
+    horizon: scoreHorizonText("crypto"),
     period: "2019-06/2024-12",
     universe: "13 coins",
     brierSkill: 0.00036,

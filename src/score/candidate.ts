@@ -1,4 +1,4 @@
-import { SURPRISE_RULES } from "../factors/earnings-surprise.ts";
+import { EARNINGS_SURPRISE_RULES } from "../factors/earnings-surprise.ts";
 import { MIN_PEER_GROUP_SIZE } from "../factors/ecdf.ts";
 import { mean, normalQuantile } from "../factors/statistics.ts";
 import lock from "./candidate.lock.json" with { type: "json" };
@@ -13,7 +13,7 @@ type CandidatePart = (typeof CANDIDATE_PARTS)[number];
 export const CANDIDATE_RULES = {
   assetClass: "stock",
   parts: CANDIDATE_PARTS,
-  surprise: SURPRISE_RULES,
+  surprise: EARNINGS_SURPRISE_RULES,
   /** Number of sessions over which the reversal is measured. */
   reversalSessions: 21,
   /**
@@ -72,7 +72,10 @@ export interface CandidateInputs {
 }
 
 /** Computes the candidate for the instruments of a class at a close, in the order of the inputs. */
-export function readCandidate(inputs: CandidateInputs, at: number): readonly CandidateReading[] {
+export function computeCandidateReadings(
+  inputs: CandidateInputs,
+  at: number,
+): readonly CandidateReading[] {
   const ranking = new Ranking(inputs);
   return inputs.sectors.map((_, position) => new RankedReading(ranking, position, at));
 }

@@ -1,15 +1,20 @@
 import { type Benchmark, createBenchmark } from "../factors/benchmark.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
-import { listedMomentum, MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
+import { MAX_BAR_AGE_DAYS, measureListedMomentum } from "../factors/momentum.ts";
 import {
   createPriceHistories,
-  recentReturn,
+  recentLogReturn,
   recomputeSumsAndPeak,
 } from "../factors/price-history.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentRecords } from "../market/records.ts";
-import { CANDIDATE_RULES, readCandidate } from "./candidate.ts";
-import { CLASS_FACTORS, type Composite, composeScore, WEIGHTS } from "./composite.ts";
+import { CANDIDATE_RULES, computeCandidateReadings } from "./candidate.ts";
+import {
+  BASE_FACTOR_WEIGHTS,
+  type Composite,
+  composeScore,
+  FACTORS_BY_CLASS,
+} from "./composite.ts";
 import {
   advanceInstrument,
   beginSession,
@@ -21,9 +26,9 @@ import {
   type InstrumentState,
   measureInstrument,
 } from "./instrument-state.ts";
-import type { TextReader } from "./message-stream.ts";
+import type { MessageTextAnalyzer } from "./message-stream.ts";
 import { emptyPeerTables, freezePeerTables, type PeerTables } from "./peers.ts";
-import { type MeasuredInstrument, type ReadingContext, readFactors } from "./readings.ts";
+import { computeFactorReadings, type MeasuredInstrument, type ReadingContext } from "./readings.ts";
 import type { RecordSeries } from "./record-series.ts";
 import type { SavedSignals } from "./saved-signals.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./signal-hysteresis.ts";
@@ -104,7 +109,7 @@ export class ClassScorer {
     readonly scoredFrom: number;
     readonly kept: SavedSignals | undefined;
     readonly authors: AuthorActivity;
-    readonly readText: TextReader;
+    readonly readText: MessageTextAnalyzer;
     readonly sink: SnapshotSink;
     readonly series: Pick<RecordSeries, "at">;
   }) {
@@ -292,13 +297,16 @@ function readCandidates(states: readonly InstrumentState[], at: number): void {
   for (const [index, state] of trading.entries()) {
     const { listed } = state;
     surprise[index] = freshSurprise(state);
-    residualMomentum[index] = (listed && listedMomentum(listed)?.res) ?? Number.NaN;
+    residualMomentum[index] = (listed && measureListedMomentum(listed)?.res) ?? Number.NaN;
     monthReturn[index] = listed
-      ? recentReturn(listed, CANDIDATE_RULES.reversalSessions)
+      ? recentLogReturn(listed, CANDIDATE_RULES.reversalSessions)
       : Number.NaN;
   }
   const sectors = trading.map(({ instrument }) => instrument.sector);
-  const readings = readCandidate({ sectors, surprise, residualMomentum, monthReturn }, at);
+  const readings = computeCandidateReadings(
+    { sectors, surprise, residualMomentum, monthReturn },
+    at,
+  );
   for (const state of states) state.candidate = undefined;
   for (const [index, state] of trading.entries()) state.candidate = readings[index];
 }
@@ -339,7 +347,7 @@ function evaluate(
 ): { readonly inputs: SnapshotInputs; readonly composite: Composite } {
   const { instrument, bars, newestBar, candidate } = measured.state;
   const { missedSessions } = measured;
-  const readings = readFactors(measured, context);
+  const readings = computeFactorReadings(measured, context);
   const { at, series, tables } = context;
   const { assetClass } = instrument;
   const inputs: SnapshotInputs = {
@@ -355,11 +363,15 @@ function evaluate(
   };
   return {
     inputs,
-    composite: composeScore(readings, WEIGHTS[assetClass], CLASS_FACTORS[assetClass]),
+    composite: composeScore(
+      readings,
+      BASE_FACTOR_WEIGHTS[assetClass],
+      FACTORS_BY_CLASS[assetClass],
+    ),
   };
 }
 
-/** Number of `closes`, in ascending order, that are after an instant. */
+/** Number of elements of `closes`, which must be ascending, that are after an instant. */
 function countAfter(closes: readonly number[], instant: number): number {
   let count = 0;
   while ((closes[closes.length - 1 - count] ?? 0) > instant) count++;

@@ -1,7 +1,7 @@
 import type { Instrument } from "../market/instrument.ts";
 import { createLazyList } from "../market/lazy-list.ts";
 import type { RecordList } from "../market/records.ts";
-import { createSignalRecords, readAt, type SignalRecord } from "./signal-records.ts";
+import { createSignalRecords, readRecordInstant, type SignalRecord } from "./signal-records.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /**
@@ -39,7 +39,9 @@ export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
   const read = (place: number): ClosedSnapshot =>
     (place < old.length ? old.at(place) : whole[place - old.length]) as ClosedSnapshot;
   const instantOf = (place: number): number =>
-    place < old.length ? old.readPart(place, readAt) : (whole[place - old.length] as Snapshot).at;
+    place < old.length
+      ? old.readPart(place, readRecordInstant)
+      : (whole[place - old.length] as Snapshot).at;
   /** Number of leading snapshots whose instant satisfies the predicate, found by binary search. */
   const countEarly = (isEarly: (at: number) => boolean): number => {
     let low = 0;
@@ -60,7 +62,8 @@ export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
     whole,
     push(snapshot, ahead) {
       whole.push(snapshot);
-      // If many snapshots follow, the number in full must not shrink below what readers have now.
+      // If many snapshots follow, the number kept in full must not drop below the number that
+      // readers see now.
       const most = ahead < FULL_SESSIONS ? FULL_SESSIONS : whole.length - 1;
       old.push(...whole.splice(0, whole.length - Math.min(FULL_SESSIONS, most)));
     },

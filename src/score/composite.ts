@@ -7,7 +7,7 @@ export type FactorWeights = Readonly<Record<Factor, number>>;
 const LISTED: FactorWeights = { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 };
 
 /** Base weights by asset class, from rounded prior information coefficients. */
-export const WEIGHTS: Readonly<Record<AssetClass, FactorWeights>> = {
+export const BASE_FACTOR_WEIGHTS: Readonly<Record<AssetClass, FactorWeights>> = {
   stock: LISTED,
   etf: LISTED,
   crypto: { momentum: 0.42, valuation: 0.24, social: 0.22, darkpool: 0.12 },
@@ -17,7 +17,7 @@ export const WEIGHTS: Readonly<Record<AssetClass, FactorWeights>> = {
  * The factors that instruments of a class can have: a fund files no results, so it has no
  * valuation.
  */
-export const CLASS_FACTORS: Readonly<Record<AssetClass, readonly Factor[]>> = {
+export const FACTORS_BY_CLASS: Readonly<Record<AssetClass, readonly Factor[]>> = {
   stock: FACTORS,
   etf: ["momentum", "social", "darkpool"],
   crypto: FACTORS,
@@ -28,7 +28,10 @@ export type FactorReadings = Readonly<Record<Factor, FactorReading>>;
 
 /** The combined evidence about one instrument. */
 export interface Composite {
-  /** About N(0,1) if all factors have full confidence; shrinks toward 0 as evidence is missing. */
+  /**
+   * About N(0,1) if all factors have full confidence; the more evidence is missing, the closer to
+   * 0.
+   */
   readonly z: number;
   /** 100 Phi(z), in [0, 100]; 50 without evidence. */
   readonly score: number;

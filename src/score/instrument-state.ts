@@ -3,27 +3,31 @@ import type { Benchmark } from "../factors/benchmark.ts";
 import {
   type BlockPressureTracker,
   createBlockPressureTracker,
-  NO_BLOCKS,
+  NO_BLOCK_READING,
 } from "../factors/block-pressure.ts";
 import { addCoinBar, type CoinHistory, createCoinHistory } from "../factors/coin-history.ts";
 import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
-import { earningsSurprise, SURPRISE_RULES } from "../factors/earnings-surprise.ts";
+import { EARNINGS_SURPRISE_RULES, measureEarningsSurprise } from "../factors/earnings-surprise.ts";
 import {
   type FilingFigures,
   type KnownFigure,
   NO_FILING_FIGURES,
   readFilingFigures,
-  type Split,
+  type StockSplit,
   sharesOutstanding,
 } from "../factors/filings.ts";
 import { NO_SENTIMENT, type Sentiment, socialHalfLifeMs } from "../factors/message-counters.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
-import { coinMomentum, listedMomentum, type MomentumMeasurement } from "../factors/momentum.ts";
+import {
+  type MomentumMeasurement,
+  measureCoinMomentum,
+  measureListedMomentum,
+} from "../factors/momentum.ts";
 import { createNetworkValueTracker, type NetworkValueTracker } from "../factors/network-value.ts";
 import { addBar, type PriceHistory } from "../factors/price-history.ts";
 import {
   createShortPressureTracker,
-  NO_SHORTS,
+  NO_SHORT_READING,
   type ShortPressureTracker,
 } from "../factors/short-pressure.ts";
 import { decay, ewmaStep } from "../factors/statistics.ts";
@@ -36,14 +40,18 @@ import type {
   Bar,
   Fundamental,
   InstrumentRecords,
-  OnChain,
+  OnChainFigures,
   PointInTimeRecord,
   Print,
   RecordList,
   ShortVolume,
 } from "../market/records.ts";
 import type { CandidateReading } from "./candidate.ts";
-import { createMessageStream, type MessageStream, type TextReader } from "./message-stream.ts";
+import {
+  createMessageStream,
+  type MessageStream,
+  type MessageTextAnalyzer,
+} from "./message-stream.ts";
 import type { SignalState } from "./signal-hysteresis.ts";
 
 /** Raw measurements of one instrument at one instant, before the comparison with its peers. */
@@ -75,7 +83,7 @@ export interface InstrumentState {
   isBenchmarked: boolean;
   readonly listed: PriceHistory | undefined;
   readonly coin: CoinHistory | undefined;
-  readonly splits: Split[];
+  readonly splits: StockSplit[];
   readonly readFigures: ReturnType<typeof createRecordReader<Fundamental>>;
   /** Number of known fundamental figures, and a summary of them. */
   filed: number;
@@ -89,14 +97,14 @@ export interface InstrumentState {
   surprise: { readonly value: number; readonly bars: number } | undefined;
   /**
    * Result of the candidate method at the newest close; `undefined` if the instrument did not trade
-   * then.
+   * in that session.
    */
   candidate: CandidateReading | undefined;
   readonly yields: YieldHistory | undefined;
   readonly messages: MessageStream | undefined;
   readonly block: Feed<Print, BlockPressureTracker> | undefined;
   readonly short: Feed<ShortVolume, ShortPressureTracker> | undefined;
-  readonly network: Feed<OnChain, NetworkValueTracker> | undefined;
+  readonly network: Feed<OnChainFigures, NetworkValueTracker> | undefined;
 }
 
 /** Half-life of the turnover average in sessions. */
@@ -105,8 +113,8 @@ const TURNOVER_HALF_LIFE = 21;
 const TURNOVER_DECAY = decay(1, TURNOVER_HALF_LIFE);
 
 /**
- * Number of bars to read at once, since a list may have to unpack each bar and is not in cache when
- * the next instrument was read in between.
+ * Number of bars to read at once, since a list may have to unpack each bar, and reading the next
+ * instrument in between evicts the list from the CPU cache.
  */
 const BARS_AHEAD = 3;
 
@@ -116,7 +124,7 @@ const BARS_AHEAD = 3;
  */
 interface FeedTimes {
   mentions: number | null;
-  /** The newer of prints and short volumes. */
+  /** When the newest print or short volume became known. */
   offExchange: number | null;
 }
 
@@ -125,7 +133,7 @@ export interface ClassContext {
   readonly benchmark: Benchmark;
   readonly feedTimes: FeedTimes;
   readonly authors: AuthorActivity;
-  readonly readText: TextReader;
+  readonly readText: MessageTextAnalyzer;
   readonly newPriceHistory: () => PriceHistory;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
@@ -221,7 +229,7 @@ function takeFilings(
   const known = fundamentals.slice(0, state.filed);
   state.filings = readFilingFigures(known, dayMs);
   state.shares = sharesOutstanding(state.filings.shareCounts, state.splits);
-  const surprise = earningsSurprise(known, dayMs);
+  const surprise = measureEarningsSurprise(known, dayMs);
   state.surprise = surprise && {
     value: surprise.value,
     bars: countKnownRecords(bars, surprise.availableAt),
@@ -255,7 +263,7 @@ export function measureInstrument(
 ): InstrumentMeasurement {
   const { listed, coin, messages } = state;
   return {
-    momentum: listed ? listedMomentum(listed) : coin && coinMomentum(coin, dayMs),
+    momentum: listed ? measureListedMomentum(listed) : coin && measureCoinMomentum(coin, dayMs),
     valuation: valueStock(state, at, dayMs),
     darkpool: measureOffExchange(state),
     sentiment: messages?.sentimentAt(at) ?? NO_SENTIMENT,
@@ -264,22 +272,22 @@ export function measureInstrument(
 }
 
 /**
- * Standardized unexpected earnings, if the filing is at most `SURPRISE_RULES.sessions` old; else
- * `NaN`.
+ * Standardized unexpected earnings, if the filing is at most `EARNINGS_SURPRISE_RULES.sessions`
+ * old; else `NaN`.
  */
 export function freshSurprise({ surprise, bars }: InstrumentState): number {
   if (surprise === undefined) return Number.NaN;
-  return bars - surprise.bars <= SURPRISE_RULES.sessions ? surprise.value : Number.NaN;
+  return bars - surprise.bars <= EARNINGS_SURPRISE_RULES.sessions ? surprise.value : Number.NaN;
 }
 
 /** Shared measurement of instruments that have neither prints nor short volumes. */
-const NO_OFF_EXCHANGE: DarkpoolMeasurement = { block: NO_BLOCKS, short: NO_SHORTS };
+const NO_OFF_EXCHANGE: DarkpoolMeasurement = { block: NO_BLOCK_READING, short: NO_SHORT_READING };
 
 function measureOffExchange({ block, short }: InstrumentState): DarkpoolMeasurement {
   if (block === undefined && short === undefined) return NO_OFF_EXCHANGE;
   return {
-    block: block?.accumulator.read() ?? NO_BLOCKS,
-    short: short?.accumulator.read() ?? NO_SHORTS,
+    block: block?.accumulator.read() ?? NO_BLOCK_READING,
+    short: short?.accumulator.read() ?? NO_SHORT_READING,
   };
 }
 
@@ -292,7 +300,8 @@ function valueStock(state: InstrumentState, at: number, dayMs: number): ValuedSt
 }
 
 /**
- * Begins a session unless it has begun: the results of the previous session move into the history.
+ * Begins a session unless it has already begun: the results of the previous session move into the
+ * history.
  */
 export function beginSession({ messages, block }: InstrumentState): void {
   messages?.beginSession();

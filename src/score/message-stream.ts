@@ -4,7 +4,7 @@ import {
   createAttentionTracker,
 } from "../factors/attention.ts";
 import {
-  addMessage,
+  addMessageToCounters,
   bullishness,
   decayCounters,
   NO_MESSAGES,
@@ -17,8 +17,8 @@ import {
   messageWeight,
   type RecentMessages,
 } from "../factors/message-weight.ts";
-import { normalizedText, polarity } from "../factors/polarity.ts";
-import { extendBaseline, type SocialBaseline } from "../factors/social.ts";
+import { messagePolarity, normalizeMessageText } from "../factors/polarity.ts";
+import { extendSocialBaseline, type SocialBaseline } from "../factors/social.ts";
 import { createRecordReader } from "../market/point-in-time.ts";
 import type { Mention, RecordList } from "../market/records.ts";
 
@@ -48,7 +48,7 @@ interface TextReading {
 }
 
 /** Analyzes the text of a message. */
-export type TextReader = (message: Pick<Mention, "text">) => TextReading;
+export type MessageTextAnalyzer = (message: Pick<Mention, "text">) => TextReading;
 
 /** Options of a message stream; times in milliseconds. */
 export interface MessageStreamOptions {
@@ -57,7 +57,7 @@ export interface MessageStreamOptions {
   /** Activity of authors over all instruments, complete up to the newest message that is read. */
   readonly authors: AuthorActivity;
   /** Shared by all streams, since a message may belong to several. */
-  readonly readText?: TextReader;
+  readonly readText?: MessageTextAnalyzer;
 }
 
 /** Polarity of a stance that the author declared. */
@@ -73,7 +73,9 @@ const CACHED_TEXTS = 20_000;
  * @param polarityOf Returns the polarity of a text in [-1, 1], positive if bullish; the lexicon's
  * polarity by default.
  */
-export function createTextReader(polarityOf: (text: string) => number = polarity): TextReader {
+export function createMessageTextAnalyzer(
+  polarityOf: (text: string) => number = messagePolarity,
+): MessageTextAnalyzer {
   const known = new Map<string, TextReading>();
   const polarities = new WeakMap<object, number>();
   return (message) => {
@@ -83,7 +85,7 @@ export function createTextReader(polarityOf: (text: string) => number = polarity
     if (known.size >= CACHED_TEXTS) known.clear();
     const polarity = polarities.get(message) ?? polarityOf(text);
     polarities.set(message, polarity);
-    const reading = { polarity, normalised: normalizedText(text) };
+    const reading = { polarity, normalised: normalizeMessageText(text) };
     known.set(text, reading);
     return reading;
   };
@@ -95,7 +97,7 @@ export function createTextReader(polarityOf: (text: string) => number = polarity
  */
 function createWeigher(
   recent: RecentMessages,
-  { authors, readText = createTextReader() }: MessageStreamOptions,
+  { authors, readText = createMessageTextAnalyzer() }: MessageStreamOptions,
 ) {
   return (mention: Mention) => {
     const { author, stance, availableAt } = mention;
@@ -133,7 +135,11 @@ export function createMessageStream(setting: MessageStreamOptions): MessageStrea
     newestAt = availableAt;
     // Messages of bots, whose weight is 0, do not end a silence.
     if (weight > 0) countedAt = availableAt;
-    counters = addMessage(decayCounters(counters, availableAt, halfLifeMs), polarity, weight);
+    counters = addMessageToCounters(
+      decayCounters(counters, availableAt, halfLifeMs),
+      polarity,
+      weight,
+    );
   };
   return {
     get baseline() {
@@ -149,7 +155,7 @@ export function createMessageStream(setting: MessageStreamOptions): MessageStrea
     attentionAt: (at) => attention.read(recent.weightAt(at)),
     beginSession() {
       attention.beginSession();
-      if (closed !== undefined) baseline = extendBaseline(baseline, closed);
+      if (closed !== undefined) baseline = extendSocialBaseline(baseline, closed);
       closed = undefined;
     },
     closeSession(at) {

@@ -1,12 +1,16 @@
 import { bullishness } from "../factors/message-counters.ts";
 import {
-  freezeMomentum,
+  freezeMomentumTables,
   type MomentumMeasurement,
   type MomentumTables,
 } from "../factors/momentum.ts";
-import { freezeSocial } from "../factors/social.ts";
+import { freezeSocialNorm } from "../factors/social.ts";
 import type { MeanAndSd } from "../factors/statistics.ts";
-import { freezeValuation, type ValuationTables, type ValuedStock } from "../factors/valuation.ts";
+import {
+  freezeValuationTables,
+  type ValuationTables,
+  type ValuedStock,
+} from "../factors/valuation.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentMeasurement } from "./instrument-state.ts";
 
@@ -51,8 +55,8 @@ export function freezePeerTables(
   return {
     assetClass,
     epoch,
-    momentum: freezeMomentum(momentum),
-    valuation: freezeValuation(valuation),
-    social: freezeSocial(social),
+    momentum: freezeMomentumTables(momentum),
+    valuation: freezeValuationTables(valuation),
+    social: freezeSocialNorm(social),
   };
 }

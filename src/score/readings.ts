@@ -1,8 +1,8 @@
-import { readDarkpool } from "../factors/darkpool.ts";
-import { type MomentumContext, readMomentum } from "../factors/momentum.ts";
+import { computeDarkpoolReading } from "../factors/darkpool.ts";
+import { computeMomentumReading, type MomentumContext } from "../factors/momentum.ts";
 import { type FactorReading, missingReading } from "../factors/reading.ts";
-import { readSocial } from "../factors/social.ts";
-import { readValuation } from "../factors/valuation.ts";
+import { computeSocialReading } from "../factors/social.ts";
+import { computeValuationReading } from "../factors/valuation.ts";
 import type { FactorReadings } from "./composite.ts";
 import type { InstrumentMeasurement, InstrumentState } from "./instrument-state.ts";
 import type { PeerTables } from "./peers.ts";
@@ -34,11 +34,18 @@ export interface MeasuredInstrument {
 }
 
 /** Reads the four factors of one instrument. */
-export function readFactors(observed: MeasuredInstrument, context: ReadingContext): FactorReadings {
+export function computeFactorReadings(
+  observed: MeasuredInstrument,
+  context: ReadingContext,
+): FactorReadings {
   const { state, measurement, missedSessions } = observed;
   const asOf = state.newestBar?.availableAt ?? 0;
   return {
-    momentum: readMomentum(measurement.momentum, { asOf, missedSessions }, context.momentum),
+    momentum: computeMomentumReading(
+      measurement.momentum,
+      { asOf, missedSessions },
+      context.momentum,
+    ),
     valuation: readAnyValuation(observed, context),
     social: readMessages(observed, context),
     darkpool: readOffExchange(observed, context),
@@ -55,7 +62,7 @@ function readAnyValuation(
   }
   if (yields === undefined) return missingReading("not_observed");
   const time = { filings, at, dayMs, missedSessions };
-  return readValuation(measurement.valuation, tables.valuation, time);
+  return computeValuationReading(measurement.valuation, tables.valuation, time);
 }
 
 function readMessages(
@@ -65,7 +72,13 @@ function readMessages(
   if (messages === undefined) return missingReading("not_observed");
   const { newestAt, baseline } = messages;
   const feed = { at, dayMs, asOf: newestAt, feedAt: mentionsAt };
-  return readSocial({ ...feed, sentiment, attention, baseline, classNorm: tables.social });
+  return computeSocialReading({
+    ...feed,
+    sentiment,
+    attention,
+    baseline,
+    classNorm: tables.social,
+  });
 }
 
 function readOffExchange(
@@ -73,5 +86,5 @@ function readOffExchange(
   { at, dayMs, closesAfter, printsAt }: ReadingContext,
 ): FactorReading {
   if (block === undefined && short === undefined) return missingReading("not_observed");
-  return readDarkpool(darkpool, { at, dayMs, closesAfter, feedAt: printsAt });
+  return computeDarkpoolReading(darkpool, { at, dayMs, closesAfter, feedAt: printsAt });
 }

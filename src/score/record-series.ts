@@ -1,6 +1,6 @@
 import { PrefixHash } from "../lib/prefix-hash.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
-import { type ContentWriter, RECORD_CONTENT } from "../market/record-content.ts";
+import { type ContentWriter, RECORD_CONTENT_WRITERS } from "../market/record-content.ts";
 import {
   FEEDS,
   type Feed,
@@ -10,7 +10,7 @@ import {
 } from "../market/records.ts";
 
 /** Number of hexadecimal digits in a series. */
-export const SERIES_DIGITS = 16;
+export const SERIES_HEX_DIGITS = 16;
 
 /** The feeds that affect scores; weekly volumes are shown, but not scored. */
 const SCORED_FEEDS: readonly Feed[] = FEEDS.filter((feed) => feed !== "weeklyVolumes");
@@ -48,15 +48,15 @@ export class RecordSeries {
    * known yet.
    */
   #nextAt = new Float64Array();
-  /** Number of lists of which a record was hashed. */
+  /** Number of lists of which at least one record was hashed. */
   #begun = 0;
   #until = Number.NEGATIVE_INFINITY;
-  /** Whether `#until` is not a close; nothing refers to the series of such an instant later. */
+  /**
+   * Whether `#until` is not a close; the series of such an instant is deleted by the next `extend`.
+   */
   #isInterim = false;
 
-  /**
-   * @param reader Identifies what analyzes the texts of messages: the lexicon, or a trained model.
-   */
+  /** @param reader Identifies the analyzer of message texts: the lexicon, or a trained model. */
   constructor(reader: string) {
     this.#hash.text(reader);
   }
@@ -97,7 +97,7 @@ export class RecordSeries {
   }
 
   #name(): string {
-    return this.#hash.digest().slice(0, SERIES_DIGITS);
+    return this.#hash.digest().slice(0, SERIES_HEX_DIGITS);
   }
 
   /**
@@ -210,7 +210,7 @@ class FeedCursor {
   constructor(records: InstrumentRecords, feed: Feed) {
     const { symbol, assetClass, sector } = records.instrument;
     this.identity = JSON.stringify([symbol, assetClass, sector, feed]);
-    this.write = RECORD_CONTENT[feed] as typeof this.write;
+    this.write = RECORD_CONTENT_WRITERS[feed] as typeof this.write;
     this.#list = records[feed] ?? [];
   }
 

@@ -8,7 +8,9 @@ import type { MemoryArchive } from "./snapshot-archive.ts";
  */
 const STEPS_AT_ONCE = 6;
 
-/** A market clock that moves back by more than this, in milliseconds, was set wrongly before. */
+/**
+ * If the market clock moves back by more than this many milliseconds, its earlier time was wrong.
+ */
 const SET_BACK_MS = 60_000;
 
 /** The scoring engine, its archive, and the clock of the market. */

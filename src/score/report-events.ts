@@ -1,15 +1,15 @@
 import {
   type ExpectedReport,
-  expectReport,
+  expectReportAfterNewest,
   type NextReport,
-  nextReport,
+  predictNextReport,
   type QuarterlyFiling,
   type ReportWindow,
 } from "../factors/next-report.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 
 /** Default number of sessions before an expected report at which an event is sent. */
-export const REPORT_SESSIONS = 5;
+export const DEFAULT_SESSIONS_BEFORE_REPORT = 5;
 
 /**
  * Maximum age, in market days, of a filing that causes an event; older filings are backfilled
@@ -21,16 +21,17 @@ const NEWS_DAYS = 7;
  * Reasons of a report event:
  * - `report_ahead`: a filing is expected soon
  * - `report_filed`: the report was filed
- * - `report_late`: the report is missing after the time by which 95 % of earlier filings came
+ * - `report_late`: the report is missing after the end of the window that contains 95 % of earlier
+ * filings
  */
-export const REPORT_REASONS = ["report_ahead", "report_filed", "report_late"] as const;
-type ReportReason = (typeof REPORT_REASONS)[number];
+export const REPORT_ALERT_REASONS = ["report_ahead", "report_filed", "report_late"] as const;
+type ReportReason = (typeof REPORT_ALERT_REASONS)[number];
 
 /** Filings of a company as known at the close of a session. */
 export interface ReportReading {
   /** The newest filing; `undefined` before the first filing. */
   readonly filing: QuarterlyFiling | undefined;
-  /** The expectation for that filing before it came. */
+  /** The prediction for `filing` as it was before the filing; `undefined` if there was none. */
   readonly filingExpected: ExpectedReport | undefined;
   readonly next: NextReport;
 }
@@ -68,7 +69,7 @@ export interface ReportSession {
 }
 
 /** Reads the filings of a company as known at an instant. */
-export function readReports(
+export function reportReadingAt(
   filings: readonly QuarterlyFiling[],
   at: number,
   windows: readonly ReportWindow[],
@@ -77,21 +78,26 @@ export function readReports(
   const known = countKnownRecords(filings, at);
   return {
     filing: filings[known - 1],
-    filingExpected: expectReport(filings.slice(0, Math.max(0, known - 1)), windows, dayMs),
-    next: nextReport(filings, at, windows, dayMs),
+    filingExpected: expectReportAfterNewest(
+      filings.slice(0, Math.max(0, known - 1)),
+      windows,
+      dayMs,
+    ),
+    next: predictNextReport(filings, at, windows, dayMs),
   };
 }
 
 /**
  * Finds the `report.alert` event of a closed session. There is one when the expected report is at
- * most `sessionsBefore` sessions away, one when the report is late, and one when it is filed.
+ * most `sessionsBefore` sessions away, one when the report is late, and one when the report is
+ * filed.
  *
  * @param state State after the previous session; `undefined` for the first session, which never
  * causes an event.
  * @param sessionsBefore At least 1.
  * @returns The state after the session, which is the same object if nothing changed.
  */
-export function reportAlert(
+export function detectReportAlert(
   state: ReportState | undefined,
   session: ReportSession,
   sessionsBefore: number,
@@ -127,8 +133,8 @@ const reportEvent = (
 ): ReportAlert => ({ kind: "report.alert", reason, ...about });
 
 /**
- * Number of sessions until the expected report; `null` if it is more than `most`, if the expected
- * day has closed, or if no report is expected.
+ * Number of sessions until the expected report; `null` if it is more than `most`, if the session of
+ * the expected day has closed, or if no report is expected.
  */
 function sessionsAhead(
   { reading: { next }, at, dayMs, sessionsUntil }: ReportSession,
@@ -136,8 +142,8 @@ function sessionsAhead(
 ): number | null {
   if (next.is !== "expected") return null;
   const { expected } = next.report;
-  // Weekends and holidays never take half the days of two weeks, so a distant report needs no
-  // calendar lookup.
+  // Weekends and holidays are always less than half the days of two weeks, so a distant report
+  // needs no calendar lookup.
   if (expected - at > (2 * most + NEWS_DAYS) * dayMs) return null;
   const sessions = sessionsUntil(expected);
   return sessions >= 1 && sessions <= most ? sessions : null;

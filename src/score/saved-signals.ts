@@ -13,7 +13,7 @@ export interface SavedSignals {
   readonly at: number;
   /** Series of the records known at the close. */
   readonly series: string;
-  /** Signals by symbol; an instrument without a bar by then is absent. */
+  /** Signals by symbol; an instrument without a bar by that close is absent. */
   readonly signals: ReadonlyMap<string, SignalState>;
 }
 
@@ -22,8 +22,8 @@ export interface SavedSignals {
  */
 export interface SavedSignalsStore {
   /**
-   * The newest stored signals of a class at a close before an instant (Unix milliseconds) whose
-   * series is the same as that of the present records.
+   * The newest stored signals of a class that were decided at a close before an instant (Unix
+   * milliseconds) and whose series equals the series of the present records at that close.
    */
   newest(
     assetClass: AssetClass,

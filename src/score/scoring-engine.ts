@@ -3,7 +3,7 @@ import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { ClassScorer, type SnapshotSink } from "./class-scorer.ts";
-import { createTextReader, type TextReader } from "./message-stream.ts";
+import { createMessageTextAnalyzer, type MessageTextAnalyzer } from "./message-stream.ts";
 import { RecordSeries } from "./record-series.ts";
 import type { SavedSignalsStore } from "./saved-signals.ts";
 import { createGroupReader, createSessionCloses, type SessionCloses } from "./session-closes.ts";
@@ -51,7 +51,7 @@ interface ReplayRun {
 export class ScoringEngine {
   readonly #market: Market;
   readonly #archive: SnapshotArchive;
-  readonly #readText: TextReader;
+  readonly #readText: MessageTextAnalyzer;
   readonly #reader: string;
   readonly #keeper: SavedSignalsStore | undefined;
   #run: ReplayRun | undefined;
@@ -61,7 +61,7 @@ export class ScoringEngine {
    * polarity by default.
    * @param keeper Stores signals of earlier replays with the same method and text reader, from
    * which a replay can continue; without it, every session is scored.
-   * @param reader Identifies what analyzes the texts of messages.
+   * @param reader Identifies the analyzer of message texts.
    */
   constructor(
     market: Market,
@@ -72,7 +72,7 @@ export class ScoringEngine {
   ) {
     this.#market = market;
     this.#archive = archive;
-    this.#readText = createTextReader(polarityOf);
+    this.#readText = createMessageTextAnalyzer(polarityOf);
     this.#keeper = keeper;
     this.#reader = reader;
   }
@@ -144,8 +144,8 @@ export class ScoringEngine {
   }
 
   /**
-   * Creates a scorer for a class, which continues from stored signals if the records known then are
-   * the same.
+   * Creates a scorer for a class. It continues from stored signals if the records that were known
+   * at their close are unchanged.
    */
   #startScorer(assetClass: AssetClass, run: ReplayRun): ClassScorer {
     const { scoredFrom, servedFrom, authors, series } = run;

@@ -5,17 +5,17 @@ import type { Snapshot } from "./snapshot.ts";
 /** Thresholds of signal and volatility events. */
 export interface EventRules {
   /**
-   * Minimum change of the score since the last event that is an event, in points; infinite if no
-   * change of the score is.
+   * Minimum change of the score since the last event, in points, that causes an event; infinite if
+   * changes of the score cause no events.
    */
   readonly scoreMove: number;
   /**
-   * Maximum distance of the score from that of the last event, in points, at which the score rule
-   * is re-armed.
+   * Maximum distance of the score from the score at the last event, in points, at which the score
+   * rule is re-armed.
    */
   readonly rearmWithin: number;
   /**
-   * z of volatility from which it is high, from which it is extreme, and below which the rule is
+   * z from which volatility is high, z from which it is extreme, and z below which the rule is
    * re-armed.
    */
   readonly highZ: number;
@@ -24,8 +24,8 @@ export interface EventRules {
   /** A return of at least this many slow standard deviations is extreme, regardless of z. */
   readonly extremeSigmas: number;
   /**
-   * Quiet time after an event, in market days; `null` means the rest of the session, and for coins
-   * `coinQuietDays`.
+   * Quiet time after an event, in market days; `null` means the rest of the session, or
+   * `coinQuietDays` for coins.
    */
   readonly quietDays: number | null;
 }
@@ -57,8 +57,8 @@ export interface EventPoint {
  * `direction`: the signal changed between LONG, SHORT and WAIT; `score`: the score moved far while
  * the signal stayed the same.
  */
-export const SHIFT_REASONS = ["direction", "score"] as const;
-type ShiftReason = (typeof SHIFT_REASONS)[number];
+export const SIGNAL_SHIFT_REASONS = ["direction", "score"] as const;
+type ShiftReason = (typeof SIGNAL_SHIFT_REASONS)[number];
 
 /** The event that the signal changed, or that the score moved far. */
 export interface SignalShift {
@@ -75,7 +75,7 @@ export interface ShiftState {
   readonly last: EventPoint;
   /** Session of the last event; `null` if there was no event, so that there is no quiet time. */
   readonly session: string | null;
-  /** Whether the score has returned close to that of the last event. */
+  /** Whether the score has returned close to the score at the last event. */
   readonly isArmed: boolean;
 }
 
@@ -94,7 +94,7 @@ export interface SessionSnapshot {
  * causes an event.
  * @returns The state after the snapshot, which is the same object if nothing changed.
  */
-export function signalShift(
+export function detectSignalShift(
   state: ShiftState | undefined,
   sighting: SessionSnapshot,
   rules: EventRules = EVENT_RULES,
@@ -153,11 +153,11 @@ const ALERT_LEVELS = ["calm", "high", "extreme"] as const;
 type AlertLevel = (typeof ALERT_LEVELS)[number];
 
 /** The levels that cause events. */
-export const SEVERITIES = ["high", "extreme"] as const satisfies readonly AlertLevel[];
+export const VOLATILITY_SEVERITIES = ["high", "extreme"] as const satisfies readonly AlertLevel[];
 
 /** `volatility`: z reached a threshold; `return`: the return of a single session was extreme. */
-export const VOLATILITY_REASONS = ["volatility", "return"] as const;
-type VolatilityReason = (typeof VOLATILITY_REASONS)[number];
+export const VOLATILITY_ALERT_REASONS = ["volatility", "return"] as const;
+type VolatilityReason = (typeof VOLATILITY_ALERT_REASONS)[number];
 
 /**
  * The event that volatility is far above the instrument's own history, or that the return of a
@@ -165,7 +165,7 @@ type VolatilityReason = (typeof VOLATILITY_REASONS)[number];
  */
 export interface VolatilityAlert {
   readonly kind: "volatility.alert";
-  readonly severity: (typeof SEVERITIES)[number];
+  readonly severity: (typeof VOLATILITY_SEVERITIES)[number];
   readonly reason: VolatilityReason;
   /** Close of the session, Unix milliseconds. */
   readonly at: number;
@@ -197,7 +197,7 @@ export interface ClosedSession extends SessionSnapshot {
  * causes an event.
  * @returns The state after the session, which is the same object if nothing changed.
  */
-export function volatilityAlert(
+export function detectVolatilityAlert(
   state: VolatilityState | undefined,
   sighting: ClosedSession,
   rules: EventRules = EVENT_RULES,

@@ -32,24 +32,29 @@ export const SIGNAL_THRESHOLDS = {
  * Half-life of the score's smoothing in sessions: two days for stocks and funds, half a day for
  * coins.
  */
-export const SMOOTHING_HALF_LIFE: Readonly<Record<AssetClass, number>> = {
+export const SMOOTHING_HALF_LIFE_SESSIONS: Readonly<Record<AssetClass, number>> = {
   stock: 2,
   etf: 2,
   crypto: 0.5,
 };
 /** Weight of the previous session's smoothed score. */
 const SMOOTHING: Readonly<Record<AssetClass, number>> = {
-  stock: decay(1, SMOOTHING_HALF_LIFE.stock),
-  etf: decay(1, SMOOTHING_HALF_LIFE.etf),
-  crypto: decay(1, SMOOTHING_HALF_LIFE.crypto),
+  stock: decay(1, SMOOTHING_HALF_LIFE_SESSIONS.stock),
+  etf: decay(1, SMOOTHING_HALF_LIFE_SESSIONS.etf),
+  crypto: decay(1, SMOOTHING_HALF_LIFE_SESSIONS.crypto),
 };
 
 /** Minimum number of bars before a signal may be LONG or SHORT. */
-export const MIN_BARS = 60;
+export const MIN_BARS_FOR_SIGNAL = 60;
 
 /** Reasons for which a signal is WAIT regardless of the score. */
-export const FORCED_WAITS = ["too_young", "not_trading", "low_confidence", "low_coverage"] as const;
-type ForcedWait = (typeof FORCED_WAITS)[number];
+export const FORCED_WAIT_REASONS = [
+  "too_young",
+  "not_trading",
+  "low_confidence",
+  "low_coverage",
+] as const;
+type ForcedWait = (typeof FORCED_WAIT_REASONS)[number];
 
 /** Signal of an instrument as of a session. */
 export interface SignalState {
@@ -61,8 +66,8 @@ export interface SignalState {
   /** Exponentially smoothed score in [0, 100]. */
   readonly smoothed: number;
   /**
-   * True while the instrument does not trade; the smoothed score is then that of its last session
-   * with a bar.
+   * True while the instrument does not trade; the smoothed score then remains the score of the last
+   * session with a bar.
    */
   readonly frozen: boolean;
   readonly forcedWait: ForcedWait | null;
@@ -75,7 +80,10 @@ export interface SessionScore {
   readonly assetClass: AssetClass;
   readonly score: number;
   readonly confidence: number;
-  /** Fraction of the weight of the class's factors that has a value, in [0, 1]. */
+  /**
+   * Base weight of the factors with a value, as a fraction of the base weight of all factors of the
+   * class, in [0, 1].
+   */
   readonly coverage: number;
   /** Number of known bars, and number of sessions of the class since the newest bar. */
   readonly bars: number;
@@ -111,7 +119,7 @@ function frozenSignal(state: SignalState, { at, missedSessions }: SessionScore):
 function whyForced(session: SessionScore): ForcedWait | null {
   const { bars, missedSessions, confidence, coverage } = session;
   if (missedSessions > 1) return "not_trading";
-  if (bars < MIN_BARS) return "too_young";
+  if (bars < MIN_BARS_FOR_SIGNAL) return "too_young";
   if (coverage < SIGNAL_THRESHOLDS.minCoverage) return "low_coverage";
   return confidence < SIGNAL_THRESHOLDS.holdConfidence ? "low_confidence" : null;
 }

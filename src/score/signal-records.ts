@@ -1,8 +1,8 @@
 import { FACTORS } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import { createPackedList, type PackedList, type RecordPacking } from "../market/packed-list.ts";
-import { SERIES_DIGITS } from "./record-series.ts";
-import { DIRECTIONS, FORCED_WAITS, type SignalState } from "./signal-hysteresis.ts";
+import { SERIES_HEX_DIGITS } from "./record-series.ts";
+import { DIRECTIONS, FORCED_WAIT_REASONS, type SignalState } from "./signal-hysteresis.ts";
 import {
   type FactorEvidence,
   factorEvidenceOf,
@@ -34,9 +34,9 @@ function writeSignal(view: DataView, at: number, signal: SignalState): void {
   view.setFloat64(at, since);
   view.setFloat64(at + 8, smoothed);
   view.setUint8(at + 16, DIRECTIONS.indexOf(direction));
-  // `null` is encoded as -1, an index that no array has.
+  // `null` is encoded as -1, which is not a valid index.
   view.setInt8(at + 17, previous === null ? -1 : DIRECTIONS.indexOf(previous));
-  view.setInt8(at + 18, forcedWait === null ? -1 : FORCED_WAITS.indexOf(forcedWait));
+  view.setInt8(at + 18, forcedWait === null ? -1 : FORCED_WAIT_REASONS.indexOf(forcedWait));
   view.setUint8(at + 19, Number(frozen));
 }
 
@@ -46,7 +46,7 @@ const readSignal = (view: DataView, at: number): SignalState => ({
   previous: DIRECTIONS[view.getInt8(at + 17)] ?? null,
   smoothed: view.getFloat64(at + 8),
   frozen: view.getUint8(at + 19) === 1,
-  forcedWait: FORCED_WAITS[view.getInt8(at + 18)] ?? null,
+  forcedWait: FORCED_WAIT_REASONS[view.getInt8(at + 18)] ?? null,
 });
 
 /** Size of the packed evidence of one factor in bytes. */
@@ -75,12 +75,12 @@ const EVIDENCE_AT = 50 + SIGNAL_BYTES;
 
 /** Byte offset and size of the series in a record. */
 const SERIES_AT = EVIDENCE_AT + FACTORS.length * FACTOR_BYTES;
-const SERIES_BYTES = SERIES_DIGITS / 2;
+const SERIES_BYTES = SERIES_HEX_DIGITS / 2;
 
-/** Reads the series of a record; 0 encodes that it has none. */
+/** Reads the series of a record; a missing series is encoded as 0. */
 function readSeries(view: DataView, at: number): string | undefined {
   const digits = view.getBigUint64(at);
-  return digits === 0n ? undefined : digits.toString(16).padStart(SERIES_DIGITS, "0");
+  return digits === 0n ? undefined : digits.toString(16).padStart(SERIES_HEX_DIGITS, "0");
 }
 
 /**
@@ -128,7 +128,7 @@ const packedSignals = (
 });
 
 /** Reads only the instant of a record. */
-export const readAt = (view: DataView, at: number): number => view.getFloat64(at);
+export const readRecordInstant = (view: DataView, at: number): number => view.getFloat64(at);
 
 /** Creates a packed list for the signals of an instrument, oldest first. */
 export const createSignalRecords = (

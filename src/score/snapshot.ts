@@ -10,11 +10,11 @@ import type { Instrument } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
 import type { CandidateReading } from "./candidate.ts";
 import {
+  BASE_FACTOR_WEIGHTS,
   type Composite,
   type FactorContributions,
   type FactorReadings,
   scoreContributions,
-  WEIGHTS,
 } from "./composite.ts";
 import lock from "./method.lock.json" with { type: "json" };
 import type { PeerTables } from "./peers.ts";
@@ -85,7 +85,7 @@ export interface Snapshot {
   readonly tables?: PeerTables;
   /**
    * Result of the candidate method at the last close; `undefined` if the instrument did not trade
-   * then.
+   * in that session.
    */
   readonly candidate?: CandidateReading | undefined;
 }
@@ -113,7 +113,11 @@ export const factorEvidenceOf = ({ factors, evidence }: PastSnapshot): FactorEvi
 export function contributionsOf(snapshot: PastSnapshot): FactorContributions | undefined {
   const evidence = factorEvidenceOf(snapshot);
   if (evidence === undefined) return undefined;
-  return scoreContributions(snapshot.score, evidence, WEIGHTS[snapshot.instrument.assetClass]);
+  return scoreContributions(
+    snapshot.score,
+    evidence,
+    BASE_FACTOR_WEIGHTS[snapshot.instrument.assetClass],
+  );
 }
 
 /** Inputs from which a snapshot is assembled. */
@@ -152,7 +156,7 @@ export function createSnapshot(
   signal: SignalState,
 ): Snapshot {
   const { instrument, at, series, readings, newestBar, tables, candidate } = inputs;
-  const weights = WEIGHTS[instrument.assetClass];
+  const weights = BASE_FACTOR_WEIGHTS[instrument.assetClass];
   const contributions = scoreContributions(composite.score, readings, weights);
   const result = (factor: Factor): FactorResult =>
     resultOf(readings[factor], weights[factor], contributions[factor]);
@@ -201,8 +205,8 @@ function resultOf(reading: FactorReading, weight: number, contribution: number):
 }
 
 /**
- * Computes its inputs when they are read, since most snapshots are replaced before anyone reads
- * them.
+ * A factor result that computes its inputs when they are read, since most snapshots are replaced
+ * before anyone reads them.
  */
 class LazyFactorResult implements FactorResult {
   readonly z: number | null;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Market } from "../market/market.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
-import { type ContentWriter, RECORD_CONTENT } from "../market/record-content.ts";
+import { type ContentWriter, RECORD_CONTENT_WRITERS } from "../market/record-content.ts";
 import { FEEDS, type InstrumentRecords, type PointInTimeRecord } from "../market/records.ts";
 
 /**
@@ -56,7 +56,10 @@ export class DataHash {
         number: (value: number) => void numbers.push(value),
         text: (value: string) => void texts.push(value),
       };
-      const write = RECORD_CONTENT[feed] as (record: PointInTimeRecord, to: ContentWriter) => void;
+      const write = RECORD_CONTENT_WRITERS[feed] as (
+        record: PointInTimeRecord,
+        to: ContentWriter,
+      ) => void;
       for (const record of fresh) write(record, to);
       this.#hash.update(Float64Array.from(numbers)).update(JSON.stringify(texts));
     }

@@ -1,8 +1,8 @@
-import type { Replay } from "../config/replay.ts";
+import type { ReplaySettings } from "../config/replay.ts";
 
 /** Market time as a function of wall-clock time, both in Unix milliseconds. */
 export interface MarketClock {
-  /** Starts market time, which stands still before. */
+  /** Starts market time, which stands still until then. */
   start(wall: number): void;
   /** The current market time. */
   now(wall: number): number;
@@ -52,7 +52,7 @@ export class ReplayClock implements MarketClock {
   #steps = 0;
   #dueAt = Number.POSITIVE_INFINITY;
 
-  constructor({ from, to, daysPerSecond }: Replay) {
+  constructor({ from, to, daysPerSecond }: ReplaySettings) {
     this.#from = from;
     this.#to = to;
     this.#stepDays = (daysPerSecond * STEP_MS) / 1_000;
@@ -84,7 +84,8 @@ export class ReplayClock implements MarketClock {
 
 /**
  * Maximum time for an observation to be written to disk and read back, in milliseconds. The market
- * counts as known up to this long ago, so that no observation arrives behind what was scored.
+ * counts as known only up to this long before the current time, so that no observation arrives for
+ * an instant that was already scored.
  */
 const READ_BACK_MS = 2_000;
 

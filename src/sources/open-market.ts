@@ -1,5 +1,5 @@
-import type { MarketChoice } from "../config/config.ts";
-import type { Replay } from "../config/replay.ts";
+import type { MarketSettings } from "../config/config.ts";
+import type { ReplaySettings } from "../config/replay.ts";
 import type { Market } from "../market/market.ts";
 import type { ReadOptions } from "./files/market-folder.ts";
 import { dailyClock, type MarketClock, ReplayClock, stoppedClock } from "./market-clock.ts";
@@ -18,7 +18,7 @@ export interface OpenedMarket {
  * @throws {Error} If a folder is invalid, or has no data for the replay.
  */
 export async function openMarket(
-  choice: Exclude<MarketChoice, { readonly kind: "live" }>,
+  choice: Exclude<MarketSettings, { readonly kind: "live" }>,
   progress: Pick<ReadOptions, "onProgress">,
 ): Promise<OpenedMarket> {
   switch (choice.kind) {
@@ -51,7 +51,7 @@ async function readFolder(folder: string, options: ReadOptions): Promise<Market>
  *
  * @throws {Error} If the replay begins before the first bar or ends after the last.
  */
-function requireData(market: Market, { from, to }: Replay): void {
+function requireData(market: Market, { from, to }: ReplaySettings): void {
   const newest = newestBarAt(market);
   if (newest === 0) {
     throw new Error(`REPLAY: no bar of the folder is known by ${text(to)}; end later.`);

@@ -1,10 +1,10 @@
 import { type ScheduleTimer, startLoop } from "../lib/loop.ts";
-import { announce, insert, removeAt, replace } from "./port/operations.ts";
+import { announce, insert, removeUnchanged, replace } from "./port/operations.ts";
 import { collection, type Records } from "./port/records.ts";
 
 /**
- * Duration of a lease that is not renewed, in milliseconds of the store's clock. Another process
- * takes over with its next attempt, at most 8.5 s after the holder has died.
+ * Duration of a lease that is not renewed, in milliseconds of the store's clock. If the holder
+ * dies, another process takes over with its next attempt, at most 8.5 s later.
  */
 const TTL_MS = 7_000;
 
@@ -15,8 +15,8 @@ const TTL_MS = 7_000;
 const RENEW_MS = 1_500;
 
 /**
- * How much earlier the holder stops than others can take the lease, in milliseconds; allows for
- * clock drift.
+ * The holder considers the lease lost this many milliseconds before other processes can take it, to
+ * allow for clock drift.
  */
 const MARGIN_MS = 1_000;
 
@@ -83,7 +83,7 @@ export function createLease(options: LeaseOptions): Lease {
       await loop.stop();
       term.set(monotonic());
       const { found, isFree } = await read();
-      if (found && isFree) await records.commit([removeAt(leases, found), announce(topic)]);
+      if (found && isFree) await records.commit([removeUnchanged(leases, found), announce(topic)]);
     },
   };
 }

@@ -6,7 +6,7 @@ import { KEYS_TOPIC } from "./keys/key-records.ts";
 import type { Keyring } from "./keys/keyring.ts";
 import { createLease, type Lease } from "./lease.ts";
 import type { Store } from "./port/store.ts";
-import { applyRetention, type RetentionMs, type RetentionOptions } from "./retention.ts";
+import { applyRetention, type RetentionMsByKind, type RetentionOptions } from "./retention.ts";
 
 /**
  * Pause between two polls for audit rows to seal, in milliseconds; needed because announcements can
@@ -21,7 +21,7 @@ const CLEANUP_EVERY_MS = 60_000;
 const PURGE_LIMIT = 1_000;
 
 /** Name of the lease whose holder is the leader. */
-export const LEADER_LEASE = "leader";
+export const LEADER_LEASE_NAME = "leader";
 
 /** A job that only the leader runs. */
 export interface LeaderJob {
@@ -34,7 +34,8 @@ export interface LeaderJob {
   /** Pause between rounds, in milliseconds. */
   readonly everyMs: number;
   /**
-   * Subscribes to new work; `wake` is called when there is some. Absent if nothing announces work.
+   * Subscribes to new work; `wake` is called when there is new work. Absent if nothing announces
+   * work.
    *
    * @returns A function that unsubscribes.
    */
@@ -49,15 +50,15 @@ export interface MaintenanceOptions {
    * Retention of archive kinds that the store does not write itself. Kinds without a retention are
    * kept forever.
    */
-  readonly retentionMs?: RetentionMs;
+  readonly retentionMs?: RetentionMsByKind;
   /**
-   * Retention of kinds that cannot be recreated, counted back from the newest row of the kind, or
-   * from now if that is earlier.
+   * Retention of archive kinds that cannot be recreated, counted back from the newest row of the
+   * kind or from the current time, whichever is earlier.
    */
-  readonly retentionBeforeNewestMs?: RetentionMs;
+  readonly retentionBeforeNewestMs?: RetentionMsByKind;
   /** Additional jobs of the leader. */
   readonly leaderJobs?: readonly LeaderJob[];
-  /** Milliseconds since the epoch. */
+  /** The current time, in milliseconds since the epoch. */
   readonly now: () => number;
   /** Called when a task fails. The task is retried. */
   readonly onError: (error: unknown) => void;
@@ -65,7 +66,7 @@ export interface MaintenanceOptions {
 
 /** The background work of an open store. */
 export interface Maintenance {
-  /** Whether this process is the leader, and changes of leadership. */
+  /** Tells whether this process is the leader, and reports changes of leadership. */
   readonly leadership: Pick<Lease, "isHeld" | "onChange">;
   /** Finishes the work in progress, then lets another process become the leader. */
   stop(): Promise<void>;
@@ -80,9 +81,9 @@ export function startMaintenance(options: MaintenanceOptions): Maintenance {
   const { records, archive } = store;
   const lease = createLease({
     records,
-    name: LEADER_LEASE,
-    // Only one process can open an embedded store, so after a restart it can take over the lease
-    // immediately.
+    name: LEADER_LEASE_NAME,
+    // Only one process can open an embedded store, so after a restart the process can take over the
+    // lease immediately.
     holder: store.engine === "embedded" ? "embedded" : randomUUID(),
     monotonic: () => performance.now(),
     schedule: scheduleTimer,

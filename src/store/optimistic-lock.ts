@@ -12,7 +12,7 @@ export interface OptimisticLock {
   readonly groups: readonly string[];
 }
 
-/** A version of a lock; `undefined` if it has not been incremented within its lifetime. */
+/** A version of a lock; `undefined` if the lock has not been incremented for `LOCK_MS`. */
 export type LockVersion = Stored<object> | undefined;
 
 /** Locks by key. */

@@ -1,7 +1,7 @@
 import { AUDIT_KIND, auditPositionOf } from "./audit/entry.ts";
-import { chainedEntry, PRUNED_KEY, sealedPoints } from "./audit/hash-chain.ts";
+import { CHAIN_PRUNED_KEY, chainedEntry, sealedPoints } from "./audit/hash-chain.ts";
 import type { Archive } from "./port/archive.ts";
-import { insert, replace, update } from "./port/operations.ts";
+import { insert, replace, updateRecord } from "./port/operations.ts";
 import type { Records } from "./port/records.ts";
 
 const DAY_MS = 86_400_000;
@@ -10,19 +10,20 @@ const DAY_MS = 86_400_000;
 export const AUDIT_RETENTION_MS = 400 * DAY_MS;
 
 /** Retention by archive kind, in milliseconds. Kinds without a retention are kept forever. */
-export type RetentionMs = Readonly<Record<string, number>>;
+export type RetentionMsByKind = Readonly<Record<string, number>>;
 
 /** Dependencies of `applyRetention`. */
 export interface RetentionOptions {
   readonly records: Records;
   readonly archive: Archive;
   /** Retention of kinds that the store does not write itself, counted back from now. */
-  readonly retentionMs?: RetentionMs | undefined;
+  readonly retentionMs?: RetentionMsByKind | undefined;
   /**
-   * Retention of kinds that cannot be recreated. It is counted back from the newest row of the
-   * kind, or from now if that is earlier, so that a clock that is briefly ahead causes no deletion.
+   * Retention of archive kinds that cannot be recreated. It is counted back from the newest row of
+   * the kind or from the current time, whichever is earlier, so that a clock that is briefly ahead
+   * causes no deletion.
    */
-  readonly retentionBeforeNewestMs?: RetentionMs | undefined;
+  readonly retentionBeforeNewestMs?: RetentionMsByKind | undefined;
 }
 
 /**
@@ -48,8 +49,9 @@ export async function applyRetention(
 }
 
 /**
- * Records which audit row is the newest to be removed. The rows after it can then still be
- * verified, and removal by others can be distinguished from retention.
+ * Records the position of the newest audit row that is about to be removed. The rows after it can
+ * then still be verified, and rows that retention removed can be distinguished from rows that
+ * someone else removed.
  */
 async function noteEndOfPruned(records: Records, archive: Archive, before: number): Promise<void> {
   const selection = { to: before - 1, order: "newest", limit: 1 } as const;
@@ -61,8 +63,8 @@ async function noteEndOfPruned(records: Records, archive: Archive, before: numbe
   }
   const hash = chainedEntry(newest)?.hash;
   const value = { position, ...(hash !== undefined && { hash }), sealedAt: newest.at };
-  await update(records, { collection: sealedPoints, key: PRUNED_KEY }, (noted) => {
-    if (noted === undefined) return [insert(sealedPoints, { key: PRUNED_KEY, value })];
+  await updateRecord(records, { collection: sealedPoints, key: CHAIN_PRUNED_KEY }, (noted) => {
+    if (noted === undefined) return [insert(sealedPoints, { key: CHAIN_PRUNED_KEY, value })];
     return position > noted.value.position ? [replace(sealedPoints, noted, { value })] : undefined;
   });
 }

@@ -14,16 +14,19 @@ import { archivePages } from "./port/read-all.ts";
 const SNAPSHOT_KIND = "snapshot";
 
 /**
- * Number of rows written per step; a step takes a few milliseconds, so that no request waits longer
- * than that.
+ * Number of rows written per step. A step takes a few milliseconds, so that requests are not
+ * delayed by more than that.
  */
 const ROWS_PER_STEP = 200;
 
-/** How far back sessions are recorded that closed while no process was running, in market days. */
+/**
+ * Maximum number of market days for which recording catches up on sessions that closed while no
+ * process was running.
+ */
 const CATCH_UP_DAYS = 30;
 
-/** Dependencies of `createSessionArchive`. */
-export interface SessionArchiveOptions {
+/** Dependencies of `createSessionArchiveJob`. */
+export interface SessionArchiveJobOptions {
   readonly archive: Archive;
   readonly snapshots: Pick<MemoryArchive, "allNewest" | "history">;
   /**
@@ -45,13 +48,13 @@ export interface SessionArchiveOptions {
 
 /**
  * Creates the job that records the final snapshot of every session, in the order in which sessions
- * closed. The newest row marks the progress, so that another process, or the same after a restart,
- * continues from there. Existing rows are not overwritten and keep what was published first.
+ * closed. The newest row marks the progress, from which this or another process continues after a
+ * restart. Existing rows are not overwritten and keep what was published first.
  *
  * @returns A function that records some snapshots and returns their number; 0 if there are no new
  * ones. After an error, the next call retries the same snapshots.
  */
-export function createSessionArchive(options: SessionArchiveOptions): () => Promise<number> {
+export function createSessionArchiveJob(options: SessionArchiveJobOptions): () => Promise<number> {
   const { archive, knownUntil, idOf } = options;
   const rowOf = (snapshot: PastSnapshot): ArchiveRow => ({
     kind: SNAPSHOT_KIND,
@@ -87,8 +90,9 @@ export function createSessionArchive(options: SessionArchiveOptions): () => Prom
 }
 
 /**
- * The row body for a snapshot. It contains the epoch of the peer tables instead of the tables,
- * which all instruments of an asset class share and which are larger than all of their snapshots.
+ * The row body for a snapshot. It contains the epoch of the peer tables instead of the tables
+ * themselves. All instruments of an asset class share these tables, which are larger than all of
+ * the instruments' snapshots together.
  */
 function bodyOf({ tables, ...snapshot }: PastSnapshot) {
   return { ...snapshot, tablesEpoch: tables?.epoch ?? null };
@@ -132,8 +136,8 @@ function serveSession(rows: readonly ArchiveRow[], snapshots: RecordedMemory): v
     const found = snapshots.lastAt(symbol, at);
     if (found?.at !== at) continue;
     const ofSymbol = some.map(recordedSnapshot);
-    // A snapshot of the current method takes precedence over other methods; among those of the current
-    // method, one of the same series takes precedence.
+    // Snapshots of the current method take precedence over snapshots of other methods. Among them,
+    // a snapshot with the same series as the snapshot in memory takes precedence.
     const ofMethod = ofSymbol.filter(({ methodVersion }) => methodVersion === undefined);
     const said =
       ofMethod.find(({ series }) => series === found.series) ?? ofMethod[0] ?? ofSymbol[0];
@@ -213,11 +217,11 @@ async function lastRecorded(archive: Archive, to: number): Promise<RecordedSessi
 }
 
 /**
- * The instant from which a process starts recording: the last recorded session, because its rows
- * may be incomplete.
+ * The instant from which a process starts recording: the close of the last recorded session,
+ * because its rows may be incomplete, but at most `CATCH_UP_DAYS` market days before `until`.
  */
 function beginning(
-  { dayMs, hasWholeHistory }: SessionArchiveOptions,
+  { dayMs, hasWholeHistory }: SessionArchiveJobOptions,
   until: number,
   before: RecordedSession | undefined,
 ): number {
@@ -227,7 +231,7 @@ function beginning(
 
 /** Final snapshots of the sessions that closed in the interval [from, to], oldest first. */
 function closedIn(
-  snapshots: SessionArchiveOptions["snapshots"],
+  snapshots: SessionArchiveJobOptions["snapshots"],
   from: number,
   to: number,
 ): readonly PastSnapshot[] {

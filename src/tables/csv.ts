@@ -2,7 +2,7 @@ import type { Cell, ColumnHead, ColumnType } from "./table.ts";
 import type { TableEncoder } from "./table-encoder.ts";
 
 /** Media type of a table with a header line (RFC 4180, section 3). */
-export const CSV_TYPE = "text/csv; charset=utf-8; header=present";
+export const CSV_MEDIA_TYPE = "text/csv; charset=utf-8; header=present";
 
 /** Matches a text that a spreadsheet would interpret as a formula (OWASP, CSV injection). */
 const FORMULA = /^[=+\-@\t\r]/;

@@ -2,7 +2,7 @@ import type { Cell, ColumnHead, ColumnType } from "./table.ts";
 import type { TableEncoder } from "./table-encoder.ts";
 
 /** Media type of Parquet, as registered with IANA. */
-export const PARQUET_TYPE = "application/vnd.apache.parquet";
+export const PARQUET_MEDIA_TYPE = "application/vnd.apache.parquet";
 
 /** Options of `parquetEncoder`. */
 interface ParquetOptions {

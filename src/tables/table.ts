@@ -36,7 +36,7 @@ export interface TablePage extends Table {
 }
 
 /** Creates columns whose cells are the record members with the same name. */
-export const memberColumn =
+export const createMemberColumn =
   <R>() =>
   <N extends CellName<R>>(
     name: N,
@@ -68,7 +68,7 @@ function* rowsOf<R>(
 }
 
 /** Splits rows into batches of at most `size`. */
-export function* inBatches(
+export function* rowBatches(
   rows: Iterable<readonly Cell[]>,
   size: number,
 ): Generator<readonly (readonly Cell[])[], void> {

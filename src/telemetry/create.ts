@@ -3,11 +3,11 @@ import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { OpenStreams } from "../http/open-streams.ts";
 import { providerStatuses } from "../ingest/provider-status.ts";
 import type { MarketView } from "../market/market-view.ts";
-import type { State } from "../state.ts";
+import type { PersistentState } from "../state.ts";
 import type { Store } from "../store/port/store.ts";
 import type { LoggedError } from "./log.ts";
 import type { Metrics, StoreGauges } from "./metrics.ts";
-import type { ProcessReport, ReadReport } from "./report.ts";
+import type { ProcessReport, ReadProcessReport } from "./report.ts";
 
 /** The parts of a report that come from the HTTP server and the log of the process. */
 export interface ReportParts {
@@ -17,10 +17,10 @@ export interface ReportParts {
   readonly lastErrors: readonly LoggedError[];
 }
 
-/** Dependencies of `createReport`. */
-export interface ReportOptions {
+/** Dependencies of `createProcessReporter`. */
+export interface ProcessReporterOptions {
   readonly now: () => Date;
-  readonly state: State;
+  readonly state: PersistentState;
   readonly market: MarketView;
   readonly streams: OpenStreams;
   readonly denials: () => ProcessReport["denials"];
@@ -32,7 +32,7 @@ export interface ReportOptions {
 const NO_PARTS: ReportParts = { shed: 0, lastErrors: [] };
 
 /** Creates the report of this process. Its start time is the time of this call. */
-export function createReport(options: ReportOptions): ReadReport {
+export function createProcessReporter(options: ProcessReporterOptions): ReadProcessReport {
   const {
     now,
     state,
@@ -75,10 +75,10 @@ export interface ServedMetrics {
 }
 
 /** Creates the source of `GET /metrics`, which reads all gauges at every scrape. */
-export function servedMetrics(
+export function createServedMetrics(
   metrics: Metrics,
   store: Store,
-  report: ReadReport,
+  report: ReadProcessReport,
   now: () => Date,
 ): ServedMetrics {
   const { contentType, text } = metrics;

@@ -3,7 +3,7 @@ import type { SendProviderRequest } from "../ingest/provider-client.ts";
 import type { Limits, QuotaName, QuotaState } from "../limits/quotas.ts";
 import type { Records } from "../store/port/records.ts";
 import { type Meters, statusClass } from "./meters.ts";
-import { failSpan, traceRequest, traceWork } from "./traces.ts";
+import { markSpanFailed, traceRequest, traceWork } from "./traces.ts";
 
 /** Wraps records so that commits are measured. */
 export function measuredRecords(records: Records, meters: Meters): Records {
@@ -41,7 +41,7 @@ export function measuredSender(sender: WebhookSender, meters: Meters): WebhookSe
           const answered = await sender.send(outgoing);
           const { status } = answered;
           span.setAttribute("http.response.status_code", status);
-          if (status > 299) failSpan(span, String(status));
+          if (status > 299) markSpanFailed(span, String(status));
           meters.attempt(statusClass(status), seconds());
           return answered;
         } catch (error) {
@@ -71,7 +71,7 @@ export function tracedProviderRequests(
   };
 }
 
-/** Limits, and how often they refused. */
+/** Limits with a count of the requests that they refused. */
 interface CountedLimits {
   readonly limits: Limits;
   /** Number of refusals since the start, by the limit exceeded. */
@@ -79,7 +79,7 @@ interface CountedLimits {
 }
 
 /** Wraps limits so that refusals are counted. */
-export function countDenials(limits: Limits): CountedLimits {
+export function withDenialCounts(limits: Limits): CountedLimits {
   const denials: Partial<Record<QuotaName, number>> = {};
   const counted = (remaining: QuotaState): QuotaState => {
     const { quota, isExceeded } = remaining;

@@ -43,7 +43,7 @@ const SHOWN_HEADERS: readonly string[] = [
   "retry-after",
 ];
 
-/** Options of `createLog`. */
+/** Options of `createProcessLog`. */
 export interface LogOptions {
   readonly level: NonNullable<LoggerOptions["level"]>;
   /** Values that are redacted in every line. */
@@ -61,7 +61,7 @@ export interface LoggedError {
 }
 
 /** The log of the process and its latest errors. */
-export interface Log {
+export interface ProcessLog {
   readonly log: Logger;
   /** The latest logged errors, oldest first. */
   readonly lastErrors: () => readonly LoggedError[];
@@ -71,9 +71,9 @@ export interface Log {
  * Opens the log: one JSON object per line. Callers must not log secrets. As a safeguard, a secret
  * is redacted if its member name or its form reveals it, or if it is the value of a setting.
  */
-export function createLog({ level, secrets, write }: LogOptions): Log {
+export function createProcessLog({ level, secrets, write }: LogOptions): ProcessLog {
   const errors: LoggedError[] = [];
-  const hideKnown = withoutKnownSecrets(secrets);
+  const hideKnown = createSecretRedactor(secrets);
   const options: LoggerOptions = {
     level,
     base: { pid: process.pid },
@@ -169,7 +169,7 @@ function withoutTokens(text: string): string {
  *
  * @param secrets Values under 6 characters are not redacted, because they would match by chance.
  */
-export function withoutKnownSecrets(secrets: readonly string[]): (line: string) => string {
+export function createSecretRedactor(secrets: readonly string[]): (line: string) => string {
   const forms = new Set(secrets.filter(({ length }) => length >= 6).flatMap(formsOf));
   const longestFirst = [...forms].sort((one, other) => other.length - one.length);
   return (line) =>

@@ -20,9 +20,8 @@ export interface MetricsServer {
 }
 
 /**
- * Serves GET /metrics on its own port, to which the network must restrict access. The service does
- * not depend on it: while another process uses the port, as in a rolling restart, binding is
- * retried.
+ * Serves GET /metrics on its own port, to which the network must restrict access. The service also
+ * runs while another process uses the port, as in a rolling restart: binding is retried.
  */
 export function serveMetrics(options: MetricsServerOptions): MetricsServer {
   const { text, contentType, onError } = options;

@@ -37,4 +37,4 @@ export interface ProcessReport {
 }
 
 /** Reads the state of a process. */
-export type ReadReport = () => ProcessReport;
+export type ReadProcessReport = () => ProcessReport;

@@ -13,7 +13,7 @@ export function requestIdFrom(given: string | readonly string[] | undefined): st
 }
 
 /** Runs a handler, during which `currentRequestId` returns the request id. */
-export function underRequestId<T>(requestId: string, handle: () => T): T {
+export function runWithRequestId<T>(requestId: string, handle: () => T): T {
   return requests.run(requestId, handle);
 }
 

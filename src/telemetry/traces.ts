@@ -18,7 +18,7 @@ const tracer = trace.getTracer(pkg.name, pkg.version);
 
 /** Name and attributes of a span. */
 interface SpanOf {
-  /** Name of the span. It has few values, so it must not contain ids. */
+  /** Name of the span. Names must have few distinct values, so a name must not contain ids. */
   readonly name: string;
   readonly attributes?: Attributes;
 }
@@ -30,7 +30,7 @@ type Work<T> = (span: Span) => Promise<T>;
 export const traceWork = <T>(of: SpanOf, work: Work<T>): Promise<T> =>
   inSpan(of, SpanKind.INTERNAL, work);
 
-/** Traces a request to another service. The trace context is not propagated to it. */
+/** Traces a request to another service. The trace context is not propagated to that service. */
 export const traceRequest = <T>(of: SpanOf, work: Work<T>): Promise<T> =>
   inSpan(of, SpanKind.CLIENT, work);
 
@@ -41,7 +41,7 @@ async function inSpan<T>({ name, attributes }: SpanOf, kind: SpanKind, work: Wor
   try {
     return await context.with(contextOf(span, context.active()), work, undefined, span);
   } catch (error) {
-    failSpan(span, error);
+    markSpanFailed(span, error);
     throw error;
   } finally {
     span.end();
@@ -61,7 +61,7 @@ function contextOf(span: Span, parent: Context): Context {
  *
  * @param error The error, or an HTTP status as text.
  */
-export function failSpan(span: Span, error: unknown): void {
+export function markSpanFailed(span: Span, error: unknown): void {
   span.setAttribute("error.type", errorType(error));
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
@@ -78,7 +78,7 @@ function errorType(error: unknown): string {
  * @param headers May contain a trace context (W3C Trace Context).
  * @returns The span, and the context in which to handle the request.
  */
-export function startRequest(
+export function startRequestSpan(
   method: string,
   headers: TraceCarrier,
 ): { span: Span; within: Context } {
@@ -89,7 +89,7 @@ export function startRequest(
 }
 
 /** Runs a handler in a given trace context. */
-export const runInContext = <T>(chosen: Context, handle: () => T): T =>
+export const runInTraceContext = <T>(chosen: Context, handle: () => T): T =>
   context.with(chosen, handle);
 
 /**
@@ -102,7 +102,7 @@ const CARRIER = createContextKey("carrier");
  * Handles an MCP message in the trace context of its `params._meta` (SEP-414), if it has one. The
  * spans of the message are then linked to the span of the HTTP request.
  */
-export function withinTraceOf<T>(message: unknown, handle: () => T): T {
+export function runInTraceOf<T>(message: unknown, handle: () => T): T {
   const meta = (message as Message | null | undefined)?.params?._meta;
   if (typeof meta?.traceparent !== "string") return handle();
   const carrier = trace.getSpanContext(context.active());

@@ -58,7 +58,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 if (values.help) process.stdout.write(usage);
 else await main().finally(stopServers);
 
-/** The questions that can be measured, by the title of their table. */
+/** The questions that can be measured, keyed by the title of their table. */
 function contests(): Readonly<Record<string, readonly Question[]>> {
   return {
     "MCP get_signal, 2026-07-28": callsOfGetSignal("modern"),
@@ -133,7 +133,10 @@ async function answersOf(
   return answers;
 }
 
-/** Another checkout may give different answers, so each server is compared with its own. */
+/**
+ * Prepares a server for the comparison. Another checkout may give different answers, so each server
+ * must repeat its own earlier answers.
+ */
 async function variantOf(asked: Asked, questions: readonly Question[]): Promise<Variant> {
   const { server, token } = asked;
   const own = await answersOf(asked, questions);

@@ -47,7 +47,11 @@ if (values.against === undefined) {
   process.stdout.write(`${machineLines(on)}\n`);
 }
 
-/** Runs a part in both checkouts in turn. @returns A line for each row that both have. */
+/**
+ * Runs a part of the bench in both checkouts alternately.
+ *
+ * @returns A line for each row that both checkouts have.
+ */
 async function comparePart(part: string, against: string, rounds: number): Promise<string> {
   const [own, others]: [Row[][], Row[][]] = [[], []];
   for (let round = 1; round <= rounds; round++) {
@@ -66,7 +70,7 @@ async function comparePart(part: string, against: string, rounds: number): Promi
   return curveTable({ title: `${part}, medians of ${rounds} (lowest to highest)`, columns, lines });
 }
 
-/** The compared figure of a row in each round that has the row. */
+/** The compared figure of a row, from each round that contains the row. */
 function figuresOf(rounds: readonly (readonly Row[])[], { budget, unit, baseline }: Row): number[] {
   return rounds.flatMap((rows) => {
     const row = rows.find(
@@ -76,7 +80,11 @@ function figuresOf(rounds: readonly (readonly Row[])[], { budget, unit, baseline
   });
 }
 
-/** Measures one part in a checkout. @throws If its bench failed before it wrote its figures. */
+/**
+ * Measures one part in a checkout.
+ *
+ * @throws If the bench fails before it writes its figures.
+ */
 async function measureRows(part: string, root: string): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "bench-parts-"));
   try {
@@ -86,7 +94,8 @@ async function measureRows(part: string, root: string): Promise<Row[]> {
       cwd: root,
       stdio: "ignore",
     });
-    // The exit code is 1 for a missed budget too, so the file alone says whether it was measured.
+    // The exit code is 1 for a missed budget too, so only the file shows whether the part was
+    // measured.
     await once(child, "exit");
     const measured: { parts: Record<string, Part> } = JSON.parse(readFileSync(file, "utf8"));
     return [...(measured.parts[part]?.rows ?? [])];

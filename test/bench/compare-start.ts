@@ -31,12 +31,12 @@ const { values } = parseArgs({
 });
 
 /**
- * Uses the default limits: checkouts have different names for them, and one registration stays
+ * Keeps the default limits: checkouts have different names for limits, and one registration stays
  * below the defaults.
  */
 const DEFAULT_LIMITS = { RATE_LIMITS: "" };
 
-/** A start with an empty DATA_DIR, and the next start with the files that the first one left. */
+/** A start with an empty DATA_DIR, and a second start with the files that the first one left. */
 interface Round {
   readonly first: StartMeasurement;
   readonly next: StartMeasurement;

@@ -13,7 +13,7 @@ export interface Load {
   readonly ms: number;
   /**
    * Callers take these requests round-robin; with as many requests as callers, each caller repeats
-   * its own one.
+   * its own request.
    */
   readonly calls: readonly RawCall[];
 }
@@ -135,7 +135,7 @@ function exchange(socket: Socket, request: Buffer): Promise<Buffer> {
 async function open(port: number): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   await once(socket, "connect");
-  // A later error closes the connection, and `close` is handled.
+  // An error after the connection is open also emits `close`, which is handled.
   return socket.on("error", () => undefined);
 }
 

@@ -3,20 +3,20 @@ import { createToolAnswers, type ToolAnswers } from "../../src/http/api/answers.
 import type { Scoring } from "../../src/ingest/create.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
-import { toolContext } from "../../src/service.ts";
+import { createToolContext } from "../../src/service.ts";
 import type { ToolCall } from "../../src/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { closeOf, createMarket, WARM_SESSIONS } from "./engine/made-market.ts";
 
 /**
  * Measures answers with many instruments: `reads-run.ts <instruments>` prints JSON with the time of
- * the first answer to each question after a session, and of the same answer when it is asked for
- * again.
+ * the first answer to each question after a session, and the time of the answer to the repeated
+ * question.
  */
 
 /**
  * Number of instruments that are asked for one by one; number of pages; length of the shortest
- * page. Each page is one longer than the last, with 50 in the middle.
+ * page. Each page has one item more than the page before, so that the lengths center on 50.
  */
 const SYMBOLS = 500;
 const PAGES = 40;
@@ -42,7 +42,7 @@ function answersAbout(size: number): ToolAnswers {
   const clock = { marketNow: () => at, knownUntil: () => at, isWarm: () => false };
   const scoring = { market, analyser, snapshots, ...clock };
   // The service's other parts are missing, because get_signal does not use them.
-  return createToolAnswers(toolContext(scoring as unknown as Scoring, {} as AlertSystem));
+  return createToolAnswers(createToolContext(scoring as unknown as Scoring, {} as AlertSystem));
 }
 
 /** The call context of a caller without extra scopes. */

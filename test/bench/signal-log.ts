@@ -5,7 +5,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { folderLogSource } from "../../src/cli/log-source.ts";
 import type { WriterOptions } from "../../src/log/log-writer.ts";
 import type { SettlementMarket } from "../../src/log/outcomes.ts";
-import { bundlePath, tilePath } from "../../src/log/tile-path.ts";
+import { entryBundlePath, tilePath } from "../../src/log/tile-path.ts";
 import { allTiles } from "../../src/log/tiles.ts";
 import { verifyLog } from "../../src/log/verify/verify-log.ts";
 import type { Instrument } from "../../src/market/instrument.ts";
@@ -80,7 +80,7 @@ export interface LogCosts {
    */
   readonly longestTurnCpuMs: number;
   readonly longestTurnMs: number;
-  /** Median and 99th percentile, in milliseconds. */
+  /** Median and 99th percentile of the time for a proof and for a checkpoint, in milliseconds. */
   readonly proofMs: readonly [number, number];
   readonly checkpointMs: readonly [number, number];
 }
@@ -203,7 +203,7 @@ async function write({ read }: ReturnType<typeof logSourceOf>, size: number, to:
   await put("checkpoint");
   for (const tile of allTiles(size)) {
     await put(`tile/${tilePath(tile)}`);
-    if (tile.level === 0) await put(`tile/${bundlePath(tile)}`);
+    if (tile.level === 0) await put(`tile/${entryBundlePath(tile)}`);
   }
 }
 

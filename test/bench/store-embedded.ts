@@ -131,7 +131,9 @@ export interface MeasuredStore extends MeasuredOpening {
   /** Mean time of a read, in microseconds. */
   readonly readUs: number;
   readonly claimMs: number;
-  /** Changes with a tenth of the writers: without a backup, and while backups are written. */
+  /**
+   * Rate of changes with a tenth of the writers: without a backup, and while backups are written.
+   */
   readonly besideBackup: { readonly alone: Rate; readonly during: Rate };
   /** Cost of opening a store with an archive; absent when no archive was requested. */
   readonly withArchive?: MeasuredOpening & { readonly fileMb: number };

@@ -72,8 +72,8 @@ async function pass(
 /** Scheduled pauses between the attempts of a delivery, in seconds. */
 const PLANNED = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
-describeEngines("a receiver that is down", (engine) => {
-  it("receives the event at the end of the retry schedule after a three-day outage", async () => {
+describeEngines("a receiver with an outage", (engine) => {
+  it("receives the event with the last retry of the schedule after a three-day outage", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: "reset" });
     const alert = webhookAlert({ url: inbox.url });
@@ -104,7 +104,7 @@ describeEngines("a receiver that is down", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("has its webhook disabled exactly once, on day five of a six-day outage, and its owner is notified", async () => {
+  it("has its webhook disabled and the owner notified exactly once, on day five of a six-day outage", async () => {
     const store = await openStore(engine);
     const [inbox, other] = [await receiver({ behavior: "reset" }), await receiver()];
     const alert = webhookAlert({ url: inbox.url });
@@ -129,7 +129,8 @@ describeEngines("a receiver that is down", (engine) => {
     const since = way?.by === "webhook" ? way.state.since : 0;
     expect(since).toBeGreaterThanOrEqual(start + 5 * DAY);
     expect(since).toBeLessThan(start + 5 * DAY + HOUR);
-    // The notice to the owner is a separate delivery, so it arrives some time after the disabling.
+    // The notice to the owner is a separate delivery, so it arrives some time after the webhook was
+    // disabled.
     expect(told).toHaveLength(1);
     expect(told[0]).toBeGreaterThanOrEqual(since);
     expect(new Set(other.received.map(({ type }) => type))).toEqual(new Set(["endpoint.disabled"]));

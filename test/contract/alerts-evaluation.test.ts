@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { type AlertThresholds, alertGroup, alerts } from "../../src/alerts/alert.ts";
 import { deliveries, EVENT_ARCHIVE_KIND } from "../../src/alerts/delivery/delivery.ts";
 import {
+  alertConditionOf,
   type ConditionState,
-  conditionOf,
   evaluateCondition,
 } from "../../src/alerts/rules/condition.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
@@ -189,7 +189,7 @@ describeEngines("the evaluation of alerts", (engine) => {
     },
   );
 
-  it("stores no second event for alerts that already have one when it resumes after a crash", async () => {
+  it("stores no second event after a crash for alerts that already have one", async () => {
     for (const when of ["before", "after"] as const) {
       const store = await openStore(engine);
       const ids = Array.from({ length: 130 }, (_, index) => `a${index}`);
@@ -312,7 +312,7 @@ describeEngines("the evaluation of alerts", (engine) => {
     }
   });
 
-  it("stores events so that a reader that continues from its last cursor misses none", async () => {
+  it("stores events in an order in which a reader that resumes from its last cursor misses none", async () => {
     const store = await begun(engine);
     const { archive } = store;
     const seen: string[] = [];
@@ -367,7 +367,7 @@ describe("the evaluation in the sandbox", () => {
 
   /** Computes the same events independently, in one pass over all sessions in order. */
   function createOracle({ market, snapshots }: ReturnType<typeof sandbox>) {
-    const watches = [conditionOf("signal_shift", LOW), conditionOf("volatility", LOW)];
+    const watches = [alertConditionOf("signal_shift", LOW), alertConditionOf("volatility", LOW)];
     const states = new Map<string, ConditionState | undefined>();
     const decided = (snapshot: Snapshot, bars: RecordList<Bar>): readonly string[] =>
       watches.flatMap((watch) => {

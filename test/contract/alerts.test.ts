@@ -146,7 +146,7 @@ describe("POST /api/alerts", () => {
     ]);
   });
 
-  it("rejects an alert on range events alone for an asset class without forecasts, and suggests other kinds", async () => {
+  it("rejects an alert on range events alone for an asset class without forecasts, and suggests other event types", async () => {
     const refused = post("/api/alerts", { assetClass: "etf", kinds: ["range"] });
     const { detail, next } = await problem(refused, 400, "invalid_request");
     expect(detail).toBe("kinds: there is no range for funds: nothing of the class has a forecast.");
@@ -238,7 +238,7 @@ describe("the Idempotency-Key header", () => {
   const under = (key: string, body: object = HOOKED) =>
     post("/api/alerts", body, { "idempotency-key": key });
 
-  it("lets a repeated request create only one alert and return the first answer", async () => {
+  it("makes a repeated request return the first answer instead of creating a second alert", async () => {
     const first = await answered(under('"8e03978e-40d5"'), 201);
     expect(await answered(under('"8e03978e-40d5"'), 201)).toEqual(first);
     expect(await answered(under("8e03978e-40d5"), 201)).toEqual(first);
@@ -249,7 +249,7 @@ describe("the Idempotency-Key header", () => {
     expect(await answered(under("8e03978e-40d5", alike), 201)).toEqual(first);
   });
 
-  it("lets concurrent requests create only one alert", async () => {
+  it("ensures that concurrent requests create only one alert", async () => {
     const both = await Promise.all([1, 2, 3].map(() => answered(under("at-once"), 201)));
     expect(new Set(both.map(({ id }) => id)).size).toBe(1);
   });
@@ -281,7 +281,7 @@ describe("the Idempotency-Key header", () => {
 });
 
 describe("GET /api/alerts", () => {
-  it("pages through the caller's own alerts, optionally filtered by status", async () => {
+  it("returns the caller's own alerts page by page, optionally filtered by status", async () => {
     const { as, clock } = await startAlertApp();
     const ids: string[] = [];
     for (let count = 0; count < 5; count += 1) {
@@ -397,7 +397,7 @@ describe("alert actions:", () => {
     expect(twice.delivery).toMatchObject({ previousSecretUntil: "2026-11-22T12:00:00.000Z" });
   });
 
-  it("enable sends a new challenge to the webhook, and test is rejected until the challenge succeeds", async () => {
+  it("enable sends a new challenge to the webhook, and the test action is rejected until the challenge succeeds", async () => {
     const { id } = await register();
     expect(await answered(post(`/api/alerts/${id}/enable`))).toMatchObject({ status: "pending" });
     await problem(post(`/api/alerts/${id}/test`), 409, "wrong_state");
@@ -411,7 +411,7 @@ describe("alert actions:", () => {
     await answered(as("agent", `/api/alerts/${id}`));
   });
 
-  it("redeliver resends either one event or every event that failed since a given instant", async () => {
+  it("redeliver resends either one event or every event whose delivery failed since a given instant", async () => {
     const { id } = await register();
     const owner = { kind: "agent", id: "agent" } as const;
     const at = clock.now - 60_000;

@@ -51,7 +51,7 @@ describe("the token count", () => {
   });
 
   it.each(calls)(
-    "of an answer of %s stays within its limit for the arguments %j and %j",
+    "of an answer from %s stays within its limit for the arguments %j and %j",
     async (name, typical, large) => {
       const [one, most] = [await answerTokens(name, typical), await answerTokens(name, large)];
       process.stdout.write(`tokens of ${name}: ${one} typical, ${most} large\n`);
@@ -61,7 +61,7 @@ describe("the token count", () => {
   );
 });
 
-it("a session of a price history, with its date, score and price, takes less than 15 tokens", () => {
+it("each trading session in a price history takes fewer than 15 tokens, including date, score and price", () => {
   const days = Array.from(
     { length: 500 },
     (_, day) => new Date(1_400_000_000_000 + day * 86_400_000),

@@ -35,7 +35,7 @@ function partOf(id: string): string {
 }
 
 describe("GET /docs/api", () => {
-  it("is a page whose content security policy allows only resources of this origin", async () => {
+  it("serves a page whose content security policy allows only resources of this origin", async () => {
     const response = await ask("/docs/api", { accept: "text/html,*/*;q=0.8" });
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(response.headers.get("vary")).toContain("Accept");
@@ -93,7 +93,7 @@ describe("GET /docs/api", () => {
     expect(links.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
-  it("redirects a browser, and no other client, from an alternative host name to the canonical one, only once", async () => {
+  it("redirects browsers, but no other clients, from an alternative host name to the canonical one, and each browser only once", async () => {
     const elsewhere = base.replace("127.0.0.1", "localhost");
     const come = (headers: Readonly<Record<string, string>>) =>
       fetch(`${elsewhere}/docs/api?x=1`, { headers, redirect: "manual" });
@@ -129,7 +129,7 @@ describe("GET /docs/api", () => {
   });
 
   it.each(["/docs/api", "/docs/api.md", "/docs/api/oauth2-redirect.html"])(
-    "%s answers 304 to a matching If-None-Match, and answers HEAD with the headers of GET",
+    "at %s answers 304 to a matching If-None-Match, and answers HEAD with the headers of GET",
     async (path) => {
       const first = await ask(path);
       expect(first.headers.get("cache-control")).toBe("public, max-age=300");

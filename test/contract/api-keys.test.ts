@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
 import { generateApiKey } from "../../src/auth/keys/key-format.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
-import { auditSteps } from "../../src/store/audit/entry.ts";
+import { auditOperations } from "../../src/store/audit/entry.ts";
 import { newToken, postForm, postJson } from "../support/agent.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
@@ -13,9 +13,9 @@ const { base, service, clock, logged } = running;
 const { records, identity } = service.state.store;
 
 /** Accesses the API keys as another process does, such as an operator command. */
-const keys = new ApiKeys({
+const keys = new ApiKeyService({
   ...{ records, mode: identity.mode, now: () => clock.now },
-  audit: (entry) => auditSteps(entry, clock.now.getTime()),
+  audit: (entry) => auditOperations(entry, clock.now.getTime()),
   lastUse: new LastUseTracker({ records, now: () => clock.now, onError: () => {} }),
 });
 const keyWith = (...scopes: Scope[]) => keys.create({ name: "Desk", scopes, actor: "operator" });
@@ -57,7 +57,7 @@ describe("an API key", () => {
     expect(await refused.json()).toMatchObject({ code: "insufficient_scope" });
   });
 
-  it("is rejected as soon as it is revoked or expired", async () => {
+  it("is rejected as soon as it is revoked or has expired", async () => {
     const { key, id } = await keyWith("signals:read");
     const short = await keys.create({
       ...{ name: "Short", scopes: ["signals:read"], actor: "operator", ttlMs: 60_000 },

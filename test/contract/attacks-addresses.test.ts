@@ -232,7 +232,7 @@ describe("a redirect URI", () => {
     expect((await ask(two)).status).toBe(400);
   });
 
-  it("that is sent twice is rejected with 400 and never redirected to", async () => {
+  it("that is sent twice is rejected with 400 and receives no redirect", async () => {
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id });
     url.searchParams.append("redirect_uri", "https://evil.example/callback");
@@ -263,7 +263,7 @@ describe("a redirect URI", () => {
     });
   });
 
-  it("receives error=invalid_request and iss, but no code, for an invalid request", async () => {
+  it("receives error=invalid_request and iss, but no code, when the authorization request is invalid", async () => {
     const { client_id } = await registerPublic(base);
     const changes = { client_id, code_challenge: undefined, prompt: "none" };
     const { url } = authorizationRequest(base, changes);
@@ -327,7 +327,7 @@ describe("a token", () => {
     expect((await getWith(token, signals)).status).toBe(200);
   });
 
-  it("request that sends the client secret in both the header and the body is rejected", async () => {
+  it("is not issued when the request sends the client secret in both the header and the body", async () => {
     const { client_id, client_secret } = await register(base);
     const basic = Buffer.from(`${client_id}:${client_secret}`).toString("base64");
     const answer = await fetch(`${base}/oauth/token`, {

@@ -16,11 +16,17 @@ import {
   type EventRowBody,
   enqueueDelivery,
   newMessageId,
-  queueGroup,
+  queuedDeliveriesGroup,
 } from "../../src/alerts/delivery/delivery.ts";
 import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
 import { accountRecordsGroup, clients } from "../../src/auth/agents/agent.ts";
-import { announce, append, put, remove, replace } from "../../src/store/port/operations.ts";
+import {
+  announce,
+  appendToArchive,
+  put,
+  remove,
+  replace,
+} from "../../src/store/port/operations.ts";
 import { postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import {
   bearer,
@@ -96,7 +102,7 @@ async function tell(alertId: string): Promise<string> {
   const row: EventRowBody = { alertId, ...(clientId && { clientId }), type, body };
   const subject = eventSubject(owner);
   await records.commit([
-    append({ kind: EVENT_ARCHIVE_KIND, at: lastAt, id: eventId, subject, body: row }),
+    appendToArchive({ kind: EVENT_ARCHIVE_KIND, at: lastAt, id: eventId, subject, body: row }),
     announce(EVENTS_TOPIC),
     ...enqueueDelivery(alert, { eventId, type, body }),
   ]);
@@ -201,7 +207,7 @@ describe("a credential without factor:read", () => {
     expect(again?.body).not.toContain("12.5");
   });
 
-  it("with only alerts:write can neither create an alert nor read events, and is told the required scopes", async () => {
+  it("with only alerts:write can neither create an alert nor read events, and the error lists the required scopes", async () => {
     const { headers, tokens } = await application(undefined, "alerts:write");
     const wanted = { symbols: ["ALDER.SIM"] };
     const refusals = [
@@ -292,7 +298,7 @@ describe("another application of the same person", () => {
     stream.leave();
   });
 
-  it("cannot tell from a cursor when the first application has events, and misses none of its own", async () => {
+  it("cannot infer the first application's events from a cursor, and misses none of its own events", async () => {
     const person = testService.person();
     const [first, second] = [await person.tokens({ scope: ALERTS }), await person.tokens()];
     const [theirs, own] = [bearer(first.access_token), bearer(second.access_token)];
@@ -506,7 +512,7 @@ describe("an application whose access has ended", () => {
     const alert = await kept(id);
     await end(app);
     expect(await records.get(alerts, id)).toBeUndefined();
-    // The alert is stored again, to show that even an existing record sends nothing.
+    // The alert is stored again, to show that nothing is sent even if the record exists.
     await records.commit([put(alerts, { key: id, value: alert.value, groups: alert.groups })]);
     await tell(id);
     const theirs = await tell(await hook(other.headers, inbox.url));
@@ -517,14 +523,14 @@ describe("an application whose access has ended", () => {
     const inbox = await receiver();
     const [app, other] = [await application(), await application()];
     const id = await hook(app.headers, inbox.url);
-    // Removes the client as the end of a grant does for an agent that was claimed under it.
+    // Removes the client, as happens to an agent when the grant under which it was claimed ends.
     await records.commit([remove(clients, app.tokens.client.client_id)]);
     await tell(id);
     const theirs = await tell(await hook(other.headers, inbox.url));
     expect((await inbox.arrived(1))[0]?.id).toBe(theirs);
   });
 
-  it("keeps its alerts after it loses access on one device but not on another", async () => {
+  it("keeps its alerts if its access ended on only one of two devices", async () => {
     const person = testService.person();
     const { tokens, headers } = await application(person);
     const id = await makeAlert(testService, headers);
@@ -583,7 +589,10 @@ describe("the delivery log of an account", () => {
 
 /** Makes a challenge due now; normally it waits until its caller has received the secret. */
 async function challengeNow(alertId: string): Promise<string> {
-  const [waiting] = await records.list(deliveries, { group: queueGroup(alertId), limit: 1 });
+  const [waiting] = await records.list(deliveries, {
+    group: queuedDeliveriesGroup(alertId),
+    limit: 1,
+  });
   if (waiting === undefined) throw new Error("no challenge is queued");
   const due = replace(deliveries, waiting, { value: waiting.value, dueInMs: 0 });
   await records.commit([due, announce(DELIVERIES_TOPIC)]);
@@ -591,7 +600,7 @@ async function challengeNow(alertId: string): Promise<string> {
 }
 
 describe("webhook challenges", () => {
-  it("count as delivery attempts, regardless of the number of hosts, and wait once the limit is reached", async () => {
+  it("count as delivery attempts, however many hosts they target, and wait once the limit on attempts is reached", async () => {
     const inbox = await receiver();
     const { headers } = await application();
     const asked: string[] = [];
@@ -610,7 +619,7 @@ describe("webhook challenges", () => {
 });
 
 describe("delivery attempts of one application", () => {
-  it("do not use up the share of the person's other applications or of other people", async () => {
+  it("leave a share of the attempts to the person's other applications and to other people", async () => {
     const own = await startTestService({
       ALLOW_INSECURE_WEBHOOKS: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} alert-repeats=6/86400 alert-repeats-client=3/86400`,
@@ -648,7 +657,7 @@ describe("delivery attempts of one application", () => {
 });
 
 describe("an alert stored by an earlier version", () => {
-  it("belongs to its recorded client, which also receives its events that have no recorded client", async () => {
+  it("belongs to its recorded client, which also receives the alert's events that have no recorded client", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const inbox = await receiver();
@@ -664,13 +673,19 @@ describe("an alert stored by an earlier version", () => {
     const row: EventRowBody = { alertId: id, type: "signal.shift", body };
     const subject = ownerGroup(alert.value.owner);
     await records.commit([
-      append({ kind: EVENT_ARCHIVE_KIND, at: lastAt, id: "msg_of_before", subject, body: row }),
+      appendToArchive({
+        kind: EVENT_ARCHIVE_KIND,
+        at: lastAt,
+        id: "msg_of_before",
+        subject,
+        body: row,
+      }),
     ]);
     expect((await eventsOf(mine.headers)).map((event) => event.id)).toContain("msg_of_before");
     expect(await eventsOf(theirs.headers)).toEqual([]);
   });
 
-  it("is visible only to the person, who can delete it, if it has no recorded client", async () => {
+  it("without a recorded client is visible only to the person, who can delete it", async () => {
     const person = testService.person();
     const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
     const { headers } = await application(person);

@@ -284,7 +284,7 @@ describe("an identity assertion at registration", () => {
     ["that is not a JWT", async () => "x"],
   ];
 
-  it.each(wrong)("is rejected if it is an assertion %s", async (_what, assertion) => {
+  it.each(wrong)("is rejected when it is invalid: an assertion %s", async (_what, assertion) => {
     const { status, body } = await registerWith(await assertion());
     expect([400, 401]).toContain(status);
     expect(body).not.toHaveProperty("client_id");

@@ -77,7 +77,7 @@ describe("an agent", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("cannot claim itself with its own code after the person confirmed the claim in another way", async () => {
+  it("cannot claim itself with its own code after the person approved the claim on the page", async () => {
     const agent = await newAgent();
     const token = await tokenOf(base, agent);
     const { body: started } = await begin(agent, token);
@@ -102,7 +102,7 @@ describe("an agent", () => {
     expect(await owned(other)).toBe(false);
   });
 
-  it("cannot be claimed by an agent that has an owner", async () => {
+  it("cannot be claimed with another agent's own token, even if that agent has an owner", async () => {
     const [claimed, other] = [await newAgent(), await newAgent()];
     await testService.person().claim(claimed.client_id, claimed.claim.code);
     const bearer = await tokenOf(base, claimed, { scope: allScopes.join(" ") });
@@ -125,7 +125,7 @@ describe("an agent", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("that acts for a person cannot claim itself in their name", async () => {
+  it("that acts for a person cannot claim itself in that person's name", async () => {
     const agent = (await register(base, {
       grant_types: ["client_credentials", "authorization_code"],
       response_types: ["code"],
@@ -170,7 +170,7 @@ describe("a person's token", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("that was refreshed still dates from the sign-in, not from the refresh", async () => {
+  it("counts its age from the sign-in, even after it was refreshed", async () => {
     const { client, refresh_token } = await testService.person().tokens();
     wait(5 * 60_000 + 1_000);
     const answer = await postForm(`${base}/oauth/token`, {
@@ -411,7 +411,7 @@ describe("an application that claims an agent with a person's token", () => {
     },
   );
 
-  it("also loses agents that were claimed with that agent's token", async () => {
+  it("also loses agents that were claimed with the first agent's token", async () => {
     const person = testService.person();
     const first = await person.tokens();
     const middle = (await newAgent({
@@ -492,7 +492,7 @@ describe("the holder of an agent's registration access token", () => {
     await isWorthless(agent);
   });
 
-  it("can no longer manage the agent after an application has claimed it; the application can", async () => {
+  it("can no longer manage the agent after an application has claimed it, but the application can", async () => {
     const agent = await newAgent();
     const person = await userToken();
     const { body } = await claim(agent, agent.claim.code, person);
@@ -508,7 +508,7 @@ describe("the holder of an agent's registration access token", () => {
     expect(await manage(agent, token, "DELETE")).toBe(204);
   });
 
-  it("can no longer manage the agent after a claim with the code shown to the person, which issues a new token", async () => {
+  it("can no longer manage the agent after a claim with the code shown to the person, because that claim issues a new token", async () => {
     const agent = await newAgent();
     const { body: started } = await begin(agent, agent.registration_access_token);
     const person = testService.person();
@@ -599,7 +599,7 @@ describe("the claim page", () => {
     expect(own.form("/claim/approve").fields.length).toBeGreaterThan(0);
   });
 
-  it("grants nothing before a person approves, and then only to the agent itself", async () => {
+  it("grants nothing before a person approves, and then grants access only to the agent itself", async () => {
     const agent = await newAgent();
     const token = await tokenOf(base, agent);
     const { body } = await begin(agent, token);
@@ -648,7 +648,7 @@ describe("an agent that updates itself while its claim page is open", () => {
   };
   const narrow = () => newAgent({ scope: "signals:read" });
 
-  it("gets only the scopes that the page showed when the person enters its code", async () => {
+  it("gets no scope from the update when the person enters the agent's code", async () => {
     const agent = await narrow();
     const person = testService.person();
     await person.signIn();
@@ -661,7 +661,7 @@ describe("an agent that updates itself while its claim page is open", () => {
   });
 
   it.each(["before", "after"])(
-    "gets only the scopes that the page showed when the person approves %s the update",
+    "gets no scope from the update when the person approves the claim %s the update",
     async (when) => {
       const agent = await narrow();
       const { body: started } = await begin(agent, agent.registration_access_token);
@@ -702,7 +702,7 @@ describe("an unclaimed agent", () => {
     expect(own.map(({ action }) => action)).toEqual([]);
   });
 
-  it("shares a limit on new claim codes with its network", async () => {
+  it("shares a limit on new claim codes with all agents in the same network", async () => {
     const strict = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} claim-start-address=2/60 claim-start-site=3/60 claim-start-provider=4/60`,
@@ -728,7 +728,7 @@ describe("an unclaimed agent", () => {
   });
 });
 
-describe("an agent that registered for a person", () => {
+describe("an agent that registers for a person", () => {
   it("gets no token until that person has claimed it", async () => {
     const agent = (await newAgent({
       type: "service_auth",

@@ -139,7 +139,7 @@ describe("a client that updates its registration", () => {
     expect([await update(4), await update(5), await update(6)]).toEqual([200, 200, 429]);
   });
 
-  it("cannot take another client's id or secret", async () => {
+  it("cannot adopt another client's id or secret", async () => {
     const [mine, other] = [await register(base), await register(base)];
     const byId = await put(mine, { client_id: other.client_id });
     expect([400, 401, 403]).toContain(byId.status);
@@ -193,7 +193,7 @@ describe("clients behind one address", () => {
 });
 
 describe("a deleted client", () => {
-  it("loses everything issued to it immediately", async () => {
+  it("immediately loses everything that was issued to it", async () => {
     const agent = await register(base);
     const token = await tokenOf(base, agent);
     const person = testService.person();
@@ -350,7 +350,7 @@ describe("an authorization request without a required protection", () => {
     expect(await ask(parameters)).toMatch(/^request(_uri)?_not_supported$|^invalid_request/);
   });
 
-  it("is rejected for a foreign resource", async () => {
+  it("is rejected when it requests a token for another server's resource", async () => {
     expect(await ask({ resource: "https://evil.example" })).toBe("invalid_target");
   });
 });
@@ -407,7 +407,7 @@ describe("an authorization code", () => {
     }
   });
 
-  it("yields no scope beyond the consent", async () => {
+  it("yields no scope to which the person did not consent", async () => {
     const client = await registerPublic(base);
     const { url, verifier } = authorizationRequest(base, { client_id: client.client_id });
     const callback = await testService.person().authorize(url, { scopes: ["signals:read"] });
@@ -528,7 +528,7 @@ describe("a refresh token", () => {
 });
 
 describe("a revocation", () => {
-  it("by another client leaves the token valid, and by an unauthenticated client reveals nothing", async () => {
+  it("by another client leaves the token valid, and an unknown token gets the same answer as a valid one", async () => {
     const token = await tokenOf(base, await register(base));
     const { client_id, client_secret } = await register(base);
     const form = { token, client_id, client_secret };

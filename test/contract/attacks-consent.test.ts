@@ -107,7 +107,7 @@ describe.each([
   ["by registration", byRegistration],
   ["by metadata document", byDocument],
 ])("a client created %s, with redirect URIs at two sites", (how, newClient) => {
-  it("gets a code at the other site only after the person approved that site as well", async () => {
+  it("gets a code at its second site only after the person approved that site as well", async () => {
     const clientId = await newClient();
     const visitor = await signedIn(`two-sites ${how}@example.com`.replaceAll(" ", "-"));
     await tokensAt(visitor, clientId, GOOD);
@@ -258,7 +258,7 @@ describe("offline access", () => {
   );
 
   it.each(ways)(
-    "is not granted to a client created %s when a code from an earlier consent is redeemed",
+    "is not granted to a client created %s when it redeems a code from an earlier consent",
     async (how, newClient) => {
       const { clientId, extend } = await newClient();
       const visitor = await signedIn(`early-code ${how}@example.com`.replaceAll(" ", "-"));
@@ -272,7 +272,7 @@ describe("offline access", () => {
   );
 
   it.each(ways)(
-    "is not granted to a client created %s on a page that was opened before the client requested it",
+    "is not granted on a page that was opened before the client, created %s, requested it",
     async (how, newClient) => {
       const { clientId, extend } = await newClient();
       const visitor = await signedIn(`open-page ${how}@example.com`.replaceAll(" ", "-"));
@@ -320,7 +320,7 @@ describe("offline access", () => {
     });
   });
 
-  it("requires a new consent for grants from before it was recorded, whose refresh tokens stay valid", async () => {
+  it("requires a new consent when the stored grant does not record it, and the grant's refresh tokens stay valid", async () => {
     const { client_id } = await registerWeb([GOOD]);
     const visitor = await signedIn("before-it-was-recorded@example.com");
     const { refresh_token = "" } = await tokensAt(visitor, client_id, GOOD);
@@ -360,7 +360,7 @@ describe("a redirect URI that a client removed while its consent page was open",
   it.each([
     ["allowed", SCOPE.split(" ")],
     ["refused", "deny"],
-  ] as const)("receives no redirect when the person had just %s access", async (how, answer) => {
+  ] as const)("receives no redirect if removed after the person %s access", async (how, answer) => {
     const { client, visitor, page } = await gone(`just-${how}`);
     const decided = await fetch(page.url, {
       method: "POST",
@@ -448,7 +448,7 @@ describe("a withdrawn scope", () => {
     },
   );
 
-  it("is withdrawn for every resource, whichever resource the client requests", async () => {
+  it("disappears from tokens for every resource, even if the new consent was for only one of them", async () => {
     const clientId = await byRegistration();
     const visitor = await signedIn("other-resource@example.com");
     const { access_token } = await tokensAt(visitor, clientId, GOOD);

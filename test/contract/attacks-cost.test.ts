@@ -34,7 +34,7 @@ describe("a query with thousands of names", () => {
     },
   );
 
-  it("is parsed with the repeated values of a name in one list, in order", async () => {
+  it("is parsed into lists that keep the order of repeated values", async () => {
     const { base } = await sharedTestService();
     const token = await newToken(base);
     const read = async (query: string) =>
@@ -45,7 +45,7 @@ describe("a query with thousands of names", () => {
   });
 });
 
-it("unknown members are compared with the known ones only until the error text is full", () => {
+it("the service compares unknown members with known members only until the error text is full", () => {
   const schema = z.strictObject({ symbol: z.string(), limit: z.number() });
   const { shape } = schema;
   let compared = 0;
@@ -89,7 +89,7 @@ describe("a text of thousands of combining marks", () => {
     "as a contact of a client": (base) => postJson(`${base}/oauth/register`, { contacts: [marks] }),
   };
 
-  it.each(Object.entries(doors))("is never normalized in full %s", async (_door, knock) => {
+  it.each(Object.entries(doors))("is never normalized at full length %s", async (_door, knock) => {
     const { base, person } = await sharedTestService();
     const { access_token } = await person().tokens();
     const normalize = vi.spyOn(String.prototype, "normalize");

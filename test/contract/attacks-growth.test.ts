@@ -176,7 +176,7 @@ describeEngines("audit rows of replays", (engine) => {
     expect(await audited(records)).toMatchObject({ "grant.replayed": 1 });
   });
 
-  it("are written once when a used code is replayed with its verifier, and never without it, since that revokes nothing", async () => {
+  it("are written once when a used code is replayed with its verifier, and never when it is replayed without the verifier, which revokes nothing", async () => {
     const { records, server, person, probe } = await build(engine);
     const { form } = await giveConsent(server, person);
     const { body } = await exchange(server, form);
@@ -290,7 +290,7 @@ describe("applications that a person has approved", () => {
     expect(after.filter((key) => !before.includes(key))).toHaveLength(1);
   });
 
-  it("reach a limit whose error page links to a list where the person can remove one", async () => {
+  it("cause, at the limit, an error page with a link to the list where the person can remove one of them", async () => {
     const testService = await startTestService();
     const { records } = testService.service.state.store;
     const person = testService.person();
@@ -382,7 +382,7 @@ describe("an attacker with many networks of one provider", () => {
   it.each([
     ["apply", { name: "Eve", email: "eve@example.com" }],
     ["contact", { message: "Hello", email: "eve@example.com" }],
-  ])("is limited per site and per provider at /api/%s", async (name, body) => {
+  ])("is limited per network site and per provider at /api/%s", async (name, body) => {
     const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} ${name}-site=3/3600 ${name}-provider=7/3600`,
@@ -396,7 +396,7 @@ describe("an attacker with many networks of one provider", () => {
     expect(await ask("2001:db9::1")).toBe(200);
   });
 
-  it("sends a limited number of applications a day", async () => {
+  it("can submit only a limited number of early-access applications a day", async () => {
     const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} apply-day-site=3/86400 apply-day-provider=4/86400`,
@@ -421,7 +421,7 @@ describe("audit rows of one person", () => {
     return bodies.filter((body) => (body as AuditEntry).action === action).length;
   };
 
-  it("are limited for revoked access tokens, which all become invalid, and a second application has its own share", async () => {
+  it("are limited for revoked access tokens, although all of the tokens become invalid; a second application has its own share", async () => {
     const testService = await startTestService({
       RATE_LIMITS: `${LOOSE_LIMITS} token-revoked=6/3600 token-revoked-client=3/3600`,
     });
@@ -512,7 +512,7 @@ describe("records of one person", () => {
 });
 
 describe("updates of the agents of one person", () => {
-  it("share one limit across all agents and addresses, in which each agent has its own part", async () => {
+  it("share one limit across all agents and addresses, and each agent can use only its own part of the limit", async () => {
     const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} manage=4/3600 manage-account=8/3600`,

@@ -357,7 +357,7 @@ describe("a cookie", () => {
     }
   });
 
-  it("is Secure over HTTPS, on pages with the __Host- prefix", async () => {
+  it("is Secure over HTTPS, and has the __Host- prefix if a page sets it", async () => {
     const { base: local } = await startTestService({ BASE_URL: "https://signals.example" });
     const { client_id } = await registerPublic(local);
     const { search } = authorizationRequest(local, { client_id }).url;
@@ -372,7 +372,7 @@ describe("a cookie", () => {
     }
   });
 
-  it("that was planted before a sign-in gives no access after it", async () => {
+  it("that was planted before a sign-in gives no access after the sign-in", async () => {
     const person = testService.person();
     await person.web.get("/sign-in");
     const planted = person.web.cookie();
@@ -481,7 +481,7 @@ describe("an email address", () => {
     `${"e".repeat(300)}@example.com`,
   ];
 
-  it.each(injections)("cannot carry a header or a second address: %j", async (email) => {
+  it.each(injections)("cannot inject a header or a second address: %j", async (email) => {
     const web = createWeb(base);
     const form = (await web.get("/sign-in")).form("/sign-in");
     const answer = await web.submit(form, { email });
@@ -687,7 +687,7 @@ describe("the existence of an account, client or agent", () => {
     expect(known.work).toContain("get claims");
   });
 
-  it("does not affect the response to an application", async () => {
+  it("does not affect the response to an early-access application", async () => {
     const apply = async (email: string) => {
       const answer = await postJson(`${base}/api/apply`, { name: "Ann", email, focus: "quant" });
       const body = (await answer.json()) as { data: Record<string, string> };

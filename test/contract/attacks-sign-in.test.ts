@@ -70,7 +70,7 @@ describe("an attacker who requests sign-in codes for a person's address", () => 
     expect((await person.signIn()).url.pathname).toBe("/account");
   });
 
-  it("gains nothing from a browser in which somebody else has signed in, nor from one that is over its limit", async () => {
+  it("gains no codes from a browser in which somebody else has signed in, nor from a browser that is over its limit", async () => {
     const [attacker, victim] = [testService.person("attacker@example.com"), "other@example.com"];
     await attacker.signIn();
     expect(await ask(victim, "127.0.0.1", 6)).toBe(429);
@@ -114,7 +114,7 @@ describe("an attacker with many networks", () => {
     };
   };
 
-  it("gets no more codes than the limit per site and the limit per provider allow", async () => {
+  it("gets no more codes than the per-site limit and the per-provider limit allow", async () => {
     const taken = await flooded("code-address-site=3/3600 code-address-provider=7/3600");
     const homes = ["100", "200", "300", "400", "500"].map((home) => `2001:db8:1:${home}::1`);
     expect(await taken(...homes)).toBe(3);
@@ -122,7 +122,7 @@ describe("an attacker with many networks", () => {
     expect(await taken("2001:db9::1", "192.0.2.1")).toBe(2);
   });
 
-  it("leaves other networks a share of all codes", async () => {
+  it("leaves other networks a share of the total limit on codes", async () => {
     const taken = await flooded("code-address-all=40/3600");
     expect(await taken(...Array.from({ length: 9 }, (_, at) => `198.51.100.${at}`))).toBe(3);
     expect(await taken("203.0.113.1")).toBe(1);

@@ -49,13 +49,13 @@ describe.each(["1", "0"])("the MCP endpoint with MCP_FAST_PATH=%s", async (path)
   });
 });
 
-describe("a person who opens", () => {
+describe("an error response", () => {
   it.each([
     ["/mcp", 405, "This page cannot do that"],
     ["/nothing", 404, "Page not found"],
     ["/.well-known/nothing", 404, "Page not found"],
   ])(
-    "%s in a browser gets an error page with a link to continue",
+    "at %s is a page with a link to continue when the client is a browser",
     async (path, status, heading) => {
       const response = await fetch(base + path, { headers: { accept: HTML } });
       expect([response.status, response.headers.get("content-type")]).toEqual([
@@ -70,14 +70,14 @@ describe("a person who opens", () => {
   );
 
   it.each(["/mcp", "/nothing"])(
-    "%s with a program's Accept header gets a problem document",
+    "at %s is a problem document when the client sends a program's Accept header",
     async (path) => {
       const response = await fetch(base + path, { headers: { accept: "*/*" } });
       expect(response.headers.get("content-type")).toContain("application/problem+json");
     },
   );
 
-  it("/api/nothing gets a problem document, since the API answers only in JSON", async () => {
+  it("at /api/nothing is always a problem document, since the API answers only in JSON", async () => {
     const response = await fetch(`${base}/api/nothing`, { headers: { accept: HTML } });
     expect(response.headers.get("content-type")).toContain("application/problem+json");
   });

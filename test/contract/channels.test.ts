@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { newAlertId } from "../../src/alerts/api/ownership.ts";
 import type { ChatKind } from "../../src/alerts/channels/channel.ts";
-import { openEmail, queuedMails } from "../../src/mail/outbox.ts";
+import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { claimedAgent } from "../support/alert-events.ts";
 import { type ChatServer, startChat } from "../support/chat-server.ts";
@@ -74,7 +74,7 @@ async function withChannel(chat: ChatServer, service = testService): Promise<Per
 async function wholeEmails({ service }: TestService, to: string) {
   const vault = createKeyringVault(service.state.keyring);
   const kept = await service.state.store.records.list(queuedMails, { limit: 10_000 });
-  return kept.map((mail) => openEmail(vault, mail)).filter((mail) => mail.to === to);
+  return kept.map((mail) => decryptEmail(vault, mail)).filter((mail) => mail.to === to);
 }
 
 /** Waits until this many emails to an address exist. */
@@ -192,7 +192,7 @@ describe("a channel", () => {
     expect(textOf(page.html)).toContain("You have 10 channels, which is the maximum.");
   });
 
-  it("can have quiet hours, a digest and a time zone, and reports an invalid one at its field", async () => {
+  it("can have quiet hours, a digest and a time zone, and reports an invalid value at its field", async () => {
     const chat = await chatOf("slack");
     const person = await withChannel(chat);
     const page = await person.web.get("/account");
@@ -239,7 +239,7 @@ describe("an alert that is sent to a channel", () => {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
 
-  it("is created with the channel's name and a person's API key, shows the channel to its owner, and can be tested", async () => {
+  it("is created by channel name with a person's API key, shows the channel to its owner, and can be tested", async () => {
     const chat = await chatOf("slack");
     const person = await withChannel(chat);
     const key = await keyOf(person);
@@ -314,7 +314,7 @@ describe("an alert that is sent to a channel", () => {
     expect((await call(key, "", { symbols: ["ALDER.SIM"], channel: "Mine" })).status).toBe(409);
   });
 
-  it("is recorded but no longer sent after its channel is removed, and the page warns about this beforehand", async () => {
+  it("is recorded but no longer sent after its channel is removed, and the page warns of this before the removal", async () => {
     const chat = await chatOf("slack");
     const person = await withChannel(chat);
     const key = await keyOf(person);

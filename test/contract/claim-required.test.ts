@@ -156,7 +156,7 @@ describe("the result that asks for a claim", () => {
     expect(page).toBe(`${base}/claim?agent=${agent.client_id}`);
   });
 
-  it("repeats the claim code of the registration while it is valid", async () => {
+  it("repeats the claim code of the registration while that code is valid", async () => {
     const agent = await registerAnonymous();
     const { code } = readInstructions(await registerAlert(await connect(agent)));
     expect(code).toBe(agent.claim.code);
@@ -211,7 +211,7 @@ describe("the result that asks for a claim", () => {
   });
 });
 
-describe("a client that can open pages (elicitation in URL mode)", () => {
+describe("a client that supports elicitation", () => {
   /** Connects a client whose person acts when the client is asked to open a page. */
   async function connectAsking(
     agent: RegisteredAgent,
@@ -229,7 +229,7 @@ describe("a client that can open pages (elicitation in URL mode)", () => {
     return { client, asked };
   }
 
-  it("claims and registers within one call when the person completes the page", async () => {
+  it("claims the agent and registers the alert in one call when the person completes the page opened in URL mode", async () => {
     const agent = await registerAnonymous();
     const { client, asked } = await connectAsking(agent, async (instructions) => {
       await followInstructions(instructions);
@@ -246,7 +246,7 @@ describe("a client that can open pages (elicitation in URL mode)", () => {
     ]);
   });
 
-  it("leaves the next step to the model, whether or not the person opened the page", async () => {
+  it("leaves the next step to the model when nobody claims the agent, whether or not the person opened the page", async () => {
     for (const [action, said] of [
       ["accept", /Nobody has claimed this one yet\. Say to the person/],
       ["decline", /The person did not open the claim page: ask them/],
@@ -261,7 +261,7 @@ describe("a client that can open pages (elicitation in URL mode)", () => {
     }
   });
 
-  it("is not prompted when it supports forms only", async () => {
+  it("is not prompted when it supports only form mode", async () => {
     const { client, asked } = await connectAsking(
       await registerAnonymous(),
       async () => ({ action: "accept" }),
@@ -286,7 +286,7 @@ describe("an agent that can get the scope without a person", () => {
       "mcp-protocol-version": "2025-03-26",
     });
 
-  it("gets a 403 challenge with the missing scope: unclaimed for reading, claimed for alerts", async () => {
+  it("gets a 403 challenge with the missing scope, whether it reads while unclaimed or registers an alert after its claim", async () => {
     const unclaimed = await registerAnonymous("client_secret_post");
     const narrow = await tokenOf(base, unclaimed, { scope: "factor:read" });
     const claimed = await registerAnonymous("client_secret_post");
@@ -302,7 +302,7 @@ describe("an agent that can get the scope without a person", () => {
     }
   });
 
-  it("gets the challenge for a batch in which one message requires the scope", async () => {
+  it("gets the challenge for a whole batch when one message requires the missing scope", async () => {
     const agent = await registerAnonymous("client_secret_post");
     const batch = [call(1, "register_alert"), call(2, "get_signal")];
     const narrow = await tokenOf(base, agent, { scope: "factor:read" });
@@ -317,7 +317,7 @@ describe("an agent that can get the scope without a person", () => {
     expect(results.map(({ result }) => result?.isError ?? false).sort()).toEqual([false, true]);
   });
 
-  it("gets a claim_required tool result when its token lacks the scope", async () => {
+  it("gets a claim_required tool result instead when the scope requires a claim", async () => {
     const token = await tokenOf(base, await registerAnonymous("client_secret_post"));
     const { result } = await messageOf(send(token, call(1, "register_alert")));
     expect(result).toMatchObject({ isError: true, structuredContent: { code: "claim_required" } });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { accounts } from "../../src/auth/accounts/accounts.ts";
 import { grants } from "../../src/auth/accounts/grants.ts";
 import { type Agent, clientGroup, clients } from "../../src/auth/agents/agent.ts";
-import { Claims } from "../../src/auth/agents/claims.ts";
+import { ClaimService } from "../../src/auth/agents/claims.ts";
 import {
   createRegistrationTokenLookup,
   registrationTokenGroup,
@@ -18,7 +18,7 @@ import type { Quota, QuotaName } from "../../src/limits/quotas.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import { insert, put } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
-import { storeUnavailable } from "../../src/store/port/unavailable.ts";
+import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 import { postJson } from "../support/agent.ts";
 import { serveForTest } from "../support/local-server.ts";
 import { problemHandler } from "../support/route-listener.ts";
@@ -38,7 +38,7 @@ async function start(overrides: Limits = {}) {
   const base = await serveForTest(app);
   const now = () => new Date(clock.now);
   const store = { isDown: false };
-  const claims = new Claims({
+  const claims = new ClaimService({
     records,
     now,
     audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
@@ -54,7 +54,7 @@ async function start(overrides: Limits = {}) {
       baseUrl: base,
       now,
       async authenticate(credential) {
-        if (store.isDown) throw storeUnavailable("The store does not answer.");
+        if (store.isDown) throw storeUnavailableProblem("The store does not answer.");
         const found = await records.get(tokens, credential);
         return found && { ...found.value, scopes: new Set(found.value.scopes) };
       },
@@ -290,7 +290,7 @@ describe("POST /oauth/claim with a person's token", () => {
     expect((await records.get(clients, "agt_1"))?.value.agent.owner).toBeUndefined();
   });
 
-  it("rejects a token without a scope to grant", async () => {
+  it("rejects a token that has no scope to grant", async () => {
     const { register, claim, signIn } = await start();
     const { code } = await register();
     await signIn("acc_ann", { scopes: new Set() });
@@ -374,7 +374,7 @@ describe("a credential for a claim", () => {
     expect(challenge.includes('error="invalid_token"')).toBe(hasError);
   });
 
-  it("is rejected with a challenge in the URL, even next to a valid one", async () => {
+  it("is rejected with a challenge when it is in the URL, even next to a valid credential in the header", async () => {
     const { base, register } = await start();
     const { code } = await register();
     const url = `${base}/oauth/claim?access_token=acc_ann`;
@@ -603,7 +603,7 @@ describe("POST /oauth/claim/start", () => {
     },
   );
 
-  it("rejects every caller but the agent", async () => {
+  it("rejects every caller except the agent", async () => {
     const { register, begin } = await start();
     await register();
     await register("agt_2");

@@ -69,7 +69,7 @@ describe("the live parts of a page", () => {
   it.each([
     ["/", ["standing", "instruments"]],
     ["/market/ALDER.SIM", ["instrument"]],
-  ])("of %s are served without the rest of the page, with the same HTML", async (path, ids) => {
+  ])("for %s are served alone, with the same HTML as in the full page", async (path, ids) => {
     const whole = await (await fetch(base + path)).text();
     const response = await fetch(base + path, { headers: live });
     const parts = await response.text();

@@ -188,7 +188,7 @@ describe("the contact page", () => {
   });
 });
 
-describe("the application page", () => {
+describe("the early-access page", () => {
   it("reserves a place in the queue and shows the token once, with its scopes", async () => {
     const page = await send("/apply", { ...ada, focus: "quant" });
     expect([page.status, headingOf(page)]).toEqual([200, "Your seat is reserved"]);
@@ -208,14 +208,14 @@ describe("the application page", () => {
     expect(await applicationsOf()).toMatchObject([{ ...ada, focus: "quant", state: "waiting" }]);
   });
 
-  it("says that a token other than an API key only identifies the application", async () => {
+  it("says that a token that is not an API key only identifies the application", async () => {
     const live = await startTestService({ MARKET: `files:${await smallMarket()}` });
     const page = await send("/apply", ada, live.base);
     expect(textOf(page.html)).toMatch(/queue_\w{32} Copy It identifies your application/);
     expect(textOf(page.html)).not.toMatch(/API key|msv_/);
   });
 
-  it("offers every focus area, and the choice of none", async () => {
+  it("offers every focus area, and an option for none", async () => {
     const own = await startTestService();
     const { html } = await createWeb(own.base).get("/apply");
     const values = Array.from(html.matchAll(/type="radio"[^>]* value="(\w*)"/g), ([, one]) => one);
@@ -276,7 +276,7 @@ describe("the application page", () => {
     expect(await applicationsOf()).toEqual(before);
   });
 
-  it("has a daily limit too", async () => {
+  it("limits early-access applications per day", async () => {
     const own = await startTestService({ RATE_LIMITS: "apply-day=1/86400" });
     expect((await send("/apply", ada, own.base)).status).toBe(200);
     expect((await send("/apply", ada, own.base)).status).toBe(429);

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { nextAttemptDelayMs } from "../../src/alerts/delivery/retry-schedule.ts";
-import { newSigningSecret, signatureHeaders } from "../../src/alerts/delivery/signing.ts";
-import { ID_JAG } from "../../src/auth/assertions/oauth-urns.ts";
+import {
+  createSignatureHeaders,
+  generateSigningSecret,
+} from "../../src/alerts/delivery/signing.ts";
+import { ID_JAG_TOKEN_TYPE } from "../../src/auth/assertions/oauth-urns.ts";
 import {
   getWith,
   postForm,
@@ -140,7 +143,7 @@ describe("auth.md", async () => {
     );
     expect(begun.status).toBe(200);
     const issuer = Buffer.from('{"iss":"https://unknown.example"}').toString("base64url");
-    const assertion = { assertion_type: ID_JAG, assertion: `e30.${issuer}.x` };
+    const assertion = { assertion_type: ID_JAG_TOKEN_TYPE, assertion: `e30.${issuer}.x` };
     expect((await ask({ type: "identity_assertion", ...assertion })).body).toMatchObject({
       error: "issuer_not_enabled",
     });
@@ -405,10 +408,10 @@ describe("the verification function of the alert-webhooks skill", async () => {
   const { isGenuine } = (await import(/* @vite-ignore */ module)) as {
     isGenuine(headers: object, body: string, secret: string): boolean;
   };
-  const [secret, other] = [newSigningSecret(), newSigningSecret()];
+  const [secret, other] = [generateSigningSecret(), generateSigningSecret()];
   const body = JSON.stringify({ type: "signal.shift", text: "é" });
   const signed = (secrets: readonly string[], at = Date.now()) =>
-    signatureHeaders({ id: "msg_1", at, body, secrets, keys: [] });
+    createSignatureHeaders({ id: "msg_1", at, body, secrets, keys: [] });
 
   it("accepts signed deliveries, even during a secret rotation", () => {
     expect(isGenuine(signed([secret]), body, secret)).toBe(true);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import * as oauth from "oauth4webapi";
 import { describe, expect, it } from "vitest";
-import { documents } from "../../wellknown/index.ts";
+import { discoveryDocuments } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import { getWith, newToken, postJson } from "../support/agent.ts";
 import { postMcp } from "../support/matrix-routes.ts";
@@ -50,7 +50,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 const all = Object.keys(types);
-const own = documents.map(({ path }) => path);
+const own = discoveryDocuments.map(({ path }) => path);
 
 const ask = (path: string, init: RequestInit = {}) => fetch(base + path, init);
 
@@ -64,7 +64,6 @@ async function json(path: string, init?: RequestInit) {
  * Header fields that describe the connection, or differ from answer to answer, and are not
  * compared.
  */
-/** Header fields that differ from answer to answer and are not compared. */
 const PASSING = new Set(["date", "connection", "keep-alive", "ratelimit", "x-request-id"]);
 
 function fieldsOf({ headers }: Response): Readonly<Record<string, string>> {
@@ -231,7 +230,7 @@ describe("registration from a web page", () => {
   });
 
   it.each(["/oauth/authorize", "/api/contact", "/api/apply", "/claim", "/sign-in", "/account"])(
-    "gets no CORS access to %s, which is a page for people",
+    "gives no CORS access to %s, which is a page for people",
     async (path) => {
       const { headers } = await ask(path, { method: "OPTIONS", headers: ORIGIN });
       expect(headers.has("access-control-allow-origin")).toBe(false);

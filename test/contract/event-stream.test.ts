@@ -42,7 +42,7 @@ async function opened(headers: Headers, at: TestService = testService): Promise<
   return stream;
 }
 
-/** Submits the form of the account page whose action matches. */
+/** Submits the form on the account page with a matching action URL. */
 async function submits(person: Person, action: RegExp): Promise<void> {
   const { forms } = await person.web.get("/account");
   const form = forms.find((one) => action.test(new URL(one.action).pathname));

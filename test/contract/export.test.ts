@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { FACTORS } from "../../src/factors/reading.ts";
 import { normalCdf } from "../../src/factors/statistics.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
-import { WEIGHTS } from "../../src/score/composite.ts";
+import { BASE_FACTOR_WEIGHTS } from "../../src/score/composite.ts";
 import { newToken } from "../support/agent.ts";
 import { duckdb } from "../support/duckdb.ts";
 import { smallMarket } from "../support/small-market.ts";
@@ -84,7 +84,7 @@ describe("GET /api/export", () => {
     const names = FACTORS.flatMap((factor) => [`${factor}Z`, `${factor}Confidence`]);
     expect(Object.keys(own as Row)).toEqual([...Object.keys(withoutFactors), ...names]);
     for (const row of await rowsOf(query)) {
-      const weights = WEIGHTS.stock;
+      const weights = BASE_FACTOR_WEIGHTS.stock;
       const sum = FACTORS.reduce((total, factor) => {
         const [z, confidence] = [row[`${factor}Z`], row[`${factor}Confidence`]];
         return total + weights[factor] * Number(confidence) * Number(z);

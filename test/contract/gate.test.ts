@@ -74,13 +74,13 @@ describe("a protected route", () => {
     await expectUnauthenticated(await callTool("get_signal", authorization), "/mcp", hasToken);
   });
 
-  it("answers a token in the URL with a challenge, even if the header also contains a valid one", async () => {
+  it("answers a token in the URL with a challenge, even if the header also contains a valid token", async () => {
     await expectUnauthenticated(await fetch(`${signals}&access_token=${token}`), "", false);
     const both = await getWith(token, `${signals}&access_token=${token}`);
     await expectUnauthenticated(both, "", false);
   });
 
-  it("accepts a token for the base URL at REST and /mcp, but a token for /mcp not at REST", async () => {
+  it("accepts a token for the base URL at REST routes and at /mcp, but rejects a token for /mcp at REST routes", async () => {
     const agent = await register(base);
     const forMcp = await tokenOf(base, agent, { resource: `${base}/mcp` });
     const forBase = await tokenOf(base, agent, { resource: base });
@@ -161,7 +161,7 @@ describe("a credential", () => {
     expect(challengeOf(response)).toContain('error="invalid_token"');
   });
 
-  it("is rejected with 400 next to a second credential, even if both are valid or equal", async () => {
+  it("is rejected with 400 when a second credential is sent with it, even if both are valid or equal", async () => {
     const { ask, key, local } = await guarded();
     const agent = await newToken(local);
     for (const other of [agent, key, "nonsense"]) {
@@ -232,8 +232,8 @@ describe("a credential", () => {
 });
 
 describe("a scope", () => {
-  // Over MCP, tools that require a claim ask for it instead; mcp-scopes.test.ts and matrix.test.ts
-  // test that.
+  // Over MCP, tools that require a claim ask for the claim instead; mcp-scopes.test.ts and
+  // matrix.test.ts test that.
   const paths = tools
     .filter(({ scopes }) => !scopes.includes("alerts:write"))
     .map(({ name, scopes, routes: [route] }) => ({ name, scopes, route }));
@@ -445,11 +445,11 @@ describe("an invalid request", () => {
     await expectProblem(await toMcp("{}", { origin }), 403, "forbidden_origin");
   });
 
-  it("is accepted at /mcp from the localhost origin of a browser-based tool", async () => {
+  it("does not include a request to /mcp from the localhost origin of a browser-based tool, which is accepted", async () => {
     expect((await toMcp("{}", { origin: "http://localhost:6274" })).status).not.toBe(403);
   });
 
-  it("never logs an internal error", () => {
+  it("is never logged as an internal error", () => {
     expect(running.logged).toEqual([]);
   });
 });

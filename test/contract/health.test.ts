@@ -41,7 +41,7 @@ verifies(
   },
 );
 
-it("health states that the sandbox is simulated, which instruments it covers and until when it has data", async () => {
+it("the health endpoint states that the sandbox is simulated, which instruments it covers and until when it has data", async () => {
   const { body } = await health();
   expect(body).toMatchObject({
     market: "sandbox",
@@ -52,7 +52,7 @@ it("health states that the sandbox is simulated, which instruments it covers and
   expect(body.instruments).toBeGreaterThanOrEqual(45);
 });
 
-it("health shows a market time that advances", async () => {
+it("the health endpoint shows a market time that advances", async () => {
   clock.now = new Date(SANDBOX_NOW.getTime() + 60_000);
   service.refresh();
   expect((await health()).body.asOf).toBe("2026-11-21T05:01:00.000Z");
@@ -69,7 +69,7 @@ verifies(
   },
 );
 
-it("health answers within its time limit when a component hangs", async () => {
+it("the health endpoint answers within its time limit when a component hangs", async () => {
   const context = {
     market: {
       ...{ mode: "live", source: { simulated: false } },

@@ -88,7 +88,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(items.length).toBe(SAMPLE.length - 1);
   });
 
-  it("has the momentum that an independent calculation gives for the bars of the files", async () => {
+  it("has the same momentum as an independent calculation from the bars in the files", async () => {
     const service = await serveSample("2015-06-30T21:00:00Z");
     const expected = naiveMomentum(await adjustedBars(STOCKS), "2015-06-30");
     for (const symbol of STOCKS) {

@@ -141,7 +141,7 @@ describe("the home page of the sandbox", () => {
     for (const link of links) expect((await fetch(base + link)).status, link).toBe(200);
   });
 
-  it("can be indexed, but not its filtered views, and links to the documents for programs", async () => {
+  it("allows indexing of itself but not of its filtered views, and links to the documents for programs", async () => {
     const response = await fetch(base);
     const html = await response.text();
     expect(html).toMatch(/<meta name="description" content="[^"]{50,}">/);
@@ -174,7 +174,7 @@ describe("the home page of the sandbox", () => {
     expect((await script.arrayBuffer()).byteLength).toBeLessThan(10_000);
   });
 
-  it("is answered with 304 while it is unchanged, like the page of an instrument", async () => {
+  it("is answered with 304 while it is unchanged, and so is the page of an instrument", async () => {
     const own = await startTestService();
     const addresses = ["/", "/market/ALDER.SIM"].map((path) => own.base + path);
     const etags: string[] = [];
@@ -245,7 +245,7 @@ describe("the home page for agents", () => {
 describe("the filter of the market page", () => {
   const page = async (query: string) => (await createWeb(base).get(`/${query}`)).html;
 
-  it("selects by text, asset class and signal, like the API", async () => {
+  it("selects by text, asset class and signal, as the API does", async () => {
     const { items } = await signals();
     const symbols = (some: readonly Item[]) => some.map(({ symbol }) => symbol);
     expect(symbolsIn(await page("?q=aldermoor"))).toEqual(["ALDER.SIM"]);
@@ -270,7 +270,7 @@ describe("the filter of the market page", () => {
     expect(symbolsIn(await page("?sector=Tech"))).toEqual([]);
   });
 
-  it("sorts by the start of the signal, and shows the count of each signal for any selection", async () => {
+  it("sorts by the start of the signal, and shows the number of instruments with each signal, whichever signal is selected", async () => {
     const html = await page("?sort=since&signal=SHORT");
     const begun = [...html.matchAll(/<td class="since".*?datetime="([^"]*)"/gs)].map(
       ([, at]) => at,
@@ -406,7 +406,7 @@ describe("the page of an instrument", () => {
     }
   });
 
-  it("has the next report of the API, with its window", async () => {
+  it("shows the company's next report as in the API, with the earliest and latest date", async () => {
     const { nextReport } = await ask<{ readonly nextReport: Readonly<Record<string, string>> }>(
       "/api/signals?detail=full&symbol=ALDER.SIM",
     );
@@ -469,7 +469,7 @@ describe("the page of an instrument", () => {
     },
   );
 
-  it("marks whether the returns that followed stayed within each forecast range", async () => {
+  it("marks whether the later returns stayed within each forecast range", async () => {
     const { html } = await createWeb(base).get(path);
     const { asOf } = await ask<{ readonly asOf: string }>(
       "/api/signals?detail=full&symbol=ALDER.SIM",
@@ -567,7 +567,7 @@ describe("the page of an instrument", () => {
     expect(found.toSorted()).toEqual(items.map(({ symbol }) => symbol).toSorted());
   });
 
-  it("has the off-exchange trades of the API, and states their limits", async () => {
+  it("shows the off-exchange trades of the API, and states their limitations", async () => {
     const { html } = await createWeb(base).get(path);
     const look = (view: string) =>
       ask<Readonly<Record<"days" | "prints", readonly Readonly<Record<string, unknown>>[]>>>(
@@ -601,7 +601,7 @@ describe("the page of an instrument", () => {
       ]),
     );
 
-  it("draws the off-exchange volume and the short share of the API to the pixel", async () => {
+  it("draws the API's off-exchange volume and short share with pixel accuracy", async () => {
     const { html } = await createWeb(base).get(path);
     const { days } = await ask<{
       readonly days: readonly {
@@ -624,7 +624,7 @@ describe("the page of an instrument", () => {
     }
   });
 
-  it("draws the contribution points of the factors of the API to the pixel", async () => {
+  it("draws the contribution points of the API's factors with pixel accuracy", async () => {
     const { html } = await createWeb(base).get(path);
     const [table = ""] =
       /<table class="figures" id="points-figures">.*?<\/table>/s.exec(html) ?? [];
@@ -636,7 +636,8 @@ describe("the page of an instrument", () => {
         `/api/signals?detail=full&symbol=ALDER.SIM&asOf=${at}`,
       );
       for (const [row, points] of Object.values(why).entries()) {
-        // A factor without a value counts as 0. One point is a hundredth of the panel height of 68 pixels.
+        // A factor without a value counts as 0. One point is a hundredth of the panel height of 68
+        // pixels.
         const drawn = (factors[row]?.get(place) ?? 0) / 10;
         const expected = Math.max(-50, Math.min(50, Number(points) || 0));
         expect(Math.abs(drawn - expected), `${at}, factor ${row}`).toBeLessThan(100 / 68);
@@ -644,7 +645,7 @@ describe("the page of an instrument", () => {
     }
   });
 
-  it("states that a feed is missing", async () => {
+  it("states when a feed is missing", async () => {
     const { items } = await signals("&assetClass=crypto");
     const { html } = await createWeb(base).get(`/market/${items[0]?.symbol}`);
     const text = textOf(html);
@@ -652,7 +653,7 @@ describe("the page of an instrument", () => {
     expect(text).toContain("Off-exchange pressure is not observed: there is no feed for it.");
   });
 
-  it("redirects every spelling to one URL", async () => {
+  it("redirects every spelling of the symbol to one URL", async () => {
     const response = await fetch(`${base}/market/alder.sim`, { redirect: "manual" });
     expect([response.status, response.headers.get("location")]).toEqual([302, path]);
   });
@@ -771,7 +772,7 @@ describe("a market with no access for unclaimed agents", () => {
     expect(headingOf(opened.html)).toBe("ACME");
   });
 
-  it("shows members the whole market page by page, with names escaped", async () => {
+  it("shows the whole market to members in pages, with names escaped", async () => {
     const person = recorded.person();
     await person.signIn();
     const key = await person.createKey(["signals:read"]);
@@ -860,7 +861,7 @@ describe("the proof of a signal", () => {
     ["?entry=9999999999999999", 404],
     ["?entry=-1", 404],
     [`?at=${"9".repeat(5_000)}`, 400],
-  ])("is answered for %s with status %i", async (query, status) => {
+  ])("for the query %s has the status %i", async (query, status) => {
     const response = await fetch(`${base}/market/ALDER.SIM/proof${query}`, { redirect: "manual" });
     expect(response.status).toBe(status);
   });
@@ -884,7 +885,7 @@ describe("the proof of a signal", () => {
 });
 
 describe("a visitor over the rate limit", { tags: ["full"] }, () => {
-  it("is told when to retry", async () => {
+  it("sees when to retry", async () => {
     const own = await startTestService({ RATE_LIMITS: "calls=2/3600" });
     const status = async () => (await fetch(own.base)).status;
     expect([await status(), await status()]).toEqual([200, 200]);

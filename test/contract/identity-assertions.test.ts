@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
 import { claims } from "../../src/auth/agents/claim-records.ts";
-import { ID_JAG, JWT_BEARER } from "../../src/auth/assertions/oauth-urns.ts";
+import { ID_JAG_TOKEN_TYPE, JWT_BEARER_GRANT_TYPE } from "../../src/auth/assertions/oauth-urns.ts";
 import { type Scope, scopeDescriptions } from "../../src/auth/scopes.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
@@ -86,7 +86,7 @@ async function setting(
           ...EXAMPLE_REGISTRATION,
           scope: undefined,
           type: "identity_assertion",
-          assertion_type: ID_JAG,
+          assertion_type: ID_JAG_TOKEN_TYPE,
           assertion,
           ...changes,
         }),
@@ -94,7 +94,7 @@ async function setting(
     exchange: async ({ client_id, client_secret }, assertion, parameters = {}) =>
       answer(
         await postForm(`${base}/oauth/token`, {
-          grant_type: JWT_BEARER,
+          grant_type: JWT_BEARER_GRANT_TYPE,
           client_id,
           client_secret,
           assertion,
@@ -110,7 +110,7 @@ async function setting(
 }
 
 const bearerClient = (base: string, changes = {}) =>
-  register(base, { grant_types: [JWT_BEARER], scope: ALL.join(" "), ...changes });
+  register(base, { grant_types: [JWT_BEARER_GRANT_TYPE], scope: ALL.join(" "), ...changes });
 
 describe("registration with an identity assertion", () => {
   it("creates an agent that is claimed by the person from the start", async () => {
@@ -264,7 +264,7 @@ describe("registration with an identity assertion", () => {
     { assertion: { toString: "a" } },
     { assertion_type: undefined },
     { assertion_type: "urn:ietf:params:oauth:token-type:jwt" },
-  ])("is rejected with the members %j", async (changes) => {
+  ])("is rejected when the body has the members %j", async (changes) => {
     const { assert, enter } = await setting();
     const answer = await enter(await assert(idp.issuer), changes);
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
@@ -282,11 +282,11 @@ describe("registration with an identity assertion", () => {
     const registration = await postJson(`${base}/oauth/register`, {
       ...EXAMPLE_REGISTRATION,
       type: "identity_assertion",
-      assertion_type: ID_JAG,
+      assertion_type: ID_JAG_TOKEN_TYPE,
       assertion: await away.sign(claimsFor(base, away.issuer, clock.now)),
     });
     const exchange = await postForm(`${base}/oauth/token`, {
-      ...{ grant_type: JWT_BEARER, client_id, client_secret },
+      ...{ grant_type: JWT_BEARER_GRANT_TYPE, client_id, client_secret },
       assertion: await away.sign(claimsFor(base, client_id, clock.now)),
     });
     for (const response of [registration, exchange]) {
@@ -391,7 +391,7 @@ describe("an identity assertion at the token endpoint", () => {
       });
     }
     const none = await postForm(`${base}/oauth/token`, {
-      grant_type: JWT_BEARER,
+      grant_type: JWT_BEARER_GRANT_TYPE,
       client_id: client.client_id,
       client_secret: client.client_secret,
     });
@@ -409,12 +409,12 @@ describe("an identity assertion at the token endpoint", () => {
     expect((await exchange(client, assertion)).status).toBe(200);
   });
 
-  it("requires the registered grant type, and a claim when the agent is pending", async () => {
+  it("requires that the client registered the grant type, and that a pending agent is claimed first", async () => {
     const { base, assert, exchange } = await setting();
     const plain = await register(base);
     expect(await exchange(plain, await assert(plain.client_id))).toMatchObject({ status: 400 });
     const waiting = await register(base, {
-      grant_types: ["client_credentials", JWT_BEARER],
+      grant_types: ["client_credentials", JWT_BEARER_GRANT_TYPE],
       type: "service_auth",
       login_hint: "owner@example.com",
     });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
 import type { Claimer } from "../../src/auth/agents/claim-records.ts";
-import type { Claims } from "../../src/auth/agents/claims.ts";
+import type { ClaimService } from "../../src/auth/agents/claims.ts";
 import { type Scope, scopeDescriptions } from "../../src/auth/scopes.ts";
 import {
   EXAMPLE_REGISTRATION,
@@ -61,7 +61,7 @@ const update = (client: Body, changes: object) =>
  * Has an agent complete its claim with the code shown to a person.
  * @returns The agent with its new registration access token.
  */
-async function claimedByAgent(claims: Claims, agent: Body, claimer: Claimer): Promise<Body> {
+async function claimedByAgent(claims: ClaimService, agent: Body, claimer: Claimer): Promise<Body> {
   const agentId = String(agent.client_id);
   const { attempt = "" } = (await claims.start(agentId)) ?? {};
   const { code = "" } = (await claims.confirm(attempt, claimer)) ?? {};
@@ -71,7 +71,7 @@ async function claimedByAgent(claims: Claims, agent: Body, claimer: Claimer): Pr
 }
 
 it.each([{}, { type: "anonymous" }, { type: "agent" }])(
-  "registration accepts %j, and returns its scopes before and after a claim and a claim code",
+  "registration accepts %j, and returns a claim code and the scopes before and after a claim",
   async (changes) => {
     const { base, send, claims, accounts } = await setting();
     const { status, body } = await send(changes);
@@ -100,7 +100,7 @@ it.each([{}, { type: "anonymous" }, { type: "agent" }])(
   },
 );
 
-it("only the person specified by a service_auth agent can claim it, and it gets no token before the claim", async () => {
+it("a service_auth agent can be claimed only by the person it specifies, and gets no token before the claim", async () => {
   const { base, send, claims, accounts } = await setting();
   const { status, body } = await send({ type: "service_auth", login_hint: " Owner@Example.com" });
   expect(status).toBe(201);
@@ -399,7 +399,7 @@ it("registration verifies the identity type at every spelling of the path", asyn
   }
 });
 
-it("registration management answers 401 for an impossible client id", async () => {
+it("registration management answers 401 for a client id that cannot exist", async () => {
   const { base, failures } = await setting();
   for (const id of ["a".repeat(600), "%00", "agt_%F0%9F%98%80", "..%2f..%2fetc"]) {
     const response = await fetch(`${base}/oauth/register/${id}`, {

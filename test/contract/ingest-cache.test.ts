@@ -26,7 +26,7 @@ async function newCache(): Promise<ResponseCache> {
   return openResponseCache(folder);
 }
 
-/** Follows a provider into a new store. */
+/** Polls a provider and stores its data in a new store. */
 async function followed(
   provider: PolledProvider,
   { serve, cache, until }: { serve: Serve; cache: ResponseCache; until: number },
@@ -44,7 +44,7 @@ async function followed(
   return { content: await contentOf(store, provider.feeds), asked: asked.length };
 }
 
-it("ingestion reads immutable answers from the cache after the store is lost, and requests only the other answers", async () => {
+it("ingestion after the loss of the store reads immutable answers from the cache and requests only the rest", async () => {
   const world = { products: ["BTC-USD", "ETH-USD"], since: "2020-01-01" };
   const cache = await newCache();
   const around = { cache, until: NOW + 60_000 };
@@ -54,7 +54,7 @@ it("ingestion reads immutable answers from the cache after the store is lost, an
   expect([first.asked, again.asked]).toEqual([6, 2]);
 });
 
-it("ingestion requests only once a resource that all companies share", async () => {
+it("a resource that all companies share is requested only once during ingestion", async () => {
   const companies = ["AAPL", "BRK-B"].map((ticker, cik) => ({ ticker, cik: cik + 1, since: 2022 }));
   const { asked } = await followed(edgar, {
     ...{ cache: await newCache(), until: NOW + 60_000 },
@@ -74,7 +74,7 @@ it("ingestion finds a file that was missing as soon as it is published", async (
   expect(sessions).toContain(session);
 });
 
-it("ingestion requests a coin without trades only once a day", async () => {
+it("a coin without trades is requested only once a day during ingestion", async () => {
   const { asked } = await followed(coinbase, {
     ...{ cache: await newCache(), until: NOW + 2.5 * DAY_MS },
     serve: serveCoinbase({ products: [], since: "2020-01-01" }),

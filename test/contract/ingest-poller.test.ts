@@ -9,7 +9,10 @@ import { describeEngines, openStore, START, type TestStore } from "../support/st
 
 const DAY_MS = 86_400_000;
 
-/** Unix time in milliseconds by which the request budget has allowed the whole history. */
+/**
+ * Instant by which the request budget has permitted all requests for the history, Unix
+ * milliseconds.
+ */
 const CAUGHT_UP = START + 60_000;
 
 const options = {
@@ -29,7 +32,7 @@ async function rig(store: TestStore) {
 }
 
 describeEngines("a provider that is polled", (engine) => {
-  it("delivers its whole history first and then each day as it ends", async () => {
+  it("delivers its whole history first, and then each day as that day ends", async () => {
     const store = await openStore(engine);
     const { server, start } = await rig(store);
     const poller = start();
@@ -42,7 +45,7 @@ describeEngines("a provider that is polled", (engine) => {
     expect(server.asked.length - before).toBeLessThanOrEqual(3 * 3);
   });
 
-  it("resumes at the saved position, and nothing is stored twice", async () => {
+  it("is resumed at the saved position after a kill, and no record is requested or stored twice", async () => {
     const [undisturbed, killed] = [await openStore(engine), await openStore(engine)];
     const whole = await rig(undisturbed);
     await followProvider(whole.start(), undisturbed.clock, CAUGHT_UP);
@@ -65,7 +68,8 @@ describeEngines("a provider that is polled", (engine) => {
     await followProvider(other, store.clock, CAUGHT_UP);
     const progress = (await store.records.get(providerProgress, "coinbase"))?.value;
     expect(progress?.lastSuccessAt).toBe(store.clock.now);
-    // The first poller's cached state is stale, so it rereads the store before it requests anything.
+    // The first poller's cached state is stale, so it rereads the store before it requests
+    // anything.
     expect(await followProvider(one, store.clock, CAUGHT_UP)).toBe(0);
     expect(await contentOf(store, ["bars"])).toHaveLength(3 * 700);
   });

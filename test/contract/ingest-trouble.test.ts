@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createPoller } from "../../src/ingest/poller.ts";
 import type { SendProviderRequest } from "../../src/ingest/provider-client.ts";
 import {
-  NEW_PROVIDER,
-  NEW_SERIES,
+  NEW_PROVIDER_PROGRESS,
+  NEW_SERIES_PROGRESS,
   providerProgress,
   seriesKey,
   seriesProgress,
@@ -113,7 +113,7 @@ describeEngines("a store that rejects writes during ingestion", (engine) => {
     expect(await progressOf(store, "coinbase")).toMatchObject({ failures: 0 });
   });
 
-  it("causes a request whose position was not saved before a kill to be repeated", async () => {
+  it("leads to a repeated request when the process dies before the position is saved", async () => {
     const store = await openStore(engine);
     const server = await startCoinbase(() => store.clock.now);
     const isBroken = { commit: true };
@@ -167,7 +167,7 @@ describeEngines("a provider answer with records that no store accepts", (engine)
     expect(await series("bad")).toMatchObject({ cursor: "read", failures: 0 });
   });
 
-  it("records the fault only for its own series", async () => {
+  it("causes a recorded fault only in its own series", async () => {
     const { series } = await followed([{ ...print("1"), symbol: "A\u0000" }]);
     expect(await series("bad")).toMatchObject({
       ...{ cursor: null, failures: 2 },
@@ -201,7 +201,7 @@ describe("a wrong local clock", () => {
     }
   });
 
-  it("leaves no fault behind once it is correct", async () => {
+  it("causes no further failures once it is correct", async () => {
     const store = await openStore(model);
     let aheadMs = YEAR_MS;
     const server = await startCoinbase(() => store.clock.now - aheadMs);
@@ -236,10 +236,10 @@ describe("a wrong local clock", () => {
     const later = START + YEAR_MS;
     const noted = { sentAt: [later, later], openUntil: later, newestAt: later, failures: 3 };
     await store.records.commit([
-      put(providerProgress, { key: "coinbase", value: { ...NEW_PROVIDER, ...noted } }),
+      put(providerProgress, { key: "coinbase", value: { ...NEW_PROVIDER_PROGRESS, ...noted } }),
       put(seriesProgress, {
         key: seriesKey("coinbase", "BTC-USD"),
-        value: { ...NEW_SERIES, notBefore: later },
+        value: { ...NEW_SERIES_PROGRESS, notBefore: later },
         groups: ["ingest coinbase"],
       }),
     ]);
@@ -321,7 +321,7 @@ describe("a series on which the provider's adapter throws", () => {
     },
   );
 
-  it("is given its failure count, so that it can restart its pagination", async () => {
+  it("receives its own failure count, so that it can restart its pagination", async () => {
     const known: unknown[] = [];
     const next: ProviderSeries["next"] = (_cursor, _now, failures) => {
       known.push(failures);
@@ -349,7 +349,7 @@ it("symbols that a provider does not know are recorded as missing until data exi
   expect((await series("one"))?.unknown).toEqual([]);
 });
 
-it("a request counts against the hourly budget even if a kill loses its answer", async () => {
+it("a request counts against the hourly budget even if the process is killed before the answer is stored", async () => {
   const killed = () => Promise.reject(new Error("killed"));
   const { store, asked, start } = await asking(provided({ one: {} }, 3_600_000), { ask: killed });
   const isBroken = { commit: true };

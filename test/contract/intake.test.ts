@@ -2,23 +2,23 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import express from "express";
 import { describe, expect, it } from "vitest";
-import { Intake } from "../../src/applications/intake.ts";
+import { IntakeService } from "../../src/applications/intake.ts";
 import {
   applicantFocuses,
   readApplications,
   readInquiries,
 } from "../../src/applications/intake-records.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
-import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { intakeRouter } from "../../src/http/api/apply-and-contact.ts";
-import { notFound, SECURITY_HEADERS } from "../../src/http/errors.ts";
+import { notFoundHandler, SECURITY_HEADERS } from "../../src/http/errors.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { AuditEntry } from "../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import type { StoreMode } from "../../src/store/port/store.ts";
-import { storeUnavailable } from "../../src/store/port/unavailable.ts";
+import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 import { postJson } from "../support/agent.ts";
 import { serveForTest } from "../support/local-server.ts";
 import { problemHandler } from "../support/route-listener.ts";
@@ -42,8 +42,15 @@ async function open({ mode = "sandbox", records: wrapped = (same) => same }: Sit
   const hashAddress = (address: string) => `hash of ${address}`;
   const audit = createAuditor({ hashAddress, now });
   const lastUse = new LastUseTracker({ records, now, onError: () => {} });
-  const keys = new ApiKeys({ records, mode, now, audit, lastUse });
-  const intake = new Intake({ records: wrapped(records), mode, now, audit, keys, hashAddress });
+  const keys = new ApiKeyService({ records, mode, now, audit, lastUse });
+  const intake = new IntakeService({
+    records: wrapped(records),
+    mode,
+    now,
+    audit,
+    keys,
+    hashAddress,
+  });
   const failures: unknown[] = [];
   const app = express();
   app.set("trust proxy", 1);
@@ -52,7 +59,7 @@ async function open({ mode = "sandbox", records: wrapped = (same) => same }: Sit
     next();
   });
   app.use(intakeRouter({ intake, limits: createLimits() }));
-  app.use(notFound);
+  app.use(notFoundHandler);
   app.use(problemHandler((error) => failures.push(error)));
   const base = await serveForTest(app);
   let callers = 0;
@@ -83,7 +90,7 @@ async function refused(response: Response, status: number, code: string): Promis
   return String(problem.detail);
 }
 
-describe("an application", () => {
+describe("an early-access application", () => {
   verifies(
     [
       "1/apply",
@@ -435,7 +442,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     const { base } = await open({
       records: (records) => ({
         ...records,
-        commit: () => Promise.reject(storeUnavailable("down")),
+        commit: () => Promise.reject(storeUnavailableProblem("down")),
       }),
     });
     await refused(await post(base, { body }), 503, "store_unavailable");

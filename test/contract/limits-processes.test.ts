@@ -46,7 +46,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     services = await servicesOn(url);
   }, 3 * START_MS);
 
-  it("together allow as many requests as a single process, however the requests are distributed", async () => {
+  it("all processes together allow as many requests as a single process, however the requests are distributed", async () => {
     const statuses = await statusesOf(
       Array.from({ length: 60 }, (_, at) =>
         post(services[at % 3] as TestService, "/api/apply", {
@@ -60,7 +60,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
 
   // When the database takes longer than 250 ms, each process counts alone, and a call in flight may
   // count twice. Exact numbers therefore need an idle machine.
-  it("reject calls in every process soon after the shared limit is exceeded", {
+  it("every process rejects calls soon after the shared limit is exceeded", {
     tags: ["nightly"],
   }, async () => {
     const token = await newToken(services[0].base);
@@ -79,7 +79,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     expect(allowed).toBeLessThanOrEqual(90);
   });
 
-  it("still apply in each process while the counter store is down, and never hang", async () => {
+  it("each process still applies limits while the counter store is down, and never hangs", async () => {
     const [first, second, third] = services;
     expect((await contact(first)).status).toBe(200);
 
@@ -98,7 +98,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     expect(later.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
   });
 
-  it("lock out an attacker in every process, whichever process received the guesses", async () => {
+  it("every process locks out an attacker, whichever process received the guesses", async () => {
     const { client_id, client_secret } = await register(services[0].base);
     const ask = ({ base }: TestService, secret: string) =>
       postForm(`${base}/oauth/token`, {

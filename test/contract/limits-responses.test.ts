@@ -65,7 +65,7 @@ describe("the RateLimit fields", () => {
 });
 
 describe("rate limits over MCP", () => {
-  it("reject a call with the same wait as over REST, for clients of both protocol eras", async () => {
+  it("reject a call with the same retry delay as over REST, for clients of both protocol eras", async () => {
     const { base } = await strict("calls-anonymous=2/3600");
     const token = await newToken(base);
     const { eras } = mcpAsks(base, token);
@@ -127,7 +127,7 @@ describe("the client address for rate limits", () => {
     [1, (spoof: string, own: string) => `${spoof}, ${own}`],
     [2, (spoof: string, own: string) => `${spoof}, ${own}, 10.0.0.1`],
   ])(
-    "is the address that the outermost of %i configured proxies appended, whatever precedes it",
+    "is the address that the outermost of %i configured proxies appended, whatever addresses precede it",
     async (hops, chain) => {
       const { base } = await startTestService({
         RATE_LIMITS: `${LOOSE_LIMITS} visits=2/3600`,
@@ -148,7 +148,8 @@ describe("the client address for rate limits", () => {
       }
       expect(own).toEqual([200, 200, 429, 429, 429]);
       expect(await ask("192.0.2.1", "192.0.2.2")).toBe(200);
-      // An IPv4-mapped IPv6 address counts as its IPv4 address; other IPv6 addresses count per site.
+      // An IPv4-mapped IPv6 address counts as its IPv4 address; other IPv6 addresses count per
+      // site.
       const mapped = [await ask("a", "::ffff:192.0.2.1"), await ask("b", "::ffff:c000:201")];
       expect(mapped).toEqual([429, 429]);
       const site = [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createAuditor } from "../../src/auth/auditor.ts";
-import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import type { ServedRoute } from "../../src/http/served-routes.ts";
@@ -28,7 +28,7 @@ async function keyFor({ service, clock }: TestService): Promise<string> {
   const onError = (error: unknown) => {
     throw error;
   };
-  const keys = new ApiKeys({
+  const keys = new ApiKeyService({
     ...{ records, now, mode: "sandbox" },
     audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
     lastUse: new LastUseTracker({ records, now, onError }),
@@ -57,7 +57,7 @@ const limitFields = ({ headers }: Response) => [
 ];
 
 describe("every route", () => {
-  it("is rate limited, except for the few routes listed here", async () => {
+  it("is rate limited, except for the few routes listed in this test", async () => {
     const testService = await startTestService({ RATE_LIMITS: noneBut() });
     const key = await keyFor(testService);
     const unlimited = [];
@@ -76,7 +76,8 @@ describe("every route", () => {
       if (nameOf(route) in UNLIMITED) continue;
       const answer = await ask(testService, route);
       expect(answer.status, nameOf(route)).toBe(429);
-      // The window began with the first request, so later answers report a wait shorter by whole seconds.
+      // The window began with the first request, so later answers report a wait shorter by whole
+      // seconds.
       const left = Number(answer.headers.get("retry-after"));
       const passed = Math.ceil((performance.now() - startedAt) / 1_000);
       expect(left, nameOf(route)).toBeGreaterThanOrEqual(3600 - passed);

@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler, type RequestHandler } from "express"
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { toOAuthError } from "../../src/http/oauth/oauth-errors.ts";
 import { limitRequestsBy } from "../../src/http/rate-limits.ts";
-import { addressKey } from "../../src/limits/address-key.ts";
+import { ipAddressKey } from "../../src/limits/address-key.ts";
 import { createLimits, type LimitsOptions } from "../../src/limits/memory-limits.ts";
 import { postJson, register } from "../support/agent.ts";
 import { serveForTest } from "../support/local-server.ts";
@@ -10,7 +10,7 @@ import { problemHandler } from "../support/route-listener.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { createWeb } from "../support/web.ts";
 
-const byAddress = (req: express.Request) => addressKey(req.ip);
+const byAddress = (req: express.Request) => ipAddressKey(req.ip);
 
 interface Site {
   /** Number of reverse proxies in front of the service. */
@@ -26,7 +26,7 @@ interface Site {
 async function serve({ hops = 0, limited, translate }: Site) {
   const app = express();
   app.set("trust proxy", hops);
-  app.get("/", ...limited, (req, res) => void res.send(addressKey(req.ip)));
+  app.get("/", ...limited, (req, res) => void res.send(ipAddressKey(req.ip)));
   if (translate) app.use(translate);
   app.use(problemHandler(() => undefined));
   const base = await serveForTest(app);
@@ -156,7 +156,7 @@ describe("the client address that is counted", () => {
     expect(await keysOf(0, claims)).toEqual(claims.map(() => "127.0.0.1"));
   });
 
-  it("is the address that the single proxy appended, whatever precedes it", async () => {
+  it("is the address that the single proxy appended, whatever addresses precede it", async () => {
     const claims = [
       "203.0.113.1",
       "198.51.100.9, 203.0.113.1",

@@ -2,9 +2,9 @@
 
 import pino from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { archiveKindOf, REJECTED_KIND } from "../../src/ingest/market-rows.ts";
+import { archiveKindOf, REJECTED_ARCHIVE_KIND } from "../../src/ingest/market-rows.ts";
 import { FEEDS } from "../../src/market/records.ts";
-import { openState } from "../../src/state.ts";
+import { openPersistentState } from "../../src/state.ts";
 import { temporaryFolder } from "../support/process.ts";
 
 const DAY_MS = 86_400_000;
@@ -16,13 +16,13 @@ it.each([
 ])(
   "messages, prints and quarantined records expire when they are 400 days older than the newest record, with %s",
   async (_, now) => {
-    const state = await openState({
+    const state = await openPersistentState({
       choice: { folder: temporaryFolder(), databaseUrl: undefined, masterKey: undefined },
       ...{ mode: "live", now: () => now, log: pino({ level: "silent" }) },
     });
     onTestFinished(() => state.close());
     const { archive } = state.store;
-    const kinds = [...FEEDS.map(archiveKindOf), REJECTED_KIND];
+    const kinds = [...FEEDS.map(archiveKindOf), REJECTED_ARCHIVE_KIND];
     const rows = kinds.flatMap((kind) =>
       [0, 399, 401].map((days) => ({ kind, at: NOW - days * DAY_MS, id: String(days), body: {} })),
     );

@@ -8,7 +8,7 @@ import { openScoring, type Scoring } from "../../src/ingest/create.ts";
 import { persistObservations } from "../../src/ingest/persist.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
 import { coinBarKnownAt } from "../../src/sources/live/publication-times.ts";
-import { createSessionArchive } from "../../src/store/session-archive.ts";
+import { createSessionArchiveJob } from "../../src/store/session-archive.ts";
 import { temporaryFolder } from "../support/process.ts";
 import { coinDay, utcDays } from "../support/providers/coins.ts";
 import { model, openStore, type TestStore } from "../support/stores.ts";
@@ -89,7 +89,7 @@ describe("a clock that is temporarily wrong", () => {
    * @returns The newest recorded session.
    */
   function recorder(store: TestStore, { snapshots, recordableUntil: knownUntil }: Scoring) {
-    const step = createSessionArchive({
+    const step = createSessionArchiveJob({
       ...{ archive: store.archive, snapshots, knownUntil, dayMs: DAY_MS, hasWholeHistory: false },
       idOf: ({ instrument, at }) => `${instrument.symbol} ${at}`,
     });

@@ -82,7 +82,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
       RATE_LIMITS: [LOOSE_LIMITS, ...quotas.map((quota) => `${quota}=2/3600`)].join(" "),
     });
 
-  it("cap the tokens of an unclaimed agent, across all its addresses", async () => {
+  it("token limits cap the tokens of an unclaimed agent across all its addresses", async () => {
     const testService = await allowingTwo("token-unclaimed-client");
     for (const by of ways) {
       const agent = { client: await register(testService.base), by };
@@ -102,7 +102,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     ["token-unclaimed-site", ["2001:db8:1:100::1", "2001:db8:1:200::1", "2001:db8:1:300::1"]],
     ["token-unclaimed-provider", ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1"]],
   ])(
-    "cap the tokens of several unclaimed agents together by the quota %s",
+    "token limits cap the total tokens of several unclaimed agents with the quota %s",
     async (quota, [first, second, third]) => {
       const testService = await allowingTwo(quota);
       const agents = ["form", "header", "form", "header"] as const;
@@ -123,7 +123,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     },
   );
 
-  it("do not restrict other agents when one agent keeps requesting tokens", async () => {
+  it("token limits do not restrict other agents when one agent keeps requesting tokens", async () => {
     const testService = await allowingTwo("token-unclaimed-client", "token-unclaimed-site");
     const client = await register(testService.base);
     const asked = ways.map((by) => () => ask(testService, { client, by }));
@@ -133,7 +133,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     expect((await ask(testService, { client: neighbor, by: "form" })).status).toBe(200);
   });
 
-  it("count the tokens of a claimed agent only against that agent", async () => {
+  it("token limits count the tokens of a claimed agent only against that agent", async () => {
     const testService = await allowingTwo("token-client", "token-unclaimed");
     for (const by of ways) {
       const client: Agent["client"] = await register(testService.base);
@@ -144,7 +144,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     }
   });
 
-  it("cap the tokens of a person, across all their clients and agents", async () => {
+  it("token limits cap the tokens of a person across all their clients and agents", async () => {
     const testService = await allowingTwo("token-account");
     const agents = await Promise.all(
       ways.map(async (by) => ({
@@ -164,7 +164,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     await testService.person().tokens({ client });
   });
 
-  it("count the tokens of a shared client for each of its users", async () => {
+  it("token limits count the tokens of a shared client for each of its users", async () => {
     const testService = await allowingTwo("token-client", "token-unclaimed-client");
     const first = await testService.person().tokens();
     const { client_id } = first.client;

@@ -106,7 +106,7 @@ it("a failing provider makes only its own factor stale and then missing, until t
   });
 });
 
-it("a session closes with its own bar, which is requested before the closing score is computed", async () => {
+it("the closing score of a session uses the bar of that session, which is requested before the score is computed", async () => {
   const { server, get, setClock, until, factors } = await followed();
   await setClock("2026-11-21T07:00:00Z");
   await until(async () => expect((await factors()).momentum.status).toBe("ok"));

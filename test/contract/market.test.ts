@@ -130,7 +130,7 @@ describe("the market of the sandbox", () => {
     expect(all.some(({ factors }) => factors.valuation?.z === null)).toBe(true);
   });
 
-  it("returns the requested day together with the instant of the answer", async () => {
+  it("returns a date only when the query specifies a day, and not when it specifies an instant", async () => {
     const day = "2026-11-21";
     for (const path of [
       "signals?symbol=ALDER.SIM",
@@ -273,7 +273,7 @@ describe("off-exchange prints", () => {
     }
   });
 
-  it("of a range cover the complete sessions that closed within it", async () => {
+  it("for a time range cover the complete sessions that closed within the range", async () => {
     const range = "from=2026-11-21T04:40:00Z&to=2026-11-21T04:50:00Z";
     const whole = await read<{ days: { session: string }[] }>(
       `/api/darkpool?detail=full&symbol=${stock}&view=days&limit=100`,

@@ -81,7 +81,7 @@ function question(index: number) {
   return { token, status, expected, call: { way, id, params } };
 }
 
-it("the MCP endpoint returns to each of 6,000 concurrent calls its own answer, even when callers use the same ids", {
+it("the MCP endpoint gives each of 6,000 concurrent calls its own answer, even when callers use the same request ids", {
   tags: ["full"],
 }, async () => {
   const asked = Array.from({ length: 6_000 }, (_, index) => question(index));

@@ -99,13 +99,13 @@ describe.each(["1", "0"])("rate limiting with MCP_FAST_PATH=%s", async (path) =>
 describe.each(["1", "0"])("a slow body with MCP_FAST_PATH=%s", async (path) => {
   const { base } = await startTestService({ MCP_FAST_PATH: path });
 
-  it("is answered if its credential was valid when the request began", async () => {
+  it("is answered if its credential was valid when the request began and was not revoked since", async () => {
     const slow = await beginSlowly({ base, token: await newToken(base) });
     leap(1_000);
     expect(await endSlowly(slow)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it("is rejected when the token was revoked in the meantime", async () => {
+  it("is rejected when the token is revoked before the body ends", async () => {
     const token = await newToken(base);
     const slow = await beginSlowly({ base, token });
     await postForm(`${base}/oauth/revoke`, { token });
@@ -127,7 +127,8 @@ describe("an invalid token", () => {
       const get = vi.spyOn(service.state.store.records, "get");
       const { status } = await send({ base, token: "a".repeat(43) });
       expect(status).toBe(401);
-      // Only lookups of credentials count, since background work can read other records at any time.
+      // Only lookups of credentials count, since background work can read other records at any
+      // time.
       const credentials = get.mock.calls.filter(([{ name }]) => CREDENTIALS.test(name));
       looks.push(credentials.length);
     }

@@ -42,7 +42,7 @@ describe.each(eras)("the prompt check_a_signal for a client of MCP $era", ({ ask
     ]);
   });
 
-  it("contains names of existing tools, and the symbol in the market's spelling", async () => {
+  it("contains only tool names that exist, and the symbol in the market's spelling", async () => {
     const text = await textFor("alder/sim");
     expect(text).toContain('with symbol "ALDER.SIM"');
     const named = new Set(text.match(/\b(?:get|find|list|manage|register|verify)_[a-z_]+\b/g));
@@ -50,7 +50,7 @@ describe.each(eras)("the prompt check_a_signal for a client of MCP $era", ({ ask
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining([...named]));
   });
 
-  it("contains names of existing answer members", async () => {
+  it("contains only names of answer members that exist", async () => {
     const text = await textFor("ALDER.SIM");
     const { output: signal } = tools.find(({ name }) => name === "get_signal") ?? {};
     const { output: factors } = tools.find(({ name }) => name === "get_factors") ?? {};

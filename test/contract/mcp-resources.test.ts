@@ -59,7 +59,7 @@ describe.each(eras)("resources for a client of MCP $era", ({ ask }) => {
     ]);
   });
 
-  it("list every instrument by its resource URI, like find_instruments", async () => {
+  it("list every instrument by its resource URI, as find_instruments does", async () => {
     const { contents } = await resultOf<Read>(ask("resources/read", { uri: INSTRUMENTS }));
     expect(contents).toEqual([
       { uri: INSTRUMENTS, mimeType: "application/json", text: expect.any(String) },
@@ -178,7 +178,7 @@ describe("subscriptions for a client of MCP 2026-07-28", () => {
     [INSTRUMENTS, "market://signals/{symbol}"],
     ["file:///etc/passwd", "market://signals/{symbol}"],
     ["", "market://signals/{symbol}"],
-  ])("to %j are rejected, since the resource would never notify", async (uri, said) => {
+  ])("to %j are rejected, since the resource never sends notifications", async (uri, said) => {
     const response = await listen([SIGNAL, uri]);
     expect(response.status).toBe(400);
     const body = await response.text();
@@ -203,7 +203,7 @@ describe("subscriptions for a client of MCP 2026-07-28", () => {
     expect(error?.code).toBe(-32_602);
   });
 
-  it("only to unknown resources end immediately, and do not count against the limit", async () => {
+  it("that contain only unknown resources end immediately, and do not count against the limit", async () => {
     for (let count = 0; count < 7; count++) {
       const response = await askNew("subscriptions/listen", {
         notifications: { toolsListChanged: true },

@@ -91,7 +91,7 @@ describe("GET /api/method/{version}", () => {
     expect(again.headers.get("etag")).toBe(named.headers.get("etag"));
   });
 
-  it("deletes a table after the last answer that references it, and reports it as no longer available", async () => {
+  it("deletes a table once no available answer references it, and then reports it as no longer available", async () => {
     const address = addressOf(await factorsOf(""));
     for (let day = 0; day < 32; day++) pass();
     const response = await ask(address);

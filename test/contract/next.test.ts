@@ -61,7 +61,9 @@ async function follow(next: string): Promise<void> {
   }
 }
 
-/** Finds the `next` texts in a source file, except those that interpolate more than the base URL. */
+/**
+ * Finds the `next` texts in a source file, except those that interpolate more than the base URL.
+ */
 function writtenIn(source: string): readonly string[] {
   const literals = source.matchAll(/\bnext(?::|\s=)\s*(?:\w+\s*\?\s*)?(["`])((?:(?!\1)[^\\])+)\1/g);
   return Array.from(literals, ([, , text = ""]) => text.replace(/\$\{baseUrl\}/g, base)).filter(
@@ -140,7 +142,7 @@ describe("the next member of an error", () => {
     for (const next of new Set(nexts)) await follow(next);
   });
 
-  it("contains only URLs that exist wherever the source code sets it", async () => {
+  it("contains only existing URLs at every place in the source code that sets it", async () => {
     const nexts = [...new Set(sources.flatMap(writtenIn))];
     expect(nexts.length).toBeGreaterThan(50);
     for (const next of nexts) await follow(next);
@@ -174,7 +176,7 @@ describe("an agent that lacks alerts:write", () => {
     expect(made.status).toBe(201);
   });
 
-  it("is told to request another token when its current token has fewer scopes than it may have", async () => {
+  it("is instructed to request another token when its current token has fewer scopes than the agent may have", async () => {
     const agent = await register(base);
     const narrow = await tokenOf(base, agent, { scope: "signals:read" });
     const refused = await getWith(narrow, `${base}/api/factors?symbol=ALDER.SIM`);
@@ -209,7 +211,7 @@ interface Claimable extends RegisteredAgent {
 }
 
 describe("a failed claim", () => {
-  it("gets the same claim page and start URL as at registration", async () => {
+  it("is answered with the same claim page and start URL as a registration", async () => {
     const agent = (await register(base)) as Claimable;
     const own = withToken(await tokenOf(base, agent));
     await postJson(agent.claim.start_url, { agent_id: agent.client_id }, own);
@@ -228,7 +230,7 @@ describe("a failed claim", () => {
 });
 
 describe("a token for the MCP endpoint", () => {
-  it("is rejected elsewhere, with instructions for getting a valid token", async () => {
+  it("is rejected at other endpoints, with instructions for getting a valid token", async () => {
     const agent = await register(base);
     const bound = await tokenOf(base, agent, { resource: `${base}/mcp` });
     const refused = await getWith(bound, `${base}/api/signals?symbol=ALDER.SIM`);

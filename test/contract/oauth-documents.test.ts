@@ -98,7 +98,7 @@ describe("a client with a client ID metadata document", () => {
     });
   });
 
-  it("is told to change its metadata document when the document lacks the requested grant type", async () => {
+  it("is instructed to change its metadata document when the document lacks the requested grant type", async () => {
     web.set(CLIENT_ID, { ...document, grant_types: ["authorization_code"] });
     const server = await start();
     const { status, body } = await exchange(server, {
@@ -141,14 +141,17 @@ describe("a client with a client ID metadata document", () => {
     "https://app.example/../client.json",
     "https://user@app.example/client.json",
     "https://app.example/client.json#x",
-  ])("is rejected without a fetch from %s", async (client_id) => {
+  ])("is rejected without a fetch when its client_id is %s", async (client_id) => {
     const server = await start();
     const { url } = authorizationRequest(server.local, { client_id });
     expect((await createVisitor(server).open(url)).status).toBe(400);
     expect(asked).toEqual([]);
   });
 
-  /** Starts an authorization request of a client id document from an IP address. */
+  /**
+   * Sends an authorization request from an IP address, for a client whose id is the URL of a
+   * metadata document.
+   */
   const askFor = (server: AuthServer, client_id: string, from = "198.51.100.1") =>
     fetch(authorizationRequest(server.local, { client_id }).url, {
       redirect: "manual",
@@ -276,7 +279,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("causes no failure count for its host when its metadata document exists", async () => {
+  it("does not count against the fetch limit of its host when its metadata document exists", async () => {
     const server = await start({ "fetch-host": TWO });
     for (const number of [0, 1, 2]) {
       const client_id = `https://app.example/${number}.json`;
@@ -327,7 +330,7 @@ describe("a client with private_key_jwt and a jwks_uri", () => {
     return { ask, keys };
   }
 
-  it("gets tokens, and the server fetches its jwks_uri again only a short time after a failure", async () => {
+  it("gets tokens, and after a failed fetch of its jwks_uri the server waits a short time before the next fetch", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const { ask, keys } = await signing();

@@ -144,7 +144,7 @@ describe("authorization requests", () => {
     fetch(url, { redirect: "manual", headers: from(address) });
 
   it.each(["authorize", "authorize-site", "authorize-all"])(
-    "are limited by the quota %s when they would be stored",
+    "that would be stored are limited by the quota %s",
     async (quota) => {
       const server = await start({ [quota]: TWO });
       const { client_id } = await registerPublic(server.local);
@@ -176,7 +176,7 @@ describe("authorization requests", () => {
     expect((await request()).status).toBe(303);
   });
 
-  it("from a few sites leave capacity for others, however many the sites send", async () => {
+  it("from a few sites leave capacity for others, however many requests the sites send", async () => {
     const server = await startForMany({ "authorize-all": { points: 100, windowSeconds: 600 } });
     const { client_id } = await registerPublic(server.local);
     const request = async (address: string) => {
@@ -216,7 +216,7 @@ describe("authorization requests", () => {
     expect(status).toBe(400);
   });
 
-  it("are stored once, even when several requests resume one concurrently", async () => {
+  it("are stored once, even when one request is resumed several times concurrently", async () => {
     const server = await startAuthServer({ records: slowRecords(records), now });
     const visitor = createVisitor(server);
     await visitor.signIn("resumes@example.com");
@@ -243,7 +243,7 @@ describe("authorization requests", () => {
   });
 
   it.each([1, 2, 3])(
-    "are not restored when they are removed during read %i of a concurrent answer",
+    "are not restored when they are removed after read %i while the person answers",
     async (most) => {
       let afterRead = async (_key: string): Promise<unknown> => undefined;
       const observed: Records = {
@@ -375,7 +375,7 @@ describe("requests for tokens", () => {
 });
 
 describe("revocations", () => {
-  it("are limited per address, with and without a client", async () => {
+  it("are limited per address, with or without client authentication", async () => {
     const { local } = await start({ revoke: TWO });
     const client = await register(local);
     const url = `${local}/oauth/revoke`;
@@ -462,7 +462,7 @@ describe("failed client authentication", () => {
     expect(statuses).toEqual([400, 400, 400, 400]);
   });
 
-  it("of one client does not lock out another while the address has attempts left", async () => {
+  it("of one client does not lock out another client while the address has attempts left", async () => {
     const { local } = await start({ "secret-client": TWO });
     const [one, other] = [await register(local), await register(local)];
     for (let guess = 0; guess < 3; guess += 1) await ask(local, wrong(one, "wrong"));

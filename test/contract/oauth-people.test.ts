@@ -150,7 +150,7 @@ describe("a person with a standard OAuth client", () => {
   });
 });
 
-describe("a person who is prompted", () => {
+describe("a person in the authorization flow", () => {
   it("must sign in first, and then sees the unverified name of the client", async () => {
     const visitor = createVisitor(server);
     const client = await registerPublic(base, { client_name: "Bank & Co <3" });
@@ -191,7 +191,7 @@ describe("a person who is prompted", () => {
   it.each([
     ["denies access", "deny" as const],
     ["selects no scope", []],
-  ])("and %s causes an error response to the client", async (_title, answer) => {
+  ])("who %s causes an error response to the client", async (_title, answer) => {
     const person = await newPerson();
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id, scope: "signals:read", state: "s" });
@@ -523,7 +523,7 @@ describe("a refresh token", () => {
 });
 
 describe("a grant", () => {
-  it("is revoked on the account page, with its tokens", async () => {
+  it("is revoked on the account page together with its tokens", async () => {
     const { person, client, tokens } = await tokensOf();
     const [application] = await server.accounts.applicationsOf(person.accountId);
     expect(application).toMatchObject({ clientId: client.client_id });
@@ -585,7 +585,7 @@ describe("a grant", () => {
     });
   });
 
-  it("does not allow the client_credentials grant", async () => {
+  it("does not allow the use of grant_type=client_credentials", async () => {
     const { client } = await tokensOf();
     const form = { grant_type: "client_credentials", client_id: client.client_id };
     expect((await exchange(server, form)).status).toBe(400);

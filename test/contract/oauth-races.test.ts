@@ -60,7 +60,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
     beforeIssuance(act: () => Promise<unknown>): void {
       meanwhile = { kind: "token", act };
     },
-    /** Performs an action between a person's decision and the commit that stores it. */
+    /** Performs an action between a person's decision and the commit that stores the decision. */
     beforeDecision(act: () => Promise<unknown>): void {
       meanwhile = { kind: "decision", act };
     },
@@ -172,7 +172,7 @@ describeEngines("while a person's token is being issued", (engine) => {
     });
   });
 
-  it("if the person changes the consent, the token is not issued, and the code follows the new consent", async () => {
+  it("if the person changes the consent, the token is not issued, and the code then yields only the newly granted scopes", async () => {
     const built = await build(engine);
     const { form, client, person } = await codeOf(built);
     const { client_id } = client;
@@ -224,7 +224,7 @@ describeEngines("while a person's consent is being stored", (engine) => {
     expect(await applications()).toMatchObject([{ scopes: ["factor:read"] }]);
   });
 
-  it("if the person consents to other scopes in another request, the stored consent is preserved", async () => {
+  it("if the person consents to other scopes in another request, the consent from the other request is kept", async () => {
     const built = await build(engine);
     const { person, applications, page, pages } = await asked(built);
     built.beforeDecision(() => person.authorize(pages[1]));

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import type { AuditEntry } from "../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
-import { storeUnavailable } from "../../src/store/port/unavailable.ts";
+import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 import { getWith, register } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { registerPublic } from "../support/person.ts";
@@ -198,7 +198,7 @@ describeEngines("an authorization code", (engine) => {
     const { server, person } = await build(engine, (records) => ({
       ...records,
       async commit(operations) {
-        if (store.isFull) throw storeUnavailable("No space left.");
+        if (store.isFull) throw storeUnavailableProblem("No space left.");
         return records.commit(operations);
       },
     }));

@@ -9,7 +9,7 @@ import type { AuditEntry } from "../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import { replace } from "../../src/store/port/operations.ts";
 import type { Records } from "../../src/store/port/records.ts";
-import { storeUnavailable } from "../../src/store/port/unavailable.ts";
+import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import { newKeys, startAuthServer } from "../support/auth-server.ts";
 import { dumpStore, embedded } from "../support/stores.ts";
@@ -145,7 +145,7 @@ describe("a client secret", () => {
     expect(response.status).toBe(200);
   });
 
-  it("is issued to a public client that updates itself to secret authentication", async () => {
+  it("is issued to a public client that switches to secret authentication in an update", async () => {
     const client = await register(base, codeClient);
     const changes = { ...codeClient, token_endpoint_auth_method: "client_secret_post" };
     const updated = await json(await manage(client, "PUT", changes));
@@ -161,7 +161,7 @@ describe("a client secret", () => {
 });
 
 describe("an unclaimed client", () => {
-  it("is deleted after a day without a token", async () => {
+  it("without a token is deleted after a day", async () => {
     const client = await register(base);
     clock.aheadMs = DAY_MS - 10_000;
     expect((await manage(client, "GET")).status).toBe(200);
@@ -207,7 +207,8 @@ describe("a registration access token", () => {
     for (let failing = 1; ; failing += 1) {
       let writes = 0;
       store.before = async (call) => {
-        if (call === "commit" && ++writes === failing) throw storeUnavailable("No space left.");
+        if (call === "commit" && ++writes === failing)
+          throw storeUnavailableProblem("No space left.");
       };
       const response = await manage(client, "PUT", {});
       if (response.status === 200) {
@@ -342,7 +343,8 @@ describe("an unavailable store", () => {
       const client = await register(base);
       const attempts = await requests(client);
       store.before = async (call) => {
-        if (failing === "everything" || call === "commit") throw storeUnavailable("No space left.");
+        if (failing === "everything" || call === "commit")
+          throw storeUnavailableProblem("No space left.");
       };
       for (const [name, attempt] of Object.entries(attempts)) {
         if (failing === "writes" && name === "read") continue;
@@ -362,11 +364,11 @@ describe("an unavailable store", () => {
     },
   );
 
-  it("is answered with 503 even when it fails after the redirect was determined", async () => {
+  it("causes a 503 answer even when it fails after the redirect was determined", async () => {
     server.useKeys(await newKeys(server.keys()));
     server.provider().use(async (ctx) => {
       ctx.redirect("https://agent.example/callback");
-      throw storeUnavailable("No space left.");
+      throw storeUnavailableProblem("No space left.");
     });
     const response = await authorize({ client_id: "any" }).finally(async () =>
       server.useKeys(await newKeys(server.keys())),
@@ -376,9 +378,9 @@ describe("an unavailable store", () => {
     expect(await response.json()).toMatchObject({ error: "temporarily_unavailable" });
   });
 
-  it("is answered with 503 for callers with a token", async () => {
+  it("causes a 503 answer for callers with a token", async () => {
     const token = await tokenOf(base, await register(base));
-    store.before = async () => Promise.reject(storeUnavailable("No space left."));
+    store.before = async () => Promise.reject(storeUnavailableProblem("No space left."));
     expect(await statusWith(token)).toBe(503);
   });
 });

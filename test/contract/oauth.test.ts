@@ -75,7 +75,7 @@ async function statusWith(token: string, path = "/api/probe"): Promise<number> {
 }
 
 describe("an agent with a standard OAuth client", () => {
-  it("discovers, registers, gets a token by form and by header, and revokes it", async () => {
+  it("discovers the server, registers, gets tokens with client_secret_post and client_secret_basic, and revokes them", async () => {
     const issuer = new URL(base);
     const discovered = await oauth.discoveryRequest(issuer, { ...insecure, algorithm: "oauth2" });
     const as = await oauth.processDiscoveryResponse(issuer, discovered);
@@ -146,7 +146,7 @@ describe("an agent with a standard OAuth client", () => {
     expect(oauthDocument).not.toHaveProperty("pushed_authorization_request_endpoint");
   });
 
-  it("publishes only the public half of its key", async () => {
+  it("finds only public key members in the published JWKS", async () => {
     const response = await fetch(`${base}/.well-known/jwks.json`);
     const { keys } = JSON.parse(await response.text());
     expect(keys.map(({ kty, alg }: Record<string, string>) => [kty, alg])).toEqual([
@@ -177,7 +177,7 @@ describe("registration", () => {
     expect(Math.abs(client.client_id_issued_at - Date.now() / 1000)).toBeLessThan(60);
   });
 
-  it("ignores members that only the server sets", async () => {
+  it("ignores members that only the server may set", async () => {
     const client = await register({
       client_id: "chosen",
       client_secret: "known",
@@ -389,7 +389,7 @@ describe("a token request", () => {
     expect((await sendForm("/oauth/token", form)).status).toBe(400);
   });
 
-  it("is rejected with JSON, even in a browser", async () => {
+  it("is rejected with a JSON error, even in a browser", async () => {
     const accept = "text/html";
     const response = await sendForm("/oauth/token", { client_id: "<b>" }, { accept });
     expect(response.status).toBe(401);
@@ -463,7 +463,7 @@ describe("the resource parameter of a token request", () => {
 });
 
 describe("revocation", () => {
-  it("requires only the token, with or without a hint, or the token as the bearer credential", async () => {
+  it("requires only the token, whatever hint and bearer credential are sent with it", async () => {
     const client = await register();
     for (const [hint, headers] of [
       [{}, {}],
@@ -568,7 +568,7 @@ describe("a URL in an answer", () => {
     forwarded: "host=evil.example;proto=https",
   };
 
-  it("is never derived from a header or the target of a metadata request", async () => {
+  it("is never derived from the headers or the target of a metadata request", async () => {
     const path = "/.well-known/oauth-authorization-server";
     for (const target of [path, `http://evil.example${path}`, `${path}?x=//evil.example`]) {
       const document = await raw({ path: target, headers: poison });
@@ -577,7 +577,7 @@ describe("a URL in an answer", () => {
     }
   });
 
-  it("is never derived from a header or the target of a registration request", async () => {
+  it("is never derived from the headers or the target of a registration request", async () => {
     const headers = { ...poison, "content-type": "application/json" };
     for (const path of ["/oauth/register", "http://evil.example/oauth/register"]) {
       const body = JSON.stringify(example);
@@ -738,7 +738,7 @@ describe("an unsupported request", () => {
   });
 
   it.each(["/oauth/nothing", "/oauth/introspect", "/oauth/par", "/session/end/confirm"])(
-    "POST %s is left to the application, which answers 404",
+    "POST %s is passed on to the application, which answers 404",
     async (path) => {
       expect((await fetch(base + path, { method: "POST" })).status).toBe(404);
     },

@@ -74,7 +74,7 @@ const IDS: Readonly<Record<string, string>> = {
   tile: "0/000.p/1",
 };
 
-/** Queries of operations that require one. */
+/** Queries of the operations that require a query. */
 const QUERIES: Readonly<Record<string, string>> = { get_log_consistency: "?from=1&to=1" };
 
 /** Sends a request, and has the witness validate the answer against the OpenAPI document. */
@@ -286,7 +286,7 @@ describe("the documented answer", () => {
     }
   });
 
-  it("of a widget is returned with the scopes of its tool", async () => {
+  it("of a widget is returned to callers with the scopes of its tool", async () => {
     const headers = bearer(key);
     const ids = { widget: "signal" };
     expect(
@@ -355,7 +355,7 @@ describe("the documented answer", () => {
     ).toEqual([409, 409, 409, 409, 409, 409, 404, 404]);
   });
 
-  it("of alert operations is returned beyond the quota", async () => {
+  it("of alert operations is returned when the quota is exceeded", async () => {
     const own = await testService.person().createKey(allScopes);
     const once = { "idempotency-key": "one", ...json(SYMBOL, own).headers };
     await call("register_alert", { ...json(SYMBOL, own), headers: once });
@@ -365,7 +365,7 @@ describe("the documented answer", () => {
     expect((await call("register_alert", json(SYMBOL, own))).status).toBe(409);
   });
 
-  it("of watchlist operations is returned beyond the quota, for unknown symbols, and while alerts watch the list", async () => {
+  it("of watchlist operations is returned when the quota is exceeded, a symbol is unknown, or an alert watches the list", async () => {
     const own = await testService.person().createKey(allScopes);
     const set = (watchlist: string, symbols = SYMBOL.symbols) =>
       call("set_watchlist", json({ watchlist, symbols }, own));
@@ -605,7 +605,7 @@ describe("the observed answers", () => {
     expect(witness.faults()).toEqual([]);
   });
 
-  it("cover every documented status except 500 and the exceptions listed here", () => {
+  it("cover every documented status except 500 and the exceptions listed in this test", () => {
     for (const [id, named] of Object.entries(recordedExchanges)) {
       for (const { status } of Object.values(named)) witness.knows(id, status);
     }

@@ -142,7 +142,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("contains no foreign host, and has unique operation ids", () => {
+  it("contains no URL of another host except placeholder hosts, and has unique operation ids", () => {
     const text = JSON.stringify(document).replaceAll(base, "");
     expect(text.match(/https?:\/\/(?!hooks\.example|agent\.example|elsewhere\.)[^"\\ )]+/g)).toBe(
       null,

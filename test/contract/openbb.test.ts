@@ -29,7 +29,8 @@ beforeAll(async () => {
 });
 
 /**
- * Sends a request as OpenBB Workspace does: the widget's parameters and an extra one of Workspace.
+ * Sends a request as OpenBB Workspace does, with the widget's parameters and an extra parameter
+ * that Workspace adds.
  */
 const ask = (
   { endpoint }: Pick<WorkspaceWidget, "endpoint">,
@@ -58,7 +59,7 @@ async function toolAnswer(path: string) {
 
 describe("widgets.json and apps.json", () => {
   it.each(Object.entries(sites))(
-    "follow the rules that OpenBB documents, for an instance (%s)",
+    "follow the rules that OpenBB documents, for this instance: %s",
     (_what, site) => {
       const both = [
         WidgetsJson.parse(openbbWidgets(site)),

@@ -70,7 +70,7 @@ describe("GET /operator", () => {
     }
   });
 
-  it("shows nothing without the link, even to a local visitor, a signed-in person or the holder of a forged pass", async () => {
+  it("shows nothing without the link, even to a local visitor, a signed-in person or the holder of a forged cookie", async () => {
     const someone = testService.person();
     await someone.signIn();
     const visitPass = (await visit()).split("=").slice(1).join("=");

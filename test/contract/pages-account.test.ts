@@ -334,7 +334,7 @@ describe("the alerts on the account page", () => {
     expect(card).not.toContain(symbols.toSorted()[12]);
   });
 
-  it("are limited to 100, with the number of omitted alerts", async () => {
+  it("are limited to 100, and the page states how many are omitted", async () => {
     const person = testService.person();
     const own = bearer(await person.createKey(allScopes));
     const first = await makeAlert(testService, own);

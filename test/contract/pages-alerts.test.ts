@@ -100,7 +100,7 @@ describe("the form of a new alert", () => {
     expect(account.html).toContain(`<a href="/account/alerts/${id}">`);
   });
 
-  it("delivers by default to the person's mailbox, which becomes the first channel without a code", async () => {
+  it("delivers by default to the person's mailbox, which becomes the first channel and needs no code", async () => {
     const person = testService.person("mailbox@host.example");
     await person.signIn();
     const form = await newForm(person);
@@ -122,7 +122,7 @@ describe("the form of a new alert", () => {
     expect(await testService.emailsTo("mailbox@host.example")).toHaveLength(1);
   });
 
-  it("does not offer the mailbox once the person has another channel, in any state", async () => {
+  it("does not offer the mailbox once the person has another channel, even an unverified one", async () => {
     const person = await signedIn();
     await addUnverified(person, "Later");
     const none = await person.web.get("/account/alerts/new");
@@ -267,7 +267,7 @@ describe("the form of a new alert", () => {
     });
   });
 
-  it("can be prefilled by a link, even through a sign-in", async () => {
+  it("can be prefilled by a link, even if a sign-in comes in between", async () => {
     const person = testService.person();
     const asked = await person.web.get("/account/alerts/new?symbols=ALDER.SIM");
     const codeOf = async (email: string) => (await testService.codesTo(email)).at(-1) ?? "";
@@ -288,7 +288,7 @@ describe("an alert of a person", () => {
     expect(value).toMatchObject({ label: null, thresholds: { scoreMove: null, volatilityZ: 2.5 } });
   });
 
-  it("is not overwritten by a form opened before another change, which then shows both versions", async () => {
+  it("is not overwritten by a form that was opened before a newer change, and the form then shows both versions", async () => {
     const person = await signedIn();
     const id = idIn(await make(person, { label: "First" }));
     const path = `/account/alerts/${id}`;
@@ -382,7 +382,7 @@ describe("an alert of a person", () => {
     expect((await stored(id)).value).toMatchObject({ label: "Private", isPaused: false });
   });
 
-  it("has no page when an agent owns it, but can be deleted on the account page", async () => {
+  it("created by the person's agent has no page, but can be deleted on the account page", async () => {
     const person = await signedIn();
     const { token } = await claimedAgent(testService, person);
     const id = await makeAlert(testService, bearer(token));

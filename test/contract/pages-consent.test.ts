@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
-import { storeUnavailable } from "../../src/store/port/unavailable.ts";
+import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 import { register } from "../support/agent.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
@@ -50,7 +50,7 @@ function failAtClients(failure: Error): void {
 describe("an authorization request during an internal failure", () => {
   it.each([
     ["an internal error", new Error("broken"), 500, "Something went wrong here"],
-    ["an unavailable store", storeUnavailable("down"), 503, "Temporarily unavailable"],
+    ["an unavailable store", storeUnavailableProblem("down"), 503, "Temporarily unavailable"],
   ])("shows an error page: %s", async (_what, failure, status, heading) => {
     const { client_id } = await registerPublic(base);
     const person = testService.person();
@@ -290,7 +290,7 @@ describe("an authorization request", () => {
     expect(leavesFor.searchParams.get("code")).toBeTruthy();
   });
 
-  it("requires a new sign-in when it demands one", async () => {
+  it("requires a new sign-in when prompt=login or max_age demands one", async () => {
     testService.clock.now = new Date(Date.now() - 60_000);
     const scope = "openid signals:read";
     const { person, clientId } = await atConsent({ scope }, { scope });

@@ -43,7 +43,7 @@ describe("signing in with an external provider", () => {
     expect(textOf(account.html)).toContain("Signed in as ada@people.example");
   });
 
-  it("is dated by the provider's auth_time, however late the browser returns", async () => {
+  it("takes its sign-in time from the provider's auth_time, however late the browser returns", async () => {
     const OIDC_ISSUER = `http://127.0.0.1:${await freePort()}`;
     const own = await startTestService({ ...client, OIDC_ISSUER });
     const redirectUri = `${own.base}/sign-in/callback`;

@@ -20,7 +20,7 @@ describe("signing in", () => {
     ["applications", /whose application was accepted/, "/apply"],
     ["closed", /no new accounts are created/, "/contact"],
   ])(
-    "states who gets no code with SIGN_UP=%s, and what such people can do instead",
+    "states who gets no code with SIGN_UP=%s, and what they can do instead",
     async (SIGN_UP, words, way) => {
       const own = await startTestService({ SIGN_UP });
       const web = createWeb(own.base);

@@ -124,7 +124,7 @@ describe("an error on a page", () => {
     expect(await answer.text()).not.toMatch(/Error:|stack|node_modules/);
   });
 
-  it("has status 400 for a form whose members are repeated or have another name", async () => {
+  it("has status 400 for a form whose fields are repeated or have unexpected names", async () => {
     const person = testService.person();
     const page = await person.web.get("/sign-in");
     const form = page.form("/sign-in");
@@ -232,7 +232,7 @@ describe("the CSRF check of a form", () => {
     );
   });
 
-  it("accepts a form with a token from an old browser without Origin and Sec-Fetch-Site", async () => {
+  it("accepts a form with a token from an old browser that sends neither Origin nor Sec-Fetch-Site", async () => {
     const web = createWeb(base);
     const { action, fields } = (await web.get("/sign-in")).form("/sign-in");
     const body = new URLSearchParams([...fields, ["email", "a@b.example"]] as [string, string][]);

@@ -55,7 +55,7 @@ async function breakingAt(broken: number): Promise<string> {
 
 describe("market-signal export", () => {
   it.each(["stock", "crypto"])(
-    "writes the same rows of a %s from a folder as from a service",
+    "writes the same rows of a %s whether it reads a folder or a service",
     async (name) => {
       const options = ["--class", name, "--from", "2013-01-02", "--to", "2014-03-28"];
       const remote = ["--url", base, "--token", "env:TOKEN"];

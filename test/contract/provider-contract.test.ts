@@ -57,7 +57,7 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))(
     const until = NOW + laterMs;
     const settled = (data: readonly string[]) => publicBy(data, until - lagMs);
 
-    it("delivers its history and then new records, without gaps or duplicates", async () => {
+    it("polling delivers the history and then new records, without gaps or duplicates", async () => {
       const store = await openStore(model);
       await followed(rig, store);
       const kept = await storedObservationsOf(rig, store);
@@ -73,7 +73,7 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))(
       expect((await store.records.get(providerProgress, provider.id))?.value.lastFault).toBeNull();
     });
 
-    it("delivers only plausible records, which the market accepts in order", async () => {
+    it("polling delivers only plausible records, which the market accepts in order", async () => {
       const store = await openStore(model);
       await followed(rig, store);
       const content = await contentOf(store, provider.feeds);
@@ -91,13 +91,13 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))(
       }
     });
 
-    it("is polled within its request budget, measured by its own clock", async () => {
+    it("polling stays within the request budget, measured by the provider's clock", async () => {
       const store = await openStore(model);
       const { server } = await followed(rig, store);
       expect(maxRequestsInWindow(rig, server.asked)).toBeLessThanOrEqual(provider.budget.requests);
     });
 
-    it("delivers the same records with a kill at any point as without one", async () => {
+    it("polling delivers the same records even if the process is killed at any point", async () => {
       const { whole, before } = await history(rig);
       const store = await openStore(model);
       const { kept, asked, deaths } = await killed(rig, store, Math.ceil(before / 3));
@@ -117,7 +117,10 @@ async function history(rig: Rig) {
   return { whole: await storedObservationsOf(rig, store), before: server.asked.length };
 }
 
-/** Follows in several runs, each of which is killed before the answer or its position is stored. */
+/**
+ * Reads the history in several runs, each of which is killed before the answer or its position is
+ * stored.
+ */
 async function killed(rig: Rig, store: TestStore, pace: number) {
   const run = await runRig(rig, store);
   let place = store;

@@ -6,7 +6,7 @@ import {
   seriesGroup,
   seriesProgress,
 } from "../../src/ingest/provider-progress.ts";
-import type { FaultKind } from "../../src/sources/live/fault.ts";
+import type { ProviderFaultKind } from "../../src/sources/live/fault.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import { followProvider } from "../support/providers/follow.ts";
 import {
@@ -25,7 +25,9 @@ const DAY_MS = 86_400_000;
 /** Unix time in milliseconds by which a provider has recovered and its history is stored. */
 const RECOVERED = NOW + 45 * 60_000;
 
-/** Number of requests that a fault affects; faults that take real time affect one. */
+/**
+ * Number of requests that a fault affects; a fault that takes real time affects only one request.
+ */
 const TWICE = 2;
 
 /** Maximum bytes that may be read of an endless answer, including all buffers. */
@@ -33,7 +35,7 @@ const MOST_POURED = 64 * 1024 * 1024;
 
 /** The expected progress record after a fault. */
 interface Noted {
-  readonly kind: FaultKind;
+  readonly kind: ProviderFaultKind;
   readonly text: RegExp;
   readonly questions: number;
   /** Pause after the first failure in milliseconds, with the random jitter at its midpoint. */
@@ -81,7 +83,7 @@ function provesFaults(rig: Rig) {
   const truth = expectedObservationsOf(rig, RECOVERED);
   const settled = (data: readonly string[]) => publicBy(data, NOW - rig.lagMs);
 
-  it.each(cases)("recovers from the simulated fault %j", async (fault, noted) => {
+  it.each(cases)("ingestion recovers from the simulated fault %j", async (fault, noted) => {
     const store = await openStore(model);
     const { server, start } = await runRig(rig, store);
     const poller = start();
@@ -102,7 +104,7 @@ function provesFaults(rig: Rig) {
   it.each([
     ["ahead", DAY_MS],
     ["behind", -DAY_MS],
-  ])("stores no incorrect record while its clock is a day %s", async (_way, skewMs) => {
+  ])("ingestion stores no wrong record if a provider's clock is a day %s", async (_way, skewMs) => {
     let skew = skewMs;
     const store = await openStore(model);
     const { start } = await runRig(rig, store, () => skew);

@@ -1,7 +1,7 @@
 // @module-tag full
 import { setImmediate as settled } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openChangeReader, readObserved } from "../../src/ingest/change-notices.ts";
+import { openChangeReader, readObservations } from "../../src/ingest/change-notices.ts";
 import { createStreamListener } from "../../src/ingest/listener.ts";
 import type { Poller } from "../../src/ingest/poller.ts";
 import { assignProviders, type ProviderAssignment } from "../../src/ingest/setup.ts";
@@ -34,7 +34,9 @@ const END = BEGIN + 7 * DAY_MS;
 /** Time that one polling round may take within the budgets, in milliseconds. */
 const LOOK_MS = 50_000;
 
-/** Polling interval for the expected records in milliseconds, short enough that none is lost. */
+/**
+ * Polling interval for the expected records in milliseconds, short enough that no record is lost.
+ */
 const SLOW_MS = 6 * HOUR_MS;
 
 /**
@@ -152,7 +154,7 @@ async function createFollower(store: TestStore) {
     async takeAll() {
       for (const feed of FEEDS) {
         const all = { feed, symbol: null, from: 0 };
-        for await (const page of readObserved(store.archive, all)) market.take(page);
+        for await (const page of readObservations(store.archive, all)) market.take(page);
       }
     },
   });

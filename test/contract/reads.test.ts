@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
-import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { newToken } from "../support/agent.ts";
@@ -13,7 +13,7 @@ async function newKey(...scopes: readonly Scope[]): Promise<string> {
   const { records } = service.state.store;
   const now = () => clock.now;
   const lastUse = new LastUseTracker({ records, now, onError: () => {} });
-  const keys = new ApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
+  const keys = new ApiKeyService({ records, mode: "sandbox", now, audit: () => [], lastUse });
   return (await keys.create({ name: "Desk", scopes, actor: "operator" })).key;
 }
 
@@ -192,7 +192,7 @@ describe("answers that all callers with the same scopes share", () => {
     ["401 without a credential", {}, 401],
     ["401 with an unknown token", bearer("unknown"), 401],
     ["403 without the scope", bearer(narrow), 403],
-  ])("are rejected with %s, even if the request is conditional", async (_name, headers, status) => {
+  ])("give way to an error, even for a conditional request: %s", async (_name, headers, status) => {
     const refused = await ask(path, { ...headers, "if-none-match": "*" });
     expect(refused.status).toBe(status);
     expect(refused.headers).toMatchObject({ "cache-control": "no-store" });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { JWT_BEARER } from "../../src/auth/assertions/oauth-urns.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/assertions/oauth-urns.ts";
 import {
   EXAMPLE_REGISTRATION,
   getWith,
@@ -176,7 +176,7 @@ verifies(
   },
 );
 
-it("of several concurrent updates with one registration access token, only one succeeds and gets a new token", async () => {
+it("only one of several concurrent updates with the same registration access token succeeds and gets a new token", async () => {
   const { client_id, registration_client_uri, registration_access_token } = await register(base);
   const put = () =>
     fetch(registration_client_uri, {
@@ -210,7 +210,7 @@ it("both metadata documents describe agent registration, but omit the trusted is
     const response = await fetch(`${base}/.well-known/${path}`);
     const metadata = (await response.json()) as Record<string, unknown>;
     expect(metadata).toMatchObject({
-      grant_types_supported: expect.arrayContaining([JWT_BEARER]),
+      grant_types_supported: expect.arrayContaining([JWT_BEARER_GRANT_TYPE]),
       authorization_grant_profiles_supported: ["urn:ietf:params:oauth:grant-profile:id-jag"],
       agent_auth: {
         register_uri: metadata.registration_endpoint,

@@ -85,8 +85,8 @@ describe("a replay of history", () => {
   it("gives the same bytes at every instant as a market with its clock stopped at that instant", async () => {
     const symbols = ["ACME", "FUND", "COIN-USD"];
     const playing = await replay(folder, ["2013-12-27", "2014-02-28"], 1.2);
-    // Steps to the start, across the turn of the year, and to when feeds begin and a stock has a year
-    // of data.
+    // The numbers of steps reach the start, the turn of the year, the day when feeds begin, and the
+    // day when a stock has a year of data.
     for (const steps of [0, 1, 16, 5, 17, 1, 80, 60]) {
       await play(playing, steps);
       const at = playing.service.market.knownUntil();

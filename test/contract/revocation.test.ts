@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import { forgetEmail } from "../../src/auth/accounts/forget.ts";
-import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { fingerprint } from "../../src/lib/fingerprint.ts";
 import { remove } from "../../src/store/port/operations.ts";
@@ -35,7 +35,7 @@ function keysOf({ service, clock }: TestService) {
   const { records } = service.state.store;
   const now = () => clock.now;
   const lastUse = new LastUseTracker({ records, now, onError: () => {} });
-  return new ApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
+  return new ApiKeyService({ records, mode: "sandbox", now, audit: () => [], lastUse });
 }
 
 /** The ways in which a credential can end before it expires. */
@@ -113,7 +113,7 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     other = await startTestService({ ...env, BASE_URL: one.base });
   });
 
-  it.each(Object.keys(endings))("both reject %s", async (name) => {
+  it.each(Object.keys(endings))("each of two processes rejects %s", async (name) => {
     const { headers, end } = await (endings[name] as (testService: TestService) => Promise<Ending>)(
       one,
     );
@@ -123,7 +123,7 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     await expect.poll(() => statusAt(other, headers), SOON).toBe(401);
   });
 
-  it("both reject a token that was deleted without a notification", async () => {
+  it("each of two processes rejects a token that was deleted without a notification", async () => {
     const token = await newToken(one.base);
     const headers = bearer(token);
     expect([await statusAt(one, headers), await statusAt(other, headers)]).toEqual([200, 200]);
@@ -135,7 +135,7 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     await expect.poll(() => statusAt(other, headers), SOON).toBe(401);
   });
 
-  it("both reject a token that was revoked while no connection was listening", async () => {
+  it("each of two processes rejects a token that was revoked while no connection was listening", async () => {
     const [token, kept] = [await newToken(one.base), await newToken(one.base)];
     expect(await statusAt(other, bearer(token))).toBe(200);
     const client = new Client({ connectionString: url });

@@ -56,7 +56,7 @@ it("a registration gets no scopes other than those it requests", async () => {
   });
 });
 
-it("an update of an agent without scopes succeeds where anonymous agents get none", async () => {
+it("an agent without scopes can update its registration on an instance that grants anonymous agents no scopes", async () => {
   const { body } = await ask({ type: "service_auth", login_hint: person().email });
   const { client_id, registration_client_uri, registration_access_token } = body;
   const response = await fetch(registration_client_uri, {

@@ -6,9 +6,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { roundScorePoints } from "../../src/answers/rounding.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { parseCheckpoint } from "../../src/log/checkpoint.ts";
-import { type CommitmentOpening, commitment } from "../../src/log/leaves.ts";
+import { type CommitmentOpening, commitmentHash } from "../../src/log/leaves.ts";
 import { leafHash, verifyConsistency, verifyInclusion } from "../../src/log/merkle.ts";
-import { parseVerifier } from "../../src/log/note-keys.ts";
+import { parseLogVerifier } from "../../src/log/note-keys.ts";
 import { verifyNote } from "../../src/log/note-signatures.ts";
 import type { Instrument } from "../../src/market/instrument.ts";
 import { getWith, newToken } from "../support/agent.ts";
@@ -66,7 +66,7 @@ function folder(): string {
 describe("the log over HTTP", () => {
   it("has a checkpoint signed by its keys", async () => {
     const { note, origin, size } = await checkpoint();
-    const keys = (await textAt("/log/keys")).trim().split("\n").map(parseVerifier);
+    const keys = (await textAt("/log/keys")).trim().split("\n").map(parseLogVerifier);
     expect(verifyNote(note, keys).map(({ publicKey }) => publicKey.asymmetricKeyType)).toEqual([
       ...["ed25519", "ml-dsa-44"],
     ]);
@@ -138,7 +138,7 @@ describe("the log over HTTP", () => {
 });
 
 describe("the log after a rotation of its keys", () => {
-  it("is signed by the old and the new keys of both kinds, so that either set verifies it", async () => {
+  it("is signed by the old and the new keys, so that verifiers with either set can verify it", async () => {
     const rotated = await startTestService();
     const textOf = async (path: string) => (await fetch(rotated.base + path)).text();
     const keys = async () => (await textOf("/log/keys")).trim().split("\n");
@@ -156,7 +156,7 @@ describe("the log after a rotation of its keys", () => {
     const all = await keys();
     expect(all).toHaveLength(4);
     expect(all).toEqual(expect.arrayContaining([...old]));
-    for (const key of all) expect(verifyNote(note, [parseVerifier(key)])).toHaveLength(1);
+    for (const key of all) expect(verifyNote(note, [parseLogVerifier(key)])).toHaveLength(1);
   });
 });
 
@@ -169,17 +169,17 @@ describe("verify_signal", () => {
     expect(entry).toMatchObject({ symbol: "ALDER.SIM", close: logged.at, kind: "signal" });
     expect(entry.scoreSmoothed).toBe(roundScorePoints(signal.scoreSmoothed));
     const { size, root, note } = parseCheckpoint(found.checkpoint);
-    expect(verifyNote(note, found.keys.map(parseVerifier))).toHaveLength(1);
+    expect(verifyNote(note, found.keys.map(parseLogVerifier))).toHaveLength(1);
     const leaf = leafHash(found.entry);
     const proof = bytesOf(found.proof);
     expect(verifyInclusion({ index: found.index, size, leaf, root, proof })).toBe(true);
-    expect(commitment(found.factors)).toBe(entry.factors);
+    expect(commitmentHash(found.factors)).toBe(entry.factors);
     const factors = Object.values(JSON.parse(found.factors.text)) as { contribution: number }[];
     const score = 50 + factors.reduce((sum, { contribution }) => sum + contribution, 0);
     expect(score).toBeCloseTo(entry.scoreRaw, 2);
   });
 
-  it("proves that the log extends a known checkpoint, or states that the log does not", async () => {
+  it("proves that the log extends a known checkpoint, or reports that it does not", async () => {
     const { fromRoot } = JSON.parse(await textAt("/log/consistency?from=5&to=5"));
     const ask = (known: string) =>
       jsonAt(`/api/signals/verify?index=1&knownCheckpoint=${encodeURIComponent(known)}`);
@@ -296,7 +296,7 @@ describe("the log of markets other than the sandbox", () => {
     expect(verified.status).toBe(404);
   });
 
-  it("requires signals:read for the entries of a replay, and contains a session after its close", async () => {
+  it("requires signals:read for the entries of a replay, and contains each session after its close", async () => {
     const market = await smallMarket();
     const range = { from: Date.UTC(2014, 2, 3), to: Date.UTC(2014, 2, 28), daysPerSecond: 4 };
     const replayed = await startTestService(

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { scheduleTimer, startLoop } from "../../src/lib/loop.ts";
 import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit/entry.ts";
 import type { Store } from "../../src/store/port/store.ts";
-import { currentRequestId, underRequestId } from "../../src/telemetry/request-id.ts";
+import { currentRequestId, runWithRequestId } from "../../src/telemetry/request-id.ts";
 import {
   EXAMPLE_REGISTRATION,
   postForm,
@@ -27,7 +27,7 @@ const audits = () => auditsIn(service.state.store);
 const refusals = async () => (await audits()).filter(({ action }) => action === "token.refused");
 
 describe("the audit log", () => {
-  it("records every rejected token with its request, but no names chosen by the caller", async () => {
+  it("records every rejected token request with its request id, but no names chosen by the caller", async () => {
     const { client_id } = await register(base);
     const ask = (form: Readonly<Record<string, string>>) =>
       postForm(`${base}/oauth/token`, { grant_type: "client_credentials", ...form });
@@ -76,7 +76,7 @@ async function comeAndGo(): Promise<readonly number[]> {
 }
 
 describe("the audit log of unclaimed agents", () => {
-  it("has no rows for what they do, however many agents there are", async () => {
+  it("has no rows for their actions, however many agents there are", async () => {
     const before = (await audits()).length;
     for (let agent = 0; agent < 50; agent += 1) expect(await comeAndGo()).toEqual([200, 200, 204]);
     expect((await audits()).length - before).toBe(0);
@@ -119,7 +119,7 @@ describe("a recurring task", () => {
       schedule: scheduleTimer,
     });
     await new Promise(setImmediate);
-    underRequestId("r-1", loop.wake);
+    runWithRequestId("r-1", loop.wake);
     expect(await promise).toBeUndefined();
     expect(rounds).toBe(2);
     await loop.stop();

@@ -162,7 +162,7 @@ describe("an outgoing request", () => {
     await receiver.close();
   });
 
-  it("becomes a failed span with the error, without the path, which may contain a key", async () => {
+  it("becomes a failed span with the error but without the path, which may contain a key", async () => {
     const ask = tracedProviderRequests("one", () => Promise.reject(new TypeError("key=secret")));
     await expect(ask({ path: "/?key=secret" } as Parameters<typeof ask>[0])).rejects.toThrow();
     const { attributes, events, status } = named("GET one");

@@ -209,7 +209,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY / 3);
   });
 
-  it("is used by growing metadata only within the share of the network", async () => {
+  it("can be used by growing client metadata only up to the network's share", async () => {
     const { server, records, clock } = await place(engine);
     const others = await registeredAt(
       server.local,

@@ -157,7 +157,7 @@ describe("the time of a sign-in with the provider", () => {
     expect(done?.signedInAt).toBe(authTime * 1000);
   });
 
-  it("is considered long ago when auth_time is missing", async () => {
+  it("is treated as long past when auth_time is missing", async () => {
     const { upstream, answer } = await begin({ fetch: await saying({ auth_time: undefined }) });
     const done = await upstream.finish(BROWSER, await answer());
     expect(done?.signedInAt).toBe(0);
@@ -274,7 +274,7 @@ describe("a person with an external account", () => {
     },
   );
 
-  it("is not matched to an accepted application by an unverified email address", async () => {
+  it("is not matched to an accepted early-access application by an unverified email address", async () => {
     for (const person of [
       { sub: "7", email: ADA, email_verified: false },
       { sub: "7", email: ADA },

@@ -10,7 +10,7 @@ import type { Scope } from "../../src/auth/scopes.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { AuthenticatedFile } from "../../src/ingest/authenticated-file.ts";
 import { openScoring, type Scoring } from "../../src/ingest/create.ts";
-import { toolContext } from "../../src/service.ts";
+import { createToolContext } from "../../src/service.ts";
 import type { ToolCall } from "../../src/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { atFileEnd } from "../support/file-end.ts";
@@ -28,8 +28,8 @@ async function newFolder(): Promise<string> {
 }
 
 /**
- * A process on a data folder, this many days later, after its warm start and before its first
- * refresh.
+ * A process that starts on a data folder `days` days later, after its warm start and before its
+ * first refresh.
  */
 async function processOn(folder: string, days = 0, seed = "1") {
   const warnings: string[] = [];
@@ -64,11 +64,11 @@ async function leftFolder() {
 const answerOf = (scoring: Scoring, query: object) =>
   getSignal.run(
     getSignal.input.parse(query) as Parameters<typeof getSignal.run>[0],
-    toolContext(scoring, {} as Parameters<typeof toolContext>[1]),
+    createToolContext(scoring, {} as Parameters<typeof createToolContext>[1]),
     { scopes: new Set<Scope>() } as unknown as ToolCall,
   );
 
-it("scores of the previous run are shown and marked as such until they are computed again", async () => {
+it("scores of the previous run are shown, marked as provisional, until they are computed again", async () => {
   const { folder, told } = await leftFolder();
   const { scoring, warnings } = await processOn(folder, 2);
   expect(scoring.isWarm()).toBe(true);

@@ -73,7 +73,7 @@ describe("a watchlist", () => {
     expect((await ask(mine, path, "DELETE")).status).toBe(404);
   });
 
-  it("is on exactly one page of the list, even when the pages are small", async () => {
+  it("appears on exactly one page of the list, even when the pages are small", async () => {
     const { mine } = await parties();
     const all = testService.service.market.instruments().map(({ symbol }) => symbol);
     const names = Array.from({ length: 25 }, (_, place) => `${place} ${"long ".repeat(19)}x`);

@@ -49,8 +49,8 @@ export const rigsOf = (plan: BackFill): readonly Rig[] =>
   });
 
 /**
- * What is requested from a provider. Each coin has bars of one venue only, because two venues would
- * report the same bar twice.
+ * Options of a provider's backfill. Each coin gets its bars from one venue only, because two venues
+ * would report the same bar twice.
  */
 export function optionsOf(plan: BackFill, { provider, settings }: Rig) {
   const coinbases = new Set(DEFAULT_COINS.slice(0, 6).map(([symbol]) => symbol as string));

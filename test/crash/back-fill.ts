@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { readObserved } from "../../src/ingest/change-notices.ts";
+import { readObservations } from "../../src/ingest/change-notices.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import type { ReceivedObservation } from "../../src/sources/live/record-book.ts";
 import type { Store } from "../../src/store/port/store.ts";
@@ -123,9 +123,10 @@ export async function contentIn(folder: string, { begins }: BackFill): Promise<C
 /** Yields the rows that were public by an instant, Unix milliseconds. */
 async function* contentOf({ archive }: Store, by: number): AsyncGenerator<ReceivedObservation> {
   for (const feed of FEEDS) {
-    // Providers serve messages for a limited time, so only those of the last day are always complete.
+    // Providers serve messages for a limited time, so only those of the last day are always
+    // complete.
     const from = feed === "mentions" ? by - 86_400_000 : 0;
-    for await (const page of readObserved(archive, { feed, symbol: null, from })) {
+    for await (const page of readObservations(archive, { feed, symbol: null, from })) {
       yield* page.filter(({ record }) => record.availableAt <= by);
     }
   }

@@ -10,7 +10,7 @@ import { type BackFill, CLOCK_HEADER, endOf, optionsOf, rigsOf } from "./back-fi
 interface Task {
   readonly plan: BackFill;
   readonly folder: string;
-  /** Base URL of the local servers; each provider has its id as the first path segment. */
+  /** Base URL of the local servers; the first path segment is the id of the provider. */
   readonly origin: string;
   /** Clock of the last request to each provider, Unix milliseconds. */
   readonly clocks: Readonly<Record<string, number>>;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChannelKind, ChannelTarget, ChatKind } from "../../src/alerts/channels/channel.ts";
-import { openEmail, queuedMails } from "../../src/mail/outbox.ts";
+import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { openKeyring } from "../../src/store/keys/keyring.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { channelAlert } from "../support/channels.ts";
@@ -274,8 +274,8 @@ function readChats({ chats, inboxes }: Scene): void {
 }
 
 /**
- * Reads the emails in the outbox, which get there in the commit that ends their delivery. This runs
- * after every kill, because the outbox drops emails after a while.
+ * Reads the emails in the outbox. An email enters the outbox in the commit that ends its delivery.
+ * This function runs after every kill, because the outbox drops emails after a while.
  */
 async function readEmails({ store: address, masterKey, inboxes }: Scene): Promise<void> {
   const store = await openStore(address);
@@ -283,7 +283,7 @@ async function readEmails({ store: address, masterKey, inboxes }: Scene): Promis
   const key = Buffer.from(masterKey, "hex");
   const vault = createKeyringVault(await openKeyring({ records, masterKey: key, now: Date.now }));
   const kept = await records.list(queuedMails, { limit: 10_000 });
-  const opened = kept.map((mail) => ({ key: mail.key, ...openEmail(vault, mail) }));
+  const opened = kept.map((mail) => ({ key: mail.key, ...decryptEmail(vault, mail) }));
   for (const { kind, isDigest, texts, read } of inboxes) {
     if (kind !== "email") continue;
     const own = opened.filter((mail) => mail.to === `${isDigest}@mail.example`);
@@ -314,15 +314,15 @@ function measuresOf({ kind, isDigest, texts }: Inbox, events: number, kills: num
     {
       name: `${name}: events in two different messages`,
       value: inTwo,
-      // An event that a process sent just before its kill can appear again in the summary of what
-      // exceeded the hourly limit.
+      // An event that a process sent just before its kill can appear again in the summary of the
+      // events that exceeded the hourly limit.
       most: isDigest || kind === "email" ? 0 : 5 * kills,
     },
     {
       name: `${name}: messages delivered twice`,
       value: texts.length - different.length,
-      // A killed process has at most five deliveries in progress. An email cannot arrive twice: it enters
-      // the outbox in the commit that ends its delivery.
+      // A killed process has at most five deliveries in progress. An email cannot arrive twice: it
+      // enters the outbox in the commit that ends its delivery.
       most: kind === "email" ? 0 : 5 * kills,
     },
   ];

@@ -10,8 +10,8 @@ import type { Report } from "./reports.ts";
 /** A child process of the crash harness. */
 export interface Child {
   /**
-   * Resolves once the process has sent a report of this kind, even if earlier; rejects when it
-   * exits without one.
+   * Resolves once the process has sent a report of this kind, or at once if it already has; rejects
+   * when the process exits without such a report.
    */
   said<K extends Report["is"]>(is: K): Promise<Extract<Report, { is: K }>>;
   /** Asks the process to stop. */
@@ -30,7 +30,7 @@ const QUOTED = 2_000;
 /** Maximum time for an expected report of a child process, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
-/** Maximum lifetime of a process, in milliseconds; it ends processes that hang. */
+/** Maximum lifetime of a process, in milliseconds, after which a hanging process is killed. */
 const LIFE_MS = 300_000;
 
 const scripts = {

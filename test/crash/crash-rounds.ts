@@ -11,8 +11,8 @@ export interface CrashRounds {
   readonly folder: string;
   readonly rounds: number;
   /**
-   * `go on`: the writer treats a refusal as an answer. `fall silent`: the disk is gone, so that the
-   * writer reports nothing any more.
+   * `go on`: the writer treats a refusal as an answer. `fall silent`: the disk is gone, so the
+   * writer reports nothing more.
    */
   readonly onRefusal: "go on" | "fall silent";
   /** Ends the writer at an arbitrary moment, and makes the folder usable again. */
@@ -34,7 +34,10 @@ const EARLY_EVERY = 5;
 /** Maximum delay of an early crash after the start of the process, in milliseconds. */
 const EARLY_MS = 40;
 
-/** Crashes stores during their creation: a new store each time, in half as many rounds. */
+/**
+ * Crashes stores while they are created. Each round has a new store; there are half as many rounds
+ * as in the options.
+ */
 export async function creationRounds(options: CrashRounds): Promise<readonly Measure[]> {
   let unusable = 0;
   const rounds = Math.ceil(options.rounds / 2);

@@ -44,8 +44,8 @@ export function databaseRestarts(): Promise<Outcome> {
   return onPostgres("PostgreSQL: restart under 20 writers in 3 processes", async (cluster) => {
     const url = await cluster.createDatabase();
     const storm = await startStorm(url);
-    // If the server stays away for the whole retry budget, a write just before its end may be applied
-    // although it is refused.
+    // If the server stays away for the whole retry budget, a write just before the end of the
+    // budget may be applied although it is refused.
     storm.ledger.silence(Number.POSITIVE_INFINITY);
     const measures: Measure[] = [];
     let longestAway = 0;

@@ -5,7 +5,7 @@ import {
   deliveries,
   EVENT_RETENTION_MS,
   enqueueDelivery,
-  queueGroup,
+  queuedDeliveriesGroup,
 } from "../../src/alerts/delivery/delivery.ts";
 import { createWebhookSender, type WebhookSender } from "../../src/alerts/delivery/sender.ts";
 import { DeliveryWorker } from "../../src/alerts/delivery/worker.ts";
@@ -52,7 +52,10 @@ export interface DelivererOptions {
 /** The deliveries to queue. */
 export interface Queuing {
   readonly events: number;
-  /** `all`: each event goes to every alert. `one`: each event goes to a single alert, in turn. */
+  /**
+   * `all`: each event goes to every alert. `one`: each event goes to one alert, and the alerts take
+   * turns.
+   */
   readonly to: "all" | "one";
   readonly perSecond: number;
   /** Ids of the alerts. */
@@ -165,7 +168,7 @@ async function reportLeft(
   { watches }: Pick<DelivererOptions, "watches">,
 ): Promise<void> {
   const some = await Promise.all(
-    watches.map((id) => records.list(deliveries, { group: queueGroup(id), limit: 1 })),
+    watches.map((id) => records.list(deliveries, { group: queuedDeliveriesGroup(id), limit: 1 })),
   );
   say({ is: "left", left: some.flat().length });
 }

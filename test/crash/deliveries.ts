@@ -47,17 +47,17 @@ export interface DeliveryStorm {
   readonly engine: "embedded" | "postgres";
   readonly events: number;
   /**
-   * `all`: each event goes to all ten receivers. `one`: each event goes to a single receiver, in
-   * turn.
+   * `all`: each event goes to all ten receivers. `one`: each event goes to one receiver, and the
+   * receivers take turns.
    */
   readonly to: "all" | "one";
   readonly perSecond: number;
   /** Number of delivering processes. On the embedded store, the only process also queues. */
   readonly workers: number;
   /**
-   * Which of them are killed once a third of the events has arrived. `all`: all of them, and a new
-   * process starts with a clock for which their leases have expired. `one`: one of them, and a new
-   * process starts as well; the others continue, and the leases expire in real time.
+   * Which delivering processes are killed once a third of the events has arrived. `all`: all of
+   * them; a new process then starts with a clock by which their leases have expired. `one`: one of
+   * them, and a new process starts; the others continue, and the leases expire in real time.
    */
   readonly kill: "none" | "one" | "all";
   /** Goals on an otherwise idle machine; absent: time and memory are only reported. */

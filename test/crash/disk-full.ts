@@ -15,9 +15,6 @@ import { checkStore, contentsCollector, promises } from "./store-check.ts";
  */
 const TIGHT_MB = 32;
 
-/** Size of the disk of the records while only the archive has no space, in megabytes. */
-const _ROOMY_MB = 128;
-
 /**
  * Duration of the write load before the disk is filled, and of the full disk before a kill, in
  * milliseconds.

@@ -33,8 +33,8 @@ const BUSY = "the machine is too busy";
 const SCOPES = "signals:read alerts:write";
 
 /**
- * Maximum time until a delivery that a killed process had claimed is delivered by another one, in
- * milliseconds.
+ * Maximum time until a delivery that a killed process had claimed is delivered by another process,
+ * in milliseconds.
  */
 const LEASE_MS = 75_000;
 
@@ -81,7 +81,7 @@ async function kill(
     );
     for (const asker of [one, two]) calling.push(startCallers({ ...asker, ...CALLERS }));
 
-    // More deliveries are in progress shortly after one arrives.
+    // Shortly after one delivery arrives, more deliveries are in progress.
     await receiver.arrived(receiver.received.length + 1);
     leader.kill();
     const killedAt = performance.now();
@@ -150,7 +150,7 @@ async function setStage(cluster: Kept, apart: Kept, receiver: Receiver) {
     if ((await decided()).some((until) => until !== begin)) continue;
     await Promise.all([untilTold(one, EVENTS), untilTold(control, EVENTS)]);
     if ((await holderIn(records)) !== holder) throw new Error(`${BUSY}: the leader lost its lease`);
-    // A decision in progress may have read the alerts before they were created.
+    // A decision in progress may have read the list of alerts before these alerts were created.
     const { lost, odd } = difference(await eventsFor(one), await eventsFor(control));
     if (lost + odd === 0) return { leader, holder, one, two, control };
   }

@@ -14,7 +14,11 @@ const ended = (is: Ending["is"], lane = "0.0"): Ending => ({
   ...(is === "refused" && { code: "store_unavailable" }),
 });
 
-/** Tally of the given reports against the given contents: only the faults, without zeros. */
+/**
+ * Compares the given reports with the given contents.
+ *
+ * @returns The faults in the tally, without zeros.
+ */
 function found(
   reports: readonly (Attempt | Ending)[],
   contents: readonly (readonly [string, Seen])[],
@@ -42,7 +46,7 @@ describe("the write ledger of the crash harness", () => {
     expect(found([trying(pair), ended("held")], [["slot/a", "m1"]])).toEqual({ lost: 1 });
   });
 
-  it("reports an older value in place of the acknowledged one as lost", () => {
+  it("reports an acknowledged value as lost when the store has an older value instead", () => {
     const writes = [trying([["slot/a", "m1"]]), ended("held"), trying([["slot/a", "m2"]])];
     expect(found([...writes, ended("held")], [["slot/a", "m1"]])).toEqual({ lost: 1 });
   });
@@ -77,7 +81,7 @@ describe("the write ledger of the crash harness", () => {
     expect(found([trying(pair), ended("refused")], pair)).toEqual({ refusedVisible: 2 });
   });
 
-  it("counts a found rejected write as uncertain if it began before the database stopped answering", () => {
+  it("counts a rejected write that is found in the store as uncertain if it began before the database stopped answering", () => {
     const ledger = createLedger();
     ledger.note(trying(pair, { at: 7 }));
     ledger.silence(8);
@@ -86,7 +90,7 @@ describe("the write ledger of the crash harness", () => {
     expect(ledger.tally).toMatchObject({ refusedVisible: 0, uncertain: 2 });
   });
 
-  it("reports a found rejected write that began after the database stopped answering", () => {
+  it("reports a rejected write that is found in the store if it began after the database stopped answering", () => {
     const ledger = createLedger();
     ledger.note(trying(pair, { at: 8 }));
     ledger.silence(8);
@@ -95,24 +99,24 @@ describe("the write ledger of the crash harness", () => {
     expect(ledger.tally).toMatchObject({ refusedVisible: 2, uncertain: 0 });
   });
 
-  it("reports a write whose commit failed its condition but that is found in the store", () => {
+  it("reports a write that is found in the store although the condition of its commit failed", () => {
     const reports = [trying(pair, { expects: "not held" }), ended("not held")];
     expect(found(reports, [["slot/a", "m1"]])).toEqual({ refusedVisible: 1 });
   });
 
-  it("reports a rejected write that the next read of the writer returns", () => {
+  it("reports a rejected write that the writer's next read returns", () => {
     const next = trying([["slot/a", null]], { found: [["slot/a", "m1"]] });
     const reports = [trying([["slot/a", "m1"]]), ended("refused"), next, ended("held")];
     expect(found(reports, emptied)).toEqual({ refusedVisible: 1 });
   });
 
-  it("reports a commit that was applied although its condition cannot have been fulfilled", () => {
+  it("reports a commit that was applied although its condition cannot have been met", () => {
     expect(found([trying([], { expects: "not held" }), ended("held")], emptied)).toEqual({
       wrong: 1,
     });
   });
 
-  it("reports a commit that was not applied although its condition must have been fulfilled", () => {
+  it("reports a commit that was not applied although its condition must have been met", () => {
     expect(found([trying([]), ended("not held")], emptied)).toEqual({ wrong: 1 });
   });
 

@@ -27,7 +27,7 @@ const { values } = parseArgs({
 const SYMBOLS = Array.from({ length: 10_000 }, (_, at) => `S${String(at).padStart(5, "0")}`);
 
 /**
- * Number of sessions before the first one of a process; they provide the prices for all open
+ * Number of sessions before the first session of a process; they provide the prices for all open
  * forecasts.
  */
 const PAST_DAYS = 40;

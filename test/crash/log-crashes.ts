@@ -42,7 +42,10 @@ export async function logKills(rounds: number): Promise<Outcome> {
   }
 }
 
-/** Runs two processes that append to one log; each in turn is killed while the other continues. */
+/**
+ * Runs two processes that append to one log, and kills them alternately, so that one always
+ * continues.
+ */
 export async function logKillsOnPostgres(rounds: number): Promise<Outcome> {
   const title = "PostgreSQL: kill -9 of one of two processes that log runs";
   if (!postgresAvailable) return skip(title, "there is no PostgreSQL for this platform");

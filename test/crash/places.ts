@@ -5,7 +5,7 @@ import type { Seen, Standing } from "./reports.ts";
 
 /** A value that the write load stores. */
 export interface Document {
-  /** Id of the step that wrote it. */
+  /** Id of the step that wrote the value. */
   readonly mark: string;
   /** Derived from the mark, so that a partly written value is detected. */
   readonly text: string;

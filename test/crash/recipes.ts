@@ -1,12 +1,12 @@
 import type { ArchiveRow } from "../../src/store/port/archive.ts";
 import {
-  append as archiveRow,
+  appendToArchive as archiveRow,
   consume,
   insert,
   put,
   remove,
-  removeAt,
   removeGroup,
+  removeUnchanged,
   replace,
 } from "../../src/store/port/operations.ts";
 import type { Operation, Stored } from "../../src/store/port/records.ts";
@@ -121,7 +121,7 @@ async function use(at: Position): Promise<Step> {
 
 async function end(at: Position): Promise<Step> {
   const { key, stored, standing } = await slotOf(at);
-  const operation = stored ? removeAt(slots, stored) : remove(slots, key);
+  const operation = stored ? removeUnchanged(slots, stored) : remove(slots, key);
   return commits(at, [operation], { found: [standing], effects: [[standing[0], null]] });
 }
 
@@ -192,7 +192,9 @@ async function revoke(at: Position): Promise<Step> {
   return commits(at, [removeGroup(familyOf(at.lane))], { found: [], effects });
 }
 
-/** Raises the counter and takes the place of its number, unless another lane is faster. */
+/**
+ * Increments the counter and claims the place with the new number, unless another lane is faster.
+ */
 async function tryForPlace(at: Position): Promise<Step> {
   const stored = await at.store.records.get(counter, contest);
   const number = stored?.value.count ?? 0;

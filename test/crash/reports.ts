@@ -1,4 +1,4 @@
-import type { Check } from "../../src/log/verify/check.ts";
+import type { VerificationCheck } from "../../src/log/verify/check.ts";
 
 /**
  * State of a place in a store: the mark of the write that created it, with an asterisk once it is
@@ -61,7 +61,7 @@ export type Report =
   | {
       readonly is: "log verified";
       readonly size: number;
-      readonly checks: readonly Check[];
+      readonly checks: readonly VerificationCheck[];
       readonly refusals: readonly string[];
       /**
        * Number of settled runs over all horizons, and number of horizons whose figures in the store

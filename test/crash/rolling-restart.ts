@@ -5,7 +5,10 @@ import { startListener } from "./listeners.ts";
 import { onCluster } from "./on-cluster.ts";
 import type { Measure, Outcome } from "./outcome.ts";
 
-/** Callers that keep their connection, and callers that open a connection for each request. */
+/**
+ * Number of callers that keep their connection, number of callers that open a connection for each
+ * request, and pause of a caller in milliseconds.
+ */
 const CALLERS = { keeping: 60, fresh: 12, pauseMs: 700 };
 
 /** Number of open event streams. */

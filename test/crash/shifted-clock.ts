@@ -1,6 +1,6 @@
-// Preloaded into the service process, this module lets the parent process shift its wall clock, as
-// an operator or a time server would; monotonic clocks are not affected. The parent sends the
-// offset in milliseconds, and receives the same number as a confirmation.
+// Preloaded into the service process, this module lets the parent process shift the service's wall
+// clock, as an operator or a time server would; monotonic clocks are not affected. The parent sends
+// the offset in milliseconds, and receives the same number as a confirmation.
 
 const RealDate = globalThis.Date;
 let offMs = 0;

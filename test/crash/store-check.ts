@@ -5,7 +5,7 @@ import type { Report, Seen } from "./reports.ts";
 
 /** State of a store after its writers have ended. */
 export interface Finding {
-  /** Time to open it in a new process, in milliseconds. */
+  /** Time to open the store in a new process, in milliseconds. */
   readonly openMs: number;
   readonly records: number;
   /** Why the store cannot be opened, or which faults its files have. */
@@ -44,7 +44,7 @@ export function contentsCollector() {
   };
 }
 
-/** Measures that every scenario must meet. */
+/** The measures whose goals every scenario must meet. */
 export function promises({ tally }: Ledger): readonly Measure[] {
   return [
     { name: "writes acknowledged", value: tally.acknowledged, least: 1 },

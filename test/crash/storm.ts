@@ -27,7 +27,9 @@ export interface StormOptions {
 /** Pause of a lane after a refusal, in milliseconds. */
 const AFTER_REFUSAL_MS = 10;
 
-/** Writes from all lanes until `isOver`; each commit is reported before and after. */
+/**
+ * Writes from all lanes until `isOver`, and reports each commit before it starts and after it ends.
+ */
 export async function storm(options: StormOptions): Promise<void> {
   await Promise.all(Array.from({ length: options.lanes }, (_, number) => lane(options, number)));
 }

@@ -55,7 +55,7 @@ export async function eventsFor(asker: EventAsker): Promise<readonly ReceivedEve
   }
 }
 
-/** Reads a page of events, and repeats after a 503 as its Retry-After says. */
+/** Reads a page of events; after a 503, waits for the time in Retry-After and tries again. */
 async function pageFor({ base, key }: EventAsker, cursor: string): Promise<Page> {
   const url = `${base}/api/alerts/events?limit=100${cursor}`;
   for (;;) {

@@ -4,7 +4,10 @@ import type { Report } from "./reports.ts";
 /** Pause while the pipe is full, in milliseconds. */
 const FULL_PIPE_MS = 1;
 
-/** Never changes: waiting for it blocks the thread, so that lines keep their order. */
+/**
+ * A value that never changes: waiting for a change blocks the thread, so that lines keep their
+ * order.
+ */
 const never = new Int32Array(new SharedArrayBuffer(4));
 
 /**

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { Intake } from "../../src/applications/intake.ts";
-import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { IntakeService } from "../../src/applications/intake.ts";
+import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { queuedMails } from "../../src/mail/outbox.ts";
-import { auditSteps } from "../../src/store/audit/entry.ts";
+import { auditOperations } from "../../src/store/audit/entry.ts";
 import type { Store, StoreMode } from "../../src/store/port/store.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
@@ -79,10 +79,14 @@ const listOf = async (argv: readonly string[], place: Place, name: string) =>
 /** Opens the API keys and the intake of a store as the service does. */
 function partsOf({ records, identity: { mode } }: Store) {
   const now = () => new Date();
-  const audit = (entry: Parameters<typeof auditSteps>[0]) => auditSteps(entry, Date.now());
+  const audit = (entry: Parameters<typeof auditOperations>[0]) =>
+    auditOperations(entry, Date.now());
   const lastUse = new LastUseTracker({ records, now, onError: () => {} });
-  const keys = new ApiKeys({ records, mode, now, audit, lastUse });
-  return { keys, intake: new Intake({ records, mode, now, audit, keys, hashAddress: String }) };
+  const keys = new ApiKeyService({ records, mode, now, audit, lastUse });
+  return {
+    keys,
+    intake: new IntakeService({ records, mode, now, audit, keys, hashAddress: String }),
+  };
 }
 
 /** Runs an action on a store while no other process has it open. */

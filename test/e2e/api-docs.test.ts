@@ -132,7 +132,7 @@ describe("the API reference in a browser", () => {
     },
   );
 
-  it("is complete without JavaScript, with the code in every language", async () => {
+  it("is complete without JavaScript, with the code samples in every language", async () => {
     const { page } = await openReference({ javaScriptEnabled: false });
     const signal = operation(page, "get_signal");
     await signal.getByText("curl -sS").waitFor();
@@ -147,7 +147,7 @@ describe("the API reference in a browser", () => {
     );
   });
 
-  it("opens at the operation in a link from the home page or from an earlier version of the page", async () => {
+  it("opens at the operation to which a link from the home page or a link in an older format refers", async () => {
     const { page, complaints } = await openReference({}, "/");
     await page.getByRole("link", { name: "work every number out again" }).click();
     await expect.poll(() => topOf(operation(page, "get_factors"))).toBeLessThan(200);

@@ -68,7 +68,7 @@ describe("market-signal backtest", () => {
     market = writeMarket();
   });
 
-  it("evaluates a market, prints the result, and writes the report, the figures and the log of variants", async () => {
+  it("evaluates a market, prints the result, and writes the report, the figures and the log of tested variants", async () => {
     const { code, stdout, stderr } = await backtest("--market", market, ...PERIOD);
     expect(stderr).toBe("");
     expect(code).toBe(0);
@@ -117,7 +117,7 @@ describe("market-signal backtest", () => {
     }
   });
 
-  it("explains the calculation of one score number by number", async () => {
+  it("explains the calculation of a single score, number by number", async () => {
     const explain = ["explain", "s11", "--market", market, "--date", "2014-06-28"];
     const { code, stdout } = await runWith({}, ...explain);
     expect(code).toBe(0);
@@ -148,7 +148,7 @@ describe("market-signal backtest", () => {
 });
 
 describe.skipIf(isMissing)("market-signal backtest on real history", { tags: ["nightly"] }, () => {
-  it("finds the correlation of messages with the return of the same day", async () => {
+  it("finds that messages correlate with the return of the same day", async () => {
     const spoken = readdirSync(join(FOLDER, "mentions")).map((name) => name.slice(0, -6));
     const folder = await reducedMarketFolder({ symbols: spoken, lastDate: "2015-12-31" });
     const period = ["--from", "2014-01-02", "--to", "2015-12-31", "--factor", "social"];

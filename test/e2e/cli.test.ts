@@ -38,7 +38,7 @@ import { PROGRAM } from "../support/program.ts";
 import { startStoreServer } from "../support/store-server.ts";
 import { dumpStore } from "../support/stores.ts";
 
-// Commands run in this process where a separate process would test nothing more, which saves most
+// Where a separate process would test nothing more, commands run in this process, which saves most
 // of the time.
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const root = mkdtempSync(join(tmpdir(), "cli-"));
@@ -238,7 +238,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect((await run("store", ["verify"], to)).code).toBe(0);
     });
 
-    it("restore with an audit row, and create no store from a damaged backup", async () => {
+    it("record a restore in the audit log, and create no store from a damaged backup", async () => {
       const from = await newPlace();
       await fill(from);
       const file = join(root, `${places}.audited.gz`);
@@ -259,7 +259,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       });
     });
 
-    it("restore only after a confirmation, and report it", async () => {
+    it("restore only after a confirmation, and state what the restore would replace", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);
@@ -450,7 +450,7 @@ describe("a damaged or missing store", () => {
     },
   );
 
-  it("cannot be replaced by its own files as a backup", async () => {
+  it("cannot be restored from its own files", async () => {
     const { place } = await backedUp();
     for (const name of ["store.sqlite", "store.lock"]) {
       const file = join(place.folder, name);
@@ -510,7 +510,7 @@ describe("a command on the store of a server", () => {
     }
   });
 
-  it("succeeds after the server was killed, and again once a server runs", async () => {
+  it("succeeds after the server was killed, and again once a new server runs", async () => {
     const place = embeddedPlace();
     const { child } = await startProcess(place);
     child.kill("SIGKILL");

@@ -117,8 +117,8 @@ const READS = [
 ];
 
 /**
- * Returns the raw answers to all these requests. Repeats them until the market's instant does not
- * change meanwhile.
+ * Returns the raw answers to all `READS`. Repeats the requests until the market's instant is the
+ * same before and after them.
  */
 async function answersOf(base: string, token: string): Promise<readonly string[]> {
   const asOf = async () => {

@@ -63,7 +63,7 @@ describe("a person in a browser", () => {
     await expectGood(page, "contact");
     await page.getByLabel("Your email address").focus();
     await page.keyboard.type("ada@host.example");
-    // A typed tab leaves the field, but pasted text can contain one.
+    // Typing a tab leaves the field, but pasted text can contain a tab.
     await page.getByLabel("Your message").fill("First line\nwith a\ttab");
     await page.getByRole("button", { name: "Send message" }).press("Enter");
     await page.getByRole("alert").waitFor();
@@ -92,7 +92,7 @@ describe("a person in a browser", () => {
     expect(await readInquiries(records)).toHaveLength(2);
   });
 
-  it("applies, and gets a token that the API accepts", async () => {
+  it("applies for early access, and gets a token that the API accepts", async () => {
     const page = await openPage();
     await page.goto(`${base}/apply`);
     await expectGood(page, "apply");

@@ -142,7 +142,7 @@ describe("the home page in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("is readable with an expanded client section, and without search results", async () => {
+  it("is readable with its client section expanded, and when a search finds nothing", async () => {
     const { page, complaints } = await open(`${base}/?q=nothing+like+this`);
     await page.getByText("No instrument fits.").waitFor();
     await expectAccessiblePage(page, "home-empty", ["light"]);
@@ -156,7 +156,7 @@ describe("the home page in a browser", () => {
     expect(await shown(page)).toEqual(await answered());
   });
 
-  it("can be filtered, sorted and followed to an instrument by keyboard, without JavaScript", async () => {
+  it("can be filtered and sorted, and leads to an instrument, by keyboard and without JavaScript", async () => {
     const { page, complaints } = await open(base, { javaScriptEnabled: false });
     await page.getByLabel("Symbol, name or sector").fill("aldermoor");
     await page.keyboard.press("Enter");
@@ -248,7 +248,7 @@ describe("the page of an instrument in a browser", () => {
     await expectAccessiblePage(page, "coin", ["dark"]);
   });
 
-  it("draws every price and score of the API to the pixel at every width, and has a table of the same data", async () => {
+  it("draws every price and score of the API with pixel accuracy at every width, and has a table of the same data", async () => {
     const { symbol, past: history } = await unsplit();
     const { page } = await open(`${base}/market/${symbol}`);
     const prices = history.map(({ price }) => price ?? Number.NaN);
@@ -327,8 +327,8 @@ describe("an open page while the market moves", () => {
   });
 
   it("does not download unchanged parts again", async () => {
-    // Checks the home page, since the page of an instrument changes while the log catches up with the
-    // sandbox's year.
+    // Checks the home page, since the page of an instrument changes while the log catches up with
+    // the sandbox's year.
     const { page } = await open(base);
     const next = () =>
       page.waitForResponse((response) => response.request().resourceType() === "fetch", PATIENT);

@@ -8,7 +8,7 @@ import * as oauth from "oauth4webapi";
 import robotsParser from "robots-parser";
 import { validate } from "skills-ref";
 import { afterAll, expect, it } from "vitest";
-import { documents } from "../../wellknown/index.ts";
+import { discoveryDocuments } from "../../wellknown/index.ts";
 import { addressFaults, addressPaths } from "../support/checks-addresses.ts";
 import { type Crawl, crawl, deadLinks } from "../support/checks-links.ts";
 import {
@@ -69,7 +69,7 @@ const skillCheck = ({ name, url, digest }: SkillEntry): Check => ({
   },
 });
 
-/** Checks by strict discovery, which throws at the first fault. */
+/** Checks that run strict discovery, which throws at the first fault. */
 const discoveryChecks: readonly Check[] = [
   ...(["oauth2", "oidc"] as const).map((algorithm) => ({
     name: `oauth4webapi 3.8.8 discovers the issuer by ${algorithm}`,
@@ -101,7 +101,7 @@ async function robotsRules() {
   const parse = robotsParser as unknown as typeof robotsParser.default;
   const robots = parse(address, text);
   const mayRead = (path: string, agent: string) => robots.isAllowed(baseUrl + path, agent) === true;
-  const open = ["/", "/docs/api", ...documents.map(({ path }) => path)];
+  const open = ["/", "/docs/api", ...discoveryDocuments.map(({ path }) => path)];
   const closed = ["/oauth/authorize?client_id=x", "/account", "/sign-in", "/claim"];
   const readers = ["Somebot", ...aiAgents];
   return {
@@ -189,7 +189,7 @@ async function linkFaults(crawled: Crawl): Promise<readonly string[]> {
   const seen = new Set(visited.map(({ address }) => address));
   const dead = deadLinks(crawled, await jsonAt("/docs/api/openapi.json"));
   const foreign = elsewhere.filter(({ address }) => !NEVER_CALLED.test(address));
-  const unlinked = documents.filter(({ path }) => !seen.has(baseUrl + path));
+  const unlinked = discoveryDocuments.filter(({ path }) => !seen.has(baseUrl + path));
   return [
     ...dead.map(({ address, status, on }) => `${address} answers ${status}, linked on ${on}`),
     ...foreign.map(({ address, on }) => `${address} is of somebody else, linked on ${on}`),

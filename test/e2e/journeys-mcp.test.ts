@@ -167,12 +167,12 @@ async function expectJourney(
 }
 
 describe.each(generations)("the MCP client $name with a person", (generation) => {
-  it("completes OAuth from a 401 to a tool call with dynamic client registration", async () => {
+  it("completes OAuth with dynamic client registration, from the 401 to a tool call", async () => {
     const { client_id } = await expectJourney(generation, { endpoint, person });
     expect(client_id).not.toContain("https://");
   });
 
-  it("completes OAuth from a 401 to a tool call with a client ID metadata document", async () => {
+  it("completes OAuth with a client ID metadata document, from the 401 to a tool call", async () => {
     const at = new URL(`${testService.base}/mcp`);
     const journey = { endpoint: at, person: () => testService.person(), document };
     const { request, client_id } = await expectJourney(generation, journey);

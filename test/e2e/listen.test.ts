@@ -8,8 +8,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createWebhookSender, type WebhookSender } from "../../src/alerts/delivery/sender.ts";
-import { newSigningSecret, signatureHeaders } from "../../src/alerts/delivery/signing.ts";
-import { webhookKeySet } from "../../src/alerts/delivery/webhook-keys.ts";
+import {
+  createSignatureHeaders,
+  generateSigningSecret,
+} from "../../src/alerts/delivery/signing.ts";
+import { toWebhookKeySet } from "../../src/alerts/delivery/webhook-keys.ts";
 import { createWebhookPolicy } from "../../src/outbound/webhook-policy.ts";
 import type { Key } from "../../src/store/keys/key-records.ts";
 import { keyUses } from "../../src/store/keys/key-uses.ts";
@@ -19,7 +22,7 @@ import { PROGRAM } from "../support/program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-const [secret, other] = [newSigningSecret(), newSigningSecret()];
+const [secret, other] = [generateSigningSecret(), generateSigningSecret()];
 
 function newKey(): Key<"webhook-signing"> {
   const jwk = { ...keyUses["webhook-signing"].generate(), kid: "1" };
@@ -96,7 +99,7 @@ function deliver(url: string, sent: Sent = {}) {
   const { type = "signal.shift", data = SHIFT } = sent;
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
   const jwks = keys.map(({ jwk }) => jwk);
-  const headers = signatureHeaders({ id, at, body, secrets, keys: jwks });
+  const headers = createSignatureHeaders({ id, at, body, secrets, keys: jwks });
   return openSender().send({ url, headers, body });
 }
 
@@ -153,10 +156,10 @@ describe("market-signal listen", () => {
     await says(line(204, "verified v1 new signal\\.shift .*"));
   });
 
-  it("also verifies with the published keys", async () => {
+  it("also verifies deliveries with the published keys", async () => {
     const service = createServer((req, res) => {
       const isThere = req.url === "/.well-known/webhook-keys.json";
-      res.writeHead(isThere ? 200 : 404).end(JSON.stringify(webhookKeySet([key])));
+      res.writeHead(isThere ? 200 : 404).end(JSON.stringify(toWebhookKeySet([key])));
     });
     const base = await listenLocally(service);
     onTestFinished(() => void service.close());
@@ -178,7 +181,7 @@ describe("market-signal listen", () => {
     expect((await deliver(url, challenge)).status).toBe(200);
   });
 
-  it("shows volatility events, and shows bodies that are not events", async () => {
+  it("shows volatility events and test deliveries", async () => {
     const { url, says } = await listen("--secret", secret);
     const data = {
       symbol: "BTC-USD",

@@ -82,7 +82,7 @@ class Machine {
 }
 
 describe.skipIf(!postgresAvailable)(title, () => {
-  it("keeps a single history, whichever process fails", async () => {
+  it("the signal log keeps a single history, whichever process fails", async () => {
     const env = {
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),

@@ -132,7 +132,7 @@ describe("the app in its host", () => {
     await expect.poll(() => asked("link")).toEqual([{ url: `${base}/market/ALDER.SIM` }]);
   });
 
-  it("shows the arguments of a call as they arrive, and a call that is canceled", async () => {
+  it("shows the arguments of a call as they arrive, and shows when a call is canceled", async () => {
     const opened = await showApp();
     const { app, send, asked } = opened;
     expect(await viewText(opened)).toBe("Waiting for the answer…");
@@ -221,7 +221,7 @@ describe("a message to the app", () => {
     await opened.app.getByText("forged").waitFor();
   });
 
-  it("changes nothing when it is malformed, or answers no request", async () => {
+  it("changes nothing when it is malformed or does not answer a pending request", async () => {
     const opened = await showResult("get_signal", { symbol });
     const before = await viewText(opened);
     for (const message of [

@@ -42,7 +42,7 @@ describe.each(eras)("the app for a client of MCP $era", ({ ask }) => {
     expect(addresses.filter((one) => !allowed.includes(one))).toEqual([]);
   });
 
-  it("is linked from the tools whose results it displays, in both forms that hosts support", async () => {
+  it("is linked from the tools whose results it displays, by both metadata keys that hosts read", async () => {
     const { tools } = await resultOf<{
       readonly tools: readonly { readonly name: string; readonly _meta?: object }[];
     }>(ask("tools/list"));
@@ -116,7 +116,7 @@ const calls: readonly (readonly [picture: string, name: string, given: object])[
 
 describe("the view of the app", () => {
   it.each(calls)(
-    "of %s fits 320 pixels and more in both themes, without accessibility violations",
+    "of %s fits widths of 320 pixels and more in both themes, without accessibility violations",
     async (picture, name, given) => {
       const opened = await showResult(name, given);
       const { app, page } = opened;
@@ -135,7 +135,7 @@ describe("the view of the app", () => {
   );
 
   it.each(calls.slice(0, 8))(
-    "of %s is the same in both protocol eras, and when it is built from the text content alone",
+    "of %s is the same for clients of both MCP eras, and when it is built from the text content alone",
     async (_, name, given) => {
       const opened = await showResult(name, given);
       const { send, app } = opened;

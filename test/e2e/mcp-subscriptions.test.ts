@@ -188,7 +188,7 @@ describe("a subscription ends cleanly within a second", () => {
     );
   });
 
-  it("when an API key is revoked, while a person's agent continues", async () => {
+  it("when its API key is revoked, while the subscription of a person's agent continues", async () => {
     const person = testService.person();
     const { client } = await connect({ "x-api-key": await person.createKey(["signals:read"]) });
     const { client: agent, told } = await connect(
@@ -212,7 +212,7 @@ describe("a subscription ends cleanly within a second", () => {
     });
   });
 
-  it("when the process is stopped, which then exits in time", async () => {
+  it("when the process is stopped, and the process then exits in time", async () => {
     const { baseUrl, child } = await startProcess();
     const { client } = await connect(bearer(await newToken(baseUrl)), baseUrl);
     const subscription = await client.listen(to("ALDER.SIM"));

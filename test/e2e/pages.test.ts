@@ -227,7 +227,7 @@ describe("a person in a browser", () => {
   );
 
   it.each(["Allow selected access", "Refuse"])(
-    "is redirected by the application to another site after the button %j",
+    "is redirected by the application to another site after a click on %j",
     async (button) => {
       const elsewhere = await startSite("localhost", "<h1>Another site of the application</h1>");
       const callback = createServer((_req, res) =>

@@ -19,7 +19,6 @@ interface Page {
 /** Minimum number of instruments whose scores must be recomputed correctly in each market. */
 const ENOUGH = 100;
 
-/** Reading years of a whole market takes seconds. */
 /** Members of a get_factors answer that the recomputation itself does not need. */
 interface Answer extends FactorsAnswer {
   readonly methodVersion: string;
@@ -82,7 +81,7 @@ function expectExact(all: readonly Recomputed[]): void {
 const measured = (all: readonly Recomputed[], name: string) =>
   all.filter(({ answer }) => answer.factors[name]?.z !== null).length;
 
-describe("an independent client with a token, the answers of get_factors and the published tables", () => {
+describe("an independent client with only a token, the answers of get_factors and the published tables", () => {
   verifies("1/verification", "recomputes every score of simulated markets exactly", async () => {
     const all = [
       ...(await recomputeAll({ SEED: "1" })),

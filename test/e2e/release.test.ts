@@ -117,7 +117,7 @@ it("the package prints its version, and lists its commands", () => {
   expect(said("--help")).toContain("  serve");
 });
 
-it("the package without arguments serves the sandbox from the user's data folder, and prints this", async () => {
+it("the package without arguments serves the sandbox from the user's data folder, and prints the folder's path", async () => {
   const XDG_DATA_HOME = join(folder, "user");
   const child = spawn(process.execPath, [program], {
     cwd: folder,

@@ -60,7 +60,7 @@ describe("the process with REPLAY", () => {
     expect(recorded(DATA_DIR)).toEqual(dates);
   });
 
-  it("stores its records separately from those of history with a stopped clock", async () => {
+  it("stores its log in a data directory that the process without REPLAY rejects", async () => {
     const MARKET = `files:${await smallMarket()}`;
     const DATA_DIR = temporaryFolder();
     await stop(await start({ MARKET, DATA_DIR }));

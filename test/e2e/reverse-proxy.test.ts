@@ -194,7 +194,7 @@ describe("a service behind a reverse proxy", () => {
   });
 
   it.each(["/", "/sign-in", "/account", "/claim", "/docs/api", "/docs/api.md"])(
-    "serves the page %s, or the redirect to it, only at the public URL",
+    "discloses only its public URL on the page %s and in redirects to it",
     async (path) => {
       const cookies: string[] = [];
       for (const _visit of ["first", "once more"]) {

@@ -53,7 +53,7 @@ async function read(env: Readonly<Record<string, string>>) {
 }
 
 describe("the process with SOCIAL_MODEL", () => {
-  it("also scores messages with the model, which every answer states", async () => {
+  it("also scores messages with the model, and states this in every answer", async () => {
     const SOCIAL_MODEL = await trained();
     const market = { MARKET: `files:${await smallMarket()}`, AS_OF: "2014-03-28T21:00:00Z" };
     const plain = await read(market);

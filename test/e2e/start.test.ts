@@ -76,7 +76,7 @@ describe("the process", () => {
     );
   });
 
-  it("discloses only BASE_URL, reports a port that is in use, and stops on SIGTERM", async () => {
+  it("announces BASE_URL as its URL, reports a port that is in use, and stops on SIGTERM", async () => {
     const port = await freePort();
     const { ready, child } = await startProcess({
       PORT: port,

@@ -14,7 +14,7 @@ import {
 
 const orUnknown = number(2, { orUnknown: true });
 
-/** Name of the format, the format, the right value, texts that match it, and texts that do not. */
+/** Name of the format, the format, the right value, accepted texts, and rejected texts. */
 const cases: readonly (readonly [
   name: string,
   Form,

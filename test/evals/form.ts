@@ -60,7 +60,7 @@ export const choice = (...words: readonly [string, string, ...string[]]): Form =
 /** A calendar day. */
 export const day = word("Answer with the date alone, as YYYY-MM-DD.");
 
-/** A calendar day, or the word for an unknown one. */
+/** A calendar day, or the word `UNKNOWN`. */
 export const dayOrUnknown = word(
   `Answer with the date alone, as YYYY-MM-DD, or with ${UNKNOWN} if the service does not say.`,
 );

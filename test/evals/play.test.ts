@@ -78,7 +78,7 @@ describe("the command line program for tasks", () => {
     expect(await play("answer", other, "0")).toEqual(["The answer is kept.", 0]);
   });
 
-  it("simulates a person who opens a claim link with a code, and who asks for either if it is missing", async () => {
+  it("simulates a person who needs a claim link and a code, and who asks for whichever is missing", async () => {
     const number = numberOf("named Ships");
     const set = ["call", number, "manage_watchlist"] as const;
     const list = '{"action": "set", "watchlist": "Ships", "symbols": ["RIVTO.SIM", "CRANO.SIM"]}';
@@ -111,7 +111,7 @@ describe("the command line program for tasks", () => {
     ]);
   });
 
-  it("reports the started tasks in a table and in a file, and leaves out all others", async () => {
+  it("reports the started tasks in a table and in a file, and omits all other tasks", async () => {
     const [table] = await play("report");
     expect(table).toContain("| all | 2 of 3 | 21–94 % |");
     const report = JSON.parse(readFileSync(out, "utf8")) as ReturnType<typeof reportOf>;

@@ -15,7 +15,7 @@ it("the confidence interval of a share is Wilson's score interval", () => {
   }
 });
 
-it("a row sums the results of its tasks, and counts calls of tools that the reference solution does not use", () => {
+it("a row of the report sums the results of its tasks, and counts calls of tools that the reference solution does not use", () => {
   const [task] = tasks.filter(({ kind }) => kind === "single call");
   if (task === undefined) throw new Error("no task");
   const call = { given: {}, isError: false, bytes: 300, tokens: 100, durationMs: 2 };

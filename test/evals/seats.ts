@@ -29,7 +29,7 @@ interface Agent extends RegisteredAgent {
 /** The environment of one task: an agent, and the data that the judge reads. */
 export interface Seat {
   readonly task: Task;
-  /** REST access with a neutral token, and with a token of the task's agent. */
+  /** REST access with a token of an unrelated agent, and with a token of the task's agent. */
   truth(): Promise<Truth>;
   own(): Promise<Truth>;
   /** Connects the agent as an MCP client that gets its own tokens. */

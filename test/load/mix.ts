@@ -15,7 +15,7 @@ const AGENTS = 10;
 /** Maximum number of instruments that the requests ask for. */
 const SYMBOLS = 20;
 
-/** The typical mix of an agent's requests, dominated by the expensive ones. */
+/** The typical mix of an agent's requests, dominated by expensive requests. */
 export async function mixFor(baseUrl: string): Promise<readonly RequestKind[]> {
   const tokens = await inTurn(AGENTS, () => newToken(baseUrl));
   const mcpTokens = await inTurn(AGENTS, () => newToken(baseUrl, { resource: `${baseUrl}/mcp` }));

@@ -1,4 +1,7 @@
-/** Value below which the given part of the values lies, from 0 to 1; NaN without values. */
+/**
+ * Returns the value below which the given fraction of the values lies, from 0 to 1; NaN without
+ * values.
+ */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;

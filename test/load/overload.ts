@@ -8,9 +8,9 @@ import { startLoaded } from "./service.ts";
  * Measures the service under more load than it can handle: goodput against offered load.
  *
  * Rates are per second of the service's CPU time, not of wall-clock time, because other processes
- * on the machine change how much CPU it gets, but not what it does with it. The capacity is the
- * goodput of callers that wait for each answer. The report shows `offered` and `goodput` relative
- * to the capacity.
+ * on the machine change how much CPU time the service gets, but not how much work it does per
+ * second of CPU time. The capacity is the goodput of callers that wait for each answer. The report
+ * shows `offered` and `goodput` relative to the capacity.
  */
 
 /** Offered loads, as multiples of the capacity that was measured just before. */
@@ -42,7 +42,7 @@ interface Row {
   /** Requests, and good answers, per second of CPU time. */
   readonly offered: number;
   readonly goodput: number;
-  /** Part of the CPU time that the good answers need by themselves, from 0 to 1. */
+  /** Fraction of the CPU time that is spent on the good answers themselves, from 0 to 1. */
   readonly work: number;
   readonly goodP99: number;
   readonly refusedP50: number;

@@ -10,7 +10,7 @@ const PER_SECOND = 300;
 /** Interval of the measurements, in milliseconds. */
 const LOOK_MS = 20_000;
 
-/** Part of the run that counts as warm-up, in which caches fill and code is compiled. */
+/** Fraction of the run that counts as warm-up, in which caches fill and code is compiled. */
 const WARM_UP = 0.25;
 
 /**

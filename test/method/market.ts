@@ -6,7 +6,7 @@ import type {
   FundamentalMetric,
   InstrumentRecords,
   Mention,
-  OnChain,
+  OnChainFigures,
   Print,
   ShortVolume,
 } from "../../src/market/records.ts";
@@ -18,7 +18,7 @@ import type {
  */
 
 const DAY_MS = 86_400_000;
-/** Number of the last day, and of the first scored one. Every day is a session. */
+/** Number of the last day, and number of the first scored day. Every day is a session. */
 export const DAYS = 1300;
 export const SCORED_FROM = 1210;
 /** 2001-01-01 in Unix milliseconds, the start of day 0. Sessions close at 21:00 UTC. */
@@ -86,12 +86,12 @@ function instrument(symbol: string, assetClass: AssetClass, sector: string | nul
   return { symbol, name: symbol, assetClass, exchange: null, currency: "USD", sector };
 }
 
-/** Whether trading is halted: one day for some stocks, three days for one. */
+/** Whether trading is halted: one day for some stocks, three days for one stock. */
 const isHalted = (index: number, day: number): boolean =>
   (day === 1230 + (index % 20) && index % 3 === 0) || (index === 12 && day >= 1270 && day < 1273);
 
 /**
- * Simple return of a day: drift, a market move that becomes volatile at the end, and a shock of
+ * Simple return of a day: drift, a market move that becomes volatile at the end, and a shock for
  * some stocks.
  */
 function moveOf(index: number, day: number, volatility: number): number {
@@ -174,7 +174,9 @@ const WORDS = [
   "terrible loss, avoid",
 ] as const;
 
-/** Number of messages of a day; towards the end very few for some instruments, many for others. */
+/**
+ * Number of messages of a day; toward the end, very few for some instruments and many for others.
+ */
 function messageCount(index: number, day: number): number {
   if (index % 10 === 4 && day > 1265) return 1;
   const crowd = index % 8 === 3 && day > 1270 ? 4 : 1;
@@ -271,7 +273,7 @@ const shortVolumesOf = (index: number, bars: readonly Bar[]): ShortVolume[] =>
     return [{ session, shortShares, totalShares, availableAt: instantOf(day, 22) }];
   });
 
-const onChainOf = (index: number, bars: readonly Bar[]): OnChain[] =>
+const onChainOf = (index: number, bars: readonly Bar[]): OnChainFigures[] =>
   bars.flatMap(({ session, close }) => {
     const day = Number(session.slice(1));
     if (isSilent(day)) return [];

@@ -2,9 +2,12 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { createVolatilityTracker } from "../../src/factors/volatility.ts";
 import { CANDIDATE, CANDIDATE_RULES } from "../../src/score/candidate.ts";
-import { METHOD } from "../../src/score/method-constants.ts";
+import { METHOD_CONSTANTS } from "../../src/score/method-constants.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
-import { signalShift, volatilityAlert } from "../../src/score/shift-and-volatility-events.ts";
+import {
+  detectSignalShift,
+  detectVolatilityAlert,
+} from "../../src/score/shift-and-volatility-events.ts";
 import { METHOD_RELEASE, type Snapshot } from "../../src/score/snapshot.ts";
 import { closeOf, DAYS, METHOD_MARKET, SCORED_FROM } from "./market.ts";
 
@@ -56,18 +59,18 @@ function eventsOf(closed: readonly Snapshot[]) {
   for (const { instrument, bars } of METHOD_MARKET.recordsUntil(closeOf(DAYS))) {
     const follower = createVolatilityTracker();
     const readings = new Map([...bars].map((bar) => [bar.availableAt, follower.add(bar)]));
-    let shift: ReturnType<typeof signalShift>["state"] | undefined;
-    let alert: ReturnType<typeof volatilityAlert>["state"] | undefined;
+    let shift: ReturnType<typeof detectSignalShift>["state"] | undefined;
+    let alert: ReturnType<typeof detectVolatilityAlert>["state"] | undefined;
     for (const snapshot of bySymbol.get(instrument.symbol) ?? []) {
       const session = METHOD_MARKET.sessionAt(snapshot.at, instrument.assetClass);
       const sighting = { snapshot, session, dayMs: METHOD_MARKET.dayMs };
-      const shifted = signalShift(shift, sighting);
+      const shifted = detectSignalShift(shift, sighting);
       shift = shifted.state;
       if (shifted.event) events.push({ symbol: instrument.symbol, ...shifted.event });
       const reading = readings.get(snapshot.at);
       if (reading === undefined) continue;
       volatility.push(reading);
-      const alerted = volatilityAlert(alert, { ...sighting, reading });
+      const alerted = detectVolatilityAlert(alert, { ...sighting, reading });
       alert = alerted.state;
       if (alerted.event) events.push({ symbol: instrument.symbol, ...alerted.event });
     }
@@ -112,7 +115,7 @@ export interface MethodLock {
 
 /** The lock of the method in the current code. */
 export function currentLock({ closed, interim, events, volatility }: MethodOutputs): MethodLock {
-  const { version: _version, methodHash: _hash, ...parameters } = METHOD;
+  const { version: _version, methodHash: _hash, ...parameters } = METHOD_CONSTANTS;
   const tables = new Set([...closed, ...interim].map((snapshot) => snapshot.tables));
   const digest = createHash("sha256");
   const said = (snapshot: Snapshot) => {

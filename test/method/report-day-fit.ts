@@ -6,12 +6,12 @@ import {
   type RiskGrid,
 } from "../../src/research/backtest/risk/observations.ts";
 import { sessionsToReport } from "../../src/risk/report-days.ts";
-import type { ReportDays } from "../../src/risk/table.ts";
+import type { ReportDayFactors } from "../../src/risk/table.ts";
 
 /**
- * Sessions before and after an expected report that have their own factor. Before 2020 each of
- * these factors is above 1 with a t-statistic above 2; none further away is
- * (docs/method-and-backtest.md).
+ * Numbers of sessions before and after an expected report that have their own factor. In the data
+ * before 2020, each of these factors is above 1 with a t-statistic above 2, and no factor further
+ * away is (docs/method-and-backtest.md).
  */
 const REPORT_REACH = { before: 10, after: 5 } as const;
 
@@ -60,7 +60,10 @@ export function reportOutcomes(risk: RiskGrid, horizon: number): readonly Report
  * @param before ISO date or prefix of one: horizons that end on or after it are left out.
  * @returns The factors; 1 at distances without a session.
  */
-export function fitReportDays(outcomes: readonly ReportOutcome[], before: string): ReportDays {
+export function fitReportDays(
+  outcomes: readonly ReportOutcome[],
+  before: string,
+): ReportDayFactors {
   const { before: reach, after } = REPORT_REACH;
   const length = reach + 1 + after;
   const near = Array.from({ length }, () => ({ sum: 0, count: 0 }));

@@ -1,7 +1,10 @@
 import { findIndistinctInstruments } from "../../src/grading/distinct.ts";
 import { AssetClass } from "../../src/market/instrument.ts";
 import type { InstrumentRecords } from "../../src/market/records.ts";
-import { gradedDates, sessionsPerDate } from "../../src/research/backtest/question.ts";
+import {
+  gradedSessionIndices,
+  sessionsPerGradedDate,
+} from "../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../src/research/backtest/return-grid.ts";
 import { fitQuantiles, measureRisk } from "../../src/research/backtest/risk/measures.ts";
 import {
@@ -10,8 +13,8 @@ import {
   type RiskObservation,
 } from "../../src/research/backtest/risk/observations.ts";
 import { RISK_MODEL_BY_CLASS } from "../../src/risk/forecast.ts";
-import { FITTED_BEFORE } from "../../src/risk/measured-table.ts";
-import type { HorizonTable, ReportDays, RiskTable } from "../../src/risk/table.ts";
+import { RISK_TABLE_FITTED_BEFORE } from "../../src/risk/measured-table.ts";
+import type { HorizonRiskTable, ReportDayFactors, RiskTable } from "../../src/risk/table.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
 import { fitReportDays, reportOutcomes } from "./report-day-fit.ts";
 
@@ -33,7 +36,7 @@ const HORIZONS = {
     [30, 10],
   ],
 } as const satisfies Readonly<
-  Record<AssetClass, readonly (readonly [horizon: number, HorizonTable["fallPercent"]])[]>
+  Record<AssetClass, readonly (readonly [horizon: number, HorizonRiskTable["fallPercent"]])[]>
 >;
 
 /**
@@ -47,7 +50,7 @@ const REPORT_HORIZON = 5;
  */
 const REPORTS_FROM = "2014-01-01";
 /** First year that is forecast with the factors in the table itself. */
-const FITTED_YEAR = Number(FITTED_BEFORE.slice(0, 4));
+const FITTED_YEAR = Number(RISK_TABLE_FITTED_BEFORE.slice(0, 4));
 
 /** Period of the recorded market: ISO dates of the first forecast and of the last outcome. */
 const RECORDED = { from: "2015-01-01", to: "2024-12-31" } as const;
@@ -73,7 +76,7 @@ const APART = 1_000_000;
 export interface RecordedTables {
   readonly table: RiskTable;
   /** Report day factors of the years before the date of the fit, by year. */
-  readonly earlierReportDays: Readonly<Record<string, ReportDays>>;
+  readonly earlierReportDays: Readonly<Record<string, ReportDayFactors>>;
 }
 
 /**
@@ -85,7 +88,10 @@ export function recordedRiskTables(records: readonly InstrumentRecords[]): Recor
   const { [String(FITTED_YEAR)]: current = null, ...earlierReportDays } = fittedReportDays(records);
   const measured = AssetClass.options.map((assetClass) => {
     const risk = recordedGrid(records, assetClass);
-    const sides = { before: FITTED_BEFORE, step: sessionsPerDate("week", assetClass) };
+    const sides = {
+      before: RISK_TABLE_FITTED_BEFORE,
+      step: sessionsPerGradedDate("week", assetClass),
+    };
     return measureHorizons(assetClass, sides, (horizon) => {
       const reportDays = assetClass === "stock" && horizon === REPORT_HORIZON ? current : null;
       return {
@@ -96,15 +102,15 @@ export function recordedRiskTables(records: readonly InstrumentRecords[]): Recor
   });
   const [stock = [], etf = [], crypto = []] = measured.map((one) => one.map(({ table }) => table));
   const ends = measured.flatMap((one) => one.map(({ lastEnd }) => lastEnd));
-  const tested = `${FITTED_BEFORE} to ${ends.sort().at(-1)}`;
-  const fitted = `${RECORDED.from} to ${dayBefore(FITTED_BEFORE)}`;
+  const tested = `${RISK_TABLE_FITTED_BEFORE} to ${ends.sort().at(-1)}`;
+  const fitted = `${RECORDED.from} to ${dayBefore(RISK_TABLE_FITTED_BEFORE)}`;
   return { table: rounded({ fitted, tested, classes: { stock, etf, crypto } }), earlierReportDays };
 }
 
 /** Report day factors of each year, fitted on the outcomes before that year. */
 function fittedReportDays(
   records: readonly InstrumentRecords[],
-): Readonly<Record<string, ReportDays>> {
+): Readonly<Record<string, ReportDayFactors>> {
   const outcomes = reportOutcomes(recordedGrid(records, "stock", REPORTS_FROM), REPORT_HORIZON);
   const years = Array.from({ length: 6 }, (_, index) => String(FITTED_YEAR - 5 + index));
   return Object.fromEntries(years.map((year) => [year, rounded(fitReportDays(outcomes, year))]));
@@ -122,7 +128,7 @@ function recordedGrid(
     return !copies.includes(symbol) && !still.includes(symbol);
   };
   const graded = new Set([...grid.rows.keys()].filter(isGraded));
-  return { grid, records, graded, places: gradedDates(grid, { from, pace: "week" }) };
+  return { grid, records, graded, places: gradedSessionIndices(grid, { from, pace: "week" }) };
 }
 
 /** Measures the risk table of the sandbox on simulated markets with other seeds. */
@@ -169,7 +175,7 @@ function simulatedGrid(
 /** Forecasts over one horizon and their outcomes. */
 interface Observed {
   /** Report day factors that the forecasts used; `null`: none. */
-  readonly reportDays: ReportDays | null;
+  readonly reportDays: ReportDayFactors | null;
   readonly observations: readonly RiskObservation[];
 }
 
@@ -178,7 +184,7 @@ function measureHorizons(
   assetClass: AssetClass,
   { before, step }: { readonly before: string; readonly step: number },
   observe: (horizon: number) => Observed,
-): readonly { readonly table: HorizonTable; readonly lastEnd: string }[] {
+): readonly { readonly table: HorizonRiskTable; readonly lastEnd: string }[] {
   return HORIZONS[assetClass].map(([horizon, fallPercent]) => {
     const { reportDays, observations } = observe(horizon);
     const quantiles = rounded(fitQuantiles(observations, before) ?? []);

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import {
-  EARLIER_REPORT_DAYS,
+  EARLIER_REPORT_DAY_FACTORS,
   RISK_TABLE,
   SIMULATED_RISK_TABLE,
 } from "../../src/risk/measured-table.ts";
@@ -20,13 +20,13 @@ const path = fileURLToPath(new URL("../../src/risk/measured-table.ts", import.me
 const folder = process.argv.slice(2).find((argument) => !argument.startsWith("--"));
 const recorded =
   folder === undefined
-    ? { table: RISK_TABLE, earlierReportDays: EARLIER_REPORT_DAYS }
+    ? { table: RISK_TABLE, earlierReportDays: EARLIER_REPORT_DAY_FACTORS }
     : recordedRiskTables((await readMarketFolder(folder)).recordsUntil(Number.POSITIVE_INFINITY));
 const simulated = simulatedRiskTable();
 
 const measured = [
   ["RISK_TABLE", RISK_TABLE, recorded.table],
-  ["EARLIER_REPORT_DAYS", EARLIER_REPORT_DAYS, recorded.earlierReportDays],
+  ["EARLIER_REPORT_DAY_FACTORS", EARLIER_REPORT_DAY_FACTORS, recorded.earlierReportDays],
   ["SIMULATED_RISK_TABLE", SIMULATED_RISK_TABLE, simulated],
 ] as const;
 

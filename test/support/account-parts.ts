@@ -1,4 +1,4 @@
-import { Accounts } from "../../src/auth/accounts/accounts.ts";
+import { AccountService } from "../../src/auth/accounts/accounts.ts";
 import {
   type ClientRecord,
   clientGroup,
@@ -12,7 +12,7 @@ import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import type { TestStore } from "./stores.ts";
 
-/** Access tokens, an example of something that is issued to a client or a person. */
+/** Access tokens, as an example of records that are issued to a client or a person. */
 export const tokens = collection<object>("oidc:AccessToken");
 
 /** Creates the account components on the records of a store, with the clock of a store. */
@@ -23,7 +23,7 @@ export function peopleOf({ clock }: Pick<TestStore, "clock">, records: Records) 
     throw error;
   };
   const lastUse = new LastUseTracker({ records, now, onError: fail });
-  return { now, audit, lastUse, accounts: new Accounts({ records, now, audit, lastUse }) };
+  return { now, audit, lastUse, accounts: new AccountService({ records, now, audit, lastUse }) };
 }
 
 /** Reads the unsealed audit rows, oldest first, as action, actor and target. */

@@ -2,13 +2,13 @@ import { createServer } from "node:http";
 import pino from "pino";
 import { AlertService } from "../../src/alerts/api/alert-service.ts";
 import type { AlertDependencies } from "../../src/alerts/api/dependencies.ts";
-import { Watchlists } from "../../src/alerts/watchlists/watchlists.ts";
+import { WatchlistService } from "../../src/alerts/watchlists/watchlists.ts";
 import { BrowserSessions } from "../../src/auth/accounts/browser-sessions.ts";
-import { Claims } from "../../src/auth/agents/claims.ts";
+import { ClaimService } from "../../src/auth/agents/claims.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousScopeCeiling } from "../../src/auth/scopes.ts";
 import { type AppOptions, createApp } from "../../src/http/app.ts";
-import { createStreams } from "../../src/http/open-streams.ts";
+import { createOpenStreams } from "../../src/http/open-streams.ts";
 import type { StartLoop } from "../../src/lib/loop.ts";
 import { scheduleTimer, startLoop } from "../../src/lib/loop.ts";
 import type { Quota, QuotaName } from "../../src/limits/quotas.ts";
@@ -89,12 +89,12 @@ export async function startAlertApp({
     ...{ accounts, sessions: new BrowserSessions({ ...people, records, secure: false }) },
     limits: looseLimits(),
     anonymousScopes: anonymousScopeCeiling,
-    claims: new Claims({
+    claims: new ClaimService({
       ...{ ...people, records, baseUrl: base, anonymousScopes: anonymousScopeCeiling },
       codeKey: new Uint8Array(32),
     }),
     readiness: async () => ({ required: {}, optional: {} }),
-    ...{ streams: createStreams(repeat), repeat, onSignal },
+    ...{ streams: createOpenStreams(repeat), repeat, onSignal },
     eventLog: {
       after: async (_reader, position) => ({ events: [], position, hasMore: false }),
       end: async () => "0",
@@ -132,7 +132,7 @@ const contextOf = (dependencies: AlertDependencies): ToolContext => {
   };
   return {
     alerts: new AlertService(dependencies),
-    watchlists: new Watchlists(dependencies),
+    watchlists: new WatchlistService(dependencies),
     channels: { idOf: unknown },
     analyser: { name: "lexicon", modelSha256: null },
     market: {

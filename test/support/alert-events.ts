@@ -1,11 +1,11 @@
-import { alerts, eventSubject, type Owner } from "../../src/alerts/alert.ts";
+import { type AlertOwner, alerts, eventSubject } from "../../src/alerts/alert.ts";
 import {
   EVENT_ARCHIVE_KIND,
   EVENTS_TOPIC,
   type EventRowBody,
   newMessageId,
 } from "../../src/alerts/delivery/delivery.ts";
-import { announce, append } from "../../src/store/port/operations.ts";
+import { announce, appendToArchive } from "../../src/store/port/operations.ts";
 import { postJson, type RegisteredAgent, register, tokenOf } from "./agent.ts";
 import { type OpenStream, openStream } from "./event-stream.ts";
 import type { Person } from "./person.ts";
@@ -48,7 +48,7 @@ export async function makeAlert(
 export interface Watcher {
   readonly headers: Headers;
   readonly alertId: string;
-  readonly owner: Owner;
+  readonly owner: AlertOwner;
   /** Opens the event stream of the owner. */
   open(path?: string, more?: Headers): Promise<OpenStream>;
 }
@@ -92,5 +92,5 @@ export async function writeEvents(
       body,
     };
   });
-  await service.state.store.records.commit([...rows.map(append), announce(EVENTS_TOPIC)]);
+  await service.state.store.records.commit([...rows.map(appendToArchive), announce(EVENTS_TOPIC)]);
 }

@@ -37,7 +37,7 @@ async function openApp({ html, sandbox, context, capabilities }) {
 
 /**
  * Sends a message through the bridge and waits until the app has processed it. Messages keep their
- * order, so that the answer to a later ping proves it.
+ * order, so the answer to a later ping proves that the app has processed the message.
  */
 async function send(method, params) {
   await globalThis.bridge[method](params);

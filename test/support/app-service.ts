@@ -24,8 +24,8 @@ export interface AppResource {
 }
 
 /**
- * Starts the service, and a host that displays its app. After each test, fails on any complaint of
- * the browser.
+ * Starts the service, and a host that displays its app. After each test, expects that the browser
+ * has reported no complaint.
  */
 export async function startAppService() {
   const openApp = await startAppHost(await startBrowser());

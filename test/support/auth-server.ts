@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import express, { type Express, type RequestHandler, type Response } from "express";
 import { exportJWK, generateKeyPair } from "jose";
 import type { JWK, Provider } from "oidc-provider";
-import { Accounts } from "../../src/auth/accounts/accounts.ts";
+import { AccountService } from "../../src/auth/accounts/accounts.ts";
 import { BrowserSessions } from "../../src/auth/accounts/browser-sessions.ts";
-import { Claims } from "../../src/auth/agents/claims.ts";
+import { ClaimService } from "../../src/auth/agents/claims.ts";
 import {
   type CapacityCounts,
   UnclaimedCapacity,
@@ -14,7 +14,7 @@ import { createAssertionVerifier } from "../../src/auth/assertions/id-jag.ts";
 import type { TrustedIssuer } from "../../src/auth/assertions/trusted-issuers.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createAuthenticator } from "../../src/auth/authenticator.ts";
-import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { createAuthorizationServer } from "../../src/auth/oidc/authorization-server.ts";
 import { createClientCredentialsIssuer } from "../../src/auth/oidc/client-credentials.ts";
@@ -72,10 +72,10 @@ interface AuthServerOptions {
 
 /** The components behind the authorization server. */
 interface Parts {
-  readonly accounts: Accounts;
+  readonly accounts: AccountService;
   readonly sessions: BrowserSessions;
-  readonly apiKeys: ApiKeys;
-  readonly claims: Claims;
+  readonly apiKeys: ApiKeyService;
+  readonly claims: ClaimService;
   readonly limits: Limits;
 }
 
@@ -169,10 +169,10 @@ function createParts(
   const far = Object.keys(quotas).map((name) => [name, OUT_OF_REACH]);
   return {
     lastUse,
-    accounts: new Accounts({ records, now, audit, lastUse }),
+    accounts: new AccountService({ records, now, audit, lastUse }),
     sessions: new BrowserSessions({ records, now, secure: false, audit }),
-    apiKeys: new ApiKeys({ records, mode: "sandbox", now, audit, lastUse }),
-    claims: new Claims({
+    apiKeys: new ApiKeyService({ records, mode: "sandbox", now, audit, lastUse }),
+    claims: new ClaimService({
       records,
       now,
       audit,

@@ -1,11 +1,11 @@
-import { type Alert, alerts, type Owner } from "../../src/alerts/alert.ts";
+import { type Alert, type AlertOwner, alerts } from "../../src/alerts/alert.ts";
 import { groupsOfAlert, newAlertId } from "../../src/alerts/api/ownership.ts";
 import {
   type Channel,
   type ChannelState,
   type ChannelTarget,
   channels,
-  channelTargetContext,
+  channelTargetEncryptionContext,
   groupsOfChannel,
   newChannelId,
   type StoredChannel,
@@ -16,9 +16,9 @@ import { type ChannelSchedule, IMMEDIATE_SCHEDULE } from "../../src/alerts/chann
 import { createChatServices } from "../../src/alerts/channels/services/chat-services.ts";
 import { channelTargetHint } from "../../src/alerts/channels/targets.ts";
 import {
-  type AlertRecord,
   enqueueDelivery,
   newMessageId,
+  type StorableAlert,
 } from "../../src/alerts/delivery/delivery.ts";
 import { createOutbox } from "../../src/mail/outbox.ts";
 import type { Vault } from "../../src/store/keys/vault.ts";
@@ -59,7 +59,7 @@ export interface MadeUpChannel {
 /** A channel, and an alert of the same account that sends to it. */
 export interface ChannelAlert {
   readonly channel: Pick<StoredChannel, "key" | "value" | "groups">;
-  readonly alert: AlertRecord;
+  readonly alert: StorableAlert;
   /** Operations that store the channel and the alert. */
   readonly steps: readonly Operation[];
 }
@@ -72,7 +72,7 @@ export function channelAlert(options: MadeUpChannel): ChannelAlert {
   const value: Channel = {
     ...{ accountId, kind: target.kind, name, hint: channelTargetHint(target), state, createdAt: 0 },
     isShared: false,
-    target: vault.seal(JSON.stringify(target), channelTargetContext(id)),
+    target: vault.seal(JSON.stringify(target), channelTargetEncryptionContext(id)),
     schedule: { ...IMMEDIATE_SCHEDULE, ...schedule },
   };
   const channel = { key: id, value, groups: groupsOfChannel(id, accountId) };
@@ -84,7 +84,7 @@ export function channelAlert(options: MadeUpChannel): ChannelAlert {
 }
 
 /** Creates an alert that sends to a channel. */
-function alertThrough(channelId: string, owner: Owner, label: string | null = "test") {
+function alertThrough(channelId: string, owner: AlertOwner, label: string | null = "test") {
   const key = newAlertId();
   const value: Alert = {
     ...{ owner, label, kinds: ["signal_shift"], isPaused: false },
@@ -93,7 +93,7 @@ function alertThrough(channelId: string, owner: Owner, label: string | null = "t
     way: { by: "channel", channelId },
     ...{ createdAt: 0, expiresAt: null, snoozedUntil: null },
   };
-  return { key, value, groups: groupsOfAlert(key, owner) } satisfies AlertRecord;
+  return { key, value, groups: groupsOfAlert(key, owner) } satisfies StorableAlert;
 }
 
 /** Payload of a signal.shift event. */
@@ -109,7 +109,7 @@ export function shiftBody(symbol: string, at = 0): string {
 }
 
 /** Operations that queue a signal.shift event for an alert. */
-export const queuedShift = (to: AlertRecord, symbol: string, at = 0): readonly Operation[] =>
+export const queuedShift = (to: StorableAlert, symbol: string, at = 0): readonly Operation[] =>
   enqueueDelivery(to, {
     ...{ eventId: newMessageId(at), type: "signal.shift", body: shiftBody(symbol, at) },
   });

@@ -11,7 +11,7 @@ import type { Certificate } from "./certificate.ts";
 /**
  * Reaction of a chat service to a message. A number is an HTTP error status. `limited`: 429 in the
  * service's own form. `gone`: the target does not exist. `moved`: a Telegram group has become a
- * supergroup. `redirect`: 307 to `location`. The others are those of `ReceiverOptions`.
+ * supergroup. `redirect`: 307 to `location`. All other reactions are those of `ReceiverOptions`.
  */
 export type ChatBehavior =
   | "takes"
@@ -57,7 +57,7 @@ export interface ChatServer {
   readonly target: ChannelTarget;
   /** The same channel target, as a person enters it. */
   readonly typed: ChannelTargetInput;
-  /** The messages that it accepted. */
+  /** The messages that the server accepted. */
   readonly taken: readonly TakenMessage[];
   /** Total number of requests. */
   readonly requests: number;

@@ -10,7 +10,7 @@ interface Address {
   readonly otherTypes?: readonly string[];
   /** Whether the answer has a validator and supports conditional requests; default: yes. */
   readonly isValidated?: false;
-  /** Whether pages of any origin may read it (CORS); default: yes. */
+  /** Whether pages of any origin may read the answer (CORS); default: yes. */
   readonly isOpen?: false;
 }
 
@@ -66,7 +66,9 @@ const addresses: readonly Address[] = [
 /** The public paths without their expectations. */
 export const addressPaths: readonly string[] = addresses.map(({ path }) => path);
 
-/** Faults of the answers on all public paths, to GET, HEAD, conditional requests and preflights. */
+/**
+ * Faults of all public paths in their answers to GET, HEAD, conditional requests and preflights.
+ */
 export async function addressFaults(base: string, get: Get): Promise<readonly string[]> {
   const all = await Promise.all(addresses.map((address) => faultsAt(address, base, get)));
   return all.flat();
@@ -74,8 +76,8 @@ export async function addressFaults(base: string, get: Get): Promise<readonly st
 
 async function faultsAt(address: Address, base: string, get: Get): Promise<readonly string[]> {
   const { path, status = 200, type, otherTypes = [] } = address;
-  // Requests identity encoding, because `fetch` decompresses the body, whose length would differ from
-  // Content-Length.
+  // Requests identity encoding, because `fetch` decompresses the body, whose length would differ
+  // from Content-Length.
   const ask = (init?: RequestInit) => {
     const headers = new Headers(init?.headers);
     headers.set("accept-encoding", "identity");
@@ -124,7 +126,7 @@ function fieldsOf({ headers }: Response): string {
 }
 
 async function headRules(first: Response, body: Uint8Array, head: Response): Promise<Rules> {
-  // The text of an error contains the method, so that the lengths for HEAD and GET may differ.
+  // The text of an error contains the method, so the lengths for HEAD and GET may differ.
   const isAlike = first.ok ? fieldsOf(head) === fieldsOf(first) : typeOf(head) === typeOf(first);
   return {
     "answers HEAD as GET": head.status === first.status && isAlike,

@@ -76,7 +76,7 @@ function isOfKind(kind: Kind, value: unknown, origin: string): boolean {
   }
 }
 
-/** Whether unclaimed agents may register; otherwise the metadata must not advertise it. */
+/** Whether unclaimed agents may register, according to the metadata. */
 const acceptsUnclaimed = ({ identity_types_supported: types, anonymous }: Members): boolean =>
   anonymous !== undefined || !isNames(types) || types.includes("anonymous");
 

@@ -46,7 +46,10 @@ export function createMemory() {
   return {
     /** Remembers all strings in an answer. */
     remember: (answer: unknown) => note("", answer),
-    /** The newest value of this name, or else of its singular, or of a name that ends like it. */
+    /**
+     * The newest value of this name or, if there is none, of its singular, or of a longer or
+     * shorter name with the same ending.
+     */
     recall(name: string): string | undefined {
       const names = [...seen.keys()];
       const isEndOf = (long: string, short: string) =>
@@ -129,13 +132,14 @@ function texts(name: string, { format, pattern }: Schema, memory: Memory): reado
   const instants = [now - HOUR_MS, now + HOUR_MS].map((at) => new Date(at).toISOString());
   const known = memory.recall(name);
   if (format === "date-time") {
-    // A remembered value may belong to a member with a similar name, so that it need not be an instant.
+    // A remembered value may belong to a member with a similar name, so it is not always an
+    // instant.
     const isInstant = known !== undefined && !Number.isNaN(Date.parse(known));
     return isInstant ? [known, ...instants] : instants;
   }
   return [known ?? sampled(pattern)];
 }
 
-/** A string that matches a pattern; always the same one. */
+/** A string that matches a pattern; the same string for every call with that pattern. */
 const sampled = (pattern = "^[a-z]{8}$"): string =>
   fc.sample(fc.stringMatching(new RegExp(pattern, "u")), { seed: 1, numRuns: 1 })[0] ?? "";

@@ -11,7 +11,10 @@ interface Said {
   readonly code: number;
   /** Standard output; standard error is for people and is ignored. */
   readonly printed: string;
-  /** Hosts that it tried to connect to. Every connection is blocked, because no check needs one. */
+  /**
+   * Hosts that the checker tried to connect to. Every connection is blocked, because no check needs
+   * one.
+   */
   readonly calls: readonly string[];
 }
 

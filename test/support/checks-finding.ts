@@ -33,8 +33,10 @@ export async function discoverDescriptions(baseUrl: string, steps: string[]) {
 }
 
 /**
- * Follows the challenge of a 401 to the authorization server and registers a client there. @returns
- * A function that gets tokens for the refusing resource, and what was found on the way.
+ * Follows the challenge of a 401 to the authorization server and registers a client there.
+ *
+ * @returns A function that gets tokens for the refusing resource, and the link to `skill`, the
+ * scopes and the registration that were found on the way.
  */
 export async function authorizeByChallenge(endpoint: string, steps: string[]) {
   const refused = await fetch(endpoint, { method: "POST" });

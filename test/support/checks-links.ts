@@ -27,7 +27,8 @@ interface Described {
 }
 
 /**
- * Broken links. A 405 counts as broken, unless the OpenAPI document has the path for other methods.
+ * Broken links. A 405 counts as broken, unless the OpenAPI document defines other methods for the
+ * path.
  */
 export function deadLinks({ visited }: Crawl, { paths = {} }: Described): readonly Visited[] {
   const endpoints = Object.entries(paths).filter(([, methods]) => !("get" in methods));

@@ -49,7 +49,7 @@ export interface Walk {
   readonly description: string;
   /** The text that `agent_auth.skill` links to. */
   readonly advice: string;
-  /** All strings that answers had under a name. */
+  /** All strings that answers contained under a member name. */
   readonly said: Memory["all"];
 }
 
@@ -89,7 +89,7 @@ export async function walk({ baseUrl, person }: WalkOptions): Promise<Walk> {
   await person(way.registration);
   const token = await way.token([...way.scopes, ...wanted].join(" "));
   steps.push("claimed by a person, who allows more");
-  // The second round can use what the first one created.
+  // The second round can use the objects that the first round created.
   const claimed = [
     ...(await callAll({ ...round, token })),
     ...(await callAll({ ...round, token })),
@@ -127,8 +127,8 @@ async function resultOf(response: Response): Promise<Json> {
 }
 
 /**
- * The tools in calling order: read-only before writing before destructive ones, then by number of
- * required arguments.
+ * The tools in calling order: first read-only, then writing, then destructive tools, each kind by
+ * number of required arguments.
  */
 async function listed(rpc: Rpc, token: string): Promise<readonly ListedTool[]> {
   const { tools } = await resultOf(await rpc(token, "tools/list"));
@@ -147,7 +147,8 @@ interface Round {
 }
 
 /**
- * Calls every tool with all variants of its arguments, and then with those that its errors suggest.
+ * Calls every tool with all variants of its arguments, and then with the arguments that the tool's
+ * errors suggest.
  */
 async function callAll({ tools, memory, ...way }: Round): Promise<readonly WalkedCall[]> {
   const calls: WalkedCall[] = [];
@@ -167,7 +168,7 @@ async function callAll({ tools, memory, ...way }: Round): Promise<readonly Walke
     return first.outcome;
   };
   for (const tool of tools) {
-    // No arguments can replace the missing scope.
+    // No change of the arguments can make up for the missing scope.
     if ((await insist(tool, leastArguments(tool.inputSchema, memory))) === "forbidden") continue;
     for (const sent of moreArguments(tool.inputSchema, memory)) await insist(tool, sent);
   }

@@ -28,7 +28,9 @@ export interface RunningWorker {
   readonly stop: () => Promise<void>;
   /** Resolves when no store or send operation is pending. */
   quiet(): Promise<void>;
-  /** Makes the worker check for due deliveries; resolves when all due ones have been handled. */
+  /**
+   * Makes the worker check for due deliveries; resolves when all due deliveries have been handled.
+   */
   look(): Promise<void>;
 }
 
@@ -73,9 +75,12 @@ export function startWorker(
 function watching(records: Records, sender: Pick<WebhookSender, "send">) {
   const events = new EventEmitter().setMaxListeners(0);
   let pending = 0;
-  /** Number of calls so far, and number of the last call that found, sent or changed something. */
+  /**
+   * Number of calls so far, and sequence number of the last call that found, sent or changed
+   * something.
+   */
   let [calls, busy] = [0, 0];
-  /** Number of the last claim that returned fewer deliveries than it could take. */
+  /** Sequence number of the last claim that returned fewer deliveries than it could take. */
   let last = 0;
   const watched = async <T>(call: (at: number) => Promise<T>): Promise<T> => {
     pending += 1;

@@ -3,7 +3,11 @@ import { DuckDBInstance } from "@duckdb/node-api";
 /** A row of a DuckDB result. */
 type DuckRow = Readonly<Record<string, unknown>>;
 
-/** Runs DuckDB statements in order. @returns The rows of the last one, with JSON values. */
+/**
+ * Runs DuckDB statements in order.
+ *
+ * @returns The rows of the last statement, with JSON values.
+ */
 export async function duckdb(...statements: readonly string[]): Promise<readonly DuckRow[]> {
   const instance = await DuckDBInstance.create(":memory:");
   const connection = await instance.connect();

@@ -179,7 +179,10 @@ const bodyAs = (mediaType: string, body: unknown): string =>
     ? JSON.stringify(body)
     : String(new URLSearchParams(body as Record<string, string>));
 
-/** Pairs of example value and actual value for the volatile members that two values share. */
+/**
+ * Pairs of example value and actual value, for the volatile members that occur in both the example
+ * and the answer.
+ */
 function pairsIn(
   example: unknown,
   actual: unknown,

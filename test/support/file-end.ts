@@ -2,9 +2,9 @@
 const endings: (() => unknown)[] = [];
 
 /**
- * Registers a cleanup function that runs after the last test of the current file; the newest runs
- * first. Helpers use it instead of a top-level `afterAll`: the files of a worker share a helper's
- * module, so its top-level code runs only for the first of them.
+ * Registers a cleanup function that runs after the last test of the current file; the last
+ * registered function runs first. Helpers use it instead of a top-level `afterAll`: the files of a
+ * worker share a helper's module, so its top-level code runs only for the first of them.
  */
 export function atFileEnd(end: () => unknown): void {
   endings.push(end);

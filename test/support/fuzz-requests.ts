@@ -33,7 +33,7 @@ export interface FuzzOptions {
   readonly ids: readonly string[];
 }
 
-/** One in this many parts of a request violates the document. */
+/** Reciprocal of the probability that a part of a request violates the document. */
 const ODD_ONE_IN = 4;
 
 /** Weight of operations that accept input or need a credential, relative to all others. */
@@ -65,7 +65,7 @@ const oddHeaders: fc.Arbitrary<Readonly<Record<string, string>>> = fc.constantFr
   { range: "bytes=0-0" },
 );
 
-/** Generates requests to all operations, less often to public ones without input. */
+/** Generates requests to all operations, less often to public operations without input. */
 export function fuzzedRequest(options: FuzzOptions): fc.Arbitrary<FuzzedRequest> {
   const weighed = options.described.map((one) => ({
     arbitrary: requestTo(one, options),

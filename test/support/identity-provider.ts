@@ -16,7 +16,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 /** An identity provider on its own socket, which signs identity assertions (ID-JAG). */
 export interface IdentityProvider {
   readonly issuer: string;
-  /** Number of requests for its keys. */
+  /** Number of requests for the provider's keys. */
   readonly fetches: () => number;
   /** The published keys. */
   readonly keys: readonly JWK[];

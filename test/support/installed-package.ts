@@ -27,7 +27,7 @@ function installPackage(tarball: string, folder: string): string {
   return join(folder, "node_modules/market-signal/dist/market-signal.js");
 }
 
-/** The npm package, and the program of its installation. */
+/** The npm package, and the program that its installation provides. */
 interface Installed {
   readonly tarball: string;
   /** Path of the program. */

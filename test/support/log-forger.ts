@@ -11,10 +11,10 @@ import {
   universeLeaves,
 } from "../../src/log/leaves.ts";
 import { inclusionPath, leafHash } from "../../src/log/merkle.ts";
-import { noteSigner, verifierText } from "../../src/log/note-keys.ts";
+import { createLogNoteSigner, verifierText } from "../../src/log/note-keys.ts";
 import { signNote } from "../../src/log/note-signatures.ts";
 import type { SettlementMarket } from "../../src/log/outcomes.ts";
-import { bundlePath, tilePath } from "../../src/log/tile-path.ts";
+import { entryBundlePath, tilePath } from "../../src/log/tile-path.ts";
 import {
   allTiles,
   joinHashes,
@@ -58,7 +58,7 @@ const OURS = keyOf("log");
 const OTHERS = generateKeyPairSync("ed25519").privateKey;
 
 /** The verifier of the honest log's key. */
-export const VERIFIER = verifierText(noteSigner(ORIGIN, OURS));
+export const VERIFIER = verifierText(createLogNoteSigner(ORIGIN, OURS));
 
 /** Close of the session of a day, Unix milliseconds; the run is logged one second later. */
 export const closeOf = (day: number) => START + day * DAY_MS;
@@ -117,7 +117,7 @@ export interface MadeRun {
   settled: number;
 }
 
-/** Options of a generated history; absent: complete. */
+/** Options of a generated history; by default, everything is logged. */
 interface Told {
   /** Whether runs of this day are logged. */
   readonly isLogged?: (day: number) => boolean;
@@ -240,11 +240,11 @@ export function filesOf(entries: readonly string[], key: KeyObject = OURS): File
     files.set(`tile/${tilePath(tile)}`, bytes);
     if (tile.level > 0) continue;
     const first = tile.index * TILE_WIDTH;
-    files.set(`tile/${bundlePath(tile)}`, bundleOf(entries.slice(first, first + tile.width)));
+    files.set(`tile/${entryBundlePath(tile)}`, bundleOf(entries.slice(first, first + tile.width)));
   }
   const text = checkpointText({ origin: ORIGIN, size: edge.size, root: edge.root() });
-  files.set("checkpoint", Buffer.from(signNote(text, [noteSigner(ORIGIN, key)])));
-  files.set("keys", Buffer.from(`${verifierText(noteSigner(ORIGIN, key))}\n`));
+  files.set("checkpoint", Buffer.from(signNote(text, [createLogNoteSigner(ORIGIN, key)])));
+  files.set("keys", Buffer.from(`${verifierText(createLogNoteSigner(ORIGIN, key))}\n`));
   return files;
 }
 
@@ -300,7 +300,7 @@ const servedOver = (honest: readonly string[], entries: readonly string[]): File
   for (const tile of allTiles(honest.length)) {
     if (tile.level > 0) continue;
     const first = tile.index * TILE_WIDTH;
-    files.set(`tile/${bundlePath(tile)}`, bundleOf(entries.slice(first, first + tile.width)));
+    files.set(`tile/${entryBundlePath(tile)}`, bundleOf(entries.slice(first, first + tile.width)));
   }
   return files;
 };
@@ -356,8 +356,9 @@ const settlementAt = (entries: readonly string[], at: number): readonly string[]
   entries.slice(at, at + 1 + (JSON.parse(entries[at] ?? "") as Leaf).results);
 
 /**
- * All kinds of forgery. From "run without a result" on, the forger has the log's key, so that only
- * a verifier can detect them that saw the log before, or knows the prices or the rules.
+ * All kinds of forgery. From "run without a result" on, the forger has the log's key; only a
+ * verifier that saw the log before, or that knows the prices or the rules, can detect these
+ * forgeries.
  */
 export const forgers: Readonly<Record<string, Forger>> = {
   altered({ entries, random }) {
@@ -424,7 +425,8 @@ export const forgers: Readonly<Record<string, Forger>> = {
     const { results } = JSON.parse(entries[entry] ?? "") as Leaf;
     const at = entry + 1 + random(results);
     const other = entry + 1 + ((at - entry) % results);
-    // Replaces the reference to a signal, so that the outcome of one signal is attributed to another.
+    // Replaces the reference to a signal, so that the outcome of one signal is attributed to
+    // another.
     const told = (from: number, as: number) =>
       rewritten(entries[from] ?? "", ({ signal }) => ({
         signal: from === as ? signal + 1 : signal,

@@ -2,9 +2,13 @@ import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { cosigner, parseVerifier, verifierText } from "../../src/log/note-keys.ts";
+import {
+  createWitnessNoteSigner,
+  parseLogVerifier,
+  verifierText,
+} from "../../src/log/note-keys.ts";
 import { Witness, type WitnessAnswer } from "../../src/log/witness/witness.ts";
-import { witnessServer } from "../../src/log/witness/witness-server.ts";
+import { createWitnessServer } from "../../src/log/witness/witness-server.ts";
 import { atFileEnd } from "./file-end.ts";
 import { dataFolder } from "./signal-log.ts";
 
@@ -22,14 +26,14 @@ export const witnessAnswer = (status: number, body: string): WitnessAnswer => ({
 
 /** Starts a witness on a loopback port. @param keys Verifier keys of the logs that it witnesses. */
 export async function openWitness(name: string, keys: readonly string[], now: () => number) {
-  const signer = cosigner(name, generateKeyPairSync("ed25519").privateKey);
-  const mlDsa = cosigner(name, generateKeyPairSync("ml-dsa-44").privateKey);
+  const signer = createWitnessNoteSigner(name, generateKeyPairSync("ed25519").privateKey);
+  const mlDsa = createWitnessNoteSigner(name, generateKeyPairSync("ml-dsa-44").privateKey);
   const contradictions: string[] = [];
   const path = join(dataFolder(), "cosigned.sqlite");
   const start = () =>
     new Witness({
       path,
-      logs: keys.map(parseVerifier),
+      logs: keys.map(parseLogVerifier),
       signers: [signer, mlDsa],
       now,
       onContradiction: (note) => contradictions.push(note),
@@ -40,7 +44,7 @@ export async function openWitness(name: string, keys: readonly string[], now: ()
     addCheckpoint: (body: string) => lies.addCheckpoint?.() ?? witness.addCheckpoint(body),
     checkpoint: (hash: string) => lies.checkpoint?.() ?? witness.checkpoint(hash),
   };
-  const server = witnessServer(told).listen(0, "127.0.0.1");
+  const server = createWitnessServer(told).listen(0, "127.0.0.1");
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   let isOpen = true;

@@ -8,7 +8,7 @@ const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "
 
 /**
  * Saves a screenshot of the whole page or of the window to the folder in `SCREENSHOTS`; does
- * nothing if that is not set.
+ * nothing if the variable is not set.
  */
 export async function photograph(
   page: Page,

@@ -18,15 +18,21 @@ export interface Credential {
   readonly headers: Readonly<Record<string, string>>;
   /** Absent: protected resources reject the credential. */
   readonly holder?: Holder;
-  /** The person whose session cookie it is. */
+  /** The person to whom the session cookie belongs. */
   readonly browser?: Person;
-  /** Client id of the agent whose registration access token it is. */
+  /** Client id of the agent to which the registration access token belongs. */
   readonly registrationOf?: string;
-  /** Whether it has the form of a token or key, so that the challenge contains an error code. */
+  /**
+   * Whether the credential has the form of a token or key, so that the challenge contains an error
+   * code.
+   */
   readonly isPresented: boolean;
 }
 
-/** The owners of the things that the requests try to change; nothing of theirs may change. */
+/**
+ * The owners of the things that the requests try to change; no request may change any of these
+ * things.
+ */
 export interface Victims {
   /** An unclaimed agent with its claim code, and an access token of the agent. */
   readonly agent: RegisteredAgent & { readonly claim: { readonly code: string } };
@@ -162,7 +168,7 @@ async function createEnded(base: string, person: Person): Promise<readonly Crede
   ];
 }
 
-/** Creates secrets of other purposes, sent in place of a token. */
+/** Creates secrets that have other purposes, to be sent in place of a token. */
 async function createStrange(
   base: string,
   person: Person,

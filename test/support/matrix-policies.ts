@@ -45,7 +45,10 @@ export const NOT_OWNED: Answer = { status: [404], body: "problem" };
 /** Scopes in the order in which a challenge lists them. */
 export type ScopeNames = Scope | "alerts:write signals:read";
 
-/** A protected resource: any valid credential is enough, or one with the required scopes. */
+/**
+ * A protected resource: without `scope`, any valid credential is enough; otherwise, the credential
+ * must have the required scopes.
+ */
 export const scopePolicy =
   (resource: "" | "/mcp", scope?: ScopeNames, answer = OK): Policy =>
   (credential) => {
@@ -60,8 +63,8 @@ export const scopePolicy =
   };
 
 /**
- * A tool behind the MCP endpoint. An unclaimed agent that lacks a scope which only claimed agents
- * get is let in; its tool call then asks for a claim.
+ * A tool behind the MCP endpoint. If it requires a scope that only claimed agents can have, an
+ * unclaimed agent still gets 200, with a tool result that asks for a claim.
  */
 export const toolScopePolicy =
   (scope: ScopeNames): Policy =>
@@ -74,8 +77,8 @@ export const toolScopePolicy =
   };
 
 /**
- * POST /oauth/revoke: possession of a token is enough, unless an Authorization header of another
- * scheme than Bearer authenticates a client.
+ * POST /oauth/revoke: possession of a token is enough, unless an Authorization header with a scheme
+ * other than Bearer authenticates a client.
  */
 export const revocation: Policy = ({ headers: { authorization = "Bearer x" } }) =>
   /^Bearer ./.test(authorization) ? { status: [200] } : { status: [400, 401], body: "oauth" };
@@ -101,7 +104,7 @@ export const form: Policy = () => ({ status: [403], body: "page" });
  */
 export const registrationToken: Policy = () => ({ status: [400, 401], body: "oauth" });
 
-/** The UserInfo endpoint: no credential of the matrix has the scope that it requires. */
+/** The UserInfo endpoint: no credential of the matrix has the scope that the endpoint requires. */
 export const userInfo: Policy = () => ({ status: [401, 403], body: "oauth" });
 
 /** An endpoint that requires client authentication, which no request of the matrix has. */
@@ -143,7 +146,7 @@ export const claimStart: Policy = (credential, { agent }) => {
  */
 const notEligible: Answer = { status: [401, 403], body: "oauth" };
 
-/** The 401 of the claim endpoints. It lists no scope, because none would help. */
+/** The 401 of the claim endpoints. It lists no scope, because no scope would help. */
 function notKnown({ isPresented }: Credential): Answer {
   const error = isPresented ? "invalid_token" : undefined;
   return { status: [401], challenge: { error, resource: "" }, body: "oauth" };

@@ -1,5 +1,5 @@
 import { METHOD_VERSION } from "../../src/score/snapshot.ts";
-import { documents } from "../../wellknown/index.ts";
+import { discoveryDocuments } from "../../wellknown/index.ts";
 import { postJson } from "./agent.ts";
 import type { Row } from "./matrix.ts";
 import type { Credential, Victims } from "./matrix-credentials.ts";
@@ -112,7 +112,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     ),
     "GET /.well-known/jwks.json": row(publicPolicy(200), "/.well-known/jwks.json"),
     ...Object.fromEntries(
-      documents.map(({ path }) => [`GET ${path}`, row(publicPolicy(200), path)] as const),
+      discoveryDocuments.map(({ path }) => [`GET ${path}`, row(publicPolicy(200), path)] as const),
     ),
     "GET /.well-known/webhook-keys.json": row(publicPolicy(200), "/.well-known/webhook-keys.json"),
     "GET /docs/api": row(publicPolicy(200), "/docs/api"),

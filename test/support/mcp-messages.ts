@@ -2,12 +2,12 @@ import { postJson } from "./agent.ts";
 import { bearer } from "./alert-events.ts";
 import { postMcp } from "./matrix-routes.ts";
 
-/** Sends an MCP message. @param by Token to use instead of the default one. */
+/** Sends an MCP message. @param by Token to use instead of the default token. */
 type AskMcp = (method: string, params?: object, by?: string) => Promise<Response>;
 
 /**
- * Creates functions that send MCP messages as clients of two revisions; the older one has no
- * session.
+ * Creates functions that send MCP messages as clients of two revisions; the client of the older
+ * revision has no session.
  */
 export function mcpAsks(base: string, token: string) {
   const askNew: AskMcp = (method, params = {}, by = token) =>
@@ -51,7 +51,7 @@ export function messageIn(text: string): Answer {
   return JSON.parse(data) as Answer;
 }
 
-/** Reads the result of a message. @throws {Error} When it is an error. */
+/** Reads the result of a message. @throws {Error} When the message is an error. */
 export async function resultOf<T>(sent: Promise<Response>): Promise<T> {
   const { result, error } = await messageOf(sent);
   if (result === undefined) throw new Error(`refused: ${JSON.stringify(error)}`);

@@ -6,8 +6,8 @@ import { sendRaw } from "./raw.ts";
 globalAgent.maxSockets = 256;
 
 /**
- * How a call reaches a tool: by the client's revision, and in the last two ways with a feature that
- * the fast path leaves to the SDK's handler.
+ * How a call reaches a tool: with the client's revision (modern or legacy), or with a feature
+ * (progress or a batch) that the fast path leaves to the SDK's handler.
  */
 export const ways = ["modern", "legacy", "modern with progress", "batch"] as const;
 

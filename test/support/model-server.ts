@@ -94,7 +94,9 @@ function answerIn(text: string, isError: boolean): Answer {
   return { ...figures, text, isError } as Answer;
 }
 
-/** Whether a request violates the chat completions format: an error body, or `undefined`. */
+/**
+ * The error body for a request that violates the chat completions format; otherwise `undefined`.
+ */
 function faultOfChat(
   { url, headers }: IncomingMessage,
   { messages, tools }: Request,
@@ -113,8 +115,8 @@ function faultOfChat(
 }
 
 /**
- * Whether a request violates the messages format: results must follow their calls in the next
- * message, and roles must alternate.
+ * The error body for a request that violates the messages format, in which results must follow
+ * their calls in the next message, and roles must alternate; otherwise `undefined`.
  */
 function faultOfMessages(
   { url, headers }: IncomingMessage,

@@ -229,7 +229,7 @@ const appFaults = ({ tabs, groups }: App, widgets: Widgets): readonly string[] =
 
 /**
  * Faults of a layout item: its widget must exist, items must not overlap, and the item and the
- * groups must agree about its membership.
+ * groups must agree on its membership.
  */
 function itemFaults(
   item: Place,
@@ -248,8 +248,9 @@ function itemFaults(
 }
 
 /**
- * Faults of a group member: its parameter must exist with the group's kind, unless cells set it; a
- * visible parameter would swallow the click on a cell.
+ * Faults of a group member. Its parameter must exist and fit the group's type. A parameter that is
+ * set by clicks on cells may be missing; if it exists, it must be hidden, because a visible
+ * parameter would swallow the click.
  */
 function memberFaults(
   id: string,

@@ -15,7 +15,7 @@ interface Person {
 interface Choice {
   readonly redirectUri: string;
   readonly authentication?: ClientAuthMethod;
-  /** TCP port; absent: a free one. */
+  /** TCP port; absent: a free port. */
   readonly port?: number;
 }
 

@@ -6,7 +6,7 @@ import { createWeb, type Web, type WebPage } from "./web.ts";
 /** Decision of a person on the consent page. */
 interface Decision {
   readonly decision?: "allow" | "deny";
-  /** Granted scopes; absent: all requested ones. */
+  /** Granted scopes; absent: all requested scopes. */
   readonly scopes?: readonly string[];
 }
 

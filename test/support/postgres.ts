@@ -86,8 +86,8 @@ interface ClusterOptions {
 let shared: Promise<Cluster> | undefined;
 
 /**
- * The shared server of all tests in this process that neither stop nor slow it; it ends with the
- * process.
+ * The server shared by all tests in this process that neither stop nor slow down the server; it
+ * ends with the process.
  */
 export function sharedPostgres(): Promise<Cluster> {
   shared ??= openCluster({});

@@ -7,7 +7,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** A raw request, which can have its own Host header, unlike one of `fetch`. */
+/** A raw request, which can have its own Host header, unlike a request with `fetch`. */
 export interface RawRequest {
   readonly method?: string;
   /** A list is sent as several headers of the same name. */

@@ -38,7 +38,7 @@ export interface ReceiverOptions {
   readonly inTurn?: readonly Behavior[];
   /** Certificate for HTTPS; absent: HTTP. */
   readonly tls?: Certificate;
-  /** Headers of its answers. */
+  /** Headers of the receiver's answers. */
   readonly answers?: Readonly<Record<string, string>>;
   /** Delay of the answer, in milliseconds. Default: 0. */
   readonly thinksMs?: number;

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { LEXICON_READER } from "../../src/ingest/sentiment-model.ts";
-import { bundlePath, tilePath } from "../../src/log/tile-path.ts";
+import { LEXICON_SENTIMENT_READER } from "../../src/ingest/sentiment-model.ts";
+import { entryBundlePath, tilePath } from "../../src/log/tile-path.ts";
 import { allTiles } from "../../src/log/tiles.ts";
 import { newYorkInstant } from "../../src/market/new-york.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
@@ -15,7 +15,7 @@ import { model, openStore } from "./stores.ts";
 export async function replayedLog(path: string, from: string, to: string) {
   const market = await readMarketFolder(path, { until: newYorkInstant(to, "23:59") });
   const snapshots = createSnapshotArchive();
-  const engine = new ScoringEngine(market, snapshots, LEXICON_READER.polarityOf);
+  const engine = new ScoringEngine(market, snapshots, LEXICON_SENTIMENT_READER.polarityOf);
   const first = newYorkInstant(from, "00:00");
   const bars = market.recordsUntil(Number.MAX_SAFE_INTEGER).flatMap((one) => [...one.bars]);
   const closes = new Set(bars.map(({ availableAt }) => availableAt));
@@ -41,7 +41,7 @@ export async function saveLog(log: ReturnType<typeof signalLog>, folder: string)
   const { read } = logSourceOf(log);
   const tiles = allTiles(size).flatMap((tile) => [
     `tile/${tilePath(tile)}`,
-    ...(tile.level === 0 ? [`tile/${bundlePath(tile)}`] : []),
+    ...(tile.level === 0 ? [`tile/${entryBundlePath(tile)}`] : []),
   ]);
   for (const path of ["checkpoint", ...tiles]) {
     const file = join(folder, path);

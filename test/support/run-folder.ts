@@ -13,7 +13,7 @@ import { join } from "node:path";
 const IN_MEMORY = "/dev/shm";
 
 /**
- * Free memory that is required for it, in bytes: many times the observed need of the tests (112
+ * Free memory that the folder requires, in bytes: many times the observed need of the tests (112
  * MB).
  */
 const NEEDED = 2 * 2 ** 30;

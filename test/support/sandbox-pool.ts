@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../../src/config/config.ts";
-import { type ScoredMarket, scoredMarket } from "../../src/ingest/create.ts";
+import { createScoredMarket, type ScoredMarket } from "../../src/ingest/create.ts";
 import { openMarket } from "../../src/sources/open-market.ts";
 
 /** Settings of the default sandbox. */
@@ -24,7 +24,7 @@ interface PooledSandbox {
  * least half a second of CPU time.
  */
 export async function acquireSandbox(now: Date): Promise<PooledSandbox> {
-  const sandbox = idle.pop() ?? scoredMarket(await openMarket(SANDBOX, {}));
+  const sandbox = idle.pop() ?? createScoredMarket(await openMarket(SANDBOX, {}));
   const until = sandbox.clock.advance(now.getTime());
   sandbox.engine.refresh(until);
   const hasMovedOn = () => sandbox.snapshots.allNewest().some(({ at }) => at > until);

@@ -2,10 +2,10 @@ import type { z } from "zod";
 import type {
   Alert,
   AlertKind,
+  AlertOwner,
   AlertThresholds,
   DeliveryMethod,
   InstrumentSelector,
-  Owner,
 } from "../../src/alerts/alert.ts";
 import { alertGroup, alerts, ownerGroup } from "../../src/alerts/alert.ts";
 import {
@@ -13,7 +13,10 @@ import {
   EVENT_ARCHIVE_KIND,
   type EventRowBody,
 } from "../../src/alerts/delivery/delivery.ts";
-import { AlertEvaluator, type EvaluatorOptions } from "../../src/alerts/rules/evaluate-sessions.ts";
+import {
+  AlertEvaluator,
+  type AlertEvaluatorOptions,
+} from "../../src/alerts/rules/evaluate-sessions.ts";
 import type {
   RangeAlertEvent,
   ReportAlertEvent,
@@ -98,7 +101,8 @@ export interface ScriptedMarket {
   readonly market: Market;
   readonly knownUntil: () => number;
   /**
-   * Closes the session at the end of this day for the given instruments; others get no snapshot.
+   * Closes the session at the end of this day for the given instruments; all other instruments get
+   * no snapshot.
    */
   close(day: number, said: Readonly<Record<string, SnapshotOverrides>>): void;
   /** Sets the instant up to which everything is known, in days. */
@@ -145,7 +149,7 @@ export function createScriptedMarket(
 
 /** Differences from an alert on all instruments with the method's thresholds and a webhook. */
 export interface AlertOverrides {
-  readonly owner?: Owner;
+  readonly owner?: AlertOwner;
   readonly kinds?: readonly AlertKind[];
   readonly watched?: Partial<InstrumentSelector>;
   readonly thresholds?: Partial<AlertThresholds>;
@@ -155,7 +159,7 @@ export interface AlertOverrides {
   readonly isPaused?: boolean;
 }
 
-export const OWNER: Owner = { kind: "agent", id: "client-1", accountId: undefined };
+export const OWNER: AlertOwner = { kind: "agent", id: "client-1", accountId: undefined };
 
 export const webhook = (
   state: Extract<DeliveryMethod, { by: "webhook" }>["state"],
@@ -243,7 +247,7 @@ export interface Leader {
 export function leaderOf(
   { records, clock }: TestStore,
   { snapshots, market, knownUntil }: Pick<ScriptedMarket, "snapshots" | "market" | "knownUntil">,
-  different: Partial<EvaluatorOptions> & { readonly records?: Records } = {},
+  different: Partial<AlertEvaluatorOptions> & { readonly records?: Records } = {},
 ): Leader {
   const evaluator = new AlertEvaluator({
     records,

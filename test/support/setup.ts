@@ -1,5 +1,6 @@
 import { afterAll } from "vitest";
 import { endFile } from "./file-end.ts";
 
-// This runs for each test file, unlike the modules that the files of a worker share.
+// This module runs for each test file, whereas the modules that the files of a worker share run
+// only once.
 afterAll(endFile);

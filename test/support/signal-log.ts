@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Committer } from "../../src/log/leaves.ts";
-import { LogHead } from "../../src/log/log-head.ts";
+import { LastCheckpointFile } from "../../src/log/log-head.ts";
 import { LogReader } from "../../src/log/log-reader.ts";
 import { LogSigner } from "../../src/log/log-signer.ts";
 import { LogStore } from "../../src/log/log-store.ts";
 import { LogWriter, type WriterOptions } from "../../src/log/log-writer.ts";
 import { LoggedRuns } from "../../src/log/logged-runs.ts";
-import { noteSigner, parseVerifier, verifierText } from "../../src/log/note-keys.ts";
+import { createLogNoteSigner, parseLogVerifier, verifierText } from "../../src/log/note-keys.ts";
 import type { WitnessPolicy } from "../../src/log/witness/policy.ts";
 import { WitnessClient } from "../../src/log/witness/witness-client.ts";
 import type { AssetClass, Instrument } from "../../src/market/instrument.ts";
@@ -158,9 +158,11 @@ const KEYRING = { keys: (use: LogKeyUse) => [KEYS[use]] } as unknown as Keyring;
 
 /** Verifier key of the logs that these tests create. */
 export const verifierTextOf = (origin: string, use: LogKeyUse = "log-signing"): string =>
-  verifierText(noteSigner(origin, createPrivateKey({ key: { ...KEYS[use].jwk }, format: "jwk" })));
+  verifierText(
+    createLogNoteSigner(origin, createPrivateKey({ key: { ...KEYS[use].jwk }, format: "jwk" })),
+  );
 
-export const verifierOf = (origin: string) => parseVerifier(verifierTextOf(origin));
+export const verifierOf = (origin: string) => parseLogVerifier(verifierTextOf(origin));
 
 /** Creates a folder for DATA_DIR, which is removed after the last test of the file. */
 export function dataFolder(): string {
@@ -181,7 +183,7 @@ export function signalLog(
 ) {
   const { folder = dataFolder(), isShared = false, policy, ...others } = options;
   const store = new LogStore(on, policy !== undefined);
-  const head = new LogHead(folder);
+  const head = new LastCheckpointFile(folder);
   const now = options.now ?? (() => sessions.knownUntil() + 1_000);
   const refusals: string[] = [];
   const problems: string[] = [];

@@ -1,15 +1,15 @@
 import type { Archive, ArchiveRow, ArchiveSelection } from "../../src/store/port/archive.ts";
 import type {
   Collection,
-  DueSelection,
+  DueRecordSelection,
   Operation,
+  RecordSelection,
   Records,
-  Selection,
   Stored,
   WriteOptions,
 } from "../../src/store/port/records.ts";
 import type { DumpRow, Store, StoreIdentity } from "../../src/store/port/store.ts";
-import { storeUnavailable } from "../../src/store/port/unavailable.ts";
+import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 
 type RecordRow = Extract<DumpRow, { table: "record" }>;
 type HistoryRow = Extract<DumpRow, { table: "archive" }>;
@@ -44,7 +44,7 @@ export function emptyDisk(identity: StoreIdentity): ModelDisk {
 export function openModel({ disk, now }: ModelPlace): Store {
   let isOpen = true;
   const answer = async <T>(work: () => T): Promise<T> => {
-    if (!isOpen) throw storeUnavailable("The store is closed.");
+    if (!isOpen) throw storeUnavailableProblem("The store is closed.");
     return work();
   };
   return {
@@ -89,7 +89,7 @@ function modelRecords({ disk, now }: ModelPlace, answer: Answer): Records {
         const row = alive(from.name).find((each) => each.key === key);
         return row && stored<T>(row);
       }),
-    list: <T>(from: Collection<T>, { group, after = 0, limit }: Selection) =>
+    list: <T>(from: Collection<T>, { group, after = 0, limit }: RecordSelection) =>
       answer(() =>
         alive(from.name)
           .filter((row) => group === undefined || row.groups.includes(group))
@@ -105,7 +105,7 @@ function modelRecords({ disk, now }: ModelPlace, answer: Answer): Records {
         queueMicrotask(() => tell(listeners, operations));
         return true;
       }),
-    claimDue: <T>(from: Collection<T>, { limit, leaseMs, except = [] }: DueSelection) =>
+    claimDue: <T>(from: Collection<T>, { limit, leaseMs, except = [] }: DueRecordSelection) =>
       answer(() => {
         const claimed = alive(from.name)
           .filter(({ dueAt }) => dueAt !== null && dueAt <= now())

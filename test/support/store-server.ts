@@ -1,6 +1,6 @@
 import { serveAdmin } from "../../src/cli/admin-socket.ts";
-import { readStoreChoice } from "../../src/config/config.ts";
-import { holdsKeys } from "../../src/store/keys/key-records.ts";
+import { readStoreSettings } from "../../src/config/config.ts";
+import { hasStoredKeys } from "../../src/store/keys/key-records.ts";
 import { openKeyring } from "../../src/store/keys/keyring.ts";
 import { readMasterKey } from "../../src/store/keys/master-key.ts";
 import { startMaintenance } from "../../src/store/maintenance.ts";
@@ -27,14 +27,14 @@ export async function startStoreServer(
   env: Env,
   write: (line: string) => void = () => {},
 ): Promise<() => Promise<void>> {
-  const { folder, databaseUrl, masterKey: fromEnv } = readStoreChoice(env);
+  const { folder, databaseUrl, masterKey: fromEnv } = readStoreSettings(env);
   const now = Date.now;
   const store =
     databaseUrl === undefined
       ? await openEmbedded({ folder, mode: "sandbox", now })
       : await openPostgres({ url: databaseUrl, mode: "sandbox" });
   const { records } = store;
-  const places = { fromEnv, folder, holdsKeys: await holdsKeys(records) };
+  const places = { fromEnv, folder, holdsKeys: await hasStoredKeys(records) };
   const keyring = await openKeyring({ records, masterKey: readMasterKey(places), now });
   const maintenance = startMaintenance({ store, keyring, now, onError: () => {} });
   const context = { store, keyring: async () => keyring, now, holder: "server" as const };

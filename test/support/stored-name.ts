@@ -1,10 +1,10 @@
 import { clients } from "../../src/auth/agents/agent.ts";
-import { replace, update } from "../../src/store/port/operations.ts";
+import { replace, updateRecord } from "../../src/store/port/operations.ts";
 import type { TestService } from "./test-service.ts";
 
 /**
- * Gives a registered client a name that registration would reject, as clients may have that
- * registered before the rule existed.
+ * Gives a registered client a name that registration would reject. Clients that registered before
+ * the rule existed may have such a name.
  */
 export async function storeName(
   { service }: TestService,
@@ -12,7 +12,7 @@ export async function storeName(
   client_name: string,
 ): Promise<void> {
   const at = { collection: clients, key: client_id };
-  await update(service.state.store.records, at, (stored) => {
+  await updateRecord(service.state.store.records, at, (stored) => {
     if (stored === undefined) throw new Error(`${client_id} is not registered`);
     const { metadata, agent } = stored.value;
     return [replace(clients, stored, { value: { agent, metadata: { ...metadata, client_name } } })];

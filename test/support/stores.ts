@@ -194,12 +194,14 @@ function testStore(of: Engine, store: Store, clock: { now: number }): TestStore 
   };
 }
 
-/** Runs the same tests for the model and for every engine: for the guarantees of a store. */
+/**
+ * Runs the same tests for the model and for every engine. For tests of the guarantees of a store.
+ */
 export function describeStores(title: string, tests: (engine: Engine) => void): void {
   describeOn([model, ...engines], title, tests);
 }
 
-/** Runs the same tests for every engine: for code that uses a store. */
+/** Runs the same tests for every engine. For tests of code that uses a store. */
 export function describeEngines(title: string, tests: (engine: Engine) => void): void {
   describeOn(engines, title, tests);
 }

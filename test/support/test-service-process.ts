@@ -3,7 +3,7 @@ import { createPerson, type Person } from "./person.ts";
 import { startProcess } from "./process.ts";
 import { codesIn, LOOSE_LIMITS } from "./test-service.ts";
 
-/** Starts the service in a child process. Its people sign in with the codes that it prints. */
+/** Starts the service in a child process. People sign in with the codes that the service prints. */
 export async function startTestServiceProcess(env: Readonly<Record<string, string>> = {}) {
   const { baseUrl, child } = await startProcess({ RATE_LIMITS: LOOSE_LIMITS, ...env });
   const output = new EventEmitter();

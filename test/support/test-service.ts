@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { onTestFinished, TestRunner } from "vitest";
-import { type MarketChoice, readConfig } from "../../src/config/config.ts";
+import { type MarketSettings, readConfig } from "../../src/config/config.ts";
 import { quotas } from "../../src/limits/quotas.ts";
-import { openEmail, queuedMails } from "../../src/mail/outbox.ts";
+import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { atFileEnd } from "./file-end.ts";
@@ -32,7 +32,7 @@ export interface TestService {
   /** Base URL of the service. */
   readonly base: string;
   readonly service: Service;
-  /** Its `DATA_DIR`. */
+  /** `DATA_DIR` of the service. */
   readonly folder: string;
   /** Clock of the service, which the test moves. */
   readonly clock: { now: Date };
@@ -46,7 +46,7 @@ export interface TestService {
   emailsTo(email: string): Promise<readonly string[]>;
   /** Sign-in codes in the queued emails to an address, oldest first. */
   codesTo(email: string): Promise<readonly string[]>;
-  /** Whether its sandbox returns to the pool when it stops. */
+  /** Whether the service's sandbox returns to the pool when the service stops. */
   readonly isPooled: boolean;
   /** Stops the service now. */
   stop(): Promise<void>;
@@ -56,8 +56,8 @@ let shared: Promise<TestService> | undefined;
 
 /**
  * The shared service with default settings for all test files of a worker. A test may use it if it
- * does not move the clock, stop anything, change a limit, or count what other tests add to.
- * Starting a service costs more than a second of CPU time, mainly for scoring the sandbox.
+ * does not move the clock, stop anything, change a limit, or count things that other tests also
+ * create. Starting a service costs more than a second of CPU time, mainly for scoring the sandbox.
  */
 export function sharedTestService(): Promise<TestService> {
   shared ??= openTestService({
@@ -87,7 +87,7 @@ export async function startTestService(
 /** Options without a setting. */
 interface TestServiceOptions extends Pick<ServiceOptions, "outbound" | "mcpAddition"> {
   /** Replaces the market of the settings. */
-  readonly market?: MarketChoice;
+  readonly market?: MarketSettings;
 }
 
 async function openTestService(
@@ -115,7 +115,7 @@ async function openTestService(
   const vault = createKeyringVault(service.state.keyring);
   async function emailsTo(email: string): Promise<readonly string[]> {
     const kept = await service.state.store.records.list(queuedMails, { limit: 10_000 });
-    const emails = kept.map((mail) => openEmail(vault, mail));
+    const emails = kept.map((mail) => decryptEmail(vault, mail));
     return emails.filter(({ to }) => to === email).map(({ text }) => text);
   }
   const codesTo = async (email: string) => (await emailsTo(email)).flatMap(codesIn);

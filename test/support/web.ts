@@ -31,7 +31,7 @@ export interface Web {
   /** Opens a path or URL, and follows redirects within its site. */
   get(target: string | URL): Promise<WebPage>;
 
-  /** Submits a form with its own values, except for those filled in. */
+  /** Submits a form with the values from the page, except for the fields that are filled in. */
   submit(form: WebForm, filled?: Filled): Promise<WebPage>;
 
   /**

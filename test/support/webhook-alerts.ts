@@ -1,10 +1,10 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { type Alert, alerts, type Owner, type WebhookState } from "../../src/alerts/alert.ts";
+import { type Alert, type AlertOwner, alerts, type WebhookState } from "../../src/alerts/alert.ts";
 import { groupsOfAlert, newAlertId } from "../../src/alerts/api/ownership.ts";
 import {
-  type AlertRecord,
   enqueueDelivery,
   newMessageId,
+  type StorableAlert,
 } from "../../src/alerts/delivery/delivery.ts";
 import {
   createWebhookSender,
@@ -24,18 +24,18 @@ export const newKey = (): PrivateKeyJwk =>
   generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as PrivateKeyJwk;
 
 /** Default owner of alerts. */
-export const OWNER: Owner = { kind: "agent", id: "agent-1", accountId: undefined };
+export const OWNER: AlertOwner = { kind: "agent", id: "agent-1", accountId: undefined };
 
 /** An alert with a webhook, in the form in which the alert service stores it. */
-export interface WebhookAlert extends AlertRecord {
-  /** Signing secret of its deliveries. */
+export interface WebhookAlert extends StorableAlert {
+  /** Signing secret of the alert's deliveries. */
   readonly secret: string;
 }
 
 /** Options of an alert. */
 export interface WebhookAlertOptions {
   readonly url: string;
-  readonly owner?: Owner;
+  readonly owner?: AlertOwner;
   /** Default: active. */
   readonly state?: WebhookState;
   readonly isPaused?: boolean;
@@ -67,7 +67,11 @@ export const storeWebhookAlert = ({ key, value, groups }: WebhookAlert): Operati
   insert(alerts, { key, value, groups });
 
 /** Operations that queue an event of typical size. */
-export function queuedEvent(to: AlertRecord, eventId = newMessageId(Date.now()), at = Date.now()) {
+export function queuedEvent(
+  to: StorableAlert,
+  eventId = newMessageId(Date.now()),
+  at = Date.now(),
+) {
   const type = "signal.shift";
   const data = { alertId: to.key, eventId, padding: "x".repeat(1_500) };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });

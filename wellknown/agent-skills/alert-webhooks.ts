@@ -1,5 +1,5 @@
 import { isAboutAlerts } from "../../src/tool.ts";
-import { fenced, sh, toolTable, VARIABLES } from "../markdown.ts";
+import { COMMAND_VARIABLES_NOTE, fencedBlock, shellBlock, toolTable } from "../markdown.ts";
 import { paths } from "../paths.ts";
 import type { Site } from "../site.ts";
 import { registerAgent } from "./register-agent.ts";
@@ -16,7 +16,7 @@ Alerts need the scopes \`alerts:write\` and \`signals:read\`, and \`factor:read\
 
 ${toolTable(isAboutAlerts)}
 
-${VARIABLES}
+${COMMAND_VARIABLES_NOTE}
 
 ${polling(site)}
 
@@ -29,14 +29,14 @@ ${ending(site)}`,
 
 const polling = ({ baseUrl }: Site) => `## Poll
 
-${sh(`curl -X POST ${baseUrl}/api/alerts \\
+${shellBlock(`curl -X POST ${baseUrl}/api/alerts \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
   -H "Content-Type: application/json" \\
   -d '{"assetClass": "stock", "kinds": ["signal_shift"]}'`)}
 
 Answer: \`201\` with \`id\`. Instead of \`assetClass\` you can give \`symbols\`.
 
-${sh(`curl "${baseUrl}/api/alerts/events?limit=20" \\
+${shellBlock(`curl "${baseUrl}/api/alerts/events?limit=20" \\
   -H "Authorization: Bearer $ACCESS_TOKEN"`)}
 
 Answer: \`200\`. Send the last \`nextCursor\` as \`cursor\` next time: no event is missed.`;
@@ -45,7 +45,7 @@ const webhooks = ({ baseUrl }: Site) => `## Receive
 
 \`$WEBHOOK_URL\` is a public \`https\` URL of yours. Keep \`secret\`: it is shown once.
 
-${sh(`curl -X POST ${baseUrl}/api/alerts \\
+${shellBlock(`curl -X POST ${baseUrl}/api/alerts \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
   -H "Content-Type: application/json" \\
   -d @- <<END
@@ -60,7 +60,7 @@ const verification = ({ baseUrl }: Site) => `## Verify
 
 Deliveries are signed according to Standard Webhooks. Verify the body byte for byte before you parse it, and reject a \`webhook-timestamp\` more than five minutes off. The standardwebhooks libraries do this; in JavaScript without a library:
 
-${fenced("js", VERIFIER)}
+${fencedBlock("js", VERIFIER)}
 
 Without the secret: signatures \`v1a\` are Ed25519 over the same text, with a key of ${baseUrl}${paths.webhookKeys}`;
 
@@ -81,12 +81,12 @@ function isGenuine(headers, body, secret) {
 
 const ending = ({ baseUrl }: Site) => `## Manage
 
-${sh(`curl "${baseUrl}/api/alerts/$ID" \\
+${shellBlock(`curl "${baseUrl}/api/alerts/$ID" \\
   -H "Authorization: Bearer $ACCESS_TOKEN"`)}
 
 Answer: \`200\` with the health of the webhook. After five days without a success, or a \`410\`, it is disabled until you enable it.
 
-${sh(`curl -X DELETE "${baseUrl}/api/alerts/$ID" \\
+${shellBlock(`curl -X DELETE "${baseUrl}/api/alerts/$ID" \\
   -H "Authorization: Bearer $ACCESS_TOKEN"`)}
 
 Answer: \`200\`.`;

@@ -2,7 +2,7 @@ import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../src/
 import type { Scope } from "../../src/auth/scopes.ts";
 import { isAboutAlerts } from "../../src/tool.ts";
 import { isDeniedToUnclaimed, restCall } from "../calls.ts";
-import { toolTable, VARIABLES } from "../markdown.ts";
+import { COMMAND_VARIABLES_NOTE, toolTable } from "../markdown.ts";
 import { paths } from "../paths.ts";
 import { marketNotes, type Site } from "../site.ts";
 import { registerAgent } from "./register-agent.ts";
@@ -21,7 +21,7 @@ Use the tools of the MCP server at ${site.baseUrl}${paths.mcp}, or the same tool
 
 ${toolTable((tool) => !isAboutAlerts(tool))}
 
-${VARIABLES} ${questions(site)}
+${COMMAND_VARIABLES_NOTE} ${questions(site)}
 
 Before you rely on an answer:
 
@@ -43,7 +43,7 @@ const requests: readonly (readonly [scope: Scope, path: string])[] = [
 
 /**
  * The requests that an unclaimed agent can make, and a note on the scopes that it lacks for the
- * others.
+ * other requests.
  */
 function questions(site: Site): string {
   const open = requests.filter(([scope]) => !isDeniedToUnclaimed(scope, site));

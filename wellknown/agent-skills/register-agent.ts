@@ -1,5 +1,5 @@
-import { firstRestCall, listCall } from "../calls.ts";
-import { sh, VARIABLES } from "../markdown.ts";
+import { firstRestCall, listToolsCall } from "../calls.ts";
+import { COMMAND_VARIABLES_NOTE, shellBlock } from "../markdown.ts";
 import { paths } from "../paths.ts";
 import type { Site } from "../site.ts";
 import type { Skill } from "./skill.ts";
@@ -11,7 +11,7 @@ export const registerAgent: Skill = {
     `${anonymousScopes.length > 0 ? openDescription(name) : closedDescription(name)} Use it before the first call, after a 401 or 403, or when a token has expired.`,
   body: (site) => `# Register an agent
 
-${VARIABLES} All details and errors: ${site.baseUrl}${paths.authMd}
+${COMMAND_VARIABLES_NOTE} All details and errors: ${site.baseUrl}${paths.authMd}
 
 ${site.anonymousScopes.length > 0 ? steps(site) : PEOPLE_ONLY}`,
 };
@@ -29,7 +29,7 @@ function steps(site: Site): string {
   const { baseUrl, anonymousScopes } = site;
   return `1. Register once, and keep \`client_id\`, \`client_secret\` and \`registration_access_token\` where others cannot read them.
 
-${sh(`curl -X POST ${baseUrl}${paths.register} \\
+${shellBlock(`curl -X POST ${baseUrl}${paths.register} \\
   -H "Content-Type: application/json" \\
   -d '{"client_name": "My agent", "grant_types": ["client_credentials"]}'`)}
 
@@ -37,7 +37,7 @@ Answer: \`201\`.
 
 2. Get a token. Get a new one when \`expires_in\` seconds have passed or a call is answered with 401.
 
-${sh(`curl -X POST ${baseUrl}${paths.token} \\
+${shellBlock(`curl -X POST ${baseUrl}${paths.token} \\
   -d grant_type=client_credentials \\
   -d "client_id=$CLIENT_ID" \\
   -d "client_secret=$CLIENT_SECRET"`)}
@@ -46,7 +46,7 @@ Answer: \`200\`.
 
 3. Send it with every call, as \`Authorization: Bearer\`.
 
-${firstRestCall(site) ?? listCall(site)}
+${firstRestCall(site) ?? listToolsCall(site)}
 
 Without an owner an agent gets \`${anonymousScopes.join(" ")}\`. For \`alerts:write\` a person must claim it: show them \`claim.page\` and \`claim.code\` of the registration. Over MCP, call the tool instead: its answer \`claim_required\` has a page and a code that are still valid, and says what to tell the person. When they have approved, get a new token with the same \`client_id\` and \`client_secret\`, without \`scope\`; an MCP client does so by itself after the 401. Do not register again.`;
 }

@@ -14,7 +14,7 @@ export interface Skill {
 export const skillPath = ({ name }: Skill) => `/.well-known/agent-skills/${name}/SKILL.md` as const;
 
 /** Renders SKILL.md. The front matter values are JSON strings, which are also YAML strings. */
-export function skillMd({ name, description, body }: Skill, site: Site): string {
+export function skillMarkdown({ name, description, body }: Skill, site: Site): string {
   return `---
 name: ${name}
 description: ${JSON.stringify(description(site))}

@@ -2,7 +2,7 @@ import type { RenderContext, Site } from "../site.ts";
 import { alertWebhooks } from "./alert-webhooks.ts";
 import { marketSignals } from "./market-signals.ts";
 import { registerAgent } from "./register-agent.ts";
-import { type Skill, skillMd, skillPath } from "./skill.ts";
+import { type Skill, skillMarkdown, skillPath } from "./skill.ts";
 
 /** All skills. */
 export const skills: readonly Skill[] = [marketSignals, registerAgent, alertWebhooks];
@@ -19,7 +19,7 @@ export function skillsIndex(site: Site, { sha256 }: RenderContext) {
       type: "skill-md",
       description: skill.description(site),
       url: skillPath(skill),
-      digest: `sha256:${sha256(skillMd(skill, site))}`,
+      digest: `sha256:${sha256(skillMarkdown(skill, site))}`,
     })),
   };
 }

@@ -1,7 +1,7 @@
 import type { Caller } from "../../auth/caller.ts";
 import type { QuotaCounter } from "../../limits/count-in-order.ts";
 import { accountAlertsGroup, type StoredAlert } from "../alert.ts";
-import { SECRET_OVERLAP_MS } from "../delivery/signing.ts";
+import { SECRET_ROTATION_OVERLAP_MS } from "../delivery/signing.ts";
 import {
   type AlertChanges,
   type AlertRequest,
@@ -10,33 +10,33 @@ import {
   rotateSecret,
   updateAlert,
 } from "./changes.ts";
-import { countChange } from "./count-change.ts";
+import { countAlertChange } from "./count-change.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import {
   type AlertEvent,
   type EventPage,
   type EventQuery,
-  eventPage,
-  newestEvents,
+  readEventPage,
+  readNewestEvents,
 } from "./event-log.ts";
 import {
-  stepsAfterRegistration,
-  stepsAfterRotation,
-  stepsAfterSending,
-  stepsWhilePending,
+  nextStepsAfterRegistration,
+  nextStepsAfterRotation,
+  nextStepsAfterSending,
+  nextStepsWhilePending,
 } from "./next-steps.ts";
 import { findAlert, requireManageableAlert, requireOwnedAlert } from "./ownership.ts";
 import {
   type AlertDetails,
   type AlertList,
   type AlertView,
-  type AttemptPage,
   alertDetailsOf,
   alertViewOf,
-  lastSuccessAt,
+  type DeliveryAttemptPage,
+  lastSuccessfulDeliveryAt,
   listAlerts,
   listAlertsOfAccount,
-  listAttempts,
+  listDeliveryAttempts,
 } from "./queries.ts";
 import { redeliverEvent, redeliverSince, sendTestEvent } from "./redelivery.ts";
 import { type AlertRegistrationRequest, createAlert } from "./register.ts";
@@ -57,8 +57,8 @@ interface RedeliveredAlert extends AlertWithNextSteps {
   /** Number of events that were queued for delivery. */
   readonly queued: number;
   /**
-   * Instant from which the next request continues, in milliseconds since the epoch; `undefined` if
-   * no event remains.
+   * Instant from which the next request should continue, in milliseconds since the epoch;
+   * `undefined` if no event remains.
    */
   readonly next: number | undefined;
 }
@@ -78,12 +78,16 @@ export class AlertService {
     this.#dependencies = dependencies;
   }
 
-  /** @throws {Problem} `invalid_request`, `alert_limit`, `idempotency_key_reused`. */
+  /**
+   * Registers an alert, and returns the signing secret of its webhook if it has one.
+   *
+   * @throws {Problem} `invalid_request`, `alert_limit`, `idempotency_key_reused`.
+   */
   async register(caller: Caller, registration: AlertRegistrationRequest): Promise<AlertWithSecret> {
     await this.#countChange(caller);
     const { alert, ...rest } = await createAlert(this.#dependencies, caller, registration);
     const view = await this.#view(alert);
-    return { ...view, ...rest, nextSteps: stepsAfterRegistration(view, this.#dependencies) };
+    return { ...view, ...rest, nextSteps: nextStepsAfterRegistration(view, this.#dependencies) };
   }
 
   list(caller: Caller): Promise<AlertList> {
@@ -96,7 +100,11 @@ export class AlertService {
     return alertDetailsOf(this.#dependencies, alert);
   }
 
-  /** @throws {Problem} `invalid_request`, `wrong_state`. */
+  /**
+   * Changes the settings of an alert. A new webhook URL must be verified.
+   *
+   * @throws {Problem} `invalid_request`, `wrong_state`.
+   */
   async update(request: AlertRequest, changes: AlertChanges): Promise<AlertWithNextSteps> {
     await this.#countChange(request.caller);
     return pendingSteps(await this.#view(await updateAlert(this.#dependencies, request, changes)));
@@ -108,12 +116,16 @@ export class AlertService {
     return pendingSteps(await this.#view(await enableAlert(this.#dependencies, request)));
   }
 
-  /** @throws {Problem} `wrong_state`. */
+  /**
+   * Replaces the signing secret of a webhook with a new one.
+   *
+   * @throws {Problem} `wrong_state`.
+   */
   async rotateSecret(request: AlertRequest): Promise<AlertWithSecret> {
     await this.#countChange(request.caller);
     const { alert, secret } = await rotateSecret(this.#dependencies, request);
     const { now } = this.#dependencies;
-    const nextSteps = stepsAfterRotation(now().getTime() + SECRET_OVERLAP_MS);
+    const nextSteps = nextStepsAfterRotation(now().getTime() + SECRET_ROTATION_OVERLAP_MS);
     return { ...(await this.#view(alert)), secret, nextSteps };
   }
 
@@ -133,31 +145,31 @@ export class AlertService {
     await requireOwnedAlert(this.#dependencies, caller, alertId);
     await this.#countChange(caller, ["alert-test", alertId]);
     const { alert, eventId } = await sendTestEvent(this.#dependencies, request);
-    return { ...(await this.#view(alert)), eventId, nextSteps: stepsAfterSending };
+    return { ...(await this.#view(alert)), eventId, nextSteps: nextStepsAfterSending };
   }
 
   /** Sends one event again. @throws {Problem} `wrong_state`. */
   async redeliver(request: AlertRequest, eventId: string): Promise<AlertWithNextSteps> {
     await this.#countChange(request.caller);
     const alert = await redeliverEvent(this.#dependencies, request, eventId);
-    return { ...(await this.#view(alert)), nextSteps: stepsAfterSending };
+    return { ...(await this.#view(alert)), nextSteps: nextStepsAfterSending };
   }
 
   /**
-   * Sends the failed events since an instant again, oldest first, at most 1,000.
+   * Redelivers the events that have failed since an instant, oldest first, at most 1,000.
    *
    * @throws {Problem} `wrong_state`.
    */
   async redeliverSince(request: AlertRequest, since: number): Promise<RedeliveredAlert> {
     await this.#countChange(request.caller);
     const { alert, queued, next } = await redeliverSince(this.#dependencies, request, since);
-    return { ...(await this.#view(alert)), queued, next, nextSteps: stepsAfterSending };
+    return { ...(await this.#view(alert)), queued, next, nextSteps: nextStepsAfterSending };
   }
 
   async events(caller: Caller, query: EventQuery): Promise<EventPage> {
     const { alertId } = query;
     if (alertId !== undefined) await requireOwnedAlert(this.#dependencies, caller, alertId);
-    return eventPage(this.#dependencies, caller, query);
+    return readEventPage(this.#dependencies, caller, query);
   }
 
   /** The newest events of an alert, newest first. */
@@ -166,16 +178,16 @@ export class AlertService {
     limit: number,
   ): Promise<readonly AlertEvent[]> {
     await requireOwnedAlert(this.#dependencies, caller, alertId);
-    return newestEvents(this.#dependencies, caller, { alertId, limit });
+    return readNewestEvents(this.#dependencies, caller, { alertId, limit });
   }
 
   /** The delivery log of an alert's webhook, newest attempt first. */
   async attempts(
     { caller, alertId }: AlertRequest,
     page: { readonly cursor: string | undefined; readonly limit: number },
-  ): Promise<AttemptPage> {
+  ): Promise<DeliveryAttemptPage> {
     await requireOwnedAlert(this.#dependencies, caller, alertId);
-    return listAttempts(this.#dependencies, alertId, page);
+    return listDeliveryAttempts(this.#dependencies, alertId, page);
   }
 
   /**
@@ -190,7 +202,7 @@ export class AlertService {
    * `undefined` if there was no recent success.
    */
   lastSuccess(alertId: string): Promise<number | undefined> {
-    return lastSuccessAt(this.#dependencies, alertId);
+    return lastSuccessfulDeliveryAt(this.#dependencies, alertId);
   }
 
   /** Removes an alert of an account. @returns Whether the alert belonged to the account. */
@@ -207,11 +219,11 @@ export class AlertService {
   }
 
   #countChange(caller: Caller, ...more: readonly QuotaCounter[]): Promise<void> {
-    return countChange(this.#dependencies.limits, caller, ...more);
+    return countAlertChange(this.#dependencies.limits, caller, ...more);
   }
 }
 
 const pendingSteps = (alert: AlertView): AlertWithNextSteps => ({
   ...alert,
-  nextSteps: stepsWhilePending(alert),
+  nextSteps: nextStepsWhilePending(alert),
 });

@@ -14,12 +14,12 @@ import {
 } from "../alert.ts";
 import { guardChannelReference } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
-import { endpointHealth } from "../delivery/endpoint-health.ts";
+import { endpointHealthRecords } from "../delivery/endpoint-health.ts";
 import { releaseHeldDeliveries } from "../delivery/held-deliveries.ts";
 import { createNextSecret } from "../delivery/signing.ts";
 import { guardWatchlistReference } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
-import { alertRemoval, requireOwnedAlert } from "./ownership.ts";
+import { alertRemovalOperations, requireOwnedAlert } from "./ownership.ts";
 import { pendingWebhookState } from "./register.ts";
 import {
   alreadyHasWebhookProblem,
@@ -54,8 +54,8 @@ export interface AlertChanges
 }
 
 /**
- * Fingerprint of the settings of an alert that an update can change. It ignores the state of the
- * webhook.
+ * Fingerprint of those settings of an alert that an update can change. The state of the webhook is
+ * not included.
  */
 export function alertVersion({
   label,
@@ -71,12 +71,12 @@ export function alertVersion({
   return fingerprint(JSON.stringify(settings));
 }
 
-/** A changed alert, with what to commit along with it. */
+/** A changed alert, with the audit action and the operations to commit with it. */
 interface Change {
   readonly value: Alert;
-  /** Action that the audit log records. */
+  /** The action to record in the audit log. */
   readonly action: string;
-  /** Additional operations for the same commit. */
+  /** Additional operations to commit with the change. */
   readonly operations?: readonly Operation[];
 }
 
@@ -121,7 +121,7 @@ export function updateAlert(
       action: "alert.changed",
       operations: [
         ...kept,
-        ...(isMoved ? [remove(endpointHealth, key)] : []),
+        ...(isMoved ? [remove(endpointHealthRecords, key)] : []),
         ...(isRouted ? releaseHeldDeliveries({ key, groups }) : []),
       ],
     };
@@ -136,7 +136,7 @@ const channelOf = (way: DeliveryMethod): string | null | undefined =>
   way.by === "webhook" ? undefined : way.by === "channel" ? way.channelId : null;
 
 /**
- * The delivery method after events are directed to a channel, or polled when `channelId` is `null`.
+ * The new delivery method: events are sent to the channel, or only polled if `channelId` is `null`.
  */
 function withChannel(way: DeliveryMethod, channelId: string | null): DeliveryMethod {
   if (way.by === "webhook") throw alreadyHasWebhookProblem();
@@ -175,7 +175,7 @@ export function enableAlert(
     return {
       value: { ...value, way: { ...way, state } },
       action: "alert.enabled",
-      operations: [remove(endpointHealth, key)],
+      operations: [remove(endpointHealthRecords, key)],
     };
   });
 }
@@ -247,7 +247,7 @@ export async function removeAlert(
 ): Promise<boolean> {
   const { records, audit } = options;
   return records.commit([
-    ...alertRemoval(alert),
+    ...alertRemovalOperations(alert),
     ...audit({ action: "alert.deleted", actor: by, target: alert.key }),
   ]);
 }

@@ -1,6 +1,6 @@
 import type { Caller } from "../../auth/caller.ts";
-import { countForClient } from "../../limits/count-for-client.ts";
-import { countInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
+import { countForClientAndAccount } from "../../limits/count-for-client.ts";
+import { countQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { ownerKey, quotaGroup } from "../alert.ts";
@@ -11,15 +11,16 @@ import { ownerOf } from "./ownership.ts";
  *
  * @throws {Problem} `rate_limited`.
  */
-export async function countChange(
+export async function countAlertChange(
   limits: Limits,
   caller: Caller,
   ...more: readonly QuotaCounter[]
 ): Promise<void> {
-  const counted = await countForClient(limits, {
+  const counted = await countForClientAndAccount(limits, {
     client: ["alert-change", ownerKey(caller)],
     account: ["alert-change-account", quotaGroup(ownerOf(caller))],
   });
-  const refusal = rateLimitProblem(counted) ?? rateLimitProblem(await countInOrder(limits, more));
+  const refusal =
+    rateLimitProblem(counted) ?? rateLimitProblem(await countQuotasInOrder(limits, more));
   if (refusal !== undefined) throw refusal;
 }

@@ -37,7 +37,7 @@ export interface EventReader extends OwnerIdentity {
   readonly scopes: ReadonlySet<Scope>;
 }
 
-/** Dependencies of reading events. */
+/** Dependencies of the functions that read events. */
 export interface EventLogDependencies {
   readonly archive: Archive;
   readonly records: Records;
@@ -60,7 +60,8 @@ export interface LoggedEventPage {
   readonly events: readonly LoggedEvent[];
   /**
    * Position from which to continue. It lies beyond the last event when events of other clients
-   * follow, so it must not be shown to the reader, who would learn when those events occurred.
+   * follow. The position must not be shown to the reader, because it would reveal when those events
+   * occurred.
    */
   readonly position: string;
   /** Whether more events are already available. */
@@ -93,7 +94,7 @@ export function createEventLog(source: EventLogDependencies): EventLog {
         hasMore,
       };
     },
-    end: (reader) => latestEventCursor(source, reader),
+    end: (reader) => readLatestEventCursor(source, reader),
     onNewEvents: (listener) => source.records.onAnnounce(EVENTS_TOPIC, () => listener()),
   };
 }
@@ -134,7 +135,7 @@ const cursorOf = ({ at }: Pick<AlertEvent, "at">): string => String(at);
  *
  * @throws {Problem} `invalid_request` for an invalid cursor.
  */
-export async function eventPage(
+export async function readEventPage(
   source: EventLogDependencies,
   reader: EventReader,
   query: EventQuery,
@@ -153,7 +154,7 @@ export async function eventPage(
  *
  * @param limit Maximum number of events.
  */
-export async function newestEvents(
+export async function readNewestEvents(
   source: EventLogDependencies,
   reader: EventReader,
   { alertId, limit }: { readonly alertId: string; readonly limit: number },
@@ -237,8 +238,8 @@ async function readOwnedPage(
     if (scanned === MAX_SCANNED) return { events, reached, hasMore: true };
     const isAsked = alertId === undefined || event.alertId === alertId;
     if (isAsked && (await isOwn(event))) {
-      // Only another event of this reader sets `hasMore`, so that `hasMore` does not reveal events of
-      // other clients.
+      // Only another event of this reader sets `hasMore`, so that `hasMore` does not reveal events
+      // of other clients.
       if (events.length === limit) return { events, reached, hasMore: true };
       events.push({ ...event, body: redactEventBody(event.body, reader.scopes) });
     }
@@ -249,8 +250,8 @@ async function readOwnedPage(
 }
 
 /**
- * Creates a predicate that rejects events of the person's other OAuth clients. Only rows of earlier
- * versions contain such events.
+ * Creates a predicate that rejects the events of the same person's other OAuth clients. Only rows
+ * of earlier versions contain such events.
  */
 function ownedEvents(
   { records }: EventLogDependencies,
@@ -260,8 +261,8 @@ function ownedEvents(
   const clientIds = new Map<string, string | undefined>();
   return async ({ alertId, clientId }) => {
     if (clientId !== undefined) return clientId === reader.clientId;
-    // Rows of earlier versions do not store the client. It is read from the alert, if the alert still
-    // exists.
+    // Rows of earlier versions do not store the client. It is read from the alert, if the alert
+    // still exists.
     if (!clientIds.has(alertId)) {
       clientIds.set(alertId, (await records.get(alerts, alertId))?.value.owner.clientId);
     }
@@ -269,8 +270,8 @@ function ownedEvents(
   };
 }
 
-/** The cursor of the end of an owner's events, after all existing ones. */
-export async function latestEventCursor(
+/** The cursor of the end of an owner's log, after all existing events. */
+export async function readLatestEventCursor(
   source: EventLogDependencies,
   owner: OwnerIdentity,
 ): Promise<string> {
@@ -296,8 +297,8 @@ export interface AlertEvent extends EventRowBody {
 /** Selection of event rows. */
 export interface EventSelection extends Pick<ArchiveSelection, "order"> {
   /**
-   * The owner of the alerts. For an OAuth client of a person, rows of earlier versions include
-   * those of all of the person's clients.
+   * The owner of the alerts. If the owner is an OAuth client of a person, rows that earlier
+   * versions wrote may belong to any of the person's clients.
    */
   readonly owner: OwnerIdentity;
   /** Earliest instant, inclusive, in milliseconds since the epoch. No row is older than 30 days. */
@@ -365,8 +366,8 @@ export async function findEvent(
 
 /**
  * Finds an event that an earlier version wrote, with an id that contains no time. All such events
- * are older than the first event whose id contains a time, and 30 days after the upgrade none are
- * left.
+ * are older than the first event whose id contains a time, and no such event is left 30 days after
+ * the upgrade.
  */
 async function findEarlierEvent(
   source: EventLogDependencies,

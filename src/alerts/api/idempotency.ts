@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { Problem } from "../../problem.ts";
 import { insert } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
-import { type Owner, ownerGroup } from "../alert.ts";
+import { type AlertOwner, ownerGroup } from "../alert.ts";
 
 /** How long an idempotency key is remembered, in milliseconds. */
 const IDEMPOTENCY_RETENTION_MS = 24 * 3_600_000;
@@ -22,7 +22,7 @@ const requests = collection<Request>("alert-requests");
 
 /** A request with an idempotency key (draft-ietf-httpapi-idempotency-key-header). */
 export interface IdempotentRequest {
-  readonly owner: Owner;
+  readonly owner: AlertOwner;
   readonly key: string;
   /** The input of the request, as a JSON value. */
   readonly input: unknown;

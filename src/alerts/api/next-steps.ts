@@ -1,4 +1,4 @@
-import { isPerson } from "../alert.ts";
+import { isPersonWithoutClient } from "../alert.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import type { AlertView } from "./queries.ts";
 
@@ -9,7 +9,7 @@ const POLL =
   "Poll with get_alert_events (GET /api/alerts/events), each time with nextCursor of the answer before.";
 
 /** Next steps for the owner after an alert is registered. */
-export function stepsAfterRegistration(
+export function nextStepsAfterRegistration(
   { status, alert }: AlertView,
   setting: ServiceFacts,
 ): readonly string[] {
@@ -20,7 +20,7 @@ export function stepsAfterRegistration(
     ...standstillNote(setting),
     ...(by === "webhook" ? [secret, keys(setting)] : []),
     ...(status === "pending" ? [challenge()] : []),
-    isPerson(alert.owner)
+    isPersonWithoutClient(alert.owner)
       ? "The page of the alert shows its events and every attempt."
       : by === "poll"
         ? POLL
@@ -29,7 +29,7 @@ export function stepsAfterRegistration(
 }
 
 /** Next steps for the owner while the webhook is not verified; empty otherwise. */
-export function stepsWhilePending({ status }: AlertView): readonly string[] {
+export function nextStepsWhilePending({ status }: AlertView): readonly string[] {
   return status === "pending" ? [challenge()] : [];
 }
 
@@ -38,14 +38,14 @@ export function stepsWhilePending({ status }: AlertView): readonly string[] {
  *
  * @param until When the previous secret expires, in milliseconds since the epoch.
  */
-export function stepsAfterRotation(until: number): readonly string[] {
+export function nextStepsAfterRotation(until: number): readonly string[] {
   return [
     `Keep the secret, which is shown once. The one before signs as well until ${new Date(until).toISOString()}.`,
   ];
 }
 
 /** Next steps for the owner after an event is queued for delivery. */
-export const stepsAfterSending: readonly string[] = [
+export const nextStepsAfterSending: readonly string[] = [
   "get_alert_events with view deliveries shows the attempts, in some seconds.",
 ];
 

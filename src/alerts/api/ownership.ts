@@ -3,15 +3,15 @@ import type { Caller } from "../../auth/caller.ts";
 import { apiKeyGroup } from "../../auth/keys/api-keys.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { Problem } from "../../problem.ts";
-import { announce, removeAt, removeGroup } from "../../store/port/operations.ts";
+import { announce, removeGroup, removeUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import {
   ALERTS_TOPIC,
+  type AlertOwner,
   accountAlertsGroup,
   alertGroup,
   alerts,
   isOwnedBy,
-  type Owner,
   type OwnerIdentity,
   ownerGroup,
   type StoredAlert,
@@ -26,7 +26,7 @@ const ID = new RegExp(`^alert_[0-9A-Za-z]{${ID_LENGTH}}$`);
 export const newAlertId = (): string => `alert_${randomBase62(ID_LENGTH)}`;
 
 /** The owner under which the alerts of a caller are registered. */
-export const ownerOf = ({ kind, id, accountId, clientId }: Caller): Owner => ({
+export const ownerOf = ({ kind, id, accountId, clientId }: Caller): AlertOwner => ({
   kind,
   id,
   accountId,
@@ -37,23 +37,24 @@ export const ownerOf = ({ kind, id, accountId, clientId }: Caller): Owner => ({
  * Groups of the records of an owner: the owner's group, the account's group, and the groups whose
  * removal deletes the records.
  */
-export function groupsOfOwner(owner: Owner): readonly string[] {
+export function groupsOfOwner(owner: AlertOwner): readonly string[] {
   const { accountId } = owner;
   const answering = accountId === undefined ? [] : [accountAlertsGroup(accountId)];
   return [ownerGroup(owner), ...answering, ...lifetimeGroups(owner)];
 }
 
 /** Groups of an alert and of the records that are deleted with it. */
-export const groupsOfAlert = (alertId: string, owner: Owner): readonly string[] => [
+export const groupsOfAlert = (alertId: string, owner: AlertOwner): readonly string[] => [
   alertGroup(alertId),
   ...groupsOfOwner(owner),
 ];
 
 /**
- * Groups whose removal deletes an owner's records: the group of the agent, of the person and the
- * OAuth client, or of the API key and its account.
+ * Groups whose removal deletes an owner's records: the agent's group for an agent, the groups of
+ * the person and of the OAuth client for a person, and the groups of the key and of its account for
+ * an API key.
  */
-function lifetimeGroups({ kind, id, accountId, clientId }: Owner): readonly string[] {
+function lifetimeGroups({ kind, id, accountId, clientId }: AlertOwner): readonly string[] {
   switch (kind) {
     case "agent":
       return [clientGroup(id)];
@@ -72,7 +73,7 @@ function lifetimeGroups({ kind, id, accountId, clientId }: Owner): readonly stri
   }
 }
 
-/** Dependencies of looking up alerts. */
+/** Dependencies of the functions that look up alerts. */
 interface AlertStore {
   readonly records: Records;
 }
@@ -122,8 +123,8 @@ export async function requireManageableAlert(
 }
 
 /**
- * The account whose alerts the caller may all read and remove: that of the person whose API key the
- * caller uses; `undefined` for other callers.
+ * The account of the person whose API key the caller uses. Such a caller may read and remove all
+ * alerts of the account. `undefined` for other callers.
  */
 export const managedAccountOf = ({ kind, accountId }: Caller): string | undefined =>
   kind === "service" ? accountId : undefined;
@@ -140,8 +141,8 @@ function requireAllowed(
 }
 
 /** The operations that remove an alert with all records that belong to it. */
-export const alertRemoval = (alert: StoredAlert): readonly Operation[] => [
-  removeAt(alerts, alert),
+export const alertRemovalOperations = (alert: StoredAlert): readonly Operation[] => [
+  removeUnchanged(alerts, alert),
   removeGroup(alertGroup(alert.key)),
   announce(ALERTS_TOPIC, alert.key),
 ];

@@ -19,9 +19,9 @@ import {
   type DeliveryAttempt,
   deliveries,
   EVENT_RETENTION_MS,
-  queueGroup,
+  queuedDeliveriesGroup,
 } from "../delivery/delivery.ts";
-import { type EndpointHealth, endpointHealth } from "../delivery/endpoint-health.ts";
+import { type EndpointHealth, endpointHealthRecords } from "../delivery/endpoint-health.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { managedAccountOf } from "./ownership.ts";
 
@@ -62,14 +62,14 @@ export interface AlertDetails extends AlertView {
 }
 
 /** A delivery attempt with its time. */
-export interface AttemptView extends DeliveryAttempt {
+export interface DeliveryAttemptView extends DeliveryAttempt {
   /** Milliseconds since the epoch. */
   readonly at: number;
 }
 
 /** A page of delivery attempts, newest first. */
-export interface AttemptPage {
-  readonly attempts: readonly AttemptView[];
+export interface DeliveryAttemptPage {
+  readonly attempts: readonly DeliveryAttemptView[];
   readonly cursor: string | undefined;
 }
 
@@ -105,8 +105,8 @@ export interface AlertList {
    */
   readonly alerts: readonly AlertView[];
   /**
-   * Number of further alerts of the account, registered by others, whose URLs the caller may not
-   * see.
+   * Number of the account's alerts that other callers registered and that are not listed, because
+   * the caller may not see their URLs.
    */
   readonly others: number;
 }
@@ -144,14 +144,14 @@ export async function alertDetailsOf(
   const { way } = alert.value;
   const [view, health, waiting] = await Promise.all([
     alertViewOf(options, alert),
-    records.get(endpointHealth, way.by === "channel" ? way.channelId : alert.key),
+    records.get(endpointHealthRecords, way.by === "channel" ? way.channelId : alert.key),
     waitingDeliveries(records, alert.key),
   ]);
   return { ...view, health: health?.value, waiting };
 }
 
 async function waitingDeliveries(records: Records, alertId: string): Promise<WaitingDeliveries> {
-  const selection = { group: queueGroup(alertId), limit: MAX_COUNTED };
+  const selection = { group: queuedDeliveriesGroup(alertId), limit: MAX_COUNTED };
   const found = await records.list(deliveries, selection);
   const due = found.flatMap(({ dueAt }) => dueAt ?? []);
   return { count: found.length, nextAt: due.length === 0 ? null : Math.min(...due) };
@@ -162,11 +162,11 @@ async function waitingDeliveries(records: Records, alertId: string): Promise<Wai
  *
  * @throws {Problem} `invalid_request` for an invalid cursor.
  */
-export async function listAttempts(
+export async function listDeliveryAttempts(
   { archive, now }: AlertDependencies,
   alertId: string,
   { cursor, limit }: { readonly cursor: string | undefined; readonly limit: number },
-): Promise<AttemptPage> {
+): Promise<DeliveryAttemptPage> {
   const rows = await archive.read(ATTEMPT_ARCHIVE_KIND, {
     subject: alertId,
     from: now().getTime() - EVENT_RETENTION_MS,
@@ -184,15 +184,15 @@ export async function listAttempts(
 
 /**
  * When a webhook or channel last accepted a delivery, in milliseconds since the epoch; `undefined`
- * if no success is among the last 100 attempts considered.
+ * if the last 100 attempts contain no success. Attempts after `failingSince` are not counted.
  *
  * @param id Id of the alert, or of the channel for messages about the channel itself.
  */
-export async function lastSuccessAt(
+export async function lastSuccessfulDeliveryAt(
   { records, archive }: Pick<AlertDependencies, "records" | "archive">,
   id: string,
 ): Promise<number | undefined> {
-  const health = await records.get(endpointHealth, id);
+  const health = await records.get(endpointHealthRecords, id);
   const rows = await archive.read(ATTEMPT_ARCHIVE_KIND, {
     subject: id,
     // Attempts after `failingSince` have all failed, so they are not searched.

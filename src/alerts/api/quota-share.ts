@@ -1,7 +1,7 @@
 import { ownerExists, quotaOwner } from "../../auth/entitlement.ts";
 import { partyShare } from "../../limits/share.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
-import { type Owner, ownerKey } from "../alert.ts";
+import { type AlertOwner, ownerKey } from "../alert.ts";
 
 /**
  * Maximum share of an account's quota that one application and the agents it claimed may use while
@@ -10,7 +10,7 @@ import { type Owner, ownerKey } from "../alert.ts";
 const APPLICATION_SHARE = 1 / 2;
 
 /** A record that counts toward the quota of its owner's account. */
-type OwnedRecord = Stored<{ readonly owner: Owner }>;
+type OwnedRecord = Stored<{ readonly owner: AlertOwner }>;
 
 /**
  * Whether an application, together with the agents that it claimed, has used up its share of the
@@ -20,17 +20,17 @@ type OwnedRecord = Stored<{ readonly owner: Owner }>;
  * @param existing The records that count toward the quota.
  * @param total The whole quota, as a number of records.
  */
-export type IsShareUsedUp = (existing: readonly OwnedRecord[], total: number) => boolean;
+export type IsQuotaShareUsedUp = (existing: readonly OwnedRecord[], total: number) => boolean;
 
 /**
  * Determines which of the existing records count toward the share of the owner's application, and
  * returns the check that compares them with the share.
  */
-export async function createShareCheck(
+export async function createQuotaShareCheck(
   records: Records,
-  owner: Owner,
+  owner: AlertOwner,
   existing: readonly OwnedRecord[],
-): Promise<IsShareUsedUp> {
+): Promise<IsQuotaShareUsedUp> {
   const application = await quotaOwner(records, owner);
   if (application.kind !== "user" || application.clientId === undefined) return () => false;
   const key = ownerKey(application);
@@ -47,8 +47,8 @@ export async function createShareCheck(
 }
 
 /**
- * The records whose owner, an agent or an API key, has expired. Expiry of an owner does not remove
- * its records.
+ * The records whose owner has expired; the owner is an agent or an API key. When an owner expires,
+ * its records are not removed.
  */
 export async function recordsWithoutOwner<T extends OwnedRecord>(
   records: Records,

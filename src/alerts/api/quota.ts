@@ -1,12 +1,12 @@
-import { entitlementChecks } from "../../auth/entitlement.ts";
+import { entitlementCheckOperations } from "../../auth/entitlement.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import { type Alert, alerts, type DeliveryMethod, quotaGroup, type StoredAlert } from "../alert.ts";
-import type { AlertRecord } from "../delivery/delivery.ts";
-import { alertRemoval, groupsOfOwner } from "./ownership.ts";
-import { createShareCheck, recordsWithoutOwner } from "./quota-share.ts";
+import type { StorableAlert } from "../delivery/delivery.ts";
+import { alertRemovalOperations, groupsOfOwner } from "./ownership.ts";
+import { createQuotaShareCheck, recordsWithoutOwner } from "./quota-share.ts";
 
 /**
  * Maximum number of alerts, and of alerts with a webhook, for one account including its agents and
@@ -22,9 +22,9 @@ const MAX_WEBHOOKS = 20;
  * @throws {Problem} `alert_limit` when the quota is used up; `insufficient_scope` when the owner
  * may no longer have alerts.
  */
-export async function reserveQuota(
+export async function reserveAlertQuota(
   records: Records,
-  { value: { owner, way } }: AlertRecord,
+  { value: { owner, way } }: StorableAlert,
 ): Promise<readonly Operation[]> {
   const key = quotaGroup(owner);
   const lock = { key: `alerts ${key}`, groups: groupsOfOwner(owner) };
@@ -37,14 +37,14 @@ export async function reserveQuota(
     (await excessIn(own)) === undefined ? [] : await recordsWithoutOwner(records, own);
   const excess = await excessIn(own.filter((alert) => !orphans.includes(alert)));
   if (excess !== undefined) throw alertLimitProblem(excess);
-  const entitled = await entitlementChecks(records, owner);
+  const entitled = await entitlementCheckOperations(records, owner);
   if (entitled === undefined) throw ownerEndedProblem();
-  return [...entitled, incrementVersion(lock, version), ...orphans.flatMap(alertRemoval)];
+  return [...entitled, incrementVersion(lock, version), ...orphans.flatMap(alertRemovalOperations)];
 }
 
 /**
- * Describes the account quota that one more alert would exceed; `undefined` if it would exceed
- * none.
+ * Describes the account quota that one more alert would exceed; `undefined` if one more alert is
+ * allowed.
  */
 function excessOfAccount(existing: readonly StoredAlert[], way: DeliveryMethod) {
   if (existing.length >= MAX_ALERTS) return `${MAX_ALERTS} alerts with all your agents and keys`;
@@ -54,14 +54,14 @@ function excessOfAccount(existing: readonly StoredAlert[], way: DeliveryMethod) 
 
 /**
  * Describes the quota share that one more alert of an application or its agents would exceed;
- * `undefined` if it would exceed none.
+ * `undefined` if one more alert is allowed.
  */
 async function excessOfApplication(
   records: Records,
   existing: readonly StoredAlert[],
   { owner, way }: Pick<Alert, "owner" | "way">,
 ): Promise<string | undefined> {
-  const isUsedUp = await createShareCheck(records, owner, existing);
+  const isUsedUp = await createQuotaShareCheck(records, owner, existing);
   const rest = "of your account, with the agents that you claimed";
   if (isUsedUp(existing, MAX_ALERTS)) return `your share of the ${MAX_ALERTS} alerts ${rest}`;
   return way.by === "webhook" && isUsedUp(existing.filter(hasWebhook), MAX_WEBHOOKS)

@@ -17,7 +17,7 @@ import type { AlertDependencies } from "./dependencies.ts";
 import { type AlertEvent, findEvent, readEvents } from "./event-log.ts";
 import { requireOwnedAlert } from "./ownership.ts";
 import { alertViewOf } from "./queries.ts";
-import { notActiveProblem, noWebhookProblem } from "./validation.ts";
+import { alertNotActiveProblem, noWebhookProblem } from "./validation.ts";
 
 /** Maximum number of events that one request redelivers. */
 const MAX_EVENTS = 1_000;
@@ -78,14 +78,14 @@ export interface RedeliveryResult {
   /** Number of events that were queued for delivery. */
   readonly queued: number;
   /**
-   * Instant from which the next request continues, in milliseconds since the epoch; `undefined` if
-   * no event remains.
+   * Instant from which the next request should continue, in milliseconds since the epoch;
+   * `undefined` if no event remains.
    */
   readonly next: number | undefined;
 }
 
 /**
- * Sends events since an instant again if they were never accepted and are not queued. One call
+ * Redelivers those events since an instant that were never accepted and are not queued. One call
  * considers the oldest 1,000 events.
  *
  * @throws {Problem} `not_found`, `wrong_state`.
@@ -109,8 +109,8 @@ export async function redeliverSince(
 }
 
 /**
- * The oldest events of an alert since an instant: at most the maximum per request, plus one that
- * tells where to continue.
+ * The oldest events of an alert since an instant: at most the maximum per request, plus the one at
+ * which the next request should continue.
  */
 async function eventsSince(
   options: AlertDependencies,
@@ -125,7 +125,7 @@ async function eventsSince(
   return found;
 }
 
-/** Ids of the events of an alert whose delivery has succeeded since an instant. */
+/** Ids of those events of an alert that the webhook or channel has accepted since an instant. */
 async function acceptedSince(
   { archive }: AlertDependencies,
   alertId: string,
@@ -207,7 +207,7 @@ async function sendingAlert(
   const alert = await requireOwnedAlert(options, caller, alertId);
   if (alert.value.way.by === "poll") throw noWebhookProblem("poll");
   const { status } = await alertViewOf(options, alert);
-  if (refused.includes(status)) throw notActiveProblem(status);
+  if (refused.includes(status)) throw alertNotActiveProblem(status);
   return alert;
 }
 

@@ -12,7 +12,7 @@ import {
 } from "../alert.ts";
 import { guardChannelReference } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
-import { createFirstSecret, signingSecrets } from "../delivery/signing.ts";
+import { createFirstSecret, decryptSigningSecrets } from "../delivery/signing.ts";
 import { guardWatchlistReference } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import {
@@ -21,7 +21,7 @@ import {
   storeIdempotentRequest,
 } from "./idempotency.ts";
 import { groupsOfAlert, newAlertId, ownerOf, requireOwnedAlert } from "./ownership.ts";
-import { reserveQuota } from "./quota.ts";
+import { reserveAlertQuota } from "./quota.ts";
 import { validateAlertTimes, validateWebhookUrl } from "./validation.ts";
 
 /**
@@ -35,8 +35,8 @@ export interface NewAlert
   /** URL of the alert's webhook; `undefined` for no webhook. */
   readonly url: string | undefined;
   /**
-   * Id of the account's channel to which events are sent instead of a webhook. With neither, events
-   * are polled or streamed.
+   * Id of the account's channel to which events are sent. If neither a channel nor a URL is given,
+   * events are polled or streamed.
    */
   readonly channelId?: string | undefined;
 }
@@ -79,7 +79,7 @@ export async function createAlert(
     const earlier = request && (await findAlertByIdempotencyKey(records, request));
     if (earlier !== undefined) return earlierAlert(options, caller, earlier);
     const { registered, operations } = buildAlert(options, caller, wanted, request);
-    const reserved = await reserveQuota(records, registered.alert);
+    const reserved = await reserveAlertQuota(records, registered.alert);
     const kept = [
       ...(await guardWatchlistReference(records, wanted.watched)),
       ...(await guardChannelReference(records, caller, wanted.channelId)),
@@ -100,7 +100,7 @@ async function earlierAlert(
   const { way } = alert.value;
   if (way.by !== "webhook") return { alert };
   const context = { alertId, vault: options.vault };
-  const [secret = ""] = signingSecrets(way.secrets, context, options.now().getTime());
+  const [secret = ""] = decryptSigningSecrets(way.secrets, context, options.now().getTime());
   return { alert, secret };
 }
 

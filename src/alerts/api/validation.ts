@@ -38,7 +38,7 @@ export function validateAlertTimes(times: Times, now: number): void {
 /**
  * The problem of a request that needs an alert with a webhook.
  *
- * @param by The delivery method that the alert has instead.
+ * @param by The delivery method that the alert has instead of a webhook.
  */
 export function noWebhookProblem(by: Exclude<DeliveryMethod["by"], "webhook">): Problem {
   if (by === "poll") {
@@ -54,7 +54,7 @@ export function noWebhookProblem(by: Exclude<DeliveryMethod["by"], "webhook">): 
 }
 
 /**
- * The problem of a request to change where events are sent when the alert has a webhook, which
+ * The problem when a request would send the events of an alert with a webhook elsewhere. A webhook
  * cannot be replaced by a channel or by polling.
  */
 export const alreadyHasWebhookProblem = (): Problem =>
@@ -74,7 +74,7 @@ export function editConflictProblem(): Problem {
   });
 }
 
-/** Advice for an alert that cannot send now, by alert status. */
+/** What the owner can do about an alert that cannot send now, by alert status. */
 const ways: Readonly<Record<AlertStatus, string>> = {
   active: "Try again.",
   snoozed: "Use the action resume.",
@@ -85,7 +85,7 @@ const ways: Readonly<Record<AlertStatus, string>> = {
 };
 
 /** The problem of a request to send an event now through an alert that cannot send. */
-export function notActiveProblem(status: AlertStatus): Problem {
+export function alertNotActiveProblem(status: AlertStatus): Problem {
   return new Problem("wrong_state", {
     detail: `The alert is ${status}, so that nothing is sent.`,
     next: ways[status],

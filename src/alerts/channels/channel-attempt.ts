@@ -1,31 +1,36 @@
 import type { Auditor } from "../../auth/auditor.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import type { Limits, QuotaState } from "../../limits/quotas.ts";
-import type { Mailbox } from "../../mail/outbox.ts";
+import type { Outbox } from "../../mail/outbox.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
-import { announce, removeAt, replace, requireUnchanged } from "../../store/port/operations.ts";
+import {
+  announce,
+  removeUnchanged,
+  replace,
+  requireUnchanged,
+} from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
-import { alerts, type Owner, type StoredAlert } from "../alert.ts";
+import { type AlertOwner, alerts, type StoredAlert } from "../alert.ts";
 import {
   DELIVERIES_TOPIC,
   deliveries,
-  HELD_UNTIL_RELEASED,
-  queueGroup,
+  queuedDeliveriesGroup,
+  RELEASED_HELD_UNTIL,
   type StoredDelivery,
 } from "../delivery/delivery.ts";
 import type { AttemptOutcome } from "../delivery/endpoint-queues.ts";
 import { type RecordAttemptOptions, recordAttempt } from "../delivery/record-attempt.ts";
 import {
   countRepeatedAttempt,
-  delayUntilReset,
+  delayDeliveryUntilReset,
   isRepeatedAttempt,
   rescheduleDelivery,
 } from "../delivery/repeat-limit.ts";
 import type { WebhookRequest, WebhookResponse, WebhookSender } from "../delivery/sender.ts";
 import {
   type ChannelTarget,
-  channelCodeContext,
+  channelCodeEncryptionContext,
   channels,
   decryptChannelTarget,
   groupsOfChannel,
@@ -41,17 +46,21 @@ import {
 } from "./digest-contents.ts";
 import type { DigestGatherer } from "./make-digest.ts";
 import type { ChannelMessage } from "./message.ts";
-import { CODE_MESSAGE_TYPE, DIGEST_MESSAGE_TYPE, NOTICE_MESSAGE_TYPE } from "./own-messages.ts";
+import {
+  DIGEST_MESSAGE_TYPE,
+  NOTICE_MESSAGE_TYPE,
+  VERIFICATION_CODE_MESSAGE_TYPE,
+} from "./own-messages.ts";
 import { type ChannelSchedule, quietHoursEnd, scheduledWaitEnd } from "./schedule.ts";
 import type { ChatServices } from "./services/chat-services.ts";
-import { emailOf } from "./services/email.ts";
+import { emailOfMessage } from "./services/email.ts";
 import { channelTargetKey } from "./targets.ts";
 import { eventMessage, verificationCodeMessage } from "./texts.ts";
 
 /** Dependencies for sending messages to channels. */
 export interface ChannelDependencies {
   readonly chat: ChatServices;
-  readonly mailbox: Mailbox;
+  readonly mailbox: Outbox;
   /** Gathers events into digests; one instance is shared by all attempts of a process. */
   readonly gathering: DigestGatherer;
   /** Display name of the service. */
@@ -67,7 +76,7 @@ export interface ChannelAttemptOptions extends RecordAttemptOptions {
   readonly sender: Pick<WebhookSender, "send">;
   readonly audit: Auditor;
   readonly vault: Vault;
-  readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
+  readonly scopesOf: (owner: AlertOwner) => Promise<ReadonlySet<Scope>>;
   readonly limits: Limits;
   readonly channels: ChannelDependencies;
   readonly now: () => Date;
@@ -87,7 +96,9 @@ interface InsteadOfSending {
   readonly instead: readonly Operation[];
 }
 
-/** The event was gathered into a digest, or will be gathered at its next attempt. */
+/**
+ * Nothing to commit: the event was gathered into a digest, or will be gathered at its next attempt.
+ */
 const GATHERED: InsteadOfSending = { instead: [] };
 
 /**
@@ -126,8 +137,8 @@ export async function attemptChannelDelivery(
 }
 
 /**
- * The alert that a delivery belongs to; `undefined` if it belongs to none or the alert's owner may
- * no longer receive events.
+ * The alert that a delivery belongs to; `undefined` if the delivery belongs to no alert or the
+ * alert's owner may no longer receive events.
  */
 async function alertOf({ value: { alertId } }: StoredDelivery, options: ChannelAttemptOptions) {
   return alertId === undefined ? undefined : findEntitledAlert(alertId, options);
@@ -144,15 +155,16 @@ function prepare(
     return { instead: [requeueOrDelete(delivery, alert), announce(DELIVERIES_TOPIC)] };
   }
   if (channel === undefined || channel.value.state.is === "disabled") {
-    return { instead: [removeAt(deliveries, delivery)] };
+    return { instead: [removeUnchanged(deliveries, delivery)] };
   }
-  if (delivery.value.type === CODE_MESSAGE_TYPE) return prepareCode(delivery, channel, options);
+  if (delivery.value.type === VERIFICATION_CODE_MESSAGE_TYPE)
+    return prepareCode(delivery, channel, options);
   // The commit that activates the channel also releases all deliveries held back until then.
   if (channel.value.state.is !== "active")
     return hold(delivery, requireUnchanged(channels, channel));
   if (delivery.value.type === NOTICE_MESSAGE_TYPE) return prepareNotice(delivery, channel, options);
   if (delivery.value.type === DIGEST_MESSAGE_TYPE) return prepareDigest(delivery, channel, options);
-  if (alert === undefined) return { instead: [removeAt(deliveries, delivery)] };
+  if (alert === undefined) return { instead: [removeUnchanged(deliveries, delivery)] };
   return prepareEvent(delivery, alert, channel, options);
 }
 
@@ -169,8 +181,9 @@ function prepareCode(
     state.is === "pending" &&
     String(state.since) === delivery.value.body &&
     now().getTime() < state.codeUntil;
-  if (!isCurrent || state.code === null) return { instead: [removeAt(deliveries, delivery)] };
-  const code = vault.open(state.code, channelCodeContext(key));
+  if (!isCurrent || state.code === null)
+    return { instead: [removeUnchanged(deliveries, delivery)] };
+  const code = vault.open(state.code, channelCodeEncryptionContext(key));
   return { message: verificationCodeMessage(code, outlets), members: [] };
 }
 
@@ -181,7 +194,7 @@ async function prepareNotice(
 ): Promise<ReadyMessage | InsteadOfSending> {
   const instead =
     (await repeatsUsedUp(delivery, channel, options)) ??
-    delayUntilReset(delivery, await countMessage(delivery, channel, options));
+    delayDeliveryUntilReset(delivery, await countMessage(delivery, channel, options));
   if (instead !== undefined) return { instead };
   return { message: JSON.parse(delivery.value.body) as ChannelMessage, members: [] };
 }
@@ -198,7 +211,7 @@ async function prepareDigest(
   if (others.length > 0) {
     return { instead: [...others, rescheduleDigest(delivery, 0), announce(DELIVERIES_TOPIC)] };
   }
-  if (told.length === 0) return { instead: [removeAt(deliveries, delivery)] };
+  if (told.length === 0) return { instead: [removeUnchanged(deliveries, delivery)] };
   const repeats = await repeatsUsedUp(delivery, channel, options);
   if (repeats !== undefined) return { instead: repeats };
   const counted = await countMessage(delivery, channel, options);
@@ -207,7 +220,10 @@ async function prepareDigest(
   return { message, members: told.map((event) => event.delivery) };
 }
 
-/** Makes a digest due in `dueInMs` milliseconds and ends its waiting for quiet hours to end. */
+/**
+ * Makes a digest due in `dueInMs` milliseconds. From then on, the digest no longer waits for the
+ * end of quiet hours.
+ */
 function rescheduleDigest(delivery: StoredDelivery, dueInMs: number): Operation {
   const { heldUntil: _, ...value } = delivery.value;
   return replace(deliveries, delivery, { value, dueInMs });
@@ -235,7 +251,7 @@ async function prepareEvent(
     }
   }
   const instead = isRepeatedAttempt(delivery)
-    ? delayUntilReset(delivery, await countRepeatedAttempt(alert.value.owner, options))
+    ? delayDeliveryUntilReset(delivery, await countRepeatedAttempt(alert.value.owner, options))
     : undefined;
   if (instead !== undefined) return { instead };
   const counted = await countMessage(delivery, channel, options);
@@ -274,7 +290,7 @@ function waitUntil(
 }
 
 /**
- * Counts a message against the limit of its mailbox or chat at the first attempt. Later attempts
+ * At the first attempt, counts a message against the limit of its mailbox or chat. Later attempts
  * only read the counter.
  */
 async function countMessage(
@@ -288,8 +304,8 @@ async function countMessage(
 }
 
 /**
- * Holds a delivery back without a due time. `because` makes the commit fail if the record that is
- * the reason has changed.
+ * Holds a delivery back without a due time. The operation `because` makes the commit fail if the
+ * record that causes the hold has changed.
  */
 const hold = (delivery: StoredDelivery, because: Operation): InsteadOfSending => ({
   instead: [rescheduleDelivery(delivery, null), because],
@@ -304,7 +320,7 @@ function untilOf(
   schedule: ChannelSchedule,
   now: number,
 ): number | undefined {
-  if (heldUntil === undefined || heldUntil === HELD_UNTIL_RELEASED)
+  if (heldUntil === undefined || heldUntil === RELEASED_HELD_UNTIL)
     return scheduledWaitEnd(schedule, now);
   return heldUntil > now ? heldUntil : quietHoursEnd(schedule, now);
 }
@@ -319,8 +335,8 @@ async function repeatsUsedUp(
   options: ChannelAttemptOptions,
 ): Promise<readonly Operation[] | undefined> {
   if (!isRepeatedAttempt(delivery)) return undefined;
-  const person: Owner = { kind: "user", id: accountId, accountId };
-  return delayUntilReset(delivery, await countRepeatedAttempt(person, options));
+  const person: AlertOwner = { kind: "user", id: accountId, accountId };
+  return delayDeliveryUntilReset(delivery, await countRepeatedAttempt(person, options));
 }
 
 /**
@@ -347,8 +363,8 @@ function requestOf(
 }
 
 /**
- * The operations that put a message into the mail outbox; empty for chats. Until it is sent, the
- * email is deleted with its channel, like queued deliveries.
+ * The operations that put a message into the mail outbox; empty for chats. Like queued deliveries,
+ * an email that is not sent yet is deleted together with its channel.
  */
 function mailOf(
   { value: { type } }: StoredDelivery,
@@ -359,12 +375,12 @@ function mailOf(
   if (target.kind !== "email") return [];
   // A message with a code has no unsubscribe link, because an unverified channel receives nothing
   // else.
-  const url = type === CODE_MESSAGE_TYPE ? undefined : unsubscribeUrl(channelId);
-  const groups = [...groupsOfChannel(channelId, accountId), queueGroup(channelId)];
-  return mailbox.queueSteps({ ...emailOf(target, message, url), groups, cause: accountId });
+  const url = type === VERIFICATION_CODE_MESSAGE_TYPE ? undefined : unsubscribeUrl(channelId);
+  const groups = [...groupsOfChannel(channelId, accountId), queuedDeliveriesGroup(channelId)];
+  return mailbox.queueSteps({ ...emailOfMessage(target, message, url), groups, cause: accountId });
 }
 
-/** Sends a request. @returns The response; `undefined` when there was none. */
+/** Sends a request. @returns The response; `undefined` when no response arrived. */
 async function send(
   request: WebhookRequest,
   { sender }: Pick<ChannelAttemptOptions, "sender">,

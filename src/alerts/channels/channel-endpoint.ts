@@ -8,7 +8,7 @@ import {
   DELIVERIES_TOPIC,
   type Delivery,
   EVENT_RETENTION_MS,
-  queueGroup,
+  queuedDeliveriesGroup,
 } from "../delivery/delivery.ts";
 import {
   ACCEPTED_VERDICT,
@@ -17,13 +17,13 @@ import {
   type EndpointVerdict,
   UNREACHABLE_VERDICT,
 } from "../delivery/endpoint.ts";
-import { endpointHealth } from "../delivery/endpoint-health.ts";
+import { endpointHealthRecords } from "../delivery/endpoint-health.ts";
 import type { WebhookResponse } from "../delivery/sender.ts";
 import {
   type ChannelState,
   type ChannelTarget,
   channels,
-  channelTargetContext,
+  channelTargetEncryptionContext,
   decryptChannelTarget,
   groupsOfChannel,
   type StoredChannel,
@@ -52,8 +52,8 @@ export class ChannelEndpoint implements Endpoint {
 
   /**
    * @param channel The channel as it was before the attempt.
-   * @param mail The operations that put an email into the outbox, which counts as delivering it;
-   * empty for other kinds of channels.
+   * @param mail The operations that put an email into the outbox, after which the email counts as
+   * delivered; empty for other kinds of channels.
    */
   constructor(channel: StoredChannel, mail: readonly Operation[], options: ChannelEndpointOptions) {
     this.#channel = channel;
@@ -81,7 +81,7 @@ export class ChannelEndpoint implements Endpoint {
     return this.#mail;
   }
 
-  /** Updates the target of a Telegram channel whose chat has a new number. */
+  /** Updates the target of a Telegram channel whose chat has a new id. */
   async afterFailure(response: WebhookResponse | undefined): Promise<readonly Operation[]> {
     const { records, chat, vault } = this.#options;
     const target = decryptChannelTarget(vault, this.#channel);
@@ -90,14 +90,14 @@ export class ChannelEndpoint implements Endpoint {
     const channel = await records.get(channels, this.id);
     if (moved === undefined || channel === undefined) return [];
     const to: ChannelTarget = { kind: "telegram", ...moved };
-    const sealed = vault.seal(JSON.stringify(to), channelTargetContext(this.id));
+    const sealed = vault.seal(JSON.stringify(to), channelTargetEncryptionContext(this.id));
     const value = { ...channel.value, target: sealed, hint: channelTargetHint(to) };
     return [replace(channels, channel, { value })];
   }
 
   /**
-   * Disables an active channel only. A channel that waits for its code is not disabled, because the
-   * person can request another code.
+   * Disables the channel only if it is active. A channel that waits for its code is not disabled,
+   * because the person can request another code.
    */
   async disable(reason: DisabledReason, at: number): Promise<readonly Operation[] | undefined> {
     const { records } = this.#options;
@@ -108,7 +108,7 @@ export class ChannelEndpoint implements Endpoint {
     const all = await readAll(records, channels, accountAlertsGroup(this.#channel.value.accountId));
     const others = all.filter(({ key, value }) => key !== this.id && value.state.is === "active");
     return [
-      ...disableChannelSteps(channel, { is: "disabled", since: at, reason }),
+      ...disableChannelOperations(channel, { is: "disabled", since: at, reason }),
       ...this.#options.audit({ action: "channel.disabled", actor: "system", target: this.id }),
       ...others.map((other) => this.#notice(other, at)),
       announce(DELIVERIES_TOPIC),
@@ -138,11 +138,11 @@ export class ChannelEndpoint implements Endpoint {
 }
 
 /** The operations that disable a channel and delete its queued deliveries. */
-export const disableChannelSteps = (
+export const disableChannelOperations = (
   channel: StoredChannel,
   state: ChannelState,
 ): readonly Operation[] => [
   replace(channels, channel, { value: { ...channel.value, state } }),
-  removeGroup(queueGroup(channel.key)),
-  remove(endpointHealth, channel.key),
+  removeGroup(queuedDeliveriesGroup(channel.key)),
+  remove(endpointHealthRecords, channel.key),
 ];

@@ -1,12 +1,12 @@
 import { Problem } from "../../problem.ts";
 
 /** Maximum number of channels per account. */
-export const MAX_CHANNELS = 10;
+export const MAX_CHANNELS_PER_ACCOUNT = 10;
 
 /** The problem when a person already has the maximum number of channels. */
 export const channelLimitProblem = (): Problem =>
   new Problem("alert_limit", {
-    detail: `You have ${MAX_CHANNELS} channels, which is the maximum.`,
+    detail: `You have ${MAX_CHANNELS_PER_ACCOUNT} channels, which is the maximum.`,
     next: "Remove one to add another.",
   });
 

@@ -4,7 +4,7 @@ import { Problem } from "../../problem.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import { replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import { accountAlertsGroup, type Owner } from "../alert.ts";
+import { type AlertOwner, accountAlertsGroup } from "../alert.ts";
 import type { ChannelSchedule } from "./schedule.ts";
 
 /** The target of a channel, by kind of channel. */
@@ -60,8 +60,8 @@ export type ChannelState =
       readonly is: "pending";
       readonly since: number;
       /**
-       * The code, encrypted with the context `channelCodeContext(id)`; `null` after too many wrong
-       * guesses.
+       * The code, encrypted with the context `channelCodeEncryptionContext(id)`; `null` after too
+       * many wrong guesses.
        */
       readonly code: string | null;
       readonly codeUntil: number;
@@ -87,7 +87,9 @@ export interface Channel {
   readonly kind: ChannelKind;
   /** Name that the person gave the channel, unique in the account (case-insensitive). */
   readonly name: string;
-  /** The `ChannelTarget` as JSON, encrypted with the context `channelTargetContext(id)`. */
+  /**
+   * The `ChannelTarget` as JSON, encrypted with the context `channelTargetEncryptionContext(id)`.
+   */
   readonly target: string;
   /** The part of the target that is not secret, by which the person recognizes the channel. */
   readonly hint: string;
@@ -124,10 +126,12 @@ export const groupsOfChannel = (channelId: string, accountId: string): readonly 
 ];
 
 /** Encryption context to which the target of a channel is bound. */
-export const channelTargetContext = (channelId: string): string => `channel-target:${channelId}`;
+export const channelTargetEncryptionContext = (channelId: string): string =>
+  `channel-target:${channelId}`;
 
 /** Encryption context to which the code of a channel is bound. */
-export const channelCodeContext = (channelId: string): string => `channel-code:${channelId}`;
+export const channelCodeEncryptionContext = (channelId: string): string =>
+  `channel-code:${channelId}`;
 
 /**
  * Decrypts the target of a channel.
@@ -138,7 +142,7 @@ export const decryptChannelTarget = (
   vault: Vault,
   { key, value }: Pick<StoredChannel, "key" | "value">,
 ): ChannelTarget =>
-  JSON.parse(vault.open(value.target, channelTargetContext(key))) as ChannelTarget;
+  JSON.parse(vault.open(value.target, channelTargetEncryptionContext(key))) as ChannelTarget;
 
 /**
  * Finds a channel of an account by id.
@@ -174,21 +178,21 @@ export const noUsableChannelProblem = (): Problem =>
   });
 
 /** The parts of a caller that decide which channels it may use. */
-export interface ChannelUser extends Pick<Owner, "kind" | "accountId"> {
+export interface ChannelUser extends Pick<AlertOwner, "kind" | "accountId"> {
   readonly clientId?: string | undefined;
 }
 
 /**
  * Whether a caller may send alerts to a channel of its own account. The person and the person's API
- * keys may use every channel; others may use only shared channels.
+ * keys may use every channel; other callers may use only shared channels.
  */
 export const mayUseChannel = ({ kind, clientId }: ChannelUser, { isShared }: Channel): boolean =>
   isShared || kind === "service" || (kind === "user" && clientId === undefined);
 
 /**
  * The operations that let a commit direct events to a channel. The commit fails unless the channel
- * can receive events. They also change the channel's revision, so that a concurrent deletion, which
- * has not seen the new alert, fails.
+ * can receive events. The operations also change the channel's revision, so that a concurrent
+ * deletion that has not seen the new alert fails.
  *
  * @param channelId `undefined` if no channel is requested.
  * @throws {Problem} `not_found` for a channel that the caller may not use; `wrong_state` for a

@@ -3,8 +3,8 @@ import { accounts } from "../../auth/accounts/accounts.ts";
 import { accountRecordsGroup } from "../../auth/agents/agent.ts";
 import type { Auditor } from "../../auth/auditor.ts";
 import { isEqualConstantTime } from "../../auth/secrets.ts";
-import { countForAll } from "../../limits/count-in-networks.ts";
-import { countInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
+import { countInSharedQuota } from "../../limits/count-in-networks.ts";
+import { countQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { emailGroup } from "../../mail/email-address.ts";
@@ -15,21 +15,21 @@ import type { Archive } from "../../store/port/archive.ts";
 import {
   announce,
   insert,
-  removeAt,
   removeGroup,
+  removeUnchanged,
   replace,
   requireUnchanged,
 } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import { ALERTS_TOPIC, accountAlertsGroup, alerts, type StoredAlert } from "../alert.ts";
-import { lastSuccessAt } from "../api/queries.ts";
+import { lastSuccessfulDeliveryAt } from "../api/queries.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,
   DELIVERIES_TOPIC,
   type DeliveryAttempt,
   EVENT_RETENTION_MS,
-  queueGroup,
+  queuedDeliveriesGroup,
 } from "../delivery/delivery.ts";
 import { releaseHeldDeliveries } from "../delivery/held-deliveries.ts";
 import {
@@ -37,11 +37,11 @@ import {
   type ChannelState,
   type ChannelTarget,
   type ChannelUser,
-  channelCodeContext,
+  channelCodeEncryptionContext,
   channelGroup,
   channelNotFoundProblem,
   channels,
-  channelTargetContext,
+  channelTargetEncryptionContext,
   decryptChannelTarget,
   groupsOfChannel,
   mayUseChannel,
@@ -56,9 +56,13 @@ import {
   channelLimitProblem,
   channelNameTakenProblem,
   channelNotVerifiedProblem,
-  MAX_CHANNELS,
+  MAX_CHANNELS_PER_ACCOUNT,
 } from "./channel-problems.ts";
-import { CODE_MESSAGE_TYPE, NOTICE_MESSAGE_TYPE, queueChannelMessage } from "./own-messages.ts";
+import {
+  NOTICE_MESSAGE_TYPE,
+  queueChannelMessage,
+  VERIFICATION_CODE_MESSAGE_TYPE,
+} from "./own-messages.ts";
 import { type ChannelSchedule, IMMEDIATE_SCHEDULE } from "./schedule.ts";
 import {
   type ChannelTargetFault,
@@ -88,8 +92,8 @@ export interface ChannelView
    */
   readonly lastSuccessAt: number | undefined;
   /**
-   * The last attempt in 30 days to send one of the channel's own messages, such as its code, a test
-   * or a digest; `undefined` if there was none.
+   * The last attempt within the past 30 days to send one of the channel's own messages, such as its
+   * code, a test or a digest; `undefined` if there was none.
    */
   readonly lastAttempt: Pick<DeliveryAttempt, "error" | "status"> | undefined;
   /** Number of alerts that send to the channel. */
@@ -100,12 +104,12 @@ export interface ChannelView
 interface ChannelChange {
   /** The changed channel; absent if the channel record stays unchanged. */
   readonly value?: Channel;
-  /** Additional operations for the same commit. */
+  /** Additional operations to commit with the change. */
   readonly operations: readonly Operation[];
 }
 
-/** Dependencies of `Channels`. */
-export interface ChannelsOptions {
+/** Dependencies of `ChannelService`. */
+export interface ChannelServiceOptions {
   readonly records: Records;
   readonly archive: Archive;
   readonly audit: Auditor;
@@ -122,7 +126,7 @@ export interface ChannelsOptions {
 }
 
 /** Name of the channel that `addOwnMailbox` adds. */
-export const OWN_MAILBOX = "Email";
+export const OWN_MAILBOX_CHANNEL_NAME = "Email";
 
 /** A channel that is not stored yet. */
 type NewChannel = Pick<StoredChannel, "key" | "value" | "groups">;
@@ -132,13 +136,13 @@ type NewChannel = Pick<StoredChannel, "key" | "value" | "groups">;
  * account and throws the problem `not_found` for any other channel. A channel receives only codes
  * until the person has entered the code that was sent to it.
  *
- * Methods that change something count against the limit `channel-change`, and methods that send a
- * code also against `channel-code` and related limits. Any of them may throw `rate_limited`.
+ * Methods that change something count against the limit `channel-change`. Methods that send a code
+ * also count against `channel-code` and related limits. Any of them may throw `rate_limited`.
  */
-export class Channels {
-  readonly #options: ChannelsOptions;
+export class ChannelService {
+  readonly #options: ChannelServiceOptions;
 
-  constructor(options: ChannelsOptions) {
+  constructor(options: ChannelServiceOptions) {
     this.#options = options;
   }
 
@@ -163,10 +167,10 @@ export class Channels {
   }
 
   /**
-   * Adds the mailbox with which a person signs in as their first channel, named `OWN_MAILBOX`. No
-   * verification code is needed, because signing in has already proved access to the mailbox.
-   * Nothing is added if the account has any channel in any state, so that an unsubscribed mailbox
-   * is not added again.
+   * Adds the email address of a person's account as their first channel, named
+   * `OWN_MAILBOX_CHANNEL_NAME`. No verification code is needed, because signing in has already
+   * proved access to the mailbox. Nothing is added if the account has any channel in any state, so
+   * that an unsubscribed mailbox is not added again.
    *
    * @param email Email address of the account.
    */
@@ -176,7 +180,9 @@ export class Channels {
     do {
       const target = { kind: "email", to: email } as const;
       const at = this.#options.now().getTime();
-      const channel = this.#newChannel({ accountId, name: OWN_MAILBOX }, target, () => active(at));
+      const channel = this.#newChannel({ accountId, name: OWN_MAILBOX_CHANNEL_NAME }, target, () =>
+        active(at),
+      );
       if (await this.#insert(channel, [])) return;
     } while (await this.hasNone(accountId));
   }
@@ -240,7 +246,7 @@ export class Channels {
       schedule: IMMEDIATE_SCHEDULE,
       isShared: false,
       createdAt: now().getTime(),
-      target: vault.seal(JSON.stringify(target), channelTargetContext(key)),
+      target: vault.seal(JSON.stringify(target), channelTargetEncryptionContext(key)),
       hint: channelTargetHint(target),
       state: stateOf(key),
     };
@@ -269,7 +275,7 @@ export class Channels {
   }
 
   /**
-   * Sends a new code to a channel that must be verified, for the first time or again.
+   * Sends a new code to a channel that is not verified yet or was disabled.
    *
    * @throws {Problem} `wrong_state` when the channel is already verified.
    */
@@ -300,7 +306,7 @@ export class Channels {
       const { state } = channel.value;
       if (state.is !== "pending") throw channelAlreadyVerifiedProblem();
       if (state.code === null || at >= state.codeUntil) throw channelCodeUnusableProblem();
-      const code = vault.open(state.code, channelCodeContext(channelId));
+      const code = vault.open(state.code, channelCodeEncryptionContext(channelId));
       isRight = isEqualConstantTime(code, typed.replace(/[\s-]/g, ""));
       const value = { ...channel.value, state: isRight ? active(at) : withWrongTry(state) };
       return { value, operations: isRight ? releaseHeldDeliveries(channel) : [] };
@@ -341,9 +347,9 @@ export class Channels {
   }
 
   /**
-   * Allows or forbids the person's applications and agents to send alerts to a channel. When this
-   * is forbidden, their alerts on this channel change to polling: events are still recorded, but
-   * not sent.
+   * Allows or forbids the person's applications and agents to send alerts to a channel. When
+   * sharing is turned off, their alerts on this channel change to polling: events are still
+   * recorded, but not sent.
    */
   async setShared(accountId: string, channelId: string, isShared: boolean): Promise<void> {
     const { records } = this.#options;
@@ -387,9 +393,9 @@ export class Channels {
       const channel = await requireChannel(records, accountId, channelId);
       const all = await readAll(records, alerts, accountAlertsGroup(accountId));
       const isRemoved = await records.commit([
-        removeAt(channels, channel),
+        removeUnchanged(channels, channel),
         ...all.filter((alert) => isSentTo(alert, channelId)).flatMap(polledFromNow),
-        removeGroup(queueGroup(channelId)),
+        removeGroup(queuedDeliveriesGroup(channelId)),
         removeGroup(channelGroup(channelId)),
         ...audit({ action: "channel.deleted", actor: accountId, target: channelId }),
       ]);
@@ -411,7 +417,9 @@ export class Channels {
         order: "newest",
         limit: 1,
       }),
-      ...[id, ...own.map(({ key }) => key)].map((each) => lastSuccessAt(this.#options, each)),
+      ...[id, ...own.map(({ key }) => key)].map((each) =>
+        lastSuccessfulDeliveryAt(this.#options, each),
+      ),
     ]);
     const known = successes.filter((at) => at !== undefined);
     return {
@@ -438,13 +446,13 @@ export class Channels {
       since,
       codeUntil: since + CODE_MS,
       triesLeft: MAX_TRIES,
-      code: this.#options.vault.seal(code, channelCodeContext(channelId)),
+      code: this.#options.vault.seal(code, channelCodeEncryptionContext(channelId)),
     };
   }
 
   #queueCode(channel: Pick<StoredChannel, "key" | "value">): readonly Operation[] {
     const at = channel.value.state.since;
-    const content = { type: CODE_MESSAGE_TYPE, body: String(at), at, ttlMs: CODE_MS };
+    const content = { type: VERIFICATION_CODE_MESSAGE_TYPE, body: String(at), at, ttlMs: CODE_MS };
     return [queueChannelMessage(channel, content).operation, announce(DELIVERIES_TOPIC)];
   }
 
@@ -483,7 +491,7 @@ export class Channels {
       records.get(accounts, accountId),
     ]);
     if (account === undefined) throw channelNotFoundProblem();
-    if (own.length >= MAX_CHANNELS) throw channelLimitProblem();
+    if (own.length >= MAX_CHANNELS_PER_ACCOUNT) throw channelLimitProblem();
     if (own.some(({ value }) => nameKey(value.name) === nameKey(name)))
       throw channelNameTakenProblem();
     return [requireUnchanged(accounts, account), incrementVersion(lock, version)];
@@ -505,17 +513,17 @@ export class Channels {
       ["channel-code-target", `${accountId} ${key}`],
     ]);
     const ofTarget = counted.slice(-1);
-    const ofAll = [await countForAll(limits, ofTarget, ["channel-code-target-all", key])];
+    const ofAll = [await countInSharedQuota(limits, ofTarget, ["channel-code-target-all", key])];
     if (target.kind === "ntfy") {
       const { hostname } = new URL(target.url);
-      ofAll.push(await countForAll(limits, ofTarget, ["challenge-host-all", hostname]));
+      ofAll.push(await countInSharedQuota(limits, ofTarget, ["challenge-host-all", hostname]));
     }
     const refusal = rateLimitProblem(ofAll);
     if (refusal !== undefined) throw refusal;
   }
 
   async #count(counters: readonly QuotaCounter[]) {
-    const counted = await countInOrder(this.#options.limits, counters);
+    const counted = await countQuotasInOrder(this.#options.limits, counters);
     const refusal = rateLimitProblem(counted);
     if (refusal !== undefined) throw refusal;
     return counted;

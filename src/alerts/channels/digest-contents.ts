@@ -1,13 +1,13 @@
-import { eventText } from "../../answers/event-text.ts";
+import { eventTextOf } from "../../answers/event-text.ts";
 import { DIRECTION_EVIDENCE_TEXT } from "../../answers/meaning.ts";
 import { isEntitledToEvents } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import type { Quota } from "../../limits/quotas.ts";
-import { removeAt } from "../../store/port/operations.ts";
+import { removeUnchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import { alerts, type Owner, type StoredAlert } from "../alert.ts";
-import { deliveries, moveDelivery, type StoredDelivery } from "../delivery/delivery.ts";
+import { type AlertOwner, alerts, type StoredAlert } from "../alert.ts";
+import { deliveries, moveToCurrentTarget, type StoredDelivery } from "../delivery/delivery.ts";
 import type { ChannelMessage } from "./message.ts";
 import { type DigestPart, digestGroup } from "./own-messages.ts";
 import { eventMessage, type MessageTextOptions } from "./texts.ts";
@@ -15,16 +15,16 @@ import { eventMessage, type MessageTextOptions } from "./texts.ts";
 /** Dependencies of digests. */
 interface DigestOptions {
   readonly records: Records;
-  readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
+  readonly scopesOf: (owner: AlertOwner) => Promise<ReadonlySet<Scope>>;
 }
 
-/** Sorts events by time: their ids begin with the time. */
+/** Compares two deliveries by time, for sorting. Their ids begin with the time. */
 export const compareDeliveriesByKey = (one: StoredDelivery, other: StoredDelivery): number =>
   one.key < other.key ? -1 : 1;
 
 /** The line for one event in a digest. */
 export const digestLineOf = ({ value: { body } }: StoredDelivery): string =>
-  `• ${eventText(body).headline}`;
+  `• ${eventTextOf(body).headline}`;
 
 /** An event of a digest, with its alert. */
 interface DigestedEvent {
@@ -81,10 +81,10 @@ export const isStillSentToChannel = (
 /**
  * The operation for an event that may not be sent where it was queued. The event moves to the
  * current queue of its alert, outside any digest, and is held back there while the alert is paused.
- * It is deleted if the alert sends nowhere.
+ * The event is deleted if its alert has no webhook or channel.
  */
 export const requeueOrDelete = (event: StoredDelivery, alert: StoredAlert | undefined): Operation =>
-  (alert && moveDelivery(event, alert)) ?? removeAt(deliveries, event);
+  (alert && moveToCurrentTarget(event, alert)) ?? removeUnchanged(deliveries, event);
 
 /** Options for the text of a digest. */
 interface DigestTextOptions extends MessageTextOptions {

@@ -5,8 +5,8 @@ import {
   DELIVERIES_TOPIC,
   deliveries,
   EVENT_RETENTION_MS,
-  HELD_UNTIL_RELEASED,
-  queueGroup,
+  queuedDeliveriesGroup,
+  RELEASED_HELD_UNTIL,
   type StoredDelivery,
 } from "../delivery/delivery.ts";
 import type { StoredChannel } from "./channel.ts";
@@ -60,8 +60,8 @@ export class DigestGatherer {
    * A single event also gets a digest. From then on only the digest sends the event, so that no
    * other digest can include an event that another process is about to send.
    *
-   * @param delivery One of the due events, leased by this process. If it was released early, all
-   * waiting events of the channel are due.
+   * @param delivery One of the due events, leased by this process. If this event was released
+   * early, all waiting events of the channel are due.
    */
   async gather(
     delivery: StoredDelivery,
@@ -92,23 +92,23 @@ async function gatherDue(
   // An earlier gathering has already taken this event.
   if (current?.revision !== delivery.revision) return;
   const now = clock().getTime();
-  const until = delivery.value.heldUntil === HELD_UNTIL_RELEASED ? Number.POSITIVE_INFINITY : now;
+  const until = delivery.value.heldUntil === RELEASED_HELD_UNTIL ? Number.POSITIVE_INFINITY : now;
   const events = await waitingUntil(until, channel, records);
   const bytes = lineBytes(channel, chat);
   let parts = 0;
   for (let from = 0; from < events.length; from += MAX_EVENTS) {
     const digest = partsOf(events.slice(from, from + MAX_EVENTS), bytes);
     const operations = digestOperations(digest, channel, { at: now, partsBefore: parts });
-    // The commit fails if another process has taken or removed some of the events. The remaining events
-    // are attempted again.
+    // The commit fails if another process has taken or removed some of the events. The remaining
+    // events are attempted again.
     if (!(await records.commit(operations))) return;
     parts += digest.length;
   }
 }
 
 /**
- * The events of a channel that waited until an instant and belong to no digest, sorted by time,
- * with which their ids begin.
+ * The events of a channel whose waiting time has ended at the instant `until` and that belong to no
+ * digest, ordered by the time in their ids.
  */
 async function waitingUntil(
   until: number,
@@ -116,7 +116,9 @@ async function waitingUntil(
   records: Records,
 ): Promise<readonly StoredDelivery[]> {
   const newest = new Map<string, StoredDelivery>();
-  for await (const page of recordPages(records, deliveries, { group: queueGroup(key) })) {
+  for await (const page of recordPages(records, deliveries, {
+    group: queuedDeliveriesGroup(key),
+  })) {
     for (const each of page) newest.set(each.key, each);
   }
   return [...newest.values()]

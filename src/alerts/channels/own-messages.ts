@@ -5,7 +5,7 @@ import {
   type Delivery,
   deliveries,
   newMessageId,
-  queueGroup,
+  queuedDeliveriesGroup,
 } from "../delivery/delivery.ts";
 import { groupsOfChannel, type StoredChannel } from "./channel.ts";
 
@@ -14,7 +14,7 @@ import { groupsOfChannel, type StoredChannel } from "./channel.ts";
  * which the channel became pending, in milliseconds since the epoch; the code itself is stored
  * encrypted in the channel.
  */
-export const CODE_MESSAGE_TYPE = "channel.verify";
+export const VERIFICATION_CODE_MESSAGE_TYPE = "channel.verify";
 
 /** Type of a message about the channel itself. The message body is a `ChannelMessage` as JSON. */
 export const NOTICE_MESSAGE_TYPE = "channel.notice";
@@ -62,7 +62,7 @@ export function queueChannelMessage(
   const id = newMessageId(at);
   const groups = [
     ...groupsOfChannel(channelId, value.accountId),
-    queueGroup(channelId),
+    queuedDeliveriesGroup(channelId),
     channelEndpointGroup(channelId),
   ];
   const delivery: Delivery = { channelId, attempts: 0, ...content };

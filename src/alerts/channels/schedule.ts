@@ -45,7 +45,7 @@ export function scheduledWaitEnd(schedule: ChannelSchedule, now: number): number
 
 /**
  * The end of the quiet hours that contain an instant, in milliseconds since the epoch; `undefined`
- * when it is outside quiet hours.
+ * when the instant is outside quiet hours.
  *
  * @param at Milliseconds since the epoch.
  */

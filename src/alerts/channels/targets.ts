@@ -92,8 +92,9 @@ function ntfyTarget(
 }
 
 /**
- * What is wrong with the webhook URL of a chat service. Hosts other than the service's own are
- * allowed only if insecure webhooks are, for local testing.
+ * What is wrong with the webhook URL of a chat service; `undefined` if the URL is valid. The URL
+ * must be on one of the service's own hosts, unless insecure webhooks are allowed for local
+ * testing.
  */
 function hookFault(
   text: string,

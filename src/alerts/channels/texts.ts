@@ -1,5 +1,5 @@
 import { instrumentPath } from "../../../wellknown/paths.ts";
-import { eventText } from "../../answers/event-text.ts";
+import { eventTextOf } from "../../answers/event-text.ts";
 import { inertText } from "../../outbound/inert-text.ts";
 import type { StoredAlert } from "../alert.ts";
 import type { ChannelMessage } from "./message.ts";
@@ -24,7 +24,7 @@ export function eventMessage(
   { value: { label } }: StoredAlert,
   { baseUrl }: MessageTextOptions,
 ): ChannelMessage {
-  const { headline, details, symbol } = eventText(body);
+  const { headline, details, symbol } = eventTextOf(body);
   return {
     title: headline,
     lines: [...details, ...(label === null ? [] : [`Alert: ${inertText(label)}`])],

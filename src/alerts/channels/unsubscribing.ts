@@ -6,7 +6,7 @@ import type { Vault } from "../../store/keys/vault.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Records } from "../../store/port/records.ts";
 import { type Channel, channelGroup, channels, decryptChannelTarget } from "./channel.ts";
-import { disableChannelSteps } from "./channel-endpoint.ts";
+import { disableChannelOperations } from "./channel-endpoint.ts";
 
 /** The link that unsubscribes an email channel. */
 export const unsubscribeUrl = (baseUrl: string, token: string): string =>
@@ -71,7 +71,7 @@ export class UnsubscribeService {
   }
 
   /**
-   * Disables every channel that sends to the same address as the channel of the token.
+   * Disables every channel that sends to the same address as the channel in the token.
    *
    * @returns Whether the token is valid, even if the channel was already unsubscribed.
    */
@@ -95,7 +95,7 @@ export class UnsubscribeService {
       if (channel === undefined || channel.value.state.is === "disabled") return;
       const since = now().getTime();
       const isEnded = await records.commit([
-        ...disableChannelSteps(channel, { is: "disabled", since, reason: "unsubscribed" }),
+        ...disableChannelOperations(channel, { is: "disabled", since, reason: "unsubscribed" }),
         ...audit({ action: "channel.unsubscribed", actor: "anonymous", target: channelId }),
       ]);
       if (isEnded) return;

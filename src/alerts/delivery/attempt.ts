@@ -2,17 +2,17 @@ import { redactEventBody } from "../../answers/event.ts";
 import type { Auditor } from "../../auth/auditor.ts";
 import { isEntitledToEvents, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import { countForClient } from "../../limits/count-for-client.ts";
-import { countForAll } from "../../limits/count-in-networks.ts";
+import { countForClientAndAccount } from "../../limits/count-for-client.ts";
+import { countInSharedQuota } from "../../limits/count-in-networks.ts";
 import type { Limits, QuotaState } from "../../limits/quotas.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
-import { removeAt, requireUnchanged } from "../../store/port/operations.ts";
+import { removeUnchanged, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import {
+  type AlertOwner,
   alerts,
   isDeliveryActive,
-  type Owner,
   ownerKey,
   type StoredAlert,
   type Webhook,
@@ -24,16 +24,16 @@ import type { AttemptOutcome } from "./endpoint-queues.ts";
 import { type RecordAttemptOptions, recordAttempt } from "./record-attempt.ts";
 import {
   countRepeatedAttempt,
-  delayUntilReset,
+  delayDeliveryUntilReset,
   isRepeatedAttempt,
   rescheduleDelivery,
 } from "./repeat-limit.ts";
 import type { WebhookResponse, WebhookSender } from "./sender.ts";
-import { type PrivateKeyJwk, signatureHeaders, signingSecrets } from "./signing.ts";
+import { createSignatureHeaders, decryptSigningSecrets, type PrivateKeyJwk } from "./signing.ts";
 import { WebhookEndpoint } from "./webhook-endpoint.ts";
 
 /** Dependencies of `attemptDelivery`. */
-export interface AttemptOptions extends RecordAttemptOptions {
+export interface DeliveryAttemptOptions extends RecordAttemptOptions {
   readonly sender: Pick<WebhookSender, "send">;
   readonly audit: Auditor;
   /** Decrypts signing secrets and channel targets. */
@@ -41,7 +41,7 @@ export interface AttemptOptions extends RecordAttemptOptions {
   /** The service's own signing keys, newest first. */
   readonly keys: () => readonly PrivateKeyJwk[];
   /** The scopes that an owner currently has. */
-  readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
+  readonly scopesOf: (owner: AlertOwner) => Promise<ReadonlySet<Scope>>;
   readonly limits: Limits;
   /** Dependencies for sending messages to channels. */
   readonly channels: ChannelDependencies;
@@ -50,14 +50,14 @@ export interface AttemptOptions extends RecordAttemptOptions {
 }
 
 /**
- * Makes and records one attempt at a delivery that this process has leased. Sends nothing when the
- * delivery must not be sent now, or never again.
+ * Makes and records one attempt at a delivery that this process has leased. Sends nothing if the
+ * delivery must wait or may not be sent at all.
  *
  * @param stopped Aborted when results must no longer be recorded.
  */
 export async function attemptDelivery(
   delivery: StoredDelivery,
-  options: AttemptOptions,
+  options: DeliveryAttemptOptions,
   stopped: AbortSignal,
 ): Promise<AttemptOutcome> {
   const { records, scopesOf, now } = options;
@@ -66,7 +66,7 @@ export async function attemptDelivery(
   const alert = alertId === undefined ? undefined : await records.get(alerts, alertId);
   const scopes = alert && (await scopesOf(alert.value.owner));
   if (!scopes || !isEntitledToEvents(scopes) || alert.value.way.by !== "webhook") {
-    await records.commit([removeAt(deliveries, delivery)]);
+    await records.commit([removeUnchanged(deliveries, delivery)]);
     return "none";
   }
   const { way } = alert.value;
@@ -100,47 +100,47 @@ async function insteadOfSending(
   delivery: StoredDelivery,
   alert: StoredAlert,
   webhook: Webhook,
-  options: AttemptOptions,
+  options: DeliveryAttemptOptions,
 ): Promise<readonly Operation[] | undefined> {
   const { owner } = alert.value;
   if (delivery.value.type !== CHALLENGE_MESSAGE_TYPE) {
     if (!isDeliveryActive(alert.value)) return hold(delivery, alert);
     if (!isRepeatedAttempt(delivery)) return undefined;
-    return delayUntilReset(delivery, await countRepeatedAttempt(owner, options));
+    return delayDeliveryUntilReset(delivery, await countRepeatedAttempt(owner, options));
   }
   if (!isCurrentChallenge(delivery.value.body, webhook.state)) {
-    return [removeAt(deliveries, delivery)];
+    return [removeUnchanged(deliveries, delivery)];
   }
-  return delayUntilReset(delivery, await countChallenge(owner, webhook.url, options));
+  return delayDeliveryUntilReset(delivery, await countChallenge(owner, webhook.url, options));
 }
 
 /**
  * Counts a challenge against three limits: the owner's limit on attempts without a new event,
  * because an owner can register any number of hosts; a limit per owner and host; and a limit per
  * host. Each account has a share of the host's limit, so that a few accounts cannot block a host
- * that many use.
+ * that many accounts use.
  */
 async function countChallenge(
-  owner: Owner,
+  owner: AlertOwner,
   url: string,
-  options: AttemptOptions,
+  options: DeliveryAttemptOptions,
 ): Promise<QuotaState> {
   const { records, limits } = options;
   const attempt = await countRepeatedAttempt(owner, options);
   if (attempt.isExceeded) return attempt;
   const { accountId, kind, id } = owner;
   const host = new URL(url).hostname.replace(/\.+$/, "");
-  const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
+  const [ofClient, ofAccount = ofClient] = await countForClientAndAccount(limits, {
     client: ["challenge-host-client", `${ownerKey(await quotaOwner(records, owner))} ${host}`],
     account: ["challenge-host", `${accountId ?? `${kind}:${id}`} ${host}`],
   });
   if (ofAccount.isExceeded) return ofAccount;
-  return countForAll(limits, [ofAccount], ["challenge-host-all", host]);
+  return countInSharedQuota(limits, [ofAccount], ["challenge-host-all", host]);
 }
 
 /**
- * Holds a delivery back without a due time. The commit fails if the alert has changed, because the
- * commit that activates an alert releases only what is held back by then.
+ * Holds a delivery back without a due time. The commit fails if the alert has changed: the commit
+ * that activates an alert releases only the deliveries that are already held back.
  */
 function hold(delivery: StoredDelivery, alert: StoredAlert): readonly Operation[] {
   return [rescheduleDelivery(delivery, null), requireUnchanged(alerts, alert)];
@@ -154,15 +154,15 @@ interface Outgoing {
   readonly body: string;
 }
 
-/** Signs and sends a message. @returns The response; `undefined` when there was none. */
+/** Signs and sends a message. @returns The response; `undefined` when no response arrived. */
 async function send(
   { id, alertId, body }: Outgoing,
   { url, secrets: sealed }: Webhook,
-  { sender, vault, keys, now }: AttemptOptions,
+  { sender, vault, keys, now }: DeliveryAttemptOptions,
 ): Promise<WebhookResponse | undefined> {
   const at = now().getTime();
-  const secrets = signingSecrets(sealed, { alertId, vault }, at);
-  const headers = signatureHeaders({ id, at, body, secrets, keys: keys() });
+  const secrets = decryptSigningSecrets(sealed, { alertId, vault }, at);
+  const headers = createSignatureHeaders({ id, at, body, secrets, keys: keys() });
   try {
     return await sender.send({ url, headers: { ...headers }, body });
   } catch (error) {

@@ -1,14 +1,14 @@
 import type { WebhookState } from "../alert.ts";
-import { pauseMs, type RetryOptions } from "./retry-schedule.ts";
+import { type RetryOptions, retryPauseMs } from "./retry-schedule.ts";
 
 /** Type of the message that asks an endpoint to confirm that it wants events. */
 export const CHALLENGE_MESSAGE_TYPE = "endpoint.verify";
 
 /**
- * Delay of the first challenge, in milliseconds, so that the caller that registered the webhook has
- * received its secret.
+ * Delay of the first challenge, in milliseconds. It gives the caller that registered the webhook
+ * time to receive the secret.
  */
-export const FIRST_CHALLENGE_MS = 5_000;
+export const FIRST_CHALLENGE_DELAY_MS = 5_000;
 
 /**
  * Pauses between attempts, in milliseconds. The retries follow 1, 5 and 30 minutes after the first
@@ -18,7 +18,7 @@ const PAUSES_MS: readonly number[] = [60_000, 240_000, 1_500_000];
 
 /** Milliseconds until a challenge is sent again; `undefined` after the last attempt. */
 export function nextChallengeDelayMs(retry: RetryOptions): number | undefined {
-  return pauseMs(PAUSES_MS, retry);
+  return retryPauseMs(PAUSES_MS, retry);
 }
 
 /**

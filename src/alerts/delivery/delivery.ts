@@ -2,7 +2,7 @@ import { hash, randomUUID } from "node:crypto";
 import { announce, insert, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Stored } from "../../store/port/records.ts";
 import { type OwnerIdentity, ownerKey, type StoredAlert } from "../alert.ts";
-import { CHALLENGE_MESSAGE_TYPE, challengeBody, FIRST_CHALLENGE_MS } from "./challenge.ts";
+import { CHALLENGE_MESSAGE_TYPE, challengeBody, FIRST_CHALLENGE_DELAY_MS } from "./challenge.ts";
 
 /** A message that is queued for a webhook or a channel. */
 export interface Delivery {
@@ -14,9 +14,9 @@ export interface Delivery {
   /** The channel that the message is sent to; absent for webhooks. */
   readonly channelId?: string;
   /**
-   * For alerts: `signal.shift`, `volatility.alert`, `report.alert`, `range.alert`, `webhook.test`,
-   * `endpoint.verify` or `endpoint.disabled`. For a channel's own messages: `channel.verify`,
-   * `channel.notice` or `channel.digest`.
+   * Type of the message: for an alert, `signal.shift`, `volatility.alert`, `report.alert`,
+   * `range.alert`, `webhook.test`, `endpoint.verify` or `endpoint.disabled`; for a channel's own
+   * messages, `channel.verify`, `channel.notice` or `channel.digest`.
    */
   readonly type: string;
   /** The message body, byte for byte the same in all attempts. */
@@ -27,8 +27,8 @@ export interface Delivery {
   readonly isRepeat?: true;
   /**
    * The message waits until this instant, in milliseconds since the epoch: the channel's next
-   * digest, the end of its quiet hours, or the end of its message limit's hour. `HELD_UNTIL_RELEASED` if the
-   * schedule is to be applied again now.
+   * digest, the end of its quiet hours, or the end of its message limit's hour.
+   * `RELEASED_HELD_UNTIL` if the schedule is to be applied again now.
    */
   readonly heldUntil?: number;
   /** Set if the message waits because its channel has reached its hourly message limit. */
@@ -38,13 +38,13 @@ export interface Delivery {
 }
 
 /** A `heldUntil` that is always in the past. */
-export const HELD_UNTIL_RELEASED = 0;
+export const RELEASED_HELD_UNTIL = 0;
 
 /**
  * Queued deliveries by webhook id. Their groups are those of the alert, `endpointGroup` and
- * `queueGroup`; for deliveries to a channel, also the channel's `queueGroup`. A delivery without a
- * due time is held back because the webhook or channel is not active, or because the delivery is
- * part of a digest.
+ * `queuedDeliveriesGroup`; for deliveries to a channel, also the channel's `queuedDeliveriesGroup`.
+ * A delivery without a due time is held back because the webhook or channel is not active, or
+ * because the delivery is part of a digest.
  */
 export const deliveries = collection<Delivery>("deliveries");
 
@@ -96,8 +96,8 @@ export interface DeliveryAttempt {
   /** HTTP status; `null` when there was no response. */
   readonly status: number | null;
   /**
-   * Milliseconds to the end of the response; `null` when there was none, because the duration of a
-   * failure would let owners probe the network of this service.
+   * Milliseconds to the end of the response; `null` when there was no response. The duration of a
+   * failed attempt would let owners probe the network of this service.
    */
   readonly latencyMs: number | null;
   /**
@@ -112,7 +112,7 @@ export interface DeliveryAttempt {
 }
 
 /** A stored alert, or an alert that the same commit creates. */
-export type AlertRecord = Pick<StoredAlert, "key" | "value" | "groups">;
+export type StorableAlert = Pick<StoredAlert, "key" | "value" | "groups">;
 
 /** A message of an alert, for its webhook or channel. */
 export interface WebhookMessage {
@@ -150,7 +150,7 @@ export function findEndpointGroup(groups: readonly string[]): string {
 export const channelEndpointGroup = (channelId: string): string => ENDPOINT + channelId;
 
 /** Group of the queued deliveries of one alert or channel. @param id Id of the alert or channel. */
-export const queueGroup = (id: string): string => `waiting:${id}`;
+export const queuedDeliveriesGroup = (id: string): string => `waiting:${id}`;
 
 /**
  * Matches a webhook id. The first capture group is its time, in hexadecimal milliseconds since the
@@ -183,28 +183,31 @@ export function messageIdTimeMs(eventId: string): number | undefined {
  * webhook or channel is checked later, at the attempt. The commit fails if the same message is
  * already queued.
  */
-export function enqueueDelivery(alert: AlertRecord, message: WebhookMessage): readonly Operation[] {
+export function enqueueDelivery(
+  alert: StorableAlert,
+  message: WebhookMessage,
+): readonly Operation[] {
   const inserted = insertDelivery(alert, message, 0);
   return inserted === undefined ? [] : [inserted, announce(DELIVERIES_TOPIC)];
 }
 
 /**
  * The operations that queue the challenge of a pending webhook; empty for any other alert. The
- * first attempt is delayed, so that the caller has received the secret.
+ * first attempt is delayed, so that the caller has time to receive the secret.
  *
  * @param at The current time, in milliseconds since the epoch.
  */
-export function enqueueChallenge(alert: AlertRecord, at: number): readonly Operation[] {
+export function enqueueChallenge(alert: StorableAlert, at: number): readonly Operation[] {
   const { way } = alert.value;
   if (way.by !== "webhook" || way.state.is !== "pending") return [];
   const body = challengeBody(alert.key, way.state.challenge, at);
   const message = { eventId: newMessageId(at), type: CHALLENGE_MESSAGE_TYPE, body };
-  const inserted = insertDelivery(alert, message, FIRST_CHALLENGE_MS);
+  const inserted = insertDelivery(alert, message, FIRST_CHALLENGE_DELAY_MS);
   return inserted === undefined ? [] : [inserted];
 }
 
 function insertDelivery(
-  alert: AlertRecord,
+  alert: StorableAlert,
   message: WebhookMessage,
   dueInMs: number,
 ): Operation | undefined {
@@ -220,7 +223,10 @@ function insertDelivery(
  * The operation that moves a queued message to the current webhook or channel of its alert;
  * `undefined` if the alert is polled. The message then follows the schedule of the new target.
  */
-export function moveDelivery(delivery: StoredDelivery, alert: AlertRecord): Operation | undefined {
+export function moveToCurrentTarget(
+  delivery: StoredDelivery,
+  alert: StorableAlert,
+): Operation | undefined {
   const queue = queueOf(alert);
   if (queue === undefined) return undefined;
   const { groups, ...to } = queue;
@@ -235,9 +241,9 @@ interface Queue extends Pick<Delivery, "alertId" | "channelId"> {
 }
 
 /** Where the messages of an alert are currently queued; `undefined` if the alert is polled. */
-function queueOf({ key, value, groups }: AlertRecord): Queue | undefined {
+function queueOf({ key, value, groups }: StorableAlert): Queue | undefined {
   const { owner, way } = value;
-  const own = [...groups, queueGroup(key)];
+  const own = [...groups, queuedDeliveriesGroup(key)];
   switch (way.by) {
     case "poll":
       return undefined;
@@ -245,7 +251,7 @@ function queueOf({ key, value, groups }: AlertRecord): Queue | undefined {
       return { alertId: key, groups: [...own, endpointGroup(owner, way.url)] };
     case "channel": {
       const { channelId } = way;
-      const ofChannel = [queueGroup(channelId), channelEndpointGroup(channelId)];
+      const ofChannel = [queuedDeliveriesGroup(channelId), channelEndpointGroup(channelId)];
       return { alertId: key, channelId, groups: [...own, ...ofChannel] };
     }
   }

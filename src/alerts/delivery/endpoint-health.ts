@@ -12,12 +12,17 @@ import {
   type Webhook,
   type WebhookState,
 } from "../alert.ts";
-import { enqueueDelivery, newMessageId, queueGroup, type WebhookMessage } from "./delivery.ts";
+import {
+  enqueueDelivery,
+  newMessageId,
+  queuedDeliveriesGroup,
+  type WebhookMessage,
+} from "./delivery.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 
 /**
- * A webhook or channel is disabled after this many milliseconds without a success, if it has also
- * failed at least this often.
+ * A webhook or channel is disabled after `afterMs` milliseconds without a success, if it has failed
+ * at least `failures` times since its last success.
  */
 const GIVE_UP_RULES = { afterMs: 5 * 86_400_000, failures: 20 };
 
@@ -29,9 +34,9 @@ const MAX_NOTIFIED = 1_000;
 
 /** Failures of a webhook or channel since its last success. */
 export interface EndpointHealth {
-  /** When the first of these failures occurred, in milliseconds since the epoch. */
+  /** When the first failure since the last success occurred, in milliseconds since the epoch. */
   readonly failingSince: number;
-  /** Number of these failures. */
+  /** Number of failures since the last success. */
   readonly failures: number;
 }
 
@@ -39,10 +44,10 @@ export interface EndpointHealth {
  * Health of failing webhooks and channels, by the id of the alert or channel. A success deletes the
  * record.
  */
-export const endpointHealth = collection<EndpointHealth>("endpoint-health");
+export const endpointHealthRecords = collection<EndpointHealth>("endpoint-health");
 
 /** The health after one more failure. @param now Milliseconds since the epoch. */
-export function healthAfterFailure(
+export function endpointHealthAfterFailure(
   before: EndpointHealth | undefined,
   now: number,
 ): EndpointHealth {
@@ -59,8 +64,8 @@ export function writeEndpointHealth(
   before: Stored<EndpointHealth> | undefined,
   value: EndpointHealth,
 ): Operation {
-  if (before === undefined) return insert(endpointHealth, { key, value, groups });
-  return replace(endpointHealth, before, { value });
+  if (before === undefined) return insert(endpointHealthRecords, { key, value, groups });
+  return replace(endpointHealthRecords, before, { value });
 }
 
 /**
@@ -101,8 +106,8 @@ export async function disableWebhook(
   );
   return [
     replace(alerts, alert, { value: { ...alert.value, way: { ...way, state } } }),
-    removeGroup(queueGroup(alertId)),
-    remove(endpointHealth, alertId),
+    removeGroup(queuedDeliveriesGroup(alertId)),
+    remove(endpointHealthRecords, alertId),
     ...others.flatMap((other) => enqueueDelivery(other, disabledNotice(alert, reason, at))),
     ...audit({ action: "alert.disabled", actor: "system", target: alertId }),
     announce(ALERTS_TOPIC, alertId),

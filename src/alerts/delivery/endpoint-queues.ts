@@ -24,8 +24,8 @@ export interface EndpointQueuesOptions<T> {
   /** Maximum number of attempts that are running or waiting, over all endpoints. */
   readonly maxTotal: number;
   /**
-   * Maximum number of these attempts for one owner while no other owner has work. Each owner's
-   * share shrinks with the remaining capacity, so that a few owners cannot take all of it.
+   * Maximum number of running or waiting attempts for one owner while no other owner has work. Each
+   * owner's share shrinks with the remaining capacity, so that a few owners cannot take all of it.
    */
   readonly maxPerOwner: number;
   /** The monotonic clock, in milliseconds. */
@@ -50,7 +50,10 @@ export class EndpointQueues<T> {
   readonly #options: EndpointQueuesOptions<T>;
   readonly #queues = new Map<string, EndpointQueue<T>>();
   readonly #running = new Set<Promise<void>>();
-  /** Owners that were already served in this round, in which each owner may get one delivery. */
+  /**
+   * Owners that were already served in the current round. Each owner gets at most one delivery per
+   * round.
+   */
   readonly #served = new Set<string>();
   #isStopped = false;
 
@@ -81,10 +84,10 @@ export class EndpointQueues<T> {
   }
 
   /**
-   * Called when no other owner has due work, so that owners that were served in this round may get
-   * more.
+   * Starts a new round, in which owners that were already served may get more. Called when no other
+   * owner has due work.
    *
-   * @returns Whether any owner was served in the round that ends.
+   * @returns Whether any owner was served in the previous round.
    */
   nextRound(): boolean {
     const isNew = this.#served.size > 0;

@@ -7,7 +7,10 @@ export interface EndpointVerdict {
   readonly error: DeliveryAttempt["error"];
   /** Whether the response says that the endpoint no longer exists. */
   readonly isGone: boolean;
-  /** Delay before the next request that the response asks for, in milliseconds. */
+  /**
+   * Delay that the response requests before the next request, in milliseconds; `undefined` if it
+   * requests none.
+   */
   readonly retryAfterMs: number | undefined;
 }
 
@@ -41,7 +44,7 @@ export interface Endpoint {
    *
    * @param at The current time, in milliseconds since the epoch.
    * @returns `undefined` when the endpoint is not disabled, because the reason does not apply to it
-   * or it was changed since the attempt.
+   * or the endpoint was changed since the attempt.
    */
   disable(reason: DisabledReason, at: number): Promise<readonly Operation[] | undefined>;
 }

@@ -1,14 +1,14 @@
 import { type Loop, type ScheduleTimer, startLoop } from "../../lib/loop.ts";
-import { announce, put, removeAt, replace } from "../../store/port/operations.ts";
+import { announce, put, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import {
-  type AlertRecord,
   DELIVERIES_TOPIC,
   type Delivery,
   deliveries,
-  HELD_UNTIL_RELEASED,
-  queueGroup,
+  queuedDeliveriesGroup,
+  RELEASED_HELD_UNTIL,
+  type StorableAlert,
 } from "./delivery.ts";
 
 /** Requested releases of held deliveries, by the id of the alert or channel. */
@@ -37,7 +37,7 @@ const LEASE_MS = 30_000;
 export function releaseHeldDeliveries({
   key,
   groups,
-}: Pick<AlertRecord, "key" | "groups">): readonly Operation[] {
+}: Pick<StorableAlert, "key" | "groups">): readonly Operation[] {
   return [put(releases, { key, value: true, groups, dueInMs: 0 }), announce(RELEASES_TOPIC)];
 }
 
@@ -61,7 +61,7 @@ export function startReleaseLoop({
     const due = await records.claimDue(releases, { limit: 1, leaseMs: LEASE_MS });
     for (const release of due) {
       await releaseAll(records, release.key);
-      await records.commit([removeAt(releases, release), announce(DELIVERIES_TOPIC)]);
+      await records.commit([removeUnchanged(releases, release), announce(DELIVERIES_TOPIC)]);
     }
     return due.length;
   };
@@ -77,11 +77,11 @@ export function startReleaseLoop({
 
 /**
  * Releases each held delivery once. A delivery that a worker has put back in the meantime already
- * follows the new schedule. Each delivery has its own commit, so that one that was deleted
- * concurrently does not block the others.
+ * follows the new schedule. Each delivery has its own commit, so that a concurrently deleted
+ * delivery does not block the others.
  */
 async function releaseAll(records: Records, id: string): Promise<void> {
-  const held = (await readAll(records, deliveries, queueGroup(id))).filter(isHeld);
+  const held = (await readAll(records, deliveries, queuedDeliveriesGroup(id))).filter(isHeld);
   for (let from = 0; from < held.length; from += RELEASED_TOGETHER) {
     const some = held.slice(from, from + RELEASED_TOGETHER);
     await Promise.all(some.map((each) => records.commit([dueNow(each)])));
@@ -89,8 +89,8 @@ async function releaseAll(records: Records, id: string): Promise<void> {
 }
 
 /**
- * Whether a delivery is held back by itself. A delivery in a digest is not, because its digest is
- * released instead.
+ * Whether a delivery is held back individually. A delivery in a digest is released together with
+ * the digest.
  */
 const isHeld = ({ dueAt, value }: Stored<Delivery>): boolean =>
   value.digestId === undefined && (dueAt === undefined || value.heldUntil !== undefined);
@@ -101,6 +101,6 @@ const isHeld = ({ dueAt, value }: Stored<Delivery>): boolean =>
  */
 function dueNow(held: Stored<Delivery>): Operation {
   const hasWaited = held.value.heldUntil !== undefined;
-  const value = hasWaited ? { ...held.value, heldUntil: HELD_UNTIL_RELEASED } : held.value;
+  const value = hasWaited ? { ...held.value, heldUntil: RELEASED_HELD_UNTIL } : held.value;
   return replace(deliveries, held, { value, dueInMs: 0 });
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { append, remove, removeAt, replace } from "../../store/port/operations.ts";
+import { appendToArchive, remove, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import { CODE_MESSAGE_TYPE, digestGroup } from "../channels/own-messages.ts";
+import { digestGroup, VERIFICATION_CODE_MESSAGE_TYPE } from "../channels/own-messages.ts";
 import { CHALLENGE_MESSAGE_TYPE, nextChallengeDelayMs } from "./challenge.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,
@@ -13,9 +13,9 @@ import {
 import type { DisabledReason, Endpoint, EndpointVerdict } from "./endpoint.ts";
 import {
   type EndpointHealth,
-  endpointHealth,
+  endpointHealthAfterFailure,
+  endpointHealthRecords,
   hasFailedTooLong,
-  healthAfterFailure,
   writeEndpointHealth,
 } from "./endpoint-health.ts";
 import { nextAttemptDelayMs } from "./retry-schedule.ts";
@@ -39,15 +39,19 @@ export interface CompletedAttempt {
   /** The endpoint as it was before the attempt. */
   readonly endpoint: Endpoint;
   /**
-   * When the attempt began, in milliseconds since the epoch. The end is not recorded: it would show
-   * how long an unreachable host stayed silent, which would let owners probe our network.
+   * When the attempt began, in milliseconds since the epoch. The end of the attempt is not
+   * recorded: it would show how long an unreachable host did not respond, which would let owners
+   * probe the network of this service.
    */
   readonly at: number;
   /** The response; `undefined` when there was none, for whatever reason. */
   readonly response: WebhookResponse | undefined;
 }
 
-/** An attempt with the verdict on its response, reduced to the members that are still queued. */
+/**
+ * An attempt with the verdict on its response. `members` contains only the deliveries that are
+ * still queued.
+ */
 interface JudgedAttempt extends CompletedAttempt {
   readonly verdict: EndpointVerdict;
 }
@@ -101,7 +105,7 @@ async function afterSuccess(attempt: JudgedAttempt): Promise<readonly Operation[
   const { delivery, endpoint, at } = attempt;
   return [
     ...removals(attempt),
-    remove(endpointHealth, endpoint.id),
+    remove(endpointHealthRecords, endpoint.id),
     ...logAttempt(attempt, null),
     ...(await endpoint.afterSuccess(delivery.value, at)),
   ];
@@ -109,11 +113,12 @@ async function afterSuccess(attempt: JudgedAttempt): Promise<readonly Operation[
 
 /** The operations that remove the delivery and its members. */
 const removals = ({ delivery, members }: CompletedAttempt): readonly Operation[] =>
-  [delivery, ...members].map((each) => removeAt(deliveries, each));
+  [delivery, ...members].map((each) => removeUnchanged(deliveries, each));
 
 /** Whether the message of an attempt verifies its endpoint. */
 const isVerification = ({ delivery }: CompletedAttempt): boolean =>
-  delivery.value.type === CHALLENGE_MESSAGE_TYPE || delivery.value.type === CODE_MESSAGE_TYPE;
+  delivery.value.type === CHALLENGE_MESSAGE_TYPE ||
+  delivery.value.type === VERIFICATION_CODE_MESSAGE_TYPE;
 
 async function afterFailure(
   attempt: JudgedAttempt,
@@ -122,8 +127,8 @@ async function afterFailure(
   const { delivery, endpoint, at } = attempt;
   // A retry has its own due time, which a new schedule of the channel does not change.
   const { heldUntil: _, ...value } = delivery.value;
-  const before = await records.get(endpointHealth, endpoint.id);
-  const health = healthAfterFailure(before?.value, at);
+  const before = await records.get(endpointHealthRecords, endpoint.id);
+  const health = endpointHealthAfterFailure(before?.value, at);
   const nextInMs = nextAttemptInMs(attempt, random);
   const reason = reasonToDisable(attempt, health, nextInMs);
   const disabled = reason && (await endpoint.disable(reason, at));
@@ -139,7 +144,7 @@ async function afterFailure(
   ];
 }
 
-/** Milliseconds until the next attempt; `undefined` when this was the last one. */
+/** Milliseconds until the next attempt; `undefined` when there is no further attempt. */
 function nextAttemptInMs(attempt: JudgedAttempt, random: () => number): number | undefined {
   const { delivery, response, verdict } = attempt;
   const failures = delivery.value.attempts + 1;
@@ -189,7 +194,7 @@ function logAttempt(attempt: JudgedAttempt, nextInMs: number | null): readonly O
       ...more,
     };
     const subject = alertId ?? endpoint.id;
-    return append({ kind: ATTEMPT_ARCHIVE_KIND, at, id: randomUUID(), subject, body });
+    return appendToArchive({ kind: ATTEMPT_ARCHIVE_KIND, at, id: randomUUID(), subject, body });
   };
   return [
     row(delivery, { response: isResponseShown(attempt) ? (response?.body ?? "") : "" }),
@@ -199,9 +204,9 @@ function logAttempt(attempt: JudgedAttempt, nextInMs: number | null): readonly O
 
 /**
  * Whether the response body may be shown to the alert's owner. The response of an unverified host
- * may not, because the host may belong to someone else. The response of a chat service may not,
- * because it can contain names of the person's chats and topics, which the client that created the
- * alert must not learn.
+ * must not be shown, because the host may belong to someone else. The response of a chat service
+ * must not be shown, because it can contain names of the person's chats and topics, which the
+ * client that created the alert must not learn.
  */
 const isResponseShown = (attempt: CompletedAttempt): boolean =>
   !isVerification(attempt) && attempt.delivery.value.channelId === undefined;

@@ -1,9 +1,9 @@
 import { quotaOwner } from "../../auth/entitlement.ts";
-import { countForClient } from "../../limits/count-for-client.ts";
+import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import type { Limits, QuotaState } from "../../limits/quotas.ts";
 import { replace } from "../../store/port/operations.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import { type Owner, ownerKey, quotaGroup } from "../alert.ts";
+import { type AlertOwner, ownerKey, quotaGroup } from "../alert.ts";
 import { deliveries, type StoredDelivery } from "./delivery.ts";
 
 /** Dependencies of `countRepeatedAttempt`. */
@@ -21,10 +21,10 @@ export const isRepeatedAttempt = ({ value }: StoredDelivery): boolean =>
  * this limit one account could fill the disk.
  */
 export async function countRepeatedAttempt(
-  owner: Owner,
+  owner: AlertOwner,
   { records, limits }: RepeatLimitOptions,
 ): Promise<QuotaState> {
-  const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
+  const [ofClient, ofAccount = ofClient] = await countForClientAndAccount(limits, {
     client: ["alert-repeats-client", ownerKey(await quotaOwner(records, owner))],
     account: ["alert-repeats", quotaGroup(owner)],
   });
@@ -35,7 +35,7 @@ export async function countRepeatedAttempt(
  * The operations that delay a delivery until its rate limit resets; `undefined` when the limit is
  * not exceeded.
  */
-export function delayUntilReset(
+export function delayDeliveryUntilReset(
   delivery: StoredDelivery,
   { isExceeded, resetMs }: QuotaState,
 ): readonly Operation[] | undefined {
@@ -45,7 +45,8 @@ export function delayUntilReset(
 /**
  * The operation that makes a delivery due later.
  *
- * @param dueInMs Milliseconds until then; `null` to hold the delivery back until it is released.
+ * @param dueInMs Milliseconds until the delivery is due; `null` to hold the delivery back until it
+ * is released.
  */
 export function rescheduleDelivery(delivery: StoredDelivery, dueInMs: number | null): Operation {
   return replace(deliveries, delivery, { value: delivery.value, dueInMs });

@@ -27,7 +27,7 @@ const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
  */
 const JITTER = 0.1;
 
-/** Inputs of the pause before a retry. */
+/** Inputs for calculating the pause before a retry. */
 export interface RetryOptions {
   /** Number of failed attempts, at least 1. */
   readonly failures: number;
@@ -36,8 +36,8 @@ export interface RetryOptions {
 }
 
 /**
- * Inputs of the pause before a delivery is retried, including the pause that the receiver
- * requested.
+ * Inputs for calculating the pause before a delivery is retried, including the pause that the
+ * receiver requested.
  */
 interface DeliveryRetryOptions extends RetryOptions {
   /** `Retry-After` of a 429 or 503, in milliseconds. */
@@ -51,7 +51,7 @@ interface DeliveryRetryOptions extends RetryOptions {
  * @returns `undefined` when there is no further attempt.
  */
 export function nextAttemptDelayMs({ retryAfterMs = 0, ...retry }: DeliveryRetryOptions) {
-  const pause = pauseMs(PAUSES_MS, retry);
+  const pause = retryPauseMs(PAUSES_MS, retry);
   return pause && Math.max(pause, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
 }
 
@@ -59,7 +59,7 @@ export function nextAttemptDelayMs({ retryAfterMs = 0, ...retry }: DeliveryRetry
  * The jittered pause after the given number of failures, in whole milliseconds; `undefined` when
  * there is no further attempt.
  */
-export function pauseMs(
+export function retryPauseMs(
   pauses: readonly number[],
   { failures, random }: RetryOptions,
 ): number | undefined {

@@ -25,7 +25,7 @@ export interface WebhookSenderOptions extends GuardedAgentOptions {
 /** A request to a webhook or a chat service. */
 export interface WebhookRequest {
   readonly url: string;
-  /** Headers in addition to those of every delivery. */
+  /** Headers to send in addition to those that every delivery has. */
   readonly headers: Readonly<Record<string, string>>;
   /** Request body, as JSON. */
   readonly body: string;
@@ -147,7 +147,8 @@ function countdown(most: number, callback: () => void): () => void {
 }
 
 /**
- * Reads the first bytes of a body, or those that arrive before the timeout. The rest is not read.
+ * Reads the beginning of a body: its first bytes, or fewer if the timeout comes first. The rest is
+ * not read.
  */
 async function startOf(body: Readable, timeoutMs: number): Promise<Uint8Array> {
   const timer = setTimeout(() => body.destroy(), timeoutMs);
@@ -168,8 +169,8 @@ async function startOf(body: Readable, timeoutMs: number): Promise<Uint8Array> {
 }
 
 /**
- * Decodes bytes as UTF-8 text without a truncated last character. Compressed or binary bodies are
- * not decoded further.
+ * Decodes bytes as UTF-8 text. If the last character is truncated, it is dropped. Compressed or
+ * binary bodies are not decoded further.
  */
 function textOf(bytes: Uint8Array): string {
   return neutralizeText(new TextDecoder().decode(bytes, { stream: true }));

@@ -8,7 +8,7 @@ import {
   verify,
 } from "node:crypto";
 import type { Vault } from "../../store/keys/vault.ts";
-import { type SigningSecrets, secretContext } from "../alert.ts";
+import { type SigningSecrets, secretEncryptionContext } from "../alert.ts";
 
 /** Prefix of signing secrets (Standard Webhooks 1.0.0). */
 const SECRET_PREFIX = "whsec_";
@@ -55,7 +55,7 @@ export type SignatureHeaders = {
 export type SignatureScheme = "v1" | "v1a";
 
 /** Generates a signing secret: `whsec_` and 32 random bytes in base64. */
-export function newSigningSecret(): string {
+export function generateSigningSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES.ours).toString("base64");
 }
 
@@ -67,7 +67,13 @@ export function isSigningSecret(text: string): boolean {
 }
 
 /** Signs a message with every secret and every key (Standard Webhooks 1.0.0). */
-export function signatureHeaders({ id, at, body, secrets, keys }: SignedMessage): SignatureHeaders {
+export function createSignatureHeaders({
+  id,
+  at,
+  body,
+  secrets,
+  keys,
+}: SignedMessage): SignatureHeaders {
   const timestamp = String(Math.floor(at / 1000));
   const content = contentOf(id, timestamp, Buffer.from(body));
   const signatures = [
@@ -132,10 +138,10 @@ function isEd25519SignatureValid(
 const isEqual = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b);
 
 /** How long the previous secret continues to sign after a rotation, in milliseconds. */
-export const SECRET_OVERLAP_MS = 86_400_000;
+export const SECRET_ROTATION_OVERLAP_MS = 86_400_000;
 
 /** The alert that the secrets belong to, and the vault that encrypts them. */
-export interface SecretContext {
+export interface SecretEncryptionOptions {
   readonly alertId: string;
   readonly vault: Vault;
 }
@@ -150,11 +156,11 @@ export interface NewSigningSecret {
 }
 
 /** Creates the first secret of a webhook. */
-export function createFirstSecret({ alertId, vault }: SecretContext): NewSigningSecret {
-  const secret = newSigningSecret();
+export function createFirstSecret({ alertId, vault }: SecretEncryptionOptions): NewSigningSecret {
+  const secret = generateSigningSecret();
   return {
     secret,
-    sealed: { current: vault.seal(secret, secretContext(alertId)), previous: null },
+    sealed: { current: vault.seal(secret, secretEncryptionContext(alertId)), previous: null },
   };
 }
 
@@ -166,13 +172,16 @@ export function createFirstSecret({ alertId, vault }: SecretContext): NewSigning
  */
 export function createNextSecret(
   before: SigningSecrets,
-  context: SecretContext,
+  context: SecretEncryptionOptions,
   now: number,
 ): NewSigningSecret {
   const { secret, sealed } = createFirstSecret(context);
   return {
     secret,
-    sealed: { ...sealed, previous: { sealed: before.current, until: now + SECRET_OVERLAP_MS } },
+    sealed: {
+      ...sealed,
+      previous: { sealed: before.current, until: now + SECRET_ROTATION_OVERLAP_MS },
+    },
   };
 }
 
@@ -182,12 +191,12 @@ export function createNextSecret(
  * @param now Milliseconds since the epoch.
  * @throws {Error} When the secrets belong to another alert or were encrypted with another key.
  */
-export function signingSecrets(
+export function decryptSigningSecrets(
   { current, previous }: SigningSecrets,
-  { alertId, vault }: SecretContext,
+  { alertId, vault }: SecretEncryptionOptions,
   now: number,
 ): readonly string[] {
   const isTwo = previous !== null && now < previous.until;
   const sealed = isTwo ? [current, previous.sealed] : [current];
-  return sealed.map((each) => vault.open(each, secretContext(alertId)));
+  return sealed.map((each) => vault.open(each, secretEncryptionContext(alertId)));
 }

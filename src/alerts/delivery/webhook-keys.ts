@@ -27,7 +27,7 @@ export const WebhookKeySet = z.object({ keys: z.array(WebhookKey) });
 export type WebhookKeySet = z.infer<typeof WebhookKeySet>;
 
 /** The public parts of the keys that sign deliveries. */
-export function webhookKeySet(keys: readonly Key<"webhook-signing">[]): WebhookKeySet {
+export function toWebhookKeySet(keys: readonly Key<"webhook-signing">[]): WebhookKeySet {
   const { retentionMs } = keyUses["webhook-signing"];
   return {
     keys: keys.map(({ kid, jwk: { x }, createdAt, retiredAt }) => ({

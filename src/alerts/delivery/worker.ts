@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Loop, type ScheduleTimer, startLoop } from "../../lib/loop.ts";
 import { replace } from "../../store/port/operations.ts";
 import { findQuotaGroup } from "../alert.ts";
-import { type AttemptOptions, attemptDelivery } from "./attempt.ts";
+import { attemptDelivery, type DeliveryAttemptOptions } from "./attempt.ts";
 import { MAX_CONCURRENT_ATTEMPTS } from "./circuit-breaker.ts";
 import {
   DELIVERIES_TOPIC,
@@ -21,14 +21,14 @@ import { startReleaseLoop } from "./held-deliveries.ts";
 const POLL_EVERY_MS = 500;
 
 /**
- * Maximum number of attempts that are running or waiting in one process: for all owners together,
- * and for an owner who is alone and whose webhooks may all be slow.
+ * Maximum number of attempts that are running or waiting in one process: `maxTotal` for all owners
+ * together, and `maxPerOwner` for one owner while no other owner has work.
  */
 const CAPACITY = { maxTotal: 200, maxPerOwner: 40 } as const;
 
 /**
- * Milliseconds after which another process may claim a delivery. It is longer than two attempts:
- * the one that the delivery waits for, and its own.
+ * Milliseconds after which another process may claim a delivery. The lease outlasts two attempts:
+ * the delivery's own attempt, and one for which it may have to wait.
  */
 const LEASE_MS = 60_000;
 
@@ -36,7 +36,7 @@ const LEASE_MS = 60_000;
 const STOP_MS = 2_000;
 
 /** Dependencies of the delivery worker. */
-export interface DeliveryWorkerOptions extends AttemptOptions {
+export interface DeliveryWorkerOptions extends DeliveryAttemptOptions {
   /** The monotonic clock in milliseconds, such as `performance.now`. */
   readonly monotonic: () => number;
   readonly schedule: ScheduleTimer;
@@ -101,9 +101,10 @@ export class DeliveryWorker {
 
   /** Claims due deliveries. @returns How many were claimed; 0 when there are no more. */
   async #claim(): Promise<number> {
-    // At most as many as one endpoint may run concurrently, because all of them may belong to one
-    // endpoint, and at most one owner's share, because all may belong to one owner. More would wait
-    // here under a lease while another process could send them.
+    // Claims at most as many deliveries as one endpoint may receive concurrently, because all of
+    // them may belong to one endpoint, and at most one owner's share, because all of them may
+    // belong to one owner. Further deliveries would wait here under a lease while another process
+    // could send them.
     const { capacity, share } = this.#queues;
     const limit = Math.min(MAX_CONCURRENT_ATTEMPTS, capacity, share);
     if (limit <= 0) return 0;

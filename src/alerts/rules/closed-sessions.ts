@@ -1,19 +1,19 @@
 import { quarterlyFilings } from "../../factors/next-report.ts";
-import { reportWindows } from "../../factors/report-windows.ts";
+import { reportWindowsOf } from "../../factors/report-windows.ts";
 import { createVolatilityReader } from "../../factors/volatility.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
 import { riskTableOf } from "../../risk/measured-table.ts";
 import { type RangeSession, watchedHorizon } from "../../risk/range-events.ts";
-import { type ReportSession, readReports } from "../../score/report-events.ts";
+import { type ReportSession, reportReadingAt } from "../../score/report-events.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { MemoryArchive } from "../../score/snapshot-archive.ts";
 import type { AlertKind } from "../alert.ts";
 import type { ConditionInput } from "./condition.ts";
 
 /** Dependencies for reading closed sessions. */
-export interface SessionSource {
+export interface ClosedSessionsOptions {
   readonly snapshots: MemoryArchive;
   readonly market: Market;
   /**
@@ -33,7 +33,7 @@ interface ClosedSession {
 
 /** Reads closed sessions, in the order in which they closed, from the snapshots in memory. */
 export class ClosedSessions {
-  readonly #source: SessionSource;
+  readonly #source: ClosedSessionsOptions;
   readonly #readVolatility = createVolatilityReader();
   /**
    * Cache of the last session label of each asset class. All instruments of a session share the
@@ -44,12 +44,13 @@ export class ClosedSessions {
   /** The value of `knownUntil` when `#records` was read. */
   #recordsUntil: number | undefined;
   /**
-   * Cache of the number of sessions from the close `at` to an instant, by instant, in milliseconds
-   * since the epoch. Companies that report on the same day share an entry.
+   * Cache of session counts. `counts` maps an instant, in milliseconds since the epoch, to the
+   * number of sessions from the close `at` to that instant. Companies that report on the same day
+   * share an entry.
    */
   #sessionsUntil: { readonly at: number; readonly counts: Map<number, number> } | undefined;
 
-  constructor(source: SessionSource) {
+  constructor(source: ClosedSessionsOptions) {
     this.#source = source;
   }
 
@@ -79,8 +80,8 @@ export class ClosedSessions {
     const bars = kind === "volatility" ? this.#recordsOf(instrument.symbol)?.bars : undefined;
     return {
       snapshot,
-      // In a market that never closes, a session ends at the first instant of the next session, so the
-      // label is taken one millisecond earlier.
+      // In a market that never closes, a session ends at the first instant of the next session, so
+      // the label is taken one millisecond earlier.
       session: this.#labelOf(at - 1, instrument.assetClass),
       dayMs: this.#source.market.dayMs,
       reading: bars && this.#readVolatility(bars, at),
@@ -125,7 +126,7 @@ export class ClosedSessions {
     if (instrument.assetClass !== "stock" || fundamentals === undefined) return undefined;
     const filings = quarterlyFilings(fundamentals, dayMs);
     return {
-      reading: readReports(filings, at, reportWindows(source), dayMs),
+      reading: reportReadingAt(filings, at, reportWindowsOf(source), dayMs),
       at,
       dayMs,
       sessionsUntil: (instant) => this.#countSessions(at, instant),

@@ -1,28 +1,28 @@
 import type { VolatilityReading } from "../../factors/volatility.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import {
-  type OpenRange,
+  detectRangeAlert,
   type RangeAlert,
   type RangeSession,
-  rangeAlert,
+  type WatchedRange,
 } from "../../risk/range-events.ts";
 import {
-  REPORT_SESSIONS,
+  DEFAULT_SESSIONS_BEFORE_REPORT,
+  detectReportAlert,
   type ReportAlert,
   type ReportSession,
   type ReportState,
-  reportAlert,
 } from "../../score/report-events.ts";
 import {
+  detectSignalShift,
+  detectVolatilityAlert,
   EVENT_RULES,
   type EventRules,
   type SessionSnapshot,
   type ShiftState,
   type SignalShift,
-  signalShift,
   type VolatilityAlert,
   type VolatilityState,
-  volatilityAlert,
 } from "../../score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { Stored } from "../../store/port/records.ts";
@@ -40,12 +40,12 @@ const REARM_DIVISOR = 3;
  * An event kind with its thresholds. Alerts with equal thresholds share a condition, so that it is
  * evaluated once per instrument.
  */
-export interface Condition {
+export interface AlertCondition {
   /** Unique key of the kind and thresholds; contains no space. */
   readonly key: string;
   readonly kind: AlertKind;
   readonly rules: EventRules;
-  /** How many sessions before an expected report the event occurs. */
+  /** Number of sessions by which the event precedes an expected report. */
   readonly reportSessions: number;
 }
 
@@ -57,7 +57,7 @@ export type ConditionState = { readonly at: number } & (
   | { readonly kind: "signal_shift"; readonly state: ShiftState }
   | { readonly kind: "volatility"; readonly state: VolatilityState }
   | { readonly kind: "report"; readonly state: ReportState }
-  | { readonly kind: "range"; readonly state: OpenRange }
+  | { readonly kind: "range"; readonly state: WatchedRange }
 );
 
 /** The input of a condition: a closed session of one instrument. */
@@ -81,10 +81,15 @@ export interface ConditionResult {
 }
 
 /** The condition of an alert for one of its event kinds. */
-export function conditionOf(
+export function alertConditionOf(
   kind: AlertKind,
-  { scoreMove, volatilityZ, cooldownDays, reportSessions = REPORT_SESSIONS }: AlertThresholds,
-): Condition {
+  {
+    scoreMove,
+    volatilityZ,
+    cooldownDays,
+    reportSessions = DEFAULT_SESSIONS_BEFORE_REPORT,
+  }: AlertThresholds,
+): AlertCondition {
   const quiet = cooldownDays ?? "method";
   const rules = { ...EVENT_RULES, quietDays: cooldownDays };
   switch (kind) {
@@ -116,7 +121,7 @@ export function conditionOf(
  * the state and never fires.
  */
 export function evaluateCondition(
-  condition: Condition,
+  condition: AlertCondition,
   before: ConditionState | undefined,
   session: ConditionInput,
 ): ConditionResult {
@@ -133,18 +138,18 @@ export function evaluateCondition(
 }
 
 function evaluateSignal(
-  { rules }: Condition,
+  { rules }: AlertCondition,
   before: ConditionState | undefined,
   session: ConditionInput,
 ): ConditionResult {
   const known = before?.kind === "signal_shift" ? before.state : undefined;
-  const { state, event } = signalShift(known, session, rules);
+  const { state, event } = detectSignalShift(known, session, rules);
   const { at } = session.snapshot;
   return { state: state === known ? before : { kind: "signal_shift", at, state }, event };
 }
 
 function evaluateVolatility(
-  { rules }: Condition,
+  { rules }: AlertCondition,
   before: ConditionState | undefined,
   session: ConditionInput,
 ): ConditionResult {
@@ -154,19 +159,19 @@ function evaluateVolatility(
     return { state: before, event: undefined };
   }
   const known = before?.kind === "volatility" ? before.state : undefined;
-  const { state, event } = volatilityAlert(known, { ...session, reading }, rules);
+  const { state, event } = detectVolatilityAlert(known, { ...session, reading }, rules);
   const { at } = snapshot;
   return { state: state === known ? before : { kind: "volatility", at, state }, event };
 }
 
 function evaluateReport(
-  { reportSessions }: Condition,
+  { reportSessions }: AlertCondition,
   before: ConditionState | undefined,
   { reports }: ConditionInput,
 ): ConditionResult {
   if (reports === undefined) return { state: before, event: undefined };
   const known = before?.kind === "report" ? before.state : undefined;
-  const { state, event } = reportAlert(known, reports, reportSessions);
+  const { state, event } = detectReportAlert(known, reports, reportSessions);
   const { at } = reports;
   return { state: state === known ? before : { kind: "report", at, state }, event };
 }
@@ -177,7 +182,7 @@ function evaluateRange(
 ): ConditionResult {
   if (range === undefined) return { state: before, event: undefined };
   const known = before?.kind === "range" ? before.state : undefined;
-  const { open, event } = rangeAlert(known, range);
+  const { open, event } = detectRangeAlert(known, range);
   if (open === known) return { state: before, event };
   return { state: open && { kind: "range", at: range.at, state: open }, event };
 }
@@ -187,11 +192,11 @@ export type StoredResolvedAlert = Stored<ResolvedAlert>;
 
 /** The alerts that share a condition. */
 export class ConditionGroup {
-  readonly condition: Condition;
+  readonly condition: AlertCondition;
   readonly #bySymbol = new Map<string, Set<StoredResolvedAlert>>();
   readonly #byFilter: StoredResolvedAlert[] = [];
 
-  constructor(condition: Condition) {
+  constructor(condition: AlertCondition) {
     this.condition = condition;
   }
 
@@ -215,7 +220,7 @@ export class ConditionGroup {
     );
   }
 
-  /** The snapshots of the instruments that at least one alert covers, each once. */
+  /** The snapshots of all instruments that at least one alert covers, without duplicates. */
   covered(snapshots: ReadonlyMap<string, Snapshot>): readonly Snapshot[] {
     if (this.#byFilter.length === 0) {
       return [...this.#bySymbol.keys()].flatMap((symbol) => snapshots.get(symbol) ?? []);
@@ -238,7 +243,7 @@ export class ConditionGroup {
  *
  * @param now Milliseconds since the epoch.
  */
-export function groupByCondition(
+export function groupAlertsByCondition(
   alerts: readonly StoredResolvedAlert[],
   now: number,
 ): readonly ConditionGroup[] {
@@ -246,7 +251,7 @@ export function groupByCondition(
   for (const alert of alerts) {
     if (alertStatusAt(alert.value, now) === "expired") continue;
     for (const kind of new Set(alert.value.kinds)) {
-      const condition = conditionOf(kind, alert.value.thresholds);
+      const condition = alertConditionOf(kind, alert.value.thresholds);
       const group = groups.get(condition.key) ?? new ConditionGroup(condition);
       groups.set(condition.key, group);
       group.add(alert);
@@ -256,13 +261,13 @@ export function groupByCondition(
 }
 
 /** Whether an alert, in its current form, receives the events of a condition. */
-export const isSubscribed = (
+export const receivesEventsOf = (
   alert: ResolvedAlert,
-  condition: Condition,
+  condition: AlertCondition,
   snapshot: Snapshot,
 ): boolean =>
   alert.kinds.includes(condition.kind) &&
-  conditionOf(condition.kind, alert.thresholds).key === condition.key &&
+  alertConditionOf(condition.kind, alert.thresholds).key === condition.key &&
   fits(alert, snapshot);
 
 function fits(alert: ResolvedAlert, { instrument, signal }: Snapshot): boolean {

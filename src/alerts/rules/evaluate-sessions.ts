@@ -4,12 +4,12 @@ import type { Snapshot } from "../../score/snapshot.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { alerts } from "../alert.ts";
 import { resolveAlerts } from "../watchlists/watchlist.ts";
-import { ClosedSessions, type SessionSource } from "./closed-sessions.ts";
+import { ClosedSessions, type ClosedSessionsOptions } from "./closed-sessions.ts";
 import {
   type ConditionGroup,
   type ConditionState,
   evaluateCondition,
-  groupByCondition,
+  groupAlertsByCondition,
 } from "./condition.ts";
 import { conditionStateKey, EvaluationState, type PendingCommit } from "./evaluation-state.ts";
 import { type FanOutOptions, type FiredEvent, fanOutEvents } from "./recipients.ts";
@@ -20,7 +20,10 @@ import { type FanOutOptions, type FiredEvent, fanOutEvents } from "./recipients.
  */
 const EVALUATIONS_PER_STEP = 50;
 
-/** Maximum number of alerts that receive an event in one commit; takes a few milliseconds. */
+/**
+ * Maximum number of alerts that receive an event in one commit; such a commit takes a few
+ * milliseconds.
+ */
 const ALERTS_PER_COMMIT = 100;
 
 /**
@@ -30,7 +33,7 @@ const ALERTS_PER_COMMIT = 100;
 const OPERATIONS_PER_COMMIT = 6 * ALERTS_PER_COMMIT;
 
 /** Dependencies of the evaluator. */
-export interface EvaluatorOptions extends FanOutOptions, SessionSource {}
+export interface AlertEvaluatorOptions extends FanOutOptions, ClosedSessionsOptions {}
 
 /** One evaluation to perform: a condition, an instrument and the close of a session. */
 interface Evaluation {
@@ -38,7 +41,7 @@ interface Evaluation {
   readonly snapshot: Snapshot;
 }
 
-/** The change of state that an evaluation causes, with its event. */
+/** The change of state that an evaluation causes, and the event that fires. */
 interface Change {
   /** Record key of the state. */
   readonly key: string;
@@ -46,7 +49,10 @@ interface Change {
   readonly event: FiredEvent | undefined;
 }
 
-/** Some of the alerts that receive the event of a change. The last batch also writes the state. */
+/**
+ * A batch of the alerts that receive the event of a change. The last batch of a change also writes
+ * the state.
+ */
 interface Batch {
   readonly change: Change;
   readonly alertIds: readonly string[];
@@ -65,19 +71,20 @@ interface Round {
 }
 
 /**
- * Determines which alerts each closed session fires. Sessions are evaluated in closing order, each
- * exactly once, regardless of which process is the leader. An event, the state of its condition and
- * its deliveries are one commit. Anything that was not committed is evaluated again.
+ * Evaluates the conditions of alerts on closed sessions. Sessions are evaluated in closing order,
+ * each exactly once, regardless of which process is the leader. An event, the state of its
+ * condition and its deliveries are committed together. Anything that was not committed is evaluated
+ * again.
  */
 export class AlertEvaluator {
-  readonly #options: EvaluatorOptions;
+  readonly #options: AlertEvaluatorOptions;
   readonly #sessions: ClosedSessions;
   #state: EvaluationState | undefined;
   #round: Round | undefined;
   /** The value of `knownUntil` when all sessions had been evaluated. */
   #idleUntil: number | undefined;
 
-  constructor(options: EvaluatorOptions) {
+  constructor(options: AlertEvaluatorOptions) {
     this.#options = options;
     this.#sessions = new ClosedSessions(options);
   }
@@ -128,7 +135,7 @@ export class AlertEvaluator {
     const session = this.#sessions.next(state.progress.until);
     if (session === undefined) return undefined;
     const watching = await resolveAlerts(records, await readAll(records, alerts));
-    const groups = groupByCondition(watching, now().getTime());
+    const groups = groupAlertsByCondition(watching, now().getTime());
     const instruments = snapshots.allNewest().map(({ instrument }) => instrument);
     return {
       closedAt: session.at,
@@ -211,8 +218,8 @@ export class AlertEvaluator {
     const evaluate = (one: Snapshot, before: ConditionState | undefined) =>
       evaluateCondition(condition, before, this.#sessions.inputOf(one, condition.kind));
 
-    // A new condition is initialized with the previous session, so that the current session can already
-    // fire it.
+    // A new condition is initialized with the previous session, so that the current session can
+    // already fire it.
     const previous = known === undefined ? this.#sessions.before(snapshot) : undefined;
     const before = previous === undefined ? known : evaluate(previous, undefined).state;
     const { state: after, event } = evaluate(snapshot, before);

@@ -14,12 +14,12 @@ interface Progress {
   readonly until: number;
   /**
    * The `at` of the newest event row, in milliseconds since the epoch. The next row gets a later
-   * one.
+   * instant.
    */
   readonly newestEventAt: number;
   /**
-   * Events of the current session that only some of their alerts have received: the id of the last
-   * alert that has received the event, by event key.
+   * Events of the current session that only some of their alerts have received. Maps each event key
+   * to the id of the last alert that has received the event.
    */
   readonly toldThrough: Readonly<Record<string, string>>;
 }
@@ -48,7 +48,7 @@ export const PROGRESS_KEY = "decision";
 export const conditionStateKey = (conditionKey: string, symbol: string): string =>
   `${conditionKey} ${symbol}`;
 
-/** Splits the key of a state into its two parts, of which the first contains no space. */
+/** Splits the key of a state at the first space: the condition key contains no space. */
 function partsOfKey(key: string): readonly [conditionKey: string, symbol: string] {
   const space = key.indexOf(" ");
   return [key.slice(0, space), key.slice(space + 1)];
@@ -166,7 +166,7 @@ export class EvaluationState {
 }
 
 /**
- * The stored progress if it is still valid (the same object), or else the progress from which to
+ * Returns `stored` itself if that progress is still valid, or else the progress from which to
  * begin.
  */
 function progressFrom(

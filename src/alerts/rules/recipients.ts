@@ -1,19 +1,19 @@
 import { eventPayload, type MarketEvent } from "../../answers/event.ts";
 import { isEntitledToEvents, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import { countForClient } from "../../limits/count-for-client.ts";
+import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { Market } from "../../market/market.ts";
-import { announce, append, put, requireUnchanged } from "../../store/port/operations.ts";
+import { announce, appendToArchive, put, requireUnchanged } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import {
   type Alert,
+  type AlertOwner,
   type AlertStatus,
   alertStatusAt,
   alerts,
   eventSubject,
-  type Owner,
   ownerKey,
   quotaGroup,
   type StoredAlert,
@@ -26,12 +26,12 @@ import {
   newMessageId,
 } from "../delivery/delivery.ts";
 import { resolveSelector, type StoredWatchlist, watchlists } from "../watchlists/watchlist.ts";
-import { type Condition, isSubscribed } from "./condition.ts";
+import { type AlertCondition, receivesEventsOf } from "./condition.ts";
 import type { PendingCommit } from "./evaluation-state.ts";
 
 /** An event, with the condition that fired. */
 export interface FiredEvent extends MarketEvent {
-  readonly condition: Condition;
+  readonly condition: AlertCondition;
 }
 
 /** Dependencies of `fanOutEvents`. */
@@ -39,7 +39,7 @@ export interface FanOutOptions {
   readonly records: Records;
   readonly market: Market;
   /** The scopes that an owner currently has. */
-  readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
+  readonly scopesOf: (owner: AlertOwner) => Promise<ReadonlySet<Scope>>;
   readonly limits: Limits;
   /** Wall clock. */
   readonly now: () => Date;
@@ -54,7 +54,10 @@ const sequences = collection<number>("alert-sequences");
 /** An alert that receives the event, with the sequence number of its previous event. */
 interface Recipient {
   readonly alert: StoredAlert;
-  /** The watchlist through which the alert covers the instrument; `undefined` if it uses none. */
+  /**
+   * The watchlist through which the alert covers the instrument; `undefined` if the alert uses no
+   * watchlist.
+   */
   readonly list: StoredWatchlist | undefined;
   /** Record key of the sequence number. */
   readonly key: string;
@@ -100,12 +103,12 @@ async function recipientOf(
   const alert = await records.get(alerts, alertId);
   if (alert === undefined) return undefined;
   const { watched, list } = await resolveSelector(records, alert.value.watched);
-  if (!isSubscribed({ ...alert.value, watched }, condition, snapshot)) return undefined;
+  if (!receivesEventsOf({ ...alert.value, watched }, condition, snapshot)) return undefined;
   if (!recordsEvents(alertStatusAt(alert.value, at))) return undefined;
   const { owner } = alert.value;
   if (!isEntitledToEvents(await scopesOf(owner))) return undefined;
   // Events are kept for 30 days, so without a limit one account could fill the disk.
-  const counted = await countForClient(limits, {
+  const counted = await countForClientAndAccount(limits, {
     client: ["alert-events-client", ownerKey(await quotaOwner(records, owner))],
     account: ["alert-events", quotaGroup(owner)],
   });
@@ -139,7 +142,7 @@ function eventOperations(
     requireUnchanged(alerts, alert),
     ...(list === undefined ? [] : [requireUnchanged(watchlists, list)]),
     put(sequences, { key, value: sequence, groups: alert.groups }),
-    append({
+    appendToArchive({
       kind: EVENT_ARCHIVE_KIND,
       at: pending.newestEventAt,
       id: eventId,

@@ -4,8 +4,8 @@ import { replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import {
   type Alert,
+  type AlertOwner,
   type InstrumentSelector,
-  type Owner,
   type OwnerIdentity,
   ownerKey,
 } from "../alert.ts";
@@ -13,7 +13,7 @@ import {
 /** A named list of instruments. */
 export interface Watchlist {
   /** The OAuth client that created the list; the person if it was created without a client. */
-  readonly owner: Owner;
+  readonly owner: AlertOwner;
   /** Name as the owner wrote it, unique among the owner's lists (case-insensitive). */
   readonly name: string;
   /** Sorted symbols, at least one. */
@@ -26,7 +26,7 @@ export const watchlists = collection<Watchlist>("watchlists");
 /** A watchlist with its key and revision. */
 export type StoredWatchlist = Stored<Watchlist>;
 
-/** Record key of an owner's watchlist, from its name. */
+/** Record key of a watchlist, derived from its owner and its name. */
 export const watchlistKey = (owner: OwnerIdentity, name: string): string =>
   fingerprint(JSON.stringify([ownerKey(owner), name.toLowerCase()]));
 
@@ -78,8 +78,8 @@ export async function resolveAlerts(
 
 /**
  * The operations that let a commit use a watchlist for an alert. The commit fails unless the list
- * exists. They also change the list's revision, so that a concurrent deletion, which has not seen
- * the alert, fails.
+ * exists. The operations also change the list's revision, so that a concurrent deletion that has
+ * not seen the alert fails.
  *
  * @throws {Problem} `not_found` when the list was deleted.
  */

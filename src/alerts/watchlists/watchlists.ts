@@ -1,16 +1,22 @@
 import type { Caller } from "../../auth/caller.ts";
-import { entitlementChecks } from "../../auth/entitlement.ts";
+import { entitlementCheckOperations } from "../../auth/entitlement.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import { insert, removeAt, replace } from "../../store/port/operations.ts";
+import { insert, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation } from "../../store/port/records.ts";
-import { alerts, type InstrumentSelector, isOwnedBy, type Owner, quotaGroup } from "../alert.ts";
-import { countChange } from "../api/count-change.ts";
+import {
+  type AlertOwner,
+  alerts,
+  type InstrumentSelector,
+  isOwnedBy,
+  quotaGroup,
+} from "../alert.ts";
+import { countAlertChange } from "../api/count-change.ts";
 import type { AlertDependencies } from "../api/dependencies.ts";
 import { groupsOfOwner, managedAccountOf, ownerOf } from "../api/ownership.ts";
-import { createShareCheck, recordsWithoutOwner } from "../api/quota-share.ts";
+import { createQuotaShareCheck, recordsWithoutOwner } from "../api/quota-share.ts";
 import { editConflictProblem } from "../api/validation.ts";
 import {
   type ResolvedSelector,
@@ -28,8 +34,8 @@ const MAX_LISTS = 50;
 /** Maximum number of symbols in a watchlist; the same as for an alert with a list of symbols. */
 const MAX_LISTED = 100;
 
-/** A watchlist in the form that a caller sees. */
-export interface ReadableWatchlist extends Pick<Watchlist, "name" | "symbols"> {
+/** A watchlist as a caller sees it. */
+export interface WatchlistView extends Pick<Watchlist, "name" | "symbols"> {
   /** Whether the caller may change the list. */
   readonly isOwn: boolean;
 }
@@ -37,7 +43,7 @@ export interface ReadableWatchlist extends Pick<Watchlist, "name" | "symbols"> {
 /**
  * An entry of a listing. The key distinguishes lists of the same name that several clients created.
  */
-interface ListedWatchlist extends ReadableWatchlist {
+interface ListedWatchlist extends WatchlistView {
   readonly key: string;
 }
 
@@ -46,22 +52,22 @@ export interface WatchlistOverview {
   /** The lists, sorted by name. */
   readonly lists: readonly ListedWatchlist[];
   /**
-   * Number of further lists of the account that the caller may not read, because others created
-   * them.
+   * Number of further lists of the account that the caller may not read, because other callers
+   * created them.
    */
   readonly others: number;
 }
 
 /** How the given symbols change a watchlist. */
-export type WatchlistChange = "set" | "add" | "remove";
+export type WatchlistChangeKind = "set" | "add" | "remove";
 
-/** Dependencies of `Watchlists`. */
+/** Dependencies of `WatchlistService`. */
 export type WatchlistDependencies = Pick<AlertDependencies, "records" | "audit" | "limits">;
 
 /** A change of the watchlist with the given name. */
 interface WatchlistEdit {
   readonly name: string;
-  readonly change: WatchlistChange;
+  readonly change: WatchlistChangeKind;
   /** Symbols of covered instruments, at least one. */
   readonly symbols: readonly string[];
 }
@@ -76,7 +82,7 @@ interface WatchlistEdit {
  * Methods that change something count against the limit `alert-change` and may throw
  * `rate_limited`.
  */
-export class Watchlists {
+export class WatchlistService {
   readonly #dependencies: WatchlistDependencies;
 
   constructor(dependencies: WatchlistDependencies) {
@@ -119,9 +125,9 @@ export class Watchlists {
    * @throws {Problem} `not_found` when the caller has no such list to change; `alert_limit`;
    * `invalid_request` when the list would have no symbols or too many.
    */
-  async save(caller: Caller, { name, change, symbols }: WatchlistEdit): Promise<ReadableWatchlist> {
+  async save(caller: Caller, { name, change, symbols }: WatchlistEdit): Promise<WatchlistView> {
     const { records, audit, limits } = this.#dependencies;
-    await countChange(limits, caller);
+    await countAlertChange(limits, caller);
     const owner = listOwnerOf(caller);
     const key = watchlistKey(owner, name);
     for (;;) {
@@ -147,7 +153,7 @@ export class Watchlists {
    * @throws {Problem} `not_found`; `wrong_state` while alerts use the list.
    */
   async remove(caller: Caller, name: string): Promise<void> {
-    await countChange(this.#dependencies.limits, caller);
+    await countAlertChange(this.#dependencies.limits, caller);
     const owner = listOwnerOf(caller);
     if (!(await this.#remove(watchlistKey(owner, name), owner, caller.id)))
       throw watchlistNotFoundProblem();
@@ -203,7 +209,7 @@ export class Watchlists {
    * @param owner The list's owner, or another owner of the same account.
    * @returns Whether the list existed.
    */
-  async #remove(key: string, owner: Owner, actor: string): Promise<boolean> {
+  async #remove(key: string, owner: AlertOwner, actor: string): Promise<boolean> {
     const { records, audit } = this.#dependencies;
     const group = quotaGroup(owner);
     for (;;) {
@@ -213,7 +219,7 @@ export class Watchlists {
       const count = own.filter(({ value: { watched } }) => isWatching(watched, key)).length;
       if (count > 0) throw watchlistInUseProblem(count);
       const recorded = audit({ action: "watchlist.deleted", actor, target: key });
-      if (await records.commit([removeAt(watchlists, list), ...recorded])) return true;
+      if (await records.commit([removeUnchanged(watchlists, list), ...recorded])) return true;
     }
   }
 
@@ -222,7 +228,7 @@ export class Watchlists {
    *
    * @throws {Problem} `alert_limit`; `insufficient_scope` when the caller may no longer have lists.
    */
-  async #reserveQuota(caller: Caller, owner: Owner): Promise<readonly Operation[]> {
+  async #reserveQuota(caller: Caller, owner: AlertOwner): Promise<readonly Operation[]> {
     const { records } = this.#dependencies;
     const group = quotaGroup(owner);
     const lock = { key: `watchlists ${group}`, groups: groupsOfOwner(owner) };
@@ -230,42 +236,42 @@ export class Watchlists {
     const all = await records.list(watchlists, { group, limit: MAX_LISTS });
     const orphans = await recordsWithoutOwner(records, all);
     const existing = all.filter((list) => !orphans.includes(list));
-    const isUsedUp = await createShareCheck(records, owner, existing);
+    const isUsedUp = await createQuotaShareCheck(records, owner, existing);
     if (existing.length >= MAX_LISTS || isUsedUp(existing, MAX_LISTS))
       throw watchlistLimitProblem();
-    const entitled = await entitlementChecks(records, ownerOf(caller));
+    const entitled = await entitlementCheckOperations(records, ownerOf(caller));
     if (entitled === undefined) throw ownerEndedProblem();
     return [
       ...entitled,
       incrementVersion(lock, version),
-      ...orphans.map((list) => removeAt(watchlists, list)),
+      ...orphans.map((list) => removeUnchanged(watchlists, list)),
     ];
   }
 }
 
 /** The person as an owner, without an OAuth client. */
-const personOf = (accountId: string): Owner => ({ kind: "user", id: accountId, accountId });
+const personOf = (accountId: string): AlertOwner => ({ kind: "user", id: accountId, accountId });
 
 /**
  * The owner of the watchlists that a caller creates. For a caller with a person's API key, this is
  * the person.
  */
-function listOwnerOf(caller: Caller): Owner {
+function listOwnerOf(caller: Caller): AlertOwner {
   const account = managedAccountOf(caller);
   return account === undefined ? ownerOf(caller) : personOf(account);
 }
 
-const isOwn = (owner: Owner, caller: Caller): boolean => isOwnedBy(owner, listOwnerOf(caller));
+const isOwn = (owner: AlertOwner, caller: Caller): boolean => isOwnedBy(owner, listOwnerOf(caller));
 
 /**
  * Whether a caller may read an owner's lists. A person's API key may read all lists of the account.
  */
-const mayRead = (owner: Owner, caller: Caller): boolean =>
+const mayRead = (owner: AlertOwner, caller: Caller): boolean =>
   isOwn(owner, caller) ||
   managedAccountOf(caller) !== undefined ||
   (caller.accountId !== undefined && isOwnedBy(owner, personOf(caller.accountId)));
 
-const viewOf = ({ owner, name, symbols }: Watchlist, caller: Caller): ReadableWatchlist => ({
+const viewOf = ({ owner, name, symbols }: Watchlist, caller: Caller): WatchlistView => ({
   name,
   symbols,
   isOwn: isOwn(owner, caller),
@@ -286,7 +292,7 @@ const isWatching = (watched: InstrumentSelector, key: string): boolean =>
  */
 function changedSymbols(
   before: readonly string[],
-  change: WatchlistChange,
+  change: WatchlistChangeKind,
   symbols: readonly string[],
 ): readonly string[] {
   const given = new Set(symbols);

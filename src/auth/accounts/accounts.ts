@@ -9,10 +9,10 @@ import type { LastUseTracker } from "../last-use.ts";
 import {
   type ConnectedApplication,
   connectedApplicationsOf,
-  removeApplication,
+  removeConnectedApplication,
 } from "./connected-applications.ts";
-import { grantEviction } from "./grants.ts";
-import { type OwnedAgent, ownedAgents, removeOwnedAgent } from "./owned-agents.ts";
+import { grantEvictionOperations } from "./grants.ts";
+import { listOwnedAgents, type OwnedAgent, removeOwnedAgent } from "./owned-agents.ts";
 
 /** Length of the random part of an account id, in bytes. */
 const ID_BYTES = 16;
@@ -22,7 +22,7 @@ const MAX_LABEL_LENGTH = 254;
 
 /**
  * Length to which a name is cut before normalization, in UTF-16 units. NFC joins at most four units
- * into one, and its running time is quadratic in the number of combining marks.
+ * into one; the time for normalization is quadratic in the number of combining marks.
  */
 const MAX_NORMALIZED = 4 * MAX_LABEL_LENGTH;
 
@@ -36,7 +36,7 @@ const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]+/gu;
 export interface Account {
   /** `acc_` and random characters. */
   readonly id: string;
-  /** Normalized email address; absent for a person who signs in with an identity provider only. */
+  /** Normalized email address; absent for a person who signs in only with an identity provider. */
   readonly email: string | undefined;
   /** Display name on pages: the email address, or the name from the identity provider. */
   readonly label: string;
@@ -44,8 +44,10 @@ export interface Account {
   readonly createdAt: number;
 }
 
-/** A person at an identity provider (OpenID Connect Core 1.0 section 5.7: only the issuer and the
- *  subject together identify one). */
+/**
+ * A person at an identity provider, identified by issuer and subject together (OpenID Connect Core
+ * 1.0 section 5.7).
+ */
 interface SubjectIdentifier {
   readonly issuer: string;
   readonly subject: string;
@@ -77,7 +79,7 @@ const emailIdentityKey = (email: string): string => fingerprint(`email:${email}`
 const subjectIdentityKey = ({ issuer, subject }: SubjectIdentifier): string =>
   fingerprint(`subject:${JSON.stringify([issuer, subject])}`);
 
-/** Dependencies of `Accounts`. */
+/** Dependencies of `AccountService`. */
 interface AccountsOptions {
   readonly records: Records;
   readonly now: () => Date;
@@ -89,7 +91,7 @@ interface AccountsOptions {
  * The accounts of people. The account, its identity and the audit row are written in one commit, so
  * concurrent requests for the same identity create only one account.
  */
-export class Accounts {
+export class AccountService {
   readonly #options: AccountsOptions;
 
   constructor(options: AccountsOptions) {
@@ -124,7 +126,7 @@ export class Accounts {
   /** The agents that a person owns, oldest claim first. */
   agentsOf(accountId: string): Promise<readonly OwnedAgent[]> {
     const { records, lastUse } = this.#options;
-    return ownedAgents(records, accountId, lastUse);
+    return listOwnedAgents(records, accountId, lastUse);
   }
 
   /** Deletes an agent and everything issued to it. @returns `false` if the person does not own
@@ -139,9 +141,11 @@ export class Accounts {
     return connectedApplicationsOf(this.#options.records, accountId);
   }
 
-  /** Whether a person can authorize this application without exceeding `MAX_GRANTS`. */
+  /** Whether a person can authorize this application without exceeding `MAX_GRANTS_PER_PERSON`. */
   async canAuthorize(accountId: string, clientId: string): Promise<boolean> {
-    return (await grantEviction(this.#options.records, { accountId, clientId })) !== undefined;
+    return (
+      (await grantEvictionOperations(this.#options.records, { accountId, clientId })) !== undefined
+    );
   }
 
   /**
@@ -150,7 +154,7 @@ export class Accounts {
    */
   removeApplication(accountId: string, grantId: string): Promise<boolean> {
     const { records, audit } = this.#options;
-    return removeApplication(records, { accountId, grantId, audit });
+    return removeConnectedApplication(records, { accountId, grantId, audit });
   }
 
   async #has(name: string): Promise<boolean> {

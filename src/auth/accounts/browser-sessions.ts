@@ -22,7 +22,7 @@ const SESSION_COOKIE = "market-signal";
 const KNOWN_BROWSER_COOKIE = "market-signal-known";
 
 /**
- * Cookie name prefix with which no other host and no page without TLS can set the cookie
+ * Cookie name prefix that prevents other hosts, and pages without TLS, from setting the cookie
  * (draft-ietf-httpbis-rfc6265bis section 4.1.3.2).
  */
 const HOST_PREFIX = "__Host-";
@@ -40,12 +40,15 @@ const SESSION_MS = 14 * DAY_MS;
 const KNOWN_BROWSER_MS = 180 * DAY_MS;
 
 /**
- * Maximum number of sessions of a person, and of known browsers of a person. A further one replaces
- * the oldest.
+ * Maximum number of sessions per person, and of known browsers per person. Another session or
+ * browser replaces the oldest.
  */
 const MAX_BROWSERS = 100;
 
-/** Page size for reading the records of a person; exceeds the number that a person can have. */
+/**
+ * Page size for reading the records of a person; larger than the number of records that a person
+ * can have.
+ */
 const MAX_LISTED = 10_000;
 
 /**
@@ -80,7 +83,7 @@ export interface Browser {
 }
 
 /** Sessions by the hash of the browser's secret. */
-export const sessions = collection<BrowserSession>("sessions");
+export const browserSessionRecords = collection<BrowserSession>("sessions");
 
 /** The last account that signed in at a browser, by the hash of the known-browser cookie. */
 const knownBrowsers = collection<{ readonly accountId: string }>("known-browsers");
@@ -105,9 +108,9 @@ export function isFreshSignIn(signedInAt: number, now: number): boolean {
  * https. A request without exactly one well-formed cookie counts as a new browser. Signing in
  * replaces the secret, which makes a planted cookie worthless (session fixation).
  *
- * A second cookie marks browsers in which a person has signed in before. It does not authenticate:
- * it only gives the browser rate limits of its own, so that other people who enter the same email
- * address cannot use them up.
+ * A second cookie marks browsers in which a person has signed in before. It does not authenticate
+ * the person: it only gives the browser separate rate limits, which other people who enter the same
+ * email address cannot use up.
  */
 export class BrowserSessions {
   readonly #records: Records;
@@ -134,7 +137,7 @@ export class BrowserSessions {
   async browserOf(cookieHeader: string | undefined): Promise<Browser> {
     const known = secretIn(cookieHeader, this.#sessionCookie);
     const secret = known ?? newSecret();
-    const found = known && (await this.#records.get(sessions, fingerprint(known)));
+    const found = known && (await this.#records.get(browserSessionRecords, fingerprint(known)));
     return {
       secret,
       setCookie: known === undefined ? this.#setSession(secret) : undefined,
@@ -167,9 +170,9 @@ export class BrowserSessions {
     const value = { accountId, signedInAt: Math.min(signedInAt, this.#now().getTime()) };
     const isOpen = await this.#records.commit([
       requireUnchanged(accounts, account),
-      ...(await this.#excessRemoval(sessions, accountId)),
-      remove(sessions, fingerprint(browser.secret)),
-      insert(sessions, {
+      ...(await this.#excessRemoval(browserSessionRecords, accountId)),
+      remove(browserSessionRecords, fingerprint(browser.secret)),
+      insert(browserSessionRecords, {
         key: fingerprint(secret),
         value,
         groups: [accountRecordsGroup(accountId)],
@@ -181,8 +184,8 @@ export class BrowserSessions {
   }
 
   /**
-   * The operations that delete a person's oldest sessions or known browsers, so that one more fits
-   * within `MAX_BROWSERS`.
+   * The operations that delete a person's oldest sessions or known browsers to make room for one
+   * more within `MAX_BROWSERS`.
    */
   async #excessRemoval(from: Collection<object>, accountId: string): Promise<readonly Operation[]> {
     const group = accountRecordsGroup(accountId);
@@ -198,7 +201,7 @@ export class BrowserSessions {
   async close({ secret, session }: Browser): Promise<SetCookie> {
     const actor = session?.accountId ?? "anonymous";
     const audited = this.#audit({ action: "session.closed", actor, target: actor });
-    const ended = remove(sessions, fingerprint(secret));
+    const ended = remove(browserSessionRecords, fingerprint(secret));
     await this.#records.commit(session === undefined ? [ended] : [ended, ...audited]);
     return this.#setSession("", 0);
   }

@@ -1,8 +1,8 @@
-import { update } from "../../store/port/operations.ts";
+import { updateRecord } from "../../store/port/operations.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
 import { accountRecordsGroup, clients } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import { accessRevocation, allowedScopes, type GrantRecord, grants } from "./grants.ts";
+import { accessRevocationOperations, type GrantRecord, grants, scopesOfGrant } from "./grants.ts";
 
 /** Maximum number of applications that a page shows. */
 const MAX_SHOWN = 1_000;
@@ -38,14 +38,14 @@ export async function connectedApplicationsOf(
  * Revokes an application's grant and its tokens.
  * @returns `false` if the grant belongs to another person.
  */
-export function removeApplication(
+export function removeConnectedApplication(
   records: Records,
   { accountId, grantId, audit }: { accountId: string; grantId: string; audit: Auditor },
 ): Promise<boolean> {
-  return update(records, { collection: grants, key: grantId }, async (grant) =>
+  return updateRecord(records, { collection: grants, key: grantId }, async (grant) =>
     grant?.value.accountId === accountId
       ? [
-          ...(await accessRevocation(records, grant)),
+          ...(await accessRevocationOperations(records, grant)),
           ...audit({ action: "grant.revoked", actor: accountId, target: grantId }),
         ]
       : undefined,
@@ -59,5 +59,5 @@ async function application(
   const { clientId = "", iat = 0 } = value;
   const client = await records.get(clients, clientId);
   const name = client?.value.metadata.client_name;
-  return { grantId, clientId, name, scopes: allowedScopes(value), grantedAt: iat * 1000 };
+  return { grantId, clientId, name, scopes: scopesOfGrant(value), grantedAt: iat * 1000 };
 }

@@ -3,12 +3,12 @@ import type { SignUpMode } from "../../config/config.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { widestNetwork } from "../../limits/address-key.ts";
 import { emailGroup } from "../../mail/email-address.ts";
-import type { Mailbox } from "../../mail/outbox.ts";
-import { put, removeAt, replace } from "../../store/port/operations.ts";
+import type { Outbox } from "../../mail/outbox.ts";
+import { put, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { type Auditor, callerAddress } from "../auditor.ts";
 import { isEqualConstantTime } from "../secrets.ts";
-import type { Accounts } from "./accounts.ts";
+import type { AccountService } from "./accounts.ts";
 
 /** Length of a code in decimal digits. */
 const DIGITS = 8;
@@ -44,8 +44,8 @@ export const signInCodes = collection<SentCode>("sign-in-codes");
 /** Dependencies of `EmailCodeSignIn`. */
 interface SignInOptions {
   readonly records: Records;
-  readonly accounts: Accounts;
-  readonly mailbox: Mailbox;
+  readonly accounts: AccountService;
+  readonly mailbox: Outbox;
   /** Display name of the service, for the email. */
   readonly serviceName: string;
   readonly signUp: SignUpMode;
@@ -69,7 +69,8 @@ export class EmailCodeSignIn {
   }
 
   /**
-   * Sends a code if this address may sign in. The response does not reveal whether it may.
+   * Sends a code if this address may sign in. The response does not reveal whether the address may
+   * sign in.
    *
    * @param browser Secret of the browser; the code is valid only in this browser.
    * @param email Normalized.
@@ -115,7 +116,7 @@ export class EmailCodeSignIn {
     if (sent === undefined) return undefined;
     const { email, proof } = sent.value;
     const isRight = isEqualConstantTime(proof, proofOf(browser, { email, code }));
-    const steps = isRight ? [removeAt(signInCodes, sent)] : failedAttemptSteps(sent, audit);
+    const steps = isRight ? [removeUnchanged(signInCodes, sent)] : failedAttemptSteps(sent, audit);
     // A rejected commit means that a concurrent attempt changed the record, so check again.
     if (!(await records.commit(steps))) return this.#verifyCode(browser, code);
     return isRight ? email : undefined;
@@ -152,7 +153,7 @@ function failedAttemptSteps(sent: Stored<SentCode>, audit: Auditor): readonly Op
   const triesLeft = sent.value.triesLeft - 1;
   if (triesLeft > 0) return [replace(signInCodes, sent, { value: { ...sent.value, triesLeft } })];
   const entry = { action: "sign_in.code_burnt", actor: "anonymous", target: "sign-in" };
-  return [removeAt(signInCodes, sent), ...audit(entry)];
+  return [removeUnchanged(signInCodes, sent), ...audit(entry)];
 }
 
 function messageText(code: string, serviceName: string): string {

@@ -1,14 +1,14 @@
 import { emailGroup } from "../../mail/email-address.ts";
-import { auditSteps } from "../../store/audit/entry.ts";
+import { auditOperations } from "../../store/audit/entry.ts";
 import { removeGroup } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Collection, Records, Stored } from "../../store/port/records.ts";
 import { accountRecordsGroup, clientGroup, clients, ownedAgentsGroup } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
-import { lastUseRemoval } from "../last-use.ts";
+import { lastUseRemovalOperation } from "../last-use.ts";
 import { accounts } from "./accounts.ts";
 import { grantGroup, grants } from "./grants.ts";
-import { agentRemoval, dependentAgentsRemoval } from "./owned-agents.ts";
+import { agentDependentsRemovalOperations, agentRemovalOperations } from "./owned-agents.ts";
 
 /** Actor in the audit rows. */
 const ACTOR = "operator";
@@ -51,14 +51,14 @@ export async function forgetEmail(
   const allowed = await allIn(groups, { records, from: grants });
   const keys = await allIn(groups, { records, from: apiKeys });
   await records.commit([
-    ...keys.map(({ value }) => lastUseRemoval(value.id)),
+    ...keys.map(({ value }) => lastUseRemovalOperation(value.id)),
     ...allowed.map(({ key }) => removeGroup(grantGroup(key))),
     ...groups.map(removeGroup),
     ...people.flatMap(({ key }) =>
-      auditSteps({ action: "account.forgotten", actor: ACTOR, target: key }, now().getTime()),
+      auditOperations({ action: "account.forgotten", actor: ACTOR, target: key }, now().getTime()),
     ),
   ]);
-  // Agents that were claimed while the other records were deleted.
+  // Agents that were claimed while the other records were being deleted.
   const late = await removeAgents(agentGroups, options);
   return { ...counts, agents: agents + late };
 }
@@ -94,9 +94,9 @@ async function removeAgents(
       const entry = { action: "client.deleted", actor: ACTOR, target: agent.key };
       // An agent that was changed concurrently is read again in the next round.
       const steps = [
-        ...(await dependentAgentsRemoval(records, clientGroup(agent.key))),
-        ...agentRemoval(agent),
-        ...auditSteps(entry, now().getTime()),
+        ...(await agentDependentsRemovalOperations(records, clientGroup(agent.key))),
+        ...agentRemovalOperations(agent),
+        ...auditOperations(entry, now().getTime()),
       ];
       if (await records.commit(steps)) removed += 1;
     }

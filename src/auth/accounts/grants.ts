@@ -1,9 +1,9 @@
-import { remove, removeAt, removeGroup, replace } from "../../store/port/operations.ts";
+import { remove, removeGroup, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { accountClientGroup, accountRecordsGroup, clients } from "../agents/agent.ts";
 import { parseScopeNames } from "../scopes.ts";
-import { dependentAgentsRemoval } from "./owned-agents.ts";
+import { agentDependentsRemovalOperations } from "./owned-agents.ts";
 
 /** Scopes of each resource and of the ID token, as scope names separated by spaces. */
 interface GrantedScopes {
@@ -20,13 +20,13 @@ export interface GrantRecord extends GrantedScopes {
   /** Scopes that the person denied. */
   readonly rejected?: GrantedScopes;
   /**
-   * Origins of redirect URIs that the person approved (`redirectOrigin`). Grants older than this
-   * field lack it, so the person must consent again.
+   * Origins of redirect URIs that the person approved (`redirectOrigin`). Grants stored before this
+   * field existed lack it, so the person must consent again.
    */
   readonly redirectOrigins?: readonly string[];
   /**
-   * Whether the last consent page mentioned offline access, which allows the client refresh tokens.
-   * Grants older than this field lack it, so the person must consent again.
+   * Whether the last consent page mentioned offline access, which lets the client get refresh
+   * tokens. Grants stored before this field existed lack it, so the person must consent again.
    */
   readonly isLasting?: boolean;
 }
@@ -34,8 +34,11 @@ export interface GrantRecord extends GrantedScopes {
 /** Grants by grant id. */
 export const grants = collection<GrantRecord>("oidc:Grant");
 
-/** Maximum number of grants that a person can have by consent, over all applications. */
-export const MAX_GRANTS = 100;
+/**
+ * Maximum number of grants per person, across all applications; grants from assertions do not
+ * count.
+ */
+export const MAX_GRANTS_PER_PERSON = 100;
 
 const UNDER_GRANT = "grant:";
 
@@ -49,41 +52,41 @@ export const grantGroup = (grantId: string): string => `${UNDER_GRANT}${grantId}
 export const isGrantGroup = (group: string): boolean => group.startsWith(UNDER_GRANT);
 
 /** The operations that revoke a grant and delete everything issued under it. */
-export async function grantRevocation(
+export async function grantRevocationOperations(
   records: Records,
   grant: Stored<GrantRecord>,
 ): Promise<readonly Operation[]> {
   return [
-    removeAt(grants, grant),
+    removeUnchanged(grants, grant),
     ...(await issuedUnderRemoval(records, grant.key)),
     ...(await lastGrantRemoval(records, grant)),
   ];
 }
 
 /**
- * The operations that make room for a client's next grant. When the person has `MAX_GRANTS`, the
- * client's oldest grant is revoked. Grants from assertions do not count, since they expire after an
- * hour.
+ * The operations that make room for a client's next grant. When the person has
+ * `MAX_GRANTS_PER_PERSON`, the client's oldest grant is revoked. Grants from assertions do not
+ * count, since they expire after an hour.
  *
  * @returns `undefined` when the limit is reached and the client has no grant to revoke.
  */
-export async function grantEviction(
+export async function grantEvictionOperations(
   records: Records,
   { accountId = "", clientId }: { readonly [K in "accountId" | "clientId"]?: string | undefined },
 ): Promise<readonly Operation[] | undefined> {
   const all = await readAll(records, grants, accountRecordsGroup(accountId));
   const consented = all.filter(({ value }) => value.redirectOrigins !== undefined);
-  if (consented.length < MAX_GRANTS) return [];
+  if (consented.length < MAX_GRANTS_PER_PERSON) return [];
   const oldest = consented.find(({ value }) => value.clientId === clientId);
-  return oldest && grantRevocation(records, oldest);
+  return oldest && grantRevocationOperations(records, oldest);
 }
 
 /**
  * The operations that revoke a grant with every code and token issued under it, even if the grant
  * itself no longer exists.
- * @param grantId For `undefined`, there are no operations.
+ * @param grantId If `undefined`, there are no operations.
  */
-export async function grantRevocationById(
+export async function grantRevocationOperationsById(
   records: Records,
   grantId: string | undefined,
 ): Promise<readonly Operation[]> {
@@ -100,25 +103,25 @@ export async function grantRevocationById(
  * The operations that revoke a grant, and delete everything else that the person has through the
  * client.
  */
-export async function accessRevocation(
+export async function accessRevocationOperations(
   records: Records,
   grant: Stored<GrantRecord>,
 ): Promise<readonly Operation[]> {
   const { accountId = "", clientId = "" } = grant.value;
   return [
-    removeAt(grants, grant),
+    removeUnchanged(grants, grant),
     ...(await issuedUnderRemoval(records, grant.key)),
     removeGroup(accountClientGroup(accountId, clientId)),
   ];
 }
 
-/** The operations that delete the codes and tokens of a grant, and the agents that depend on it. */
+/** The operations that delete the codes, the tokens and the dependent agents of a grant. */
 async function issuedUnderRemoval(
   records: Records,
   grantId: string,
 ): Promise<readonly Operation[]> {
   const group = grantGroup(grantId);
-  return [...(await dependentAgentsRemoval(records, group)), removeGroup(group)];
+  return [...(await agentDependentsRemovalOperations(records, group)), removeGroup(group)];
 }
 
 /**
@@ -126,13 +129,13 @@ async function issuedUnderRemoval(
  * the person removes these scopes from the application. Otherwise the application could keep a
  * scope by claiming agents.
  */
-export async function claimedAgentsNarrowing(
+export async function claimedAgentsNarrowingOperations(
   records: Records,
   before: Stored<GrantRecord>,
   after: GrantRecord,
 ): Promise<readonly Operation[]> {
-  const left = allowedScopes(after);
-  const lost = allowedScopes(before.value).filter((name) => !left.includes(name));
+  const left = scopesOfGrant(after);
+  const lost = scopesOfGrant(before.value).filter((name) => !left.includes(name));
   if (lost.length === 0) return [];
   const agents = await readAll(records, clients, grantGroup(before.key));
   return agents.flatMap((client) => {
@@ -158,7 +161,7 @@ async function lastGrantRemoval(
 }
 
 /** The scopes that a grant allows for any resource, without duplicates. */
-export function allowedScopes(grant: GrantRecord): readonly string[] {
+export function scopesOfGrant(grant: GrantRecord): readonly string[] {
   const { resources = {}, openid, rejected } = grant;
   const ofResources = Object.entries(resources).flatMap(([resource, scopes]) =>
     without(scopes, rejected?.resources?.[resource]),

@@ -1,4 +1,10 @@
-import { announce, remove, removeAt, removeGroup, update } from "../../store/port/operations.ts";
+import {
+  announce,
+  remove,
+  removeGroup,
+  removeUnchanged,
+  updateRecord,
+} from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import {
@@ -9,7 +15,7 @@ import {
   ownedAgentsGroup,
 } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import { type LastUseTracker, lastUseRemoval } from "../last-use.ts";
+import { type LastUseTracker, lastUseRemovalOperation } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
 
 /** Maximum number of agents that a page shows. */
@@ -40,8 +46,8 @@ export interface OwnedAgent {
 export const CLIENT_REMOVED_TOPIC = "client-removed";
 
 /** The operations that delete a client and everything issued to it. */
-export function agentRemoval(client: Stored<ClientRecord>): readonly Operation[] {
-  return [removeAt(clients, client), ...dependentsRemoval(client.key)];
+export function agentRemovalOperations(client: Stored<ClientRecord>): readonly Operation[] {
+  return [removeUnchanged(clients, client), ...dependentsRemoval(client.key)];
 }
 
 /**
@@ -50,16 +56,16 @@ export function agentRemoval(client: Stored<ClientRecord>): readonly Operation[]
  */
 const dependentsRemoval = (clientId: string): readonly Operation[] => [
   removeGroup(clientGroup(clientId)),
-  lastUseRemoval(clientId),
+  lastUseRemovalOperation(clientId),
   announce(CLIENT_REMOVED_TOPIC, clientId),
 ];
 
 /**
- * The operations that delete what the agents of a group have, such as alerts and tokens. The caller
- * deletes the group itself, together with what the agents depend on: the application that claimed
- * them, or its grant.
+ * The operations that delete the dependent records of a group's agents, such as alerts and tokens.
+ * The caller deletes the agents themselves by deleting the group, together with the application
+ * that claimed them or the application's grant.
  */
-export async function dependentAgentsRemoval(
+export async function agentDependentsRemovalOperations(
   records: Records,
   group: string,
 ): Promise<readonly Operation[]> {
@@ -71,7 +77,7 @@ export async function dependentAgentsRemoval(
  * The operations that make room for the next agent that a person registers with an assertion. At
  * `MAX_ASSERTED`, the agents registered first are deleted.
  */
-export async function assertedAgentEviction(
+export async function assertedAgentEvictionOperations(
   records: Records,
   accountId: string,
 ): Promise<readonly Operation[]> {
@@ -79,28 +85,28 @@ export async function assertedAgentEviction(
   const asserted = all
     .filter(({ value }) => value.agent.identityType === "identity_assertion")
     .toSorted((a, b) => a.value.agent.registeredAt - b.value.agent.registeredAt);
-  return evictionSteps(records, asserted, MAX_ASSERTED);
+  return agentEvictionOperations(records, asserted, MAX_ASSERTED);
 }
 
 /** The operations that delete the first agents of a list to make room for one more. */
-export async function evictionSteps(
+export async function agentEvictionOperations(
   records: Records,
   agents: readonly Stored<ClientRecord>[],
   most: number,
 ): Promise<readonly Operation[]> {
   const over = agents.slice(0, Math.max(0, agents.length - most + 1));
   const steps = over.map(async ({ key }) => [
-    ...(await dependentAgentsRemoval(records, clientGroup(key))),
+    ...(await agentDependentsRemovalOperations(records, clientGroup(key))),
     remove(clients, key),
     removeGroup(clientGroup(key)),
-    lastUseRemoval(key),
+    lastUseRemovalOperation(key),
     announce(CLIENT_REMOVED_TOPIC, key),
   ]);
   return (await Promise.all(steps)).flat();
 }
 
 /** The agents that a person owns, oldest claim first. */
-export async function ownedAgents(
+export async function listOwnedAgents(
   records: Records,
   accountId: string,
   lastUse: LastUseTracker,
@@ -120,11 +126,11 @@ export function removeOwnedAgent(
   records: Records,
   { accountId, agentId, audit }: { accountId: string; agentId: string; audit: Auditor },
 ): Promise<boolean> {
-  return update(records, { collection: clients, key: agentId }, async (client) =>
+  return updateRecord(records, { collection: clients, key: agentId }, async (client) =>
     client?.value.agent.owner?.accountId === accountId
       ? [
-          ...(await dependentAgentsRemoval(records, clientGroup(agentId))),
-          ...agentRemoval(client),
+          ...(await agentDependentsRemovalOperations(records, clientGroup(agentId))),
+          ...agentRemovalOperations(client),
           ...audit({ action: "client.deleted", actor: accountId, target: agentId }),
         ]
       : undefined,

@@ -13,7 +13,7 @@ import {
   enableNonRepudiationChecks,
   fetchUserInfo,
 } from "openid-client";
-import type { UpstreamChoice } from "../../config/config.ts";
+import type { UpstreamProviderSettings } from "../../config/config.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 
@@ -27,7 +27,7 @@ const SCOPE = "openid email";
 const MAX_AGE_SECONDS = 300;
 
 /** Options of `createUpstreamClient`: this service as a client of an OpenID provider. */
-export interface UpstreamClientOptions extends UpstreamChoice {
+export interface UpstreamClientOptions extends UpstreamProviderSettings {
   /** The callback URL, as registered at the provider. */
   readonly redirectUri: string;
   /** Replaces the global `fetch`. */
@@ -35,7 +35,7 @@ export interface UpstreamClientOptions extends UpstreamChoice {
 }
 
 /** Values that bind a response to the browser that started the request. */
-export interface SignInChecks {
+export interface SignInBinding {
   readonly state: string;
   readonly nonce: string;
   /** PKCE code verifier (RFC 7636 section 4.1). */
@@ -60,13 +60,14 @@ export interface UpstreamClient {
    * The URL that starts a sign-in. It asks the provider to authenticate the person again and to
    * return the time of that authentication (OpenID Connect Core 1.0 section 3.1.2.1).
    */
-  authorizationUrl(checks: SignInChecks): Promise<URL>;
+  authorizationUrl(checks: SignInBinding): Promise<URL>;
   /**
    * Exchanges the code of a callback for the person's identity. Some providers neither authenticate
-   * again nor return `auth_time`: the person is then signed in, but the sign-in counts as old.
+   * the person again nor return `auth_time`: the person is then signed in, but the sign-in counts
+   * as old.
    * @param callback Only the query is used.
    */
-  identify(callback: URL, checks: SignInChecks): Promise<UpstreamIdentity>;
+  identify(callback: URL, checks: SignInBinding): Promise<UpstreamIdentity>;
 }
 
 /**

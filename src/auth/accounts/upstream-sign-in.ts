@@ -1,16 +1,16 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { AuthorizationResponseError, type CustomFetch } from "openid-client";
-import type { SignUpMode, UpstreamChoice } from "../../config/config.ts";
+import type { SignUpMode, UpstreamProviderSettings } from "../../config/config.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { Problem } from "../../problem.ts";
-import { put, removeAt } from "../../store/port/operations.ts";
+import { put, removeUnchanged } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
 import { isEqualConstantTime } from "../secrets.ts";
-import type { Accounts } from "./accounts.ts";
+import type { AccountService } from "./accounts.ts";
 
 import {
   createUpstreamClient,
-  type SignInChecks,
+  type SignInBinding,
   type UpstreamIdentity,
 } from "./upstream-client.ts";
 
@@ -56,9 +56,9 @@ export interface UpstreamSignInOptions {
   readonly redirectUri: string;
   /** Replaces the global `fetch`. */
   readonly fetch?: CustomFetch;
-  readonly choice: UpstreamChoice;
+  readonly choice: UpstreamProviderSettings;
   readonly records: Records;
-  readonly accounts: Accounts;
+  readonly accounts: AccountService;
   readonly signUp: SignUpMode;
   /** Whether the operator has accepted an application from this email address. */
   readonly isAccepted: (email: string) => Promise<boolean>;
@@ -112,7 +112,7 @@ export function createUpstreamSignIn(options: UpstreamSignInOptions): UpstreamSi
   };
 }
 
-function checksOf(browser: string, salt: string): SignInChecks {
+function checksOf(browser: string, salt: string): SignInBinding {
   const derive = (what: string) =>
     createHmac("sha256", browser).update(`${what}:${salt}`).digest("base64url");
   return { state: derive("state"), nonce: derive("nonce"), verifier: derive("verifier") };
@@ -120,8 +120,8 @@ function checksOf(browser: string, salt: string): SignInChecks {
 
 /**
  * Finds and removes the pending sign-in of a callback, so that only the first callback counts. A
- * callback with another state changes nothing, since any site can send a browser to the callback
- * URL.
+ * callback whose state does not match changes nothing, since any site can send a browser to the
+ * callback URL.
  */
 async function takePendingSignIn(
   browser: string,
@@ -130,7 +130,7 @@ async function takePendingSignIn(
 ): Promise<PendingSignIn | undefined> {
   const found = await records.get(pendingSignIns, fingerprint(browser));
   if (found === undefined || !matchesState(found, browser, callback)) return undefined;
-  return (await records.commit([removeAt(pendingSignIns, found)])) ? found.value : undefined;
+  return (await records.commit([removeUnchanged(pendingSignIns, found)])) ? found.value : undefined;
 }
 
 function matchesState(
@@ -141,7 +141,10 @@ function matchesState(
   return isEqualConstantTime(checksOf(browser, value.salt).state, searchParams.get("state") ?? "");
 }
 
-/** Whether the person may sign in: always with an account, otherwise as `SIGN_UP` decides. */
+/**
+ * Whether the person may sign in: always with an existing account; for everyone else, `SIGN_UP`
+ * decides.
+ */
 async function maySignIn(
   identity: UpstreamIdentity,
   { accounts, signUp, isAccepted }: UpstreamSignInOptions,

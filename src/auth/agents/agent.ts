@@ -10,7 +10,7 @@ export type IdentityType = "anonymous" | "identity_assertion" | "service_auth" |
 /** The owner of an agent. */
 export interface Ownership {
   readonly accountId: string;
-  /** Scopes that the agent's tokens can have at most. */
+  /** Maximum scopes of the agent's tokens. */
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
   readonly claimedAt: number;
@@ -89,7 +89,7 @@ const needsClaim: ReadonlySet<IdentityType> = new Set(["service_auth", "identity
  * Whether an agent's actions and its deletion are audited: only if it has an owner or a verified
  * identity. Anyone can register and delete anonymous agents at will, and audit rows are stored for
  * 400 days. When an anonymous agent is claimed later, the audit row of the claim records when it
- * registered (`registrationFacts`).
+ * registered (`registrationAuditDetail`).
  */
 export function isAudited({ identityType, owner }: Agent): boolean {
   return owner !== undefined || identityType === "identity_assertion";
@@ -99,7 +99,7 @@ export function isAudited({ identityType, owner }: Agent): boolean {
  * When and from where an agent registered, for the audit row of its claim: milliseconds since the
  * epoch, and the hash of the site.
  */
-export function registrationFacts({
+export function registrationAuditDetail({
   registeredAt,
   identityType,
   site,
@@ -121,8 +121,8 @@ export function unclaimedScopes(
 }
 
 /**
- * Whether a claim can widen the scopes of the client's own tokens, that is, of tokens without a
- * person.
+ * Whether a claim can widen the scopes of the client's own tokens, that is, of tokens that do not
+ * act for a person.
  */
 export function isClaimable({ metadata }: ClientRecord): boolean {
   return Array.isArray(metadata.grant_types) && metadata.grant_types.includes("client_credentials");

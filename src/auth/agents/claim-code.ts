@@ -71,7 +71,8 @@ export function toStoredClaimCode(code: PresentedClaimCode): StoredClaimCode {
  * Whether a presented code matches the stored code and attempts are left. Takes the same time
  * whether or not a code is stored.
  *
- * Codes are accepted in either case, with spaces and hyphens, with O for 0, and with I or L for 1.
+ * Codes are accepted in upper or lower case, with spaces and hyphens, with O for 0, and with I or L
+ * for 1.
  */
 export function isValidClaimCode(
   stored: StoredClaimCode | undefined,

@@ -123,14 +123,14 @@ export function isUnclaimed({ value }: Stored<ClientRecord>): boolean {
 }
 
 /** The claim and its agent, if the claim can still be completed. */
-export function openClaim({ client, claim }: ClaimState): OpenClaim | undefined {
+export function openClaimOf({ client, claim }: ClaimState): OpenClaim | undefined {
   if (client === undefined || claim === undefined || !isUnclaimed(client)) return undefined;
   return { client, claim };
 }
 
 /**
- * Whether a person may claim an agent: the agent gave their email address or none. The address
- * given at registration takes precedence over a later one.
+ * Whether a person may claim an agent: the agent gave this person's email address, or no address.
+ * An address given at registration takes precedence over one given later.
  */
 export function isInvited(
   account: AccountRecord | undefined,
@@ -140,7 +140,7 @@ export function isInvited(
   return account !== undefined && (hint === undefined || hint === account.email);
 }
 
-/** Input of `newClaim`. */
+/** Input of `createClaim`. */
 interface NewClaim {
   /** Key from which codes are derived. */
   readonly codeKey: Uint8Array;
@@ -154,7 +154,7 @@ interface NewClaim {
  * Creates a claim, and the operation that stores it. The commit is rejected if the previous claim
  * has changed in the meantime, or if another claim was started.
  */
-export function newClaim(
+export function createClaim(
   agentId: string,
   { codeKey: key, now, loginHint, previous }: NewClaim,
 ): { readonly start: ClaimStart; readonly steps: readonly Operation[] } {
@@ -186,10 +186,10 @@ export type IssuedClaimCode = Pick<ClaimStart, "code" | "expiresAt">;
 
 /**
  * The code of a pending claim.
- * @returns `undefined` when there is no code that a person could still use: it is about to expire,
- * has no attempts left, or was derived from another key.
+ * @returns `undefined` when there is no code, or when the code is about to expire, has no attempts
+ * left, or was derived from another key.
  */
-export function usableClaimCode(
+export function usableClaimCodeOf(
   claim: Stored<ClaimRecord> | undefined,
   { codeKey: key, now }: Pick<NewClaim, "codeKey" | "now">,
 ): IssuedClaimCode | undefined {
@@ -205,7 +205,7 @@ export function usableClaimCode(
  * The operation that stores a person's approval and the code that the person is shown. From then
  * on, the claim is also deleted with the person's account.
  */
-export function confirmedClaim(
+export function claimConfirmationOperation(
   claim: Stored<ClaimRecord>,
   { code, claimer }: { readonly code: string; readonly claimer: Claimer },
 ): Operation {
@@ -220,7 +220,7 @@ export function confirmedClaim(
  * The operations that count a failed attempt. The commit is rejected if another attempt was counted
  * first.
  */
-export function failedAttempt(
+export function failedAttemptOperations(
   { claim }: ClaimState,
   which: keyof ClaimRecord["codes"],
 ): readonly Operation[] {
@@ -233,7 +233,7 @@ export function failedAttempt(
 /**
  * The operation that stores a completed claim again, after all records of its agent were deleted.
  */
-export function restoredClaim({ key, value, groups }: Stored<ClaimRecord>): Operation {
+export function claimRestorationOperation({ key, value, groups }: Stored<ClaimRecord>): Operation {
   return put(claims, { key, value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS });
 }
 

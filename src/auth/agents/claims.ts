@@ -1,4 +1,4 @@
-import type { Mailbox } from "../../mail/outbox.ts";
+import type { Outbox } from "../../mail/outbox.ts";
 import { replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { accounts } from "../accounts/accounts.ts";
@@ -11,25 +11,25 @@ import {
   type ClaimRecord,
   type ClaimStart,
   type ClaimState,
+  claimConfirmationOperation,
   claimStateOf,
   claimStateOfAttempt,
   claims,
-  confirmedClaim,
+  createClaim,
   type IssuedClaimCode,
   isInvited,
   isUnclaimed,
-  newClaim,
-  openClaim,
-  usableClaimCode,
+  openClaimOf,
+  usableClaimCodeOf,
 } from "./claim-records.ts";
 import {
-  type ClaimContext,
+  type ClaimCompletionDependencies,
   type ClaimOutcome,
-  commitDecision,
-  completeByAgent,
-  completeByPerson,
+  commitClaimDecision,
+  completeClaimByAgent,
+  completeClaimByPerson,
   findClaimByCode,
-  rejectionSteps,
+  rejectedAttemptOperations,
 } from "./complete-claim.ts";
 
 /**
@@ -55,13 +55,13 @@ export interface ClaimableAgent {
   readonly scopesAfter: readonly Scope[];
 }
 
-/** Dependencies of `Claims`. */
+/** Dependencies of `ClaimService`. */
 interface ClaimsOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly now: () => Date;
   /** Outbox for the notices to owners of new agents; absent when no email is sent. */
-  readonly mailbox?: Mailbox;
+  readonly mailbox?: Outbox;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   /** The scopes of an agent without an owner. */
@@ -77,8 +77,8 @@ interface ClaimsOptions {
  *
  * @throws {Problem} Every method: `store_unavailable` when the store is unavailable.
  */
-export class Claims {
-  readonly #context: ClaimContext;
+export class ClaimService {
+  readonly #context: ClaimCompletionDependencies;
   readonly #codeKey: Uint8Array;
 
   constructor({ codeKey, ...context }: ClaimsOptions) {
@@ -94,7 +94,7 @@ export class Claims {
     readonly start: ClaimStart;
     readonly steps: readonly Operation[];
   } {
-    return newClaim(agentId, this.#codeSource());
+    return createClaim(agentId, this.#codeSource());
   }
 
   /**
@@ -102,7 +102,7 @@ export class Claims {
    * @returns `undefined` when the agent was deleted, is already claimed, or is not claimable.
    */
   start(agentId: string, loginHint?: string): Promise<ClaimStart | undefined> {
-    return commitDecision(this.#context.records, async () =>
+    return commitClaimDecision(this.#context.records, async () =>
       this.#started(await claimStateOf(this.#context.records, agentId), loginHint),
     );
   }
@@ -116,9 +116,9 @@ export class Claims {
    * @returns `undefined` in the same cases as `start`.
    */
   giveCode(agentId: string, admit: () => Promise<void>): Promise<IssuedClaimCode | undefined> {
-    return commitDecision(this.#context.records, async () => {
+    return commitClaimDecision(this.#context.records, async () => {
       const state = await claimStateOf(this.#context.records, agentId);
-      const answer = openClaim(state) && usableClaimCode(state.claim, this.#codeSource());
+      const answer = openClaimOf(state) && usableClaimCodeOf(state.claim, this.#codeSource());
       if (answer !== undefined) return { answer, steps: [] };
       await admit();
       return this.#started(state, state.claim?.value.loginHint);
@@ -129,7 +129,7 @@ export class Claims {
   #started({ client, claim: previous }: ClaimState, loginHint?: string) {
     if (client === undefined || !isUnclaimed(client)) return { answer: undefined, steps: [] };
     const { key: agentId } = client;
-    const { start, steps } = newClaim(agentId, { ...this.#codeSource(), loginHint, previous });
+    const { start, steps } = createClaim(agentId, { ...this.#codeSource(), loginHint, previous });
     const entry = { action: "claim.started", actor: agentId, target: agentId };
     const recorded = isAudited(client.value.agent) ? this.#context.audit(entry) : [];
     return { answer: start, steps: [requireUnchanged(clients, client), ...steps, ...recorded] };
@@ -139,43 +139,48 @@ export class Claims {
     return { codeKey: this.#codeKey, now: this.#context.now() };
   }
 
-  /** Completes a claim with the code that the agent received, for a person or their application. */
+  /**
+   * Completes a claim on behalf of a person or their application, with the code that the agent
+   * received.
+   */
   completeByPerson(presented: PresentedClaimCode, claimer: Claimer): Promise<ClaimOutcome> {
-    return completeByPerson(this.#context, presented, claimer);
-  }
-
-  /** Completes a claim with the code that a person was shown on the page, for the agent. */
-  completeByAgent(presented: PresentedClaimCode): Promise<ClaimOutcome> {
-    return completeByAgent(this.#context, presented);
+    return completeClaimByPerson(this.#context, presented, claimer);
   }
 
   /**
-   * The agent that a code belongs to, for the person to review before confirming. Only a wrong code
-   * counts as an attempt.
+   * Completes a claim on behalf of the agent, with the code that a person was shown on the page.
+   */
+  completeByAgent(presented: PresentedClaimCode): Promise<ClaimOutcome> {
+    return completeClaimByAgent(this.#context, presented);
+  }
+
+  /**
+   * Finds the agent that a code belongs to, so that the person can review the agent before
+   * confirming. Only a wrong code counts as an attempt.
    */
   preview(presented: PresentedClaimCode, accountId: string): Promise<ClaimableAgent | undefined> {
     const { agentId } = presented;
-    return commitDecision(this.#context.records, async () => {
+    return commitClaimDecision(this.#context.records, async () => {
       const { state, match } = await findClaimByCode(this.#context, presented, accountId);
       if (match !== undefined) {
         const steps = previewSteps(this.#context, match.claim, accountId);
         return { answer: this.#claimable(match.client), steps };
       }
       const refused = { state, which: "given", agentId, actor: accountId } as const;
-      return { answer: undefined, steps: rejectionSteps(this.#context, refused) };
+      return { answer: undefined, steps: rejectedAttemptOperations(this.#context, refused) };
     });
   }
 
   /**
-   * The agent behind the URL of the claim page. `wrong_account` if the agent gave the email address
-   * of another person.
+   * Finds the agent behind the URL of the claim page; returns `wrong_account` if the agent gave the
+   * email address of another person.
    */
   async findByAttempt(
     attempt: string,
     accountId: string,
   ): Promise<ClaimableAgent | "wrong_account" | undefined> {
     const { records } = this.#context;
-    const open = openClaim(await claimStateOfAttempt(records, attempt));
+    const open = openClaimOf(await claimStateOfAttempt(records, attempt));
     if (open === undefined) return undefined;
     const account = await records.get(accounts, accountId);
     return isInvited(account?.value, open) ? this.#claimable(open.client) : "wrong_account";
@@ -188,15 +193,15 @@ export class Claims {
   confirm(attempt: string, claimer: Claimer): Promise<{ readonly code: string } | undefined> {
     const { records, audit } = this.#context;
     const { accountId: actor } = claimer;
-    return commitDecision(records, async () => {
-      const open = openClaim(await claimStateOfAttempt(records, attempt));
+    return commitClaimDecision(records, async () => {
+      const open = openClaimOf(await claimStateOfAttempt(records, attempt));
       const account = await records.get(accounts, actor);
       if (open === undefined || account === undefined || !isInvited(account.value, open)) {
         return { answer: undefined, steps: [] };
       }
       const code = newClaimCode();
       const entry = { action: "claim.confirmed", actor, target: open.client.key };
-      const confirmed = confirmedClaim(open.claim, { code, claimer });
+      const confirmed = claimConfirmationOperation(open.claim, { code, claimer });
       return {
         answer: { code },
         steps: [requireUnchanged(accounts, account), confirmed, ...audit(entry)],
@@ -216,11 +221,11 @@ export class Claims {
 }
 
 /**
- * The operations of a preview with the correct code. They write as much as those of a wrong code,
- * so that the correct guess among concurrent guesses is not faster than the wrong ones.
+ * The operations of a preview with the correct code. They write as much as the operations of a
+ * wrong code, so that a correct guess does not get a faster response than concurrent wrong guesses.
  */
 function previewSteps(
-  { audit }: ClaimContext,
+  { audit }: ClaimCompletionDependencies,
   claim: Stored<ClaimRecord>,
   actor: string,
 ): readonly Operation[] {

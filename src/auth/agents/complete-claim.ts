@@ -1,9 +1,9 @@
-import type { Mailbox } from "../../mail/outbox.ts";
+import type { Outbox } from "../../mail/outbox.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import { requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type AccountRecord, accounts } from "../accounts/accounts.ts";
-import { allowedScopes } from "../accounts/grants.ts";
+import { scopesOfGrant } from "../accounts/grants.ts";
 import type { Auditor } from "../auditor.ts";
 import type { Scope } from "../scopes.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type IdentityType,
   isAudited,
   type Ownership,
-  registrationFacts,
+  registrationAuditDetail,
   unclaimedScopes,
 } from "./agent.ts";
 import { isValidClaimCode, type PresentedClaimCode } from "./claim-code.ts";
@@ -20,21 +20,21 @@ import type { Claimer } from "./claim-records.ts";
 import {
   type ClaimRecord,
   type ClaimState,
+  claimRestorationOperation,
   claimStateOf,
-  failedAttempt,
+  failedAttemptOperations,
   isInvited,
   type OpenClaim,
-  openClaim,
-  restoredClaim,
+  openClaimOf,
 } from "./claim-records.ts";
 
 import {
   type ClaimingAccess,
-  claimedAgentEviction,
-  claimingAccess,
-  claimNotice,
-  completedClaim,
-  newOwnership,
+  claimCompletionOperations,
+  claimedAgentEvictionOperations,
+  claimNoticeOperations,
+  ownershipAfterClaim,
+  readClaimingAccess,
 } from "./ownership-transfer.ts";
 import { newRegistrationToken } from "./registration-access-token.ts";
 
@@ -63,12 +63,12 @@ export type ClaimOutcome =
   | { readonly status: "claim_not_confirmed" };
 
 /** Dependencies of the functions that complete a claim. */
-export interface ClaimContext {
+export interface ClaimCompletionDependencies {
   readonly records: Records;
   readonly audit: Auditor;
   readonly now: () => Date;
   /** Outbox for the notices to owners of new agents; `undefined` when no email is sent. */
-  readonly mailbox: Mailbox | undefined;
+  readonly mailbox: Outbox | undefined;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   /** The scopes of an agent without an owner. */
@@ -97,7 +97,7 @@ export interface ClaimCodeLookup {
 }
 
 /** Repeats a decision until its commit no longer conflicts with a concurrent change. */
-export async function commitDecision<T>(
+export async function commitClaimDecision<T>(
   records: Records,
   decide: () => Promise<Decision<T>>,
 ): Promise<T> {
@@ -112,7 +112,7 @@ export async function commitDecision<T>(
  * so that the response time reveals nothing.
  */
 export async function findClaimByCode(
-  { records }: ClaimContext,
+  { records }: ClaimCompletionDependencies,
   presented: PresentedClaimCode,
   accountId: string,
 ): Promise<ClaimCodeLookup> {
@@ -121,7 +121,7 @@ export async function findClaimByCode(
     records.get(accounts, accountId),
   ]);
   const isRight = isValidClaimCode(state.claim?.value.codes.given, presented);
-  const open = openClaim(state);
+  const open = openClaimOf(state);
   const isMatch = isRight && open !== undefined && isInvited(account?.value, open);
   const match = isMatch && account !== undefined ? { ...open, account } : undefined;
   return { state, match };
@@ -130,16 +130,19 @@ export async function findClaimByCode(
 /**
  * The operations of a rejected attempt. An attempt by a person writes an audit row even if the
  * agent is unknown, so that the response time reveals nothing. Attempts by the agent itself are
- * audited only if `isAudited`.
+ * audited only if its actions are audited (`isAudited`).
  */
-export function rejectionSteps(
-  { audit }: ClaimContext,
+export function rejectedAttemptOperations(
+  { audit }: ClaimCompletionDependencies,
   { state, which, agentId, actor }: RejectedAttempt,
 ): readonly Operation[] {
   const entry = { action: "claim.refused", actor, target: agentId };
   const agent = state.client?.value.agent;
   const isOwn = agent !== undefined && actor === agentId;
-  return [...failedAttempt(state, which), ...(isOwn && !isAudited(agent) ? [] : audit(entry))];
+  return [
+    ...failedAttemptOperations(state, which),
+    ...(isOwn && !isAudited(agent) ? [] : audit(entry)),
+  ];
 }
 
 interface RejectedAttempt {
@@ -151,19 +154,19 @@ interface RejectedAttempt {
 }
 
 /**
- * Completes a claim with the code that the agent received, for a person or their application. For
- * the person who already owns the agent, it succeeds without a code.
+ * Completes a claim on behalf of a person or their application, with the code that the agent
+ * received. For a person who already owns the agent, the call succeeds whatever the code.
  */
-export function completeByPerson(
-  context: ClaimContext,
+export function completeClaimByPerson(
+  context: ClaimCompletionDependencies,
   presented: PresentedClaimCode,
   claimer: Claimer,
 ): Promise<ClaimOutcome> {
   const { accountId: actor, through } = claimer;
-  return commitDecision(context.records, async () => {
+  return commitClaimDecision(context.records, async () => {
     const [{ state, match }, access] = await Promise.all([
       findClaimByCode(context, presented, actor),
-      through && claimingAccess(context.records, through),
+      through && readClaimingAccess(context.records, through),
     ]);
     const owner = state.client?.value.agent.owner;
     if (state.client !== undefined && owner?.accountId === actor) {
@@ -174,21 +177,21 @@ export function completeByPerson(
       return completion(context, match, { claimer, access, registrationToken });
     }
     const { agentId } = presented;
-    const steps = rejectionSteps(context, { state, which: "given", agentId, actor });
+    const steps = rejectedAttemptOperations(context, { state, which: "given", agentId, actor });
     return { answer: { status: "invalid_claim_code" }, steps };
   });
 }
 
-/** Completes a claim with the code that a person was shown, for the agent. */
-export function completeByAgent(
-  context: ClaimContext,
+/** Completes a claim on behalf of the agent, with the code that a person was shown. */
+export function completeClaimByAgent(
+  context: ClaimCompletionDependencies,
   presented: PresentedClaimCode,
 ): Promise<ClaimOutcome> {
   const { agentId } = presented;
-  return commitDecision(context.records, async () => {
+  return commitClaimDecision(context.records, async () => {
     const state = await claimStateOf(context.records, agentId);
     const { codes, confirmed } = state.claim?.value ?? {};
-    const open = openClaim(state);
+    const open = openClaimOf(state);
     if (open !== undefined && confirmed === undefined) {
       return { answer: { status: "claim_not_confirmed" }, steps: [] };
     }
@@ -196,7 +199,12 @@ export function completeByAgent(
       const decision = await confirmedCompletion(context, state, confirmed);
       if (decision !== undefined) return decision;
     }
-    const steps = rejectionSteps(context, { state, which: "shown", agentId, actor: agentId });
+    const steps = rejectedAttemptOperations(context, {
+      state,
+      which: "shown",
+      agentId,
+      actor: agentId,
+    });
     return { answer: { status: "invalid_claim_code" }, steps };
   });
 }
@@ -206,7 +214,7 @@ export function completeByAgent(
  * the first response.
  */
 async function confirmedCompletion(
-  context: ClaimContext,
+  context: ClaimCompletionDependencies,
   state: ClaimState,
   confirmed: Claimer,
 ): Promise<Decision<ClaimOutcome> | undefined> {
@@ -215,14 +223,14 @@ async function confirmedCompletion(
     return { answer: claimedOutcome(state.client, owner), steps: [] };
   }
   const account = await context.records.get(accounts, confirmed.accountId);
-  const open = openClaim(state);
+  const open = openClaimOf(state);
   if (account === undefined || open === undefined) return undefined;
   const { answer, steps } = await completion(
     context,
     { ...open, account },
     { claimer: confirmed, access: undefined, registrationToken: newRegistrationToken() },
   );
-  return { answer, steps: [...steps, restoredClaim(open.claim)] };
+  return { answer, steps: [...steps, claimRestorationOperation(open.claim)] };
 }
 
 /** Input of `completion`. */
@@ -231,15 +239,15 @@ interface CompletionInput {
   readonly access: ClaimingAccess | undefined;
   /**
    * The new registration access token, or `undefined` for none. RFC 7592 does not say who manages a
-   * registration. Here it is the party that completes the claim over the API: the agent itself, or
-   * the person's application. A person on the page gets no token and manages the agent on the
-   * account page.
+   * registration. Here, the party that completes the claim over the API manages it: the agent
+   * itself, or the person's application. A person on the page gets no token and manages the agent
+   * on the account page.
    */
   readonly registrationToken: string | undefined;
 }
 
 async function completion(
-  { records, audit, now, mailbox, baseUrl, anonymousScopes }: ClaimContext,
+  { records, audit, now, mailbox, baseUrl, anonymousScopes }: ClaimCompletionDependencies,
   match: Match,
   { claimer, access, registrationToken }: CompletionInput,
 ): Promise<Decision<ClaimOutcome>> {
@@ -247,10 +255,13 @@ async function completion(
   const accountId = account.key;
   const lock = { key: `claimed-agents ${accountId}`, groups: [accountRecordsGroup(accountId)] };
   const version = await readVersion(records, lock);
-  const room = await claimedAgentEviction(records, { accountId, grantId: access?.grant.key });
+  const room = await claimedAgentEvictionOperations(records, {
+    accountId,
+    grantId: access?.grant.key,
+  });
   const agentId = client.key;
   const given = { ...claimer, scopes: claimedScopes(claimer, access) };
-  const owner = newOwnership(given, unclaimedScopes(client.value, anonymousScopes), now());
+  const owner = ownershipAfterClaim(given, unclaimedScopes(client.value, anonymousScopes), now());
   const outcome = claimedOutcome(client, owner);
   return {
     answer: registrationToken === undefined ? outcome : { ...outcome, registrationToken },
@@ -258,25 +269,28 @@ async function completion(
       requireUnchanged(accounts, account),
       incrementVersion(lock, version),
       ...room,
-      ...completedClaim(match, { owner, access, registrationToken }),
+      ...claimCompletionOperations(match, { owner, access, registrationToken }),
       ...audit({
         action: "client.claimed",
         actor: account.key,
         target: agentId,
-        detail: registrationFacts(client.value.agent),
+        detail: registrationAuditDetail(client.value.agent),
       }),
-      ...claimNotice({ mailbox, baseUrl }, { email: account.value.email, agentId, owner }),
+      ...claimNoticeOperations(
+        { mailbox, baseUrl },
+        { email: account.value.email, agentId, owner },
+      ),
     ],
   };
 }
 
 /**
- * The scopes that a claim adds. For an application, only those that the person still allows: they
- * may have removed some since the application's token was authenticated.
+ * The scopes that a claim adds. An application adds only the scopes that the person still allows,
+ * since the person may have removed some after the application's token was authenticated.
  */
 function claimedScopes({ scopes }: Claimer, access: ClaimingAccess | undefined): readonly Scope[] {
   if (access === undefined) return scopes;
-  const allowed = allowedScopes(access.grant.value);
+  const allowed = scopesOfGrant(access.grant.value);
   return scopes.filter((name) => allowed.includes(name));
 }
 

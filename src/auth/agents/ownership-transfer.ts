@@ -1,9 +1,9 @@
-import type { Mailbox } from "../../mail/outbox.ts";
-import { removeAt, removeGroup, replace } from "../../store/port/operations.ts";
+import type { Outbox } from "../../mail/outbox.ts";
+import { removeGroup, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type GrantRecord, grantGroup, grants, isGrantGroup } from "../accounts/grants.ts";
-import { evictionSteps } from "../accounts/owned-agents.ts";
+import { agentEvictionOperations } from "../accounts/owned-agents.ts";
 import { allScopes, parseScopeNames, type Scope } from "../scopes.ts";
 import {
   type ActingApplication,
@@ -16,7 +16,7 @@ import {
 import type { Claimer } from "./claim-records.ts";
 import { claims, type OpenClaim } from "./claim-records.ts";
 
-import { withRegistrationToken } from "./registration-access-token.ts";
+import { groupsWithRegistrationToken } from "./registration-access-token.ts";
 
 /**
  * Lifetime of the notification email, in milliseconds: mail servers retry for 4 to 5 days (RFC 5321
@@ -31,11 +31,11 @@ const MAX_CLAIMED = 1_000;
 const MAX_CLAIMED_THROUGH = 10;
 
 /**
- * The ownership that a claim creates. The agent keeps its scopes and gets those of the claimer.
+ * The ownership that a claim creates. The agent keeps its scopes and gets the claimer's scopes.
  * Scopes that the agent registered after the page was shown are not included.
  * @param scopesBefore Scopes before the claim.
  */
-export function newOwnership(
+export function ownershipAfterClaim(
   { accountId, scopes, shown, through }: Claimer,
   scopesBefore: readonly Scope[],
   now: Date,
@@ -61,7 +61,7 @@ export interface ClaimingAccess {
  * Reads the grant and client of a claiming application.
  * @returns `undefined` when the application's access has ended.
  */
-export async function claimingAccess(
+export async function readClaimingAccess(
   records: Records,
   { clientId, grantId }: ActingApplication,
 ): Promise<ClaimingAccess | undefined> {
@@ -79,7 +79,7 @@ export async function claimingAccess(
  *
  * @param grantId `undefined` when the person claims the agent on the page.
  */
-export async function claimedAgentEviction(
+export async function claimedAgentEvictionOperations(
   records: Records,
   { accountId, grantId }: { readonly accountId: string; readonly grantId: string | undefined },
 ): Promise<readonly Operation[]> {
@@ -93,10 +93,10 @@ export async function claimedAgentEviction(
       (a, b) => (a.value.agent.owner?.claimedAt ?? 0) - (b.value.agent.owner?.claimedAt ?? 0),
     );
   const most = grantId === undefined ? MAX_CLAIMED : MAX_CLAIMED_THROUGH;
-  return evictionSteps(records, claimed, most);
+  return agentEvictionOperations(records, claimed, most);
 }
 
-/** Input of `completedClaim`. */
+/** Input of `claimCompletionOperations`. */
 interface Completion {
   readonly owner: Ownership;
   /**
@@ -109,22 +109,22 @@ interface Completion {
 }
 
 /**
- * The operations that give an agent its owner. Everything issued to the agent before is deleted,
+ * The operations that give an agent its owner. Everything issued to the agent earlier is deleted,
  * including its registration access token: otherwise a thief of an old token would gain the rights
  * of the owner.
  */
-export function completedClaim(
+export function claimCompletionOperations(
   { client, claim }: OpenClaim,
   { owner, access, registrationToken }: Completion,
 ): readonly Operation[] {
   const { metadata, agent } = client.value;
   const scope = scopeAfter(client, owner).join(" ");
   const bonds = access === undefined ? [] : dependencyGroups(access);
-  const held = withRegistrationToken(registrationToken, client.groups);
+  const held = groupsWithRegistrationToken(registrationToken, client.groups);
   return [
-    removeAt(claims, claim),
-    // Written unchanged, so that the commit conflicts with a concurrent change of the grant that did
-    // not yet see this agent.
+    removeUnchanged(claims, claim),
+    // The grant is written unchanged, so that this commit conflicts with any concurrent change of
+    // the grant that does not yet take this agent into account.
     ...(access === undefined ? [] : [replace(grants, access.grant, { value: access.grant.value })]),
     replace(clients, client, {
       value: { metadata: { ...metadata, scope }, agent: { ...agent, owner } },
@@ -138,7 +138,7 @@ export function completedClaim(
 /**
  * Groups of an agent that an application claimed. The agent is deleted with the grant, with the
  * application, and with the grants that the application itself depends on. Otherwise an application
- * could keep access by claiming agents, even after the person has revoked it.
+ * whose access was revoked could keep access through the agents that it claimed.
  */
 function dependencyGroups({ grant, application }: ClaimingAccess): readonly string[] {
   const { clientId } = grant.value;
@@ -166,8 +166,8 @@ function scopeAfter({ value }: Stored<ClientRecord>, owner: Ownership): readonly
  * The operations that notify a person of their new agent. The email omits the agent's name, which
  * is untrusted text.
  */
-export function claimNotice(
-  { mailbox, baseUrl }: { readonly mailbox: Mailbox | undefined; readonly baseUrl: string },
+export function claimNoticeOperations(
+  { mailbox, baseUrl }: { readonly mailbox: Outbox | undefined; readonly baseUrl: string },
   { email, agentId, owner }: ClaimNotice,
 ): readonly Operation[] {
   if (mailbox === undefined || email === undefined) return [];
@@ -184,9 +184,9 @@ export function claimNotice(
   });
 }
 
-/** Input of `claimNotice`. */
+/** Input of `claimNoticeOperations`. */
 interface ClaimNotice {
-  /** Email address of the owner; absent for people who sign in with an identity provider only. */
+  /** Email address of the owner; absent for people who sign in only with an identity provider. */
   readonly email: string | undefined;
   readonly agentId: string;
   readonly owner: Ownership;

@@ -21,9 +21,9 @@ export function newRegistrationToken(): string {
 /**
  * The groups of a client after its registration access token was replaced; a client has at most one
  * token.
- * @param token For `undefined`, the token is removed.
+ * @param token If `undefined`, the token is removed.
  */
-export function withRegistrationToken(
+export function groupsWithRegistrationToken(
   token: string | undefined,
   groups: readonly string[],
 ): readonly string[] {

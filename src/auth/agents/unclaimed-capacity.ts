@@ -1,5 +1,5 @@
 import { Problem } from "../../problem.ts";
-import { auditSteps } from "../../store/audit/entry.ts";
+import { auditOperations } from "../../store/audit/entry.ts";
 import { recordPages } from "../../store/port/read-all.ts";
 import {
   type Collection,
@@ -10,9 +10,9 @@ import {
 } from "../../store/port/records.ts";
 import { type GrantRecord, grants } from "../accounts/grants.ts";
 import {
-  agentRemoval,
+  agentDependentsRemovalOperations,
+  agentRemovalOperations,
   CLIENT_REMOVED_TOPIC,
-  dependentAgentsRemoval,
 } from "../accounts/owned-agents.ts";
 import { authorizationRequestGroup, type ClientRecord, clientGroup, clients } from "./agent.ts";
 import { CLAIM_CODE_LIFETIME_MS } from "./claim-code.ts";
@@ -49,12 +49,12 @@ const REFRESH_MS = 1_000;
 /** Number of agents checked and deleted in one commit. */
 const EVICTION_BATCH = 50;
 
-/** How long an agent that was found in use is not checked again, in milliseconds. */
+/** Time during which an agent that was found in use is not checked again, in milliseconds. */
 const RECHECK_MS = 3_600_000;
 
 /**
- * Retry-After of a rejected registration, in seconds. Until then, claim codes and tokens expire,
- * which makes agents evictable.
+ * Retry-After of a rejected registration, in seconds. By then, some claim codes and tokens have
+ * expired, so that their agents can be evicted.
  */
 const RETRY_SECONDS = 60;
 
@@ -89,7 +89,7 @@ interface NewUnclaimed {
   readonly ttlMs: number;
 }
 
-/** How often the capacity limit has acted in this process since its start. */
+/** Numbers of evictions and rejections by the capacity limit since the start of this process. */
 export interface CapacityCounts {
   /** Number of agents that were evicted. */
   readonly evicted: number;
@@ -146,30 +146,30 @@ export class UnclaimedCapacity {
   /**
    * Makes room for a new agent, or for the growth of an agent's metadata, and counts the agent.
    *
-   * @throws {Problem} `rate_limited` when all agents are in use and the agent's network has used
+   * @throws {Problem} `rate_limited` when all agents are in use and the agent's network has used up
    * its share.
    */
   async admit({ clientId, client, ttlMs }: NewUnclaimed): Promise<void> {
     await this.#refresh();
-    // The growth of an authorized agent is counted at the next read, which also evicts other agents to
-    // make room.
+    // The growth of an authorized agent is counted at the next read of the registrations, which
+    // also evicts other agents to make room.
     if (this.#authorized.find(clientId) !== undefined) return;
     const known = this.#index.find(clientId);
     const read = unclaimedOf(clientId, client, this.#time() + ttlMs);
     const agent = known === undefined ? read : { ...read, inUseUntil: known.inUseUntil };
     if (known !== undefined && agent.size <= known.size) return this.#index.add(agent);
-    // Removed first, so that the agent is not evicted to make room for itself.
+    // The agent is removed first, so that it is not evicted to make room for itself.
     this.#index.remove(clientId);
     const isAdmitted = await this.#makeRoom(agent);
     if (isAdmitted) this.#index.add(agent);
     else {
       if (known !== undefined) this.#index.add(known);
       this.#refused += 1;
-      throw capacityExceeded();
+      throw unclaimedCapacityProblem();
     }
   }
 
-  /** How often the capacity limit has acted in this process since its start. */
+  /** Returns the numbers of evictions and rejections since the start of this process. */
   counts(): CapacityCounts {
     return { evicted: this.#evicted, refused: this.#refused };
   }
@@ -273,8 +273,8 @@ export class UnclaimedCapacity {
     });
     const idle = (await Promise.all(checks)).flat();
     const steps = await Promise.all(idle.map((client) => this.#removal(client)));
-    // If an agent was changed concurrently, the commit is rejected: no agent is deleted, and all are
-    // checked again.
+    // If an agent was changed concurrently, the commit is rejected: no agent is deleted, and all
+    // are checked again.
     if (idle.length === 0 || !(await this.#records.commit(steps.flat()))) return 0;
     for (const { key } of idle) this.#forget(key);
     return idle.length;
@@ -287,12 +287,12 @@ export class UnclaimedCapacity {
   async #removal(client: Stored<ClientRecord>): Promise<readonly Operation[]> {
     const { key } = client;
     const granted = await this.#records.list(grants, { group: clientGroup(key), limit: 1 });
-    if (granted.length === 0) return agentRemoval(client);
+    if (granted.length === 0) return agentRemovalOperations(client);
     const entry = { action: "client.deleted", actor: "system", target: key };
     return [
-      ...(await dependentAgentsRemoval(this.#records, clientGroup(key))),
-      ...agentRemoval(client),
-      ...auditSteps(entry, this.#time()),
+      ...(await agentDependentsRemovalOperations(this.#records, clientGroup(key))),
+      ...agentRemovalOperations(client),
+      ...auditOperations(entry, this.#time()),
     ];
   }
 
@@ -302,8 +302,8 @@ export class UnclaimedCapacity {
   }
 
   /**
-   * @returns The expiry of the record that shows a client to be in use, in milliseconds since the
-   * epoch; `undefined` if there is no such record.
+   * Finds the expiry of the record that shows a client to be in use.
+   * @returns Milliseconds since the epoch; `undefined` if there is no such record.
    */
   async #usedUntil(clientId: string): Promise<number | undefined> {
     const firstOf = (from: Collection<object>, group: string) =>
@@ -326,7 +326,8 @@ export class UnclaimedCapacity {
   }
 
   async #read(): Promise<void> {
-    // A client is always older than its grants, so the clients of all grants read here are read below.
+    // Grants are read first, and clients below: a client is always older than its grants, so the
+    // client of every grant is found.
     const given: GrantRecord[] = [];
     this.#grantRevision = await this.#eachSince(grants, this.#grantRevision, ({ value }) => {
       given.push(value);
@@ -380,7 +381,10 @@ export class UnclaimedCapacity {
   }
 }
 
-/** The shortest prefix of the candidates that has the given total size, or all of them. */
+/**
+ * The shortest prefix of the candidates that reaches the given total size; all candidates if their
+ * total is smaller.
+ */
 function prefixOfSize(
   candidates: readonly EvictionCandidate[],
   size: number,
@@ -394,7 +398,7 @@ function prefixOfSize(
 }
 
 /** The problem for a registration that exceeds the capacity. */
-export function capacityExceeded(): Problem {
+export function unclaimedCapacityProblem(): Problem {
   return new Problem("rate_limited", {
     detail: "The capacity for unclaimed agents from your network is used up.",
     next: `Register again in ${RETRY_SECONDS} seconds.`,

@@ -2,11 +2,11 @@ import { fingerprint } from "../../lib/fingerprint.ts";
 import { remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { UpstreamSubject } from "../accounts/accounts.ts";
-import { grantRevocationById } from "../accounts/grants.ts";
-import { dependentAgentsRemoval } from "../accounts/owned-agents.ts";
+import { grantRevocationOperationsById } from "../accounts/grants.ts";
+import { agentDependentsRemovalOperations } from "../accounts/owned-agents.ts";
 import { clientGroup, clients } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import { lastUseRemoval } from "../last-use.ts";
+import { lastUseRemovalOperation } from "../last-use.ts";
 import { isScope, parseScopeNames, type Scope } from "../scopes.ts";
 import {
   type AssertionErrorCode,
@@ -23,8 +23,8 @@ import type { TrustedIssuer } from "./trusted-issuers.ts";
  */
 type UsedAssertion = Readonly<Partial<Record<"grantId" | "clientId", string>>> & {
   /**
-   * Whether the assertion was replayed: then its grant or agent was revoked, and the audit log has
-   * a row.
+   * Set when the assertion has been replayed: its grant or agent was then revoked, and the audit
+   * log records the replay.
    */
   readonly isReplayed?: true;
 };
@@ -134,12 +134,12 @@ async function revocationSteps(
     clientId === undefined
       ? []
       : [
-          ...(await dependentAgentsRemoval(records, clientGroup(clientId))),
+          ...(await agentDependentsRemovalOperations(records, clientGroup(clientId))),
           remove(clients, clientId),
           removeGroup(clientGroup(clientId)),
-          lastUseRemoval(clientId),
+          lastUseRemovalOperation(clientId),
         ];
-  return [...(await grantRevocationById(records, grantId)), ...agent];
+  return [...(await grantRevocationOperationsById(records, grantId)), ...agent];
 }
 
 /**

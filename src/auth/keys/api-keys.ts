@@ -1,14 +1,19 @@
 import { randomBase62 } from "../../lib/base62.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import { insert, removeAt, removeGroup, requireUnchanged } from "../../store/port/operations.ts";
+import {
+  insert,
+  removeGroup,
+  removeUnchanged,
+  requireUnchanged,
+} from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
 import { accounts } from "../accounts/accounts.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import { type LastUseTracker, lastUseRemoval } from "../last-use.ts";
+import { type LastUseTracker, lastUseRemovalOperation } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
 import { apiKeyHint, generateApiKey, isWellFormedApiKey } from "./key-format.ts";
 
@@ -33,7 +38,7 @@ export interface ApiKey {
 /** A key as it is stored; its last use is a separate record. */
 type StoredApiKey = Omit<ApiKey, "lastUsedAt">;
 
-/** Input of `ApiKeys.create`. */
+/** Input of `ApiKeyService.create`. */
 interface NewApiKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -47,9 +52,9 @@ interface NewApiKey {
 }
 
 /** Maximum number of keys that a person can have. */
-export const MAX_KEYS_PER_ACCOUNT = 5;
+export const MAX_API_KEYS_PER_ACCOUNT = 5;
 
-/** Dependencies of `ApiKeys`. */
+/** Dependencies of `ApiKeyService`. */
 interface ApiKeysOptions {
   readonly records: Records;
   /** Mode of the store, test or live. A key is valid only in the mode in which it was created. */
@@ -77,7 +82,7 @@ interface CreatedKey {
 }
 
 /** The API keys in a store. */
-export class ApiKeys {
+export class ApiKeyService {
   readonly #options: ApiKeysOptions;
 
   constructor(options: ApiKeysOptions) {
@@ -111,7 +116,7 @@ export class ApiKeys {
 
   /**
    * Creates a key for a person; tries again if a concurrent request changed the number of keys.
-   * @returns `undefined` when the person has `MAX_KEYS_PER_ACCOUNT` keys, or the account was
+   * @returns `undefined` when the person has `MAX_API_KEYS_PER_ACCOUNT` keys, or the account was
    * deleted.
    */
   async createFor(
@@ -124,8 +129,8 @@ export class ApiKeys {
     for (;;) {
       const account = await records.get(accounts, accountId);
       const version = await readVersion(records, lock);
-      const own = await records.list(apiKeys, { group, limit: MAX_KEYS_PER_ACCOUNT });
-      if (account === undefined || own.length === MAX_KEYS_PER_ACCOUNT) return undefined;
+      const own = await records.list(apiKeys, { group, limit: MAX_API_KEYS_PER_ACCOUNT });
+      if (account === undefined || own.length === MAX_API_KEYS_PER_ACCOUNT) return undefined;
       const { key, id, steps } = this.prepare({ ...wanted, accountId, actor: accountId });
       const counted = [requireUnchanged(accounts, account), incrementVersion(lock, version)];
       if (await records.commit([...counted, ...steps])) return { key, id };
@@ -162,7 +167,11 @@ export class ApiKeys {
       const [stored] = await records.list(apiKeys, { group: apiKeyGroup(id), limit: 1 });
       const isTheirs = accountId === undefined || stored?.value.accountId === accountId;
       if (stored === undefined || !isTheirs) return false;
-      const gone = [removeAt(apiKeys, stored), removeGroup(apiKeyGroup(id)), lastUseRemoval(id)];
+      const gone = [
+        removeUnchanged(apiKeys, stored),
+        removeGroup(apiKeyGroup(id)),
+        lastUseRemovalOperation(id),
+      ];
       const entry = { action: "key.revoked", actor: by, target: id };
       if (await records.commit([...gone, ...audit(entry)])) return true;
     }

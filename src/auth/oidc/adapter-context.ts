@@ -24,7 +24,7 @@ export interface ClientAdapterContext extends AdapterContext {
 export type ModelAdapter = Pick<Adapter, "upsert" | "find" | "destroy">;
 
 /** A reference to the record of an oidc-provider model. */
-export interface RecordRef {
+export interface ModelRecordRef {
   readonly model: string;
   readonly collection: Collection<AdapterPayload>;
   readonly key: string;
@@ -33,7 +33,7 @@ export interface RecordRef {
 }
 
 /** A record that is about to be written. */
-export interface NewRecord extends RecordRef {
+export interface NewModelRecord extends ModelRecordRef {
   readonly value: AdapterPayload;
   readonly groups: readonly string[];
   readonly ttlMs?: number;

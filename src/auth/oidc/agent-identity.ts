@@ -2,7 +2,7 @@ import { errors } from "oidc-provider";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { insert } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
-import type { Accounts } from "../accounts/accounts.ts";
+import type { AccountService } from "../accounts/accounts.ts";
 import type { Agent } from "../agents/agent.ts";
 import { type AssertionErrorCode, assertionErrors } from "../assertions/assertion-claims.ts";
 import {
@@ -10,11 +10,11 @@ import {
   usedAssertions,
   type VerifiedAssertion,
 } from "../assertions/id-jag.ts";
-import { ID_JAG } from "../assertions/oauth-urns.ts";
+import { ID_JAG_TOKEN_TYPE } from "../assertions/oauth-urns.ts";
 import { allowedResources } from "../audience.ts";
 import type { Auditor } from "../auditor.ts";
 import { allScopes } from "../scopes.ts";
-import type { Metadata } from "./metadata-members.ts";
+import type { UnvalidatedClientMetadata } from "./metadata-members.ts";
 
 /** The verified identity that a registration requests. */
 export interface RequestedIdentity {
@@ -28,10 +28,10 @@ export interface RequestedIdentity {
   steps(clientId: string): readonly Operation[];
 }
 
-/** Dependencies of `verifyIdentity`. */
-export interface IdentityOptions {
+/** Dependencies of `verifyRequestedIdentity`. */
+export interface IdentityVerificationOptions {
   readonly verifier: AssertionVerifier;
-  readonly accounts: Accounts;
+  readonly accounts: AccountService;
   readonly audit: Auditor;
   /** Public origin, without a trailing slash; the resource of the whole service. */
   readonly baseUrl: string;
@@ -53,7 +53,7 @@ function unprovenIdentity(identityType: "anonymous" | "agent"): RequestedIdentit
   return { agent: { identityType }, steps: () => [] };
 }
 
-function serviceAuth({ login_hint }: Metadata): RequestedIdentity {
+function serviceAuth({ login_hint }: UnvalidatedClientMetadata): RequestedIdentity {
   const { data: loginHint } = EmailAddress.safeParse(login_hint);
   if (loginHint === undefined) {
     reject(
@@ -81,11 +81,11 @@ export function rejectAssertion(reason: AssertionErrorCode): never {
 }
 
 async function identityAssertion(
-  { assertion_type, assertion }: Metadata,
-  { verifier, accounts, audit, baseUrl, now }: IdentityOptions,
+  { assertion_type, assertion }: UnvalidatedClientMetadata,
+  { verifier, accounts, audit, baseUrl, now }: IdentityVerificationOptions,
 ): Promise<RequestedIdentity> {
-  if (assertion_type !== ID_JAG || typeof assertion !== "string") {
-    reject("invalid_request", `assertion_type must be ${ID_JAG}, and assertion a JWT`);
+  if (assertion_type !== ID_JAG_TOKEN_TYPE || typeof assertion !== "string") {
+    reject("invalid_request", `assertion_type must be ${ID_JAG_TOKEN_TYPE}, and assertion a JWT`);
   }
   const verified = await verifier.forRegistration(assertion);
   if (typeof verified === "string") rejectAssertion(verified);
@@ -109,7 +109,7 @@ async function identityAssertion(
   };
 }
 
-function hasOwnTokens({ grant_types }: Metadata): boolean {
+function hasOwnTokens({ grant_types }: UnvalidatedClientMetadata): boolean {
   return Array.isArray(grant_types) && grant_types.includes("client_credentials");
 }
 
@@ -120,16 +120,17 @@ function hasOwnTokens({ grant_types }: Metadata): boolean {
  * @throws `unsupported_identity_type`, `invalid_login_hint`, `invalid_client_metadata`, or the
  * error of the assertion.
  */
-export async function verifyIdentity(
-  body: Metadata,
-  options: IdentityOptions,
+export async function verifyRequestedIdentity(
+  body: UnvalidatedClientMetadata,
+  options: IdentityVerificationOptions,
 ): Promise<RequestedIdentity> {
   const { type = "anonymous" } = body;
   if (type === "anonymous") return unprovenIdentity(type);
 
   const isKnown = type === "agent" || type === "service_auth" || type === "identity_assertion";
   if (!isKnown) {
-    // The server metadata lists these types, so the type is valid, but belongs at another endpoint.
+    // The server metadata lists the types in `alternatives`, so they are valid, but they cannot be
+    // requested at this endpoint.
     const advice = Object.hasOwn(alternatives, String(type))
       ? alternatives[String(type)]
       : undefined;

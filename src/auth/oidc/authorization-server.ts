@@ -2,36 +2,44 @@ import { type Configuration, type JWK, Provider } from "oidc-provider";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import type { Records } from "../../store/port/records.ts";
-import type { Accounts } from "../accounts/accounts.ts";
+import type { AccountService } from "../accounts/accounts.ts";
 import type { BrowserSession } from "../accounts/browser-sessions.ts";
-import type { Claims } from "../agents/claims.ts";
+import type { ClaimService } from "../agents/claims.ts";
 import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
 import type { AssertionVerifier } from "../assertions/id-jag.ts";
 import { createAuditor } from "../auditor.ts";
 import { type Scope, scopeDescriptions } from "../scopes.ts";
 import { matchesClientSecret } from "../secrets.ts";
 import { checkAssertionExpiry } from "./client-keys.ts";
-import { clientMetadata, confidentialGrants, idTokenAlgorithms } from "./client-metadata.ts";
-import { refreshTokenPolicy, storeApprovals } from "./consent.ts";
 import {
-  accountFinder,
+  confidentialGrantTypes,
+  createClientMetadataHook,
+  idTokenAlgorithms,
+} from "./client-metadata.ts";
+import { extendStoredGrant, refreshTokenPolicy } from "./consent.ts";
+import {
+  createAccountFinder,
   type EndUserLookup,
   endStaleSessions,
   extraTokenClaims,
   promptPolicy,
 } from "./end-user.ts";
 import { delegateAuthorizationErrors, restrictErrorRedirects } from "./error-redirects.ts";
-import { commitIssuances } from "./issuance.ts";
-import { registerJwtBearer } from "./jwt-bearer.ts";
-import { type GlobalFetch, limitedFetch, metadataDocumentFeature } from "./metadata-documents.ts";
+import { commitIssuancesOnResponse } from "./issuance.ts";
+import { registerJwtBearerGrant } from "./jwt-bearer.ts";
+import {
+  createLimitedFetch,
+  type GlobalFetch,
+  metadataDocumentFeature,
+} from "./metadata-documents.ts";
 import { isAllowedRedirect } from "./redirect-uris.ts";
 import { prefixRefreshTokens } from "./refresh-token-families.ts";
-import { addIdentities, newClientId } from "./registration-endpoint.ts";
-import { personalScopes, resourceIndicators } from "./resource-indicators.ts";
+import { addIdentitiesToRegistration, newClientId } from "./registration-endpoint.ts";
+import { personalScopes, resourceIndicatorFeature } from "./resource-indicators.ts";
 import { correctResponses } from "./response-corrections.ts";
 import { mayRevokeToken } from "./revocation.ts";
 import { createStoreAdapter } from "./store-adapter.ts";
-import { tokenLifetimes } from "./token-lifetimes.ts";
+import { tokenLifetimeSeconds } from "./token-lifetimes.ts";
 import { auditRejectedTokenRequests } from "./token-rejection-audit.ts";
 
 /** Dependencies of `createAuthorizationServer`. */
@@ -40,7 +48,7 @@ export interface AuthorizationServerOptions {
   readonly baseUrl: string;
   /** The scopes of an agent without an owner. */
   readonly anonymousScopes: readonly Scope[];
-  readonly claims: Claims;
+  readonly claims: ClaimService;
   readonly verifier: AssertionVerifier;
   /** Hashes a network address. Equal addresses have equal hashes. */
   readonly hashAddress: (address: string) => string;
@@ -51,7 +59,7 @@ export interface AuthorizationServerOptions {
    */
   readonly findSession: (cookie: string | undefined) => Promise<BrowserSession | undefined>;
   readonly records: Records;
-  readonly accounts: Accounts;
+  readonly accounts: AccountService;
   /** Members added to both metadata documents. They cannot replace the server's own members. */
   readonly extraMetadata: Readonly<Record<string, unknown>>;
   readonly keys: ProviderKeys;
@@ -65,8 +73,8 @@ export interface AuthorizationServerOptions {
 }
 
 /**
- * The keys of the authorization server. The first of each kind signs; the others verify data signed
- * before a rotation.
+ * The keys of the authorization server. The first key of each kind signs; the other keys verify
+ * data signed before a rotation.
  */
 interface ProviderKeys {
   /** Private P-256 and RSA keys, each with its `kid`. */
@@ -105,7 +113,7 @@ function features(options: AuthorizationServerOptions): Configuration["features"
     registration: { enabled: true, idFactory: newClientId },
     registrationManagement: { enabled: true, rotateRegistrationAccessToken: true },
     revocation: { enabled: true, allowedPolicy: mayRevokeToken },
-    resourceIndicators: resourceIndicators(options),
+    resourceIndicators: resourceIndicatorFeature(options),
     devInteractions: { enabled: false },
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
@@ -118,9 +126,9 @@ function features(options: AuthorizationServerOptions): Configuration["features"
 /** oidc-provider settings for tokens. */
 function tokens(people: EndUserLookup): Configuration {
   return {
-    ttl: tokenLifetimes,
+    ttl: tokenLifetimeSeconds,
     extraTokenClaims,
-    findAccount: accountFinder(people),
+    findAccount: createAccountFinder(people),
     // A grant lasts until the person or the client revokes it, not until a browser session ends.
     expiresWithSession: () => false,
     ...refreshTokenPolicy,
@@ -150,8 +158,8 @@ function configuration(options: AuthorizationServerOptions): Configuration {
       idTokenSigningAlgValues: idTokenAlgorithms,
       clientAuthSigningAlgValues: clientSigningAlgorithms,
     },
-    extraClientMetadata: clientMetadata(options.anonymousScopes),
-    fetch: limitedFetch(options.fetch, options.limits),
+    extraClientMetadata: createClientMetadataHook(options.anonymousScopes),
+    fetch: createLimitedFetch(options.fetch, options.limits),
     interactions: {
       policy: promptPolicy(),
       url: (_ctx, { uid }) => `/oauth/interaction/${uid}`,
@@ -178,7 +186,7 @@ function restrictClients({ Client: { prototype } }: Provider): void {
   };
   prototype.grantTypeAllowed = function (type) {
     const isPublic = this.clientAuthMethod === "none";
-    if (isPublic && confidentialGrants.includes(type)) return false;
+    if (isPublic && confidentialGrantTypes.includes(type)) return false;
     return grantTypeAllowed.call(this, type);
   };
 }
@@ -204,14 +212,14 @@ export function createAuthorizationServer(options: AuthorizationServerOptions): 
   provider.proxy = true;
   restrictClients(provider);
   endStaleSessions(provider, options);
-  registerJwtBearer(provider, { ...options, ...context });
-  storeApprovals(provider);
+  registerJwtBearerGrant(provider, { ...options, ...context });
+  extendStoredGrant(provider);
   prefixRefreshTokens(provider);
   delegateAuthorizationErrors(provider);
   correctResponses(provider, onError);
   restrictErrorRedirects(provider);
   auditRejectedTokenRequests(provider, { ...context, limits: options.limits, onError });
-  addIdentities(provider, { ...options, ...context });
-  commitIssuances(provider, context);
+  addIdentitiesToRegistration(provider, { ...options, ...context });
+  commitIssuancesOnResponse(provider, context);
   return provider;
 }

@@ -1,16 +1,16 @@
 import { type AdapterPayload, errors, Provider } from "oidc-provider";
 import { networkKeysOf } from "../../limits/address-key.ts";
-import { countForClient } from "../../limits/count-for-client.ts";
+import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import { insert, replace, update } from "../../store/port/operations.ts";
+import { insert, replace, updateRecord } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { accessRevocation, type GrantRecord, grants } from "../accounts/grants.ts";
+import { accessRevocationOperations, type GrantRecord, grants } from "../accounts/grants.ts";
 import {
-  agentRemoval,
-  assertedAgentEviction,
-  dependentAgentsRemoval,
+  agentDependentsRemovalOperations,
+  agentRemovalOperations,
+  assertedAgentEvictionOperations,
 } from "../accounts/owned-agents.ts";
 import {
   type Agent,
@@ -21,10 +21,10 @@ import {
   isAudited,
 } from "../agents/agent.ts";
 import {
+  groupsWithRegistrationToken,
   registrationTokenGroup,
-  withRegistrationToken,
 } from "../agents/registration-access-token.ts";
-import { capacityExceeded } from "../agents/unclaimed-capacity.ts";
+import { unclaimedCapacityProblem } from "../agents/unclaimed-capacity.ts";
 import { hashClientSecret, isHashedSecret } from "../secrets.ts";
 import {
   type AdapterContext,
@@ -45,9 +45,9 @@ function withHashedClientSecret(metadata: AdapterPayload): AdapterPayload {
 }
 
 /**
- * The metadata that oidc-provider sees. It rejects scopes that a client did not register, but
- * clients request `openid` and `offline_access` without registering them, so this function adds
- * both.
+ * The metadata that oidc-provider sees. oidc-provider rejects scopes that a client did not
+ * register, but clients request `openid` and `offline_access` without registering them, so this
+ * function adds both scopes.
  */
 function providerMetadata({ metadata }: ClientRecord): AdapterPayload {
   const { grant_types: types, scope } = metadata;
@@ -57,8 +57,8 @@ function providerMetadata({ metadata }: ClientRecord): AdapterPayload {
 }
 
 /**
- * Checks that the registration access token is still valid at the time of the commit: a claim or
- * another update replaces it (RFC 7592 section 5).
+ * Checks that the registration access token is still valid at the time of the commit, since a
+ * concurrent claim or update may have replaced it (RFC 7592 section 5).
  */
 function checkRegistrationToken({ groups }: Stored<ClientRecord>): void {
   const { route, entities } = Provider.ctx?.oidc ?? {};
@@ -80,7 +80,7 @@ async function updateSteps(
 ): Promise<readonly Operation[]> {
   const { key } = client;
   const ends = ended.map(async (grant) => [
-    ...(await accessRevocation(records, grant)),
+    ...(await accessRevocationOperations(records, grant)),
     ...audit({ action: "grant.revoked", actor: key, target: grant.key }),
   ]);
   return [
@@ -101,8 +101,8 @@ function networkHashes({ hashAddress }: ClientAdapterContext): Pick<Agent, "site
 }
 
 /**
- * The agent of a new client, as the registration request determined it; otherwise an anonymous
- * agent.
+ * The new client that the registration request determined; for a client stored outside such a
+ * request, an anonymous agent.
  */
 function newClientFor(clientId: string, metadata: AdapterPayload): NewClient {
   const { registration } = requestStateOf(Provider.ctx);
@@ -112,8 +112,8 @@ function newClientFor(clientId: string, metadata: AdapterPayload): NewClient {
 }
 
 /**
- * Counts the registration of an agent that has an owner against a rate limit, because the
- * registration is audited.
+ * Counts the registration against a rate limit if the agent has an owner, since each such
+ * registration adds a row to the audit log.
  * @throws {Problem} `rate_limited`
  */
 async function countRegistration({ owner }: Agent, { limits }: ClientAdapterContext) {
@@ -123,8 +123,8 @@ async function countRegistration({ owner }: Agent, { limits }: ClientAdapterCont
 }
 
 /**
- * Counts the update of an agent that has an owner against a rate limit, because the update is
- * audited and a person can own many agents.
+ * Counts the update against rate limits if the agent has an owner, since each such update adds a
+ * row to the audit log, and a person can own many agents.
  * @throws {Problem} `rate_limited`
  */
 async function countUpdate(
@@ -132,7 +132,7 @@ async function countUpdate(
   { limits }: ClientAdapterContext,
 ): Promise<void> {
   if (agent.owner === undefined) return;
-  const counted = await countForClient(limits, {
+  const counted = await countForClientAndAccount(limits, {
     client: ["manage", `owned ${key}`],
     account: ["manage-account", agent.owner.accountId],
   });
@@ -185,9 +185,9 @@ async function commitAssertedAgent(
   const lock = { key: `asserted-agents ${accountId}`, groups: [accountRecordsGroup(accountId)] };
   for (;;) {
     const version = await readVersion(records, lock);
-    const room = await assertedAgentEviction(records, accountId);
+    const room = await assertedAgentEvictionOperations(records, accountId);
     if (await records.commit([incrementVersion(lock, version), ...room, ...created])) return true;
-    // If another agent was created concurrently, the next attempt counts again.
+    // If another agent was created concurrently, the next attempt counts the agents again.
     if ((await readVersion(records, lock))?.revision === version?.revision) return false;
   }
 }
@@ -210,12 +210,15 @@ async function admitGrowth(
  * update of the redirect URIs revokes the client's grants, since people approved the previous URIs.
  * Deleting a client deletes everything issued to it.
  */
-export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
+export function createClientAdapter(context: ClientAdapterContext): ModelAdapter {
   const { records, audit } = context;
   const revokedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>
     haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, clientGroup(key));
 
-  /** Whether the deletion of a client is audited: always if the deletion ends grants of people. */
+  /**
+   * Whether the deletion of a client is audited: if the agent's actions are audited, or if the
+   * deletion ends a person's grant.
+   */
   const isAuditedDeletion = async ({ key, value }: Stored<ClientRecord>) =>
     isAudited(value.agent) ||
     (await records.list(grants, { group: clientGroup(key), limit: 1 })).length > 0;
@@ -241,13 +244,13 @@ export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
       return providerMetadata(client.value);
     },
     async destroy(id) {
-      await update(records, { collection: clients, key: id }, async (client) => {
+      await updateRecord(records, { collection: clients, key: id }, async (client) => {
         if (client === undefined) return undefined;
         checkRegistrationToken(client);
         const deleted = audit({ action: "client.deleted", actor: id, target: id });
         return [
-          ...(await dependentAgentsRemoval(records, clientGroup(id))),
-          ...agentRemoval(client),
+          ...(await agentDependentsRemovalOperations(records, clientGroup(id))),
+          ...agentRemovalOperations(client),
           ...((await isAuditedDeletion(client)) ? deleted : []),
         ];
       });
@@ -260,7 +263,7 @@ export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
  * record, so it lives exactly as long as the client. A client has one token; a new token replaces
  * it.
  */
-export function registrationTokenAdapter({ records }: AdapterContext): ModelAdapter {
+export function createRegistrationTokenAdapter({ records }: AdapterContext): ModelAdapter {
   const findClient = async (token: string): Promise<Stored<ClientRecord> | undefined> =>
     (await records.list(clients, { group: registrationTokenGroup(token), limit: 1 }))[0];
 
@@ -273,7 +276,7 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
   };
 
   const updateGroups = (key: string, change: (groups: readonly string[]) => readonly string[]) =>
-    update(records, { collection: clients, key }, (client) =>
+    updateRecord(records, { collection: clients, key }, (client) =>
       client === undefined
         ? undefined
         : [replace(clients, client, { value: client.value, groups: change(client.groups) })],
@@ -283,14 +286,14 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
     async upsert(token, { clientId = "" }) {
       const isKept = await updateGroups(clientId, (groups) => {
         checkNotReplaced(groups);
-        return withRegistrationToken(token, groups);
+        return groupsWithRegistrationToken(token, groups);
       });
       if (isKept) return;
-      // A missing client that is unclaimed may have been evicted already to make room for others of its
-      // network.
+      // If the new client is unclaimed and already missing, it may have been evicted to make room
+      // for other agents of its network.
       const { ctx } = Provider;
       throw ctx?.oidc.route === "registration" && requestStateOf(ctx).registration?.isOwned !== true
-        ? capacityExceeded()
+        ? unclaimedCapacityProblem()
         : new errors.InvalidToken("the client no longer exists");
     },
     async find(token) {

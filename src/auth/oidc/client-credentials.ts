@@ -6,12 +6,12 @@ import { type ClientRecord, clientGroup, clients } from "../agents/agent.ts";
 import { isAudienceAllowed, resolveResource } from "../audience.ts";
 import { parseScopeNames } from "../scopes.ts";
 import { matchesClientSecret } from "../secrets.ts";
-import type { AdapterContext, NewRecord } from "./adapter-context.ts";
+import type { AdapterContext, NewModelRecord } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
 import { commitIssuance } from "./issuance.ts";
 import type { AdmitToken } from "./request-state.ts";
 import { clientScopeCeiling, type ResourcePolicy } from "./resource-indicators.ts";
-import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
+import { ACCESS_TOKEN_LIFETIME_SECONDS } from "./token-lifetimes.ts";
 
 /** A token response (RFC 6749 section 5.1). */
 interface TokenResponse {
@@ -153,16 +153,19 @@ async function issueToken(
   }
   return {
     access_token: token,
-    expires_in: ACCESS_TOKEN_SECONDS,
+    expires_in: ACCESS_TOKEN_LIFETIME_SECONDS,
     token_type: "Bearer",
     scope: claims.scope,
   };
 }
 
 /** The record that oidc-provider would store for the token. */
-function recordOf(token: string, { client, claims }: Omit<TokenInput, "admitToken">): NewRecord {
-  // oidc-provider checks `exp` against the system clock. The store also expires the token, by its own
-  // clock.
+function recordOf(
+  token: string,
+  { client, claims }: Omit<TokenInput, "admitToken">,
+): NewModelRecord {
+  // oidc-provider checks `exp` against the system clock. The store also expires the token, by its
+  // own clock.
   const iat = Math.floor(Date.now() / 1000);
   const extra = ownerClaims(client.value.agent);
   return {
@@ -171,13 +174,13 @@ function recordOf(token: string, { client, claims }: Omit<TokenInput, "admitToke
     key: fingerprint(token),
     value: {
       iat,
-      exp: iat + ACCESS_TOKEN_SECONDS,
+      exp: iat + ACCESS_TOKEN_LIFETIME_SECONDS,
       kind: "ClientCredentials",
       clientId: client.key,
       ...claims,
       ...(extra && { extra }),
     },
     groups: [clientGroup(client.key)],
-    ttlMs: ACCESS_TOKEN_SECONDS * 1000,
+    ttlMs: ACCESS_TOKEN_LIFETIME_SECONDS * 1000,
   };
 }

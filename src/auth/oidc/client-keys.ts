@@ -1,6 +1,10 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 import { errors } from "oidc-provider";
-import { type Metadata, rejectMetadata, requireArray } from "./metadata-members.ts";
+import {
+  rejectMetadata,
+  requireArray,
+  type UnvalidatedClientMetadata,
+} from "./metadata-members.ts";
 
 /**
  * Maximum remaining lifetime of a client assertion, in seconds. The assertion is stored until it
@@ -64,9 +68,9 @@ function publicKey(entry: unknown): JsonWebKey {
  *
  * @throws `invalid_client_metadata`
  */
-export function publicKeys({
+export function publicKeySetOf({
   jwks,
-}: Metadata): { readonly keys: readonly JsonWebKey[] } | undefined {
+}: UnvalidatedClientMetadata): { readonly keys: readonly JsonWebKey[] } | undefined {
   if (jwks === undefined) return undefined;
   if (typeof jwks !== "object" || jwks === null || !("keys" in jwks)) {
     rejectMetadata("jwks must be a JSON Web Key Set");

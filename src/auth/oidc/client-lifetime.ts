@@ -33,7 +33,7 @@ export function clientWriteOptions({ owner, loginHint }: Agent): WriteOptions {
  * the operation also extends the client's lifetime.
  * @param subject `undefined` when no token is issued.
  */
-export function clientUnchangedCheck(
+export function requireUnchangedClient(
   client: Stored<ClientRecord>,
   subject: TokenSubject | undefined,
   now: Date,

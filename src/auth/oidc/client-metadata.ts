@@ -1,15 +1,15 @@
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from "oidc-provider";
-import { JWT_BEARER } from "../assertions/oauth-urns.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../assertions/oauth-urns.ts";
 import { allScopes, isScope, parseScopeNames, type Scope, scopeAdvice } from "../scopes.ts";
-import { publicKeys } from "./client-keys.ts";
-import { documentMetadata, hasMetadataDocument } from "./metadata-documents.ts";
+import { publicKeySetOf } from "./client-keys.ts";
+import { hasMetadataDocument, prepareDocumentMetadata } from "./metadata-documents.ts";
 import {
   checkInformationalMembers,
-  type Metadata,
   rejectMetadata,
   requireAbsoluteUrl,
   requireArray,
   requirePlainText,
+  type UnvalidatedClientMetadata,
 } from "./metadata-members.ts";
 import { isAllowedRedirect } from "./redirect-uris.ts";
 import { requestStateOf } from "./request-state.ts";
@@ -23,14 +23,17 @@ const grantTypes: readonly unknown[] = [
   "authorization_code",
   "client_credentials",
   "refresh_token",
-  JWT_BEARER,
+  JWT_BEARER_GRANT_TYPE,
 ];
 
 /**
  * Grant types that require client authentication. Since no person is involved, the public client id
  * would otherwise suffice to get a token.
  */
-export const confidentialGrants: readonly string[] = ["client_credentials", JWT_BEARER];
+export const confidentialGrantTypes: readonly string[] = [
+  "client_credentials",
+  JWT_BEARER_GRANT_TYPE,
+];
 
 /** Signing algorithms of ID tokens; the server's key set has a key for each. */
 export const idTokenAlgorithms = ["ES256", "RS256"] as const;
@@ -52,7 +55,7 @@ const droppedMembers = {
 const idTokenAlgorithm = (requested: unknown) =>
   idTokenAlgorithms.find((known) => known === requested);
 
-function redirectUrisOf(metadata: Metadata): readonly URL[] {
+function redirectUrisOf(metadata: UnvalidatedClientMetadata): readonly URL[] {
   const redirects = requireArray("redirect_uris", metadata.redirect_uris).map((uri) =>
     requireAbsoluteUrl("redirect_uris", uri),
   );
@@ -76,7 +79,7 @@ function applicationType(redirects: readonly URL[]): "native" | "web" {
  * The grant types to register. Refresh tokens are issued only with a person's consent (RFC 6749
  * section 4.4.3).
  */
-function registeredGrantTypes(metadata: Metadata): readonly unknown[] {
+function registeredGrantTypes(metadata: UnvalidatedClientMetadata): readonly unknown[] {
   const requested = requireArray("grant_types", metadata.grant_types);
   const usesCode = requested.includes("authorization_code");
   const granted = grantTypes.filter(
@@ -90,9 +93,9 @@ function registeredGrantTypes(metadata: Metadata): readonly unknown[] {
   }
 
   const isPublic = metadata.token_endpoint_auth_method === "none";
-  if (isPublic && confidentialGrants.some((type) => granted.includes(type))) {
+  if (isPublic && confidentialGrantTypes.some((type) => granted.includes(type))) {
     rejectMetadata(
-      `${confidentialGrants.join(" and ")} require a token_endpoint_auth_method other than none`,
+      `${confidentialGrantTypes.join(" and ")} require a token_endpoint_auth_method other than none`,
     );
   }
   return granted;
@@ -100,11 +103,11 @@ function registeredGrantTypes(metadata: Metadata): readonly unknown[] {
 
 /**
  * The scopes that a client may register: all scopes if a person or their identity provider
- * authorizes the client, since they decide on the scopes.
+ * authorizes the client, since that person or provider decides on the scopes.
  */
 function registrableScopes(types: readonly unknown[], own: readonly Scope[]): readonly string[] {
   if (types.includes("authorization_code")) return [...allScopes, ...personalScopes];
-  return types.includes(JWT_BEARER) ? allScopes : own;
+  return types.includes(JWT_BEARER_GRANT_TYPE) ? allScopes : own;
 }
 
 /**
@@ -118,7 +121,8 @@ function registeredScope(requested: unknown, ceiling: readonly string[]): string
   const names = parseScopeNames(requested ?? "");
   const granted = names.length === 0 ? ceiling : names.filter((name) => ceiling.includes(name));
   const isKnown = names.length === 0 || names.some(isScope);
-  // If unclaimed agents have no scopes, all requested scopes wait for the claim.
+  // If unclaimed agents have no scopes, a request for known scopes is accepted, and the client has
+  // no scope until the claim.
   if (granted.length === 0 && !(ceiling.length === 0 && isKnown)) {
     const choice = ceiling.length === 0 ? "no scope before a claim" : ceiling.join(" ");
     throw new errors.InvalidScope(
@@ -145,7 +149,10 @@ function registeredScope(requested: unknown, ceiling: readonly string[]): string
  * @throws `invalid_client_metadata`, `invalid_redirect_uri` or `invalid_scope`, each with a
  * description for the caller.
  */
-export function normalizeRegistration(metadata: Metadata, ceiling: readonly Scope[]): Metadata {
+export function normalizeRegistration(
+  metadata: UnvalidatedClientMetadata,
+  ceiling: readonly Scope[],
+): UnvalidatedClientMetadata {
   const types = registeredGrantTypes(metadata);
   const usesCode = types.includes("authorization_code");
   const redirects = redirectUrisOf(metadata);
@@ -160,7 +167,7 @@ export function normalizeRegistration(metadata: Metadata, ceiling: readonly Scop
     response_types: usesCode ? ["code"] : [],
     application_type: applicationType(redirects),
     scope: registeredScope(metadata.scope, registrableScopes(types, ceiling)),
-    jwks: publicKeys(metadata),
+    jwks: publicKeySetOf(metadata),
     id_token_signed_response_alg: idTokenAlgorithm(metadata.id_token_signed_response_alg),
     client_name: requirePlainText("client_name", metadata.client_name),
     software_id: requirePlainText("software_id", metadata.software_id),
@@ -179,7 +186,7 @@ const extraProperties = ["software_id", "software_version"];
  * oidc-provider calls the hook once for each of `properties`, and passes a context only if the
  * client is about to be stored.
  */
-export function clientMetadata(anonymousScopes: readonly Scope[]) {
+export function createClientMetadataHook(anonymousScopes: readonly Scope[]) {
   return {
     properties: extraProperties,
     validator(
@@ -193,7 +200,7 @@ export function clientMetadata(anonymousScopes: readonly Scope[]) {
         const ceiling = requestStateOf(ctx).registration?.ceiling ?? anonymousScopes;
         Object.assign(metadata, normalizeRegistration({ ...metadata }, ceiling));
       } else if (hasMetadataDocument(metadata.client_id)) {
-        const normal = normalizeRegistration(documentMetadata({ ...metadata }), []);
+        const normal = normalizeRegistration(prepareDocumentMetadata({ ...metadata }), []);
         Object.assign(metadata, normal, { scope: withPersonalScopes(String(normal.scope)) });
       }
     },

@@ -2,14 +2,14 @@ import { partyShare } from "../../limits/share.ts";
 import { Problem } from "../../problem.ts";
 
 /**
- * Maximum number of concurrent fetches: `total` of all networks, and `most` of one network (/32 of
- * IPv6, /24 of IPv4) while no other network has a fetch. A request waits for its fetch, and the
- * service handles 200 requests at a time: without these limits, hosts that never respond would
- * block all other requests.
+ * Maximum number of concurrent fetches: `total` for all networks together, and `most` for one
+ * network (/32 of IPv6, /24 of IPv4) while no other network has a fetch. A request waits for its
+ * fetch, and the service handles 200 requests at a time: without these limits, hosts that never
+ * respond would block all other requests.
  */
 const MAX_CONCURRENT = { total: 40, most: 8 } as const;
 
-/** `Retry-After` of a rejected request, in seconds; no fetch takes longer. */
+/** `Retry-After` of a rejected request, in seconds; every fetch ends within this time. */
 const RETRY_SECONDS = 3;
 
 /** Counts the running fetches of client documents and key sets, by the network that caused them. */

@@ -41,7 +41,7 @@ export interface GrantApprovals extends GrantScopes {
  * Makes oidc-provider store the additional members of a grant; by default it stores only the
  * members that it knows.
  */
-export function storeApprovals({ Grant }: Provider): void {
+export function extendStoredGrant({ Grant }: Provider): void {
   const { IN_PAYLOAD } = Grant as unknown as { readonly IN_PAYLOAD: readonly string[] };
   const value = [...IN_PAYLOAD, "redirectOrigins", "isLasting"];
   Object.defineProperty(Grant, "IN_PAYLOAD", { value });
@@ -89,7 +89,7 @@ export const refreshTokenPolicy: Pick<Configuration, "issueRefreshToken" | "rota
  * that was allowed before. Offline access covers only the scopes requested on a page that mentions
  * it; for other scopes, the person is asked again.
  */
-export function applyDecision(grant: GrantApprovals, decision: ConsentDecision): void {
+export function applyConsentDecision(grant: GrantApprovals, decision: ConsentDecision): void {
   const { resources, requested, shown, allowed, redirectOrigin, isLasting } = decision;
   const granted = shown.filter((name) => allowed.includes(name));
   const refused = shown.filter((name) => !allowed.includes(name));

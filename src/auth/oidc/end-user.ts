@@ -7,7 +7,7 @@ import {
   type KoaContextWithOIDC,
   type Provider,
 } from "oidc-provider";
-import type { Accounts } from "../accounts/accounts.ts";
+import type { AccountService } from "../accounts/accounts.ts";
 import type { BrowserSession } from "../accounts/browser-sessions.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 import type { Agent } from "../agents/agent.ts";
@@ -17,7 +17,7 @@ import { requestStateOf } from "./request-state.ts";
 
 /** Dependencies for finding the people that clients act for. */
 export interface EndUserLookup {
-  readonly accounts: Accounts;
+  readonly accounts: AccountService;
   /**
    * Finds the session of a browser.
    * @param cookie The browser's Cookie header.
@@ -29,7 +29,7 @@ export interface EndUserLookup {
  * Creates the function that finds a person for an ID token. The subject is the account id, which
  * reveals nothing about the person.
  */
-export function accountFinder({ accounts }: EndUserLookup): Configuration["findAccount"] {
+export function createAccountFinder({ accounts }: EndUserLookup): Configuration["findAccount"] {
   return async (_ctx, sub) => {
     const account = await accounts.find(sub);
     return account && { accountId: sub, claims: () => ({ sub }) };
@@ -40,18 +40,18 @@ export function accountFinder({ accounts }: EndUserLookup): Configuration["findA
  * Reason for the consent prompt: the person has not approved responses to the origin of the
  * redirect URI.
  */
-export const UNAPPROVED_REDIRECT = "redirect_not_approved";
+export const UNAPPROVED_REDIRECT_REASON = "redirect_not_approved";
 
 /** Reason for the consent prompt: the person has not approved offline access. */
-export const UNAPPROVED_OFFLINE_ACCESS = "lasting_not_approved";
+export const UNAPPROVED_OFFLINE_ACCESS_REASON = "lasting_not_approved";
 
 /** Whether a client requests offline access. */
 const requestsOfflineAccessIn = ({ oidc }: KoaContextWithOIDC): boolean =>
   requestsOfflineAccess(oidc.client, oidc.params?.scope);
 
 /**
- * Checks that the redirect URI is still registered. A client can remove it while a page is open,
- * and oidc-provider checks it only before the first page.
+ * Checks that the redirect URI is still registered. A client can remove the URI while a page is
+ * open, and oidc-provider checks the URI only before the first page.
  * @throws `invalid_redirect_uri`
  */
 function checkRedirect({ oidc }: KoaContextWithOIDC): void {
@@ -60,12 +60,12 @@ function checkRedirect({ oidc }: KoaContextWithOIDC): void {
 }
 
 /**
- * The prompts of oidc-provider, with these additions. A person must sign in when nobody is signed in
- * at the browser, or when the signed-in person differs from the person of oidc-provider's session,
- * since a sign-in is for the whole service and not for one request. A person must consent when no
- * consent page of this client has shown them the origin of the redirect URI, or when the client
- * requests offline access and no page has mentioned it. The content of the page is fixed when the
- * prompt starts, and checked again when the request continues.
+ * The prompts of oidc-provider, with these additions. A person must sign in when nobody is signed
+ * in at the browser, or when the signed-in person differs from the person of oidc-provider's
+ * session, since a sign-in is for the whole service and not for one request. A person must consent
+ * when no consent page of this client has shown them the origin of the redirect URI, or when the
+ * client requests offline access and no page has mentioned it. The content of the page is fixed
+ * when the prompt starts, and checked again when the request continues.
  */
 export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   const policy = interactionPolicy.base();
@@ -81,7 +81,7 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   consent.details = (ctx) => ({ isLasting: requestsOfflineAccessIn(ctx) });
   consent.checks.add(
     new interactionPolicy.Check(
-      UNAPPROVED_REDIRECT,
+      UNAPPROVED_REDIRECT_REASON,
       "the person has not approved this redirect URI",
       "consent_required",
       ({ oidc }) => !approvesRedirect(oidc.grant as GrantRecord, String(oidc.params?.redirect_uri)),
@@ -89,7 +89,7 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   );
   consent.checks.add(
     new interactionPolicy.Check(
-      UNAPPROVED_OFFLINE_ACCESS,
+      UNAPPROVED_OFFLINE_ACCESS_REASON,
       "the person has not approved offline access",
       "consent_required",
       (ctx) =>
@@ -99,7 +99,7 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   return policy;
 }
 
-/** The static members of oidc-provider's session class, which its types omit. */
+/** The static members of oidc-provider's session class, which the library's types omit. */
 interface ProviderSessions {
   get(ctx: KoaContextWithOIDC): Promise<{
     readonly accountId?: string | undefined;

@@ -7,11 +7,11 @@ import { requestHooksOf, requestStateOf } from "./request-state.ts";
 const errorParameters = ["error", "error_description", "state", "iss"];
 
 /**
- * Restricts error redirects to cases that are safe: to an origin that the signed-in person approved
- * for the client, when the client requested `prompt=none`, and after the person denied consent.
- * Anyone can register any URL, so this server would otherwise be an open redirector (RFC 9700
- * section 4.11.2). All other errors are answered as JSON without a redirect, with the parameters of
- * the redirect and the status 400, or 500 for an internal error.
+ * Restricts error redirects to three safe cases: the signed-in person has approved the origin of
+ * the redirect URI for the client, the client requested `prompt=none`, or the person denied
+ * consent. Anyone can register any URL, so this server would otherwise be an open redirector (RFC
+ * 9700 section 4.11.2). All other errors are answered as JSON without a redirect, with the
+ * parameters of the redirect and the status 400, or 500 for an internal error.
  */
 export function restrictErrorRedirects(provider: Provider): void {
   const note = (ctx: KoaContextWithOIDC): void => {
@@ -46,8 +46,8 @@ export function delegateAuthorizationErrors(provider: Provider): void {
 }
 
 /**
- * The error parameters of a redirect URL. For response types that this server rejects, they are in
- * the fragment.
+ * The error parameters of a redirect URL. For response types that this server rejects, the
+ * parameters are in the fragment.
  */
 function errorResponseIn({ searchParams, hash }: URL): Readonly<Record<string, string>> {
   const parameters = hash === "" ? searchParams : new URLSearchParams(hash.slice(1));
@@ -64,7 +64,7 @@ async function mayRedirect(ctx: KoaContextWithOIDC, provider: Provider): Promise
   return approvesRedirect(await grantOf(ctx, provider), String(params.redirect_uri));
 }
 
-/** The grant that the person signed in at the browser gave the client. */
+/** The grant that the client has from the person who is signed in at the browser. */
 async function grantOf({ oidc }: KoaContextWithOIDC, { Grant }: Provider) {
   const grantId = oidc.client && oidc.session?.grantIdFor(oidc.client.clientId);
   return grantId === undefined ? undefined : ((await Grant.find(grantId)) as GrantRecord);

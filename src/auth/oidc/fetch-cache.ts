@@ -35,7 +35,7 @@ export class LastGoodResponses {
     return new Response(body, response);
   }
 
-  /** Removes the response of a URL that no longer returns one. */
+  /** Removes the cached response of a URL that no longer returns a response. */
   delete(url: string): void {
     this.#responses.delete(url);
   }
@@ -50,7 +50,7 @@ export class LastGoodResponses {
   }
 }
 
-/** How long a failed URL is not fetched again, in milliseconds. */
+/** Time after a failure during which a URL is not fetched again, in milliseconds. */
 const FAILURE_MS = 30_000;
 
 /** Maximum number of failed URLs in memory. */

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { errors, type Provider } from "oidc-provider";
 import type { BrowserSession } from "../accounts/browser-sessions.ts";
 import { isScope, parseScopeNames } from "../scopes.ts";
-import { applyDecision } from "./consent.ts";
-import { UNAPPROVED_OFFLINE_ACCESS, UNAPPROVED_REDIRECT } from "./end-user.ts";
+import { applyConsentDecision } from "./consent.ts";
+import { UNAPPROVED_OFFLINE_ACCESS_REASON, UNAPPROVED_REDIRECT_REASON } from "./end-user.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
 import { redirectOrigin } from "./redirect-uris.ts";
 import { withRequestState } from "./request-state.ts";
@@ -76,12 +76,15 @@ export interface Interactions {
 
 type Details = Awaited<ReturnType<Provider["interactionDetails"]>>;
 
-/** Reasons for the consent prompt that require consent to all scopes again. */
+/**
+ * Reasons for a consent prompt that asks about all requested scopes, including scopes that the
+ * person has already decided on.
+ */
 const fullPromptReasons = [
   "consent_prompt",
   "native_client_prompt",
-  UNAPPROVED_REDIRECT,
-  UNAPPROVED_OFFLINE_ACCESS,
+  UNAPPROVED_REDIRECT_REASON,
+  UNAPPROVED_OFFLINE_ACCESS_REASON,
 ];
 
 /** Creates the interactions. @param provider Returns the current authorization server. */
@@ -95,8 +98,8 @@ export function createInteractions(provider: () => Provider): Interactions {
       unlessEnded(async () => {
         const details = await provider().interactionDetails(req, res);
         if (details.session !== undefined && details.session.accountId !== accountId) {
-          // When the request continues, the session of the previous person ends in oidc-provider
-          // (end-user.ts).
+          // `endStaleSessions` (end-user.ts) ends the previous person's session in oidc-provider
+          // when the request continues.
           details.session = undefined;
           await details.persist();
         }
@@ -174,7 +177,7 @@ async function interactionOf(
     scopes: openScopes(details),
     personalScopes,
     isKnown: details.grantId !== undefined,
-    isRedirectApproved: !prompt.reasons.includes(UNAPPROVED_REDIRECT),
+    isRedirectApproved: !prompt.reasons.includes(UNAPPROVED_REDIRECT_REASON),
     requestsOfflineAccess: showsOfflineAccess(details),
     minSignedInAt: minSignInTime(details),
   };
@@ -196,8 +199,8 @@ function openScopes({ prompt, params }: Details): readonly string[] {
 
 /**
  * The earliest time of a valid sign-in, in milliseconds since the epoch (OpenID Connect Core
- * section 3.1.2.1): `prompt=login` requires a sign-in after the request, `max_age` a sign-in at
- * most that many seconds before the request.
+ * section 3.1.2.1): `prompt=login` requires a sign-in after the request; `max_age` requires a
+ * sign-in at most that many seconds before the request.
  */
 function minSignInTime({ prompt, params, iat }: Details): number {
   if (prompt.reasons.includes("login_prompt")) return iat * 1000;
@@ -221,7 +224,7 @@ async function storeDecision(
   const { clientId } = await clientOf(provider, details);
   const known = grantId === undefined ? undefined : await Grant.find(grantId);
   const grant = known ?? new Grant({ accountId: session?.accountId, clientId });
-  applyDecision(grant, {
+  applyConsentDecision(grant, {
     resources: [params.resource].flat().map(String),
     requested: parseScopeNames(String(params.scope ?? "")),
     shown: openScopes(details),

@@ -8,14 +8,17 @@ import {
 } from "../../store/optimistic-lock.ts";
 import { consume, insert, replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
-import { storeUnavailable } from "../../store/port/unavailable.ts";
+import { storeUnavailableProblem } from "../../store/port/unavailable.ts";
 import { type GrantRecord, grantGroup, grants } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
-import type { AdapterContext, NewRecord, RecordRef } from "./adapter-context.ts";
-import { clientUnchangedCheck, type TokenSubject } from "./client-lifetime.ts";
+import type { AdapterContext, ModelRecordRef, NewModelRecord } from "./adapter-context.ts";
+import { requireUnchangedClient, type TokenSubject } from "./client-lifetime.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
-import { replacedTokensRemoval, tokenFamilyEviction } from "./refresh-token-families.ts";
-import { checkReplays } from "./replayed-tokens.ts";
+import {
+  replacedTokensRemovalOperations,
+  tokenFamilyEvictionOperations,
+} from "./refresh-token-families.ts";
+import { rejectReplayedTokens } from "./replayed-tokens.ts";
 import {
   type AdmitToken,
   type RequestState,
@@ -26,9 +29,9 @@ import {
 /** The records that one request consumes and issues. */
 export interface Issuance {
   /** Codes and refresh tokens of the request, which can be used only once. */
-  readonly consumed: readonly RecordRef[];
+  readonly consumed: readonly ModelRecordRef[];
   /** Grants, codes and tokens to store. */
-  readonly issued: readonly NewRecord[];
+  readonly issued: readonly NewModelRecord[];
   /** Additional operations of the same commit. */
   readonly steps?: readonly Operation[];
   /** The limit on the issued records; absent if their number is not limited. */
@@ -81,7 +84,7 @@ export async function commitIssuance(
   let basis = await readDependencies({ ...issuance, limit }, state, context);
   checkClaimed(issuance, basis);
   await admitToken(issuance, basis);
-  const replaced = await replacedTokensRemoval(records, issuance.consumed);
+  const replaced = await replacedTokensRemovalOperations(records, issuance.consumed);
   const steps = async () => [
     ...issuanceSteps(issuance, basis, { state, now: now() }),
     ...replaced,
@@ -90,7 +93,7 @@ export async function commitIssuance(
       : [incrementVersion(limit.lock, basis.version), ...(await limit.makeRoom())]),
   ];
   while (!(await records.commit(await steps()))) {
-    await checkReplays(issuance.consumed, context);
+    await rejectReplayedTokens(issuance.consumed, context);
     const present = await readDependencies({ ...issuance, limit }, undefined, context);
     checkUnchanged(basis, present);
     basis = present;
@@ -99,11 +102,11 @@ export async function commitIssuance(
 
 /**
  * Commits the consumed and issued records of each token request when its response is ready, and
- * only then sends the response. oidc-provider by itself consumes a code and stores each token in
- * separate steps. Between these steps, a second request with the same code could revoke the tokens
- * of the first too early or too late.
+ * only then sends the response. On its own, oidc-provider would consume a code and store each token
+ * in separate steps. Between these steps, a second request with the same code could revoke the
+ * first request's tokens too early or too late.
  */
-export function commitIssuances(provider: Provider, context: AdapterContext): void {
+export function commitIssuancesOnResponse(provider: Provider, context: AdapterContext): void {
   provider.use(async (ctx, next) => {
     await next();
     const state = requestStateOf(ctx);
@@ -156,7 +159,7 @@ function issuanceSteps(
   { state, now }: { readonly state: RequestState; readonly now: Date },
 ): readonly Operation[] {
   return [
-    ...(client === undefined ? [] : [clientUnchangedCheck(client, tokenSubjectOf(issued), now)]),
+    ...(client === undefined ? [] : [requireUnchangedClient(client, tokenSubjectOf(issued), now)]),
     ...read.map((grant) => requireUnchanged(grants, grant)),
     ...consumed.map(({ collection, key }) => consume(collection, key)),
     ...issued.map((record) => storeStep(record, state)),
@@ -176,7 +179,7 @@ function familyLimit(
   const { collection } = begun;
   return {
     lock: { key: `refresh-tokens ${grantId}`, groups: [grantGroup(grantId)] },
-    makeRoom: () => tokenFamilyEviction(records, { collection, grantId }),
+    makeRoom: () => tokenFamilyEvictionOperations(records, { collection, grantId }),
   };
 }
 
@@ -184,14 +187,17 @@ function familyLimit(
  * The operation that stores an issued record. Only a grant that the request has read may be
  * overwritten; overwriting a code or token would make it usable again.
  */
-function storeStep({ model, collection, ...record }: NewRecord, state: RequestState): Operation {
+function storeStep(
+  { model, collection, ...record }: NewModelRecord,
+  state: RequestState,
+): Operation {
   const known = model === "Grant" ? state.grants.get(record.key) : undefined;
   if (known === undefined) return insert(collection, record);
   const { key: _, ...rest } = record;
   return replace(collection, known, { ttlMs: null, ...rest });
 }
 
-function tokenSubjectOf(issued: readonly NewRecord[]): TokenSubject | undefined {
+function tokenSubjectOf(issued: readonly NewModelRecord[]): TokenSubject | undefined {
   const token = issued.find(({ model }) => model === "AccessToken");
   if (token?.value.accountId !== undefined) return "person";
   const own = token ?? issued.find(({ model }) => model === "ClientCredentials");
@@ -226,7 +232,7 @@ async function readDependencies(
 /**
  * Ids of the grants that the issued records depend on, except grants written in the same issuance.
  */
-function grantsOf(issued: readonly NewRecord[]): readonly string[] {
+function grantsOf(issued: readonly NewModelRecord[]): readonly string[] {
   const written = issued.filter(({ model }) => model === "Grant").map(({ key }) => key);
   const needed = issued.flatMap(({ value }) => value.grantId ?? []);
   return [...new Set(needed)].filter((grantId) => !written.includes(grantId));
@@ -235,12 +241,12 @@ function grantsOf(issued: readonly NewRecord[]): readonly string[] {
 /**
  * Rejects an issuance that was decided on outdated records. A longer lifetime or a new registration
  * access token of the client does not matter. If only the version of the limit's lock differs, the
- * next attempt counts again.
+ * next attempt counts the records again.
  */
 function checkUnchanged(before: Dependencies, present: Dependencies): void {
   const facts = (basis: Dependencies) => [basis.client, ...basis.grants].map((each) => each?.value);
   if (!isDeepStrictEqual(facts(before), facts(present))) {
-    throw storeUnavailable("The client or its grant was changed concurrently.");
+    throw storeUnavailableProblem("The client or its grant was changed concurrently.");
   }
   const revisions = ({ client, grants: read, version }: Dependencies) =>
     [client, ...read, version].map((each) => each?.revision);

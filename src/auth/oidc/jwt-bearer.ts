@@ -4,24 +4,24 @@ import {
   type Provider,
   type TokenEndpointGrantContext,
 } from "oidc-provider";
-import type { Accounts } from "../accounts/accounts.ts";
+import type { AccountService } from "../accounts/accounts.ts";
 import { assertionErrors } from "../assertions/assertion-claims.ts";
 import {
   type AssertionVerifier,
   usedAssertions,
   type VerifiedAssertion,
 } from "../assertions/id-jag.ts";
-import { JWT_BEARER } from "../assertions/oauth-urns.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../assertions/oauth-urns.ts";
 import { allowedResources } from "../audience.ts";
 import { allScopes, parseScopeNames, scopeAdvice } from "../scopes.ts";
 import { pendingIssuance, requestStateOf } from "./request-state.ts";
-import { type ResourcePolicy, resourceIndicators } from "./resource-indicators.ts";
-import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
+import { type ResourcePolicy, resourceIndicatorFeature } from "./resource-indicators.ts";
+import { ACCESS_TOKEN_LIFETIME_SECONDS } from "./token-lifetimes.ts";
 
 /** Dependencies of the jwt-bearer grant. */
 interface JwtBearerOptions extends ResourcePolicy {
   readonly verifier: AssertionVerifier;
-  readonly accounts: Accounts;
+  readonly accounts: AccountService;
 }
 
 type Context = TokenEndpointGrantContext<{ readonly assertion?: string }>;
@@ -56,7 +56,7 @@ function grantedAudience(
   const { params, client } = ctx.oidc;
   const { baseUrl } = policy;
   const requested = String(params.resource ?? resources?.[0] ?? baseUrl);
-  const { audience = baseUrl } = resourceIndicators(policy).getResourceServerInfo(
+  const { audience = baseUrl } = resourceIndicatorFeature(policy).getResourceServerInfo(
     ctx,
     requested,
     client,
@@ -110,15 +110,15 @@ async function exchange(ctx: Context, provider: Provider, options: JwtBearerOpti
 
   const grant = new provider.Grant({ accountId, clientId: client.clientId });
   // The types of oidc-provider omit `expiresIn`. The grant expires together with its only token.
-  Object.assign(grant, { expiresIn: ACCESS_TOKEN_SECONDS });
+  Object.assign(grant, { expiresIn: ACCESS_TOKEN_LIFETIME_SECONDS });
   grant.addResourceScope(aud, scope);
   const grantId = await grant.save();
-  const life = { expiresIn: ACCESS_TOKEN_SECONDS };
+  const life = { expiresIn: ACCESS_TOKEN_LIFETIME_SECONDS };
   const token = new provider.AccessToken({
     client,
     accountId,
     grantId,
-    gty: JWT_BEARER,
+    gty: JWT_BEARER_GRANT_TYPE,
     aud,
     scope,
     ...life,
@@ -137,14 +137,16 @@ async function exchange(ctx: Context, provider: Provider, options: JwtBearerOpti
 /**
  * Registers the grant of RFC 7523 for identity assertions: an access token for the person whom a
  * trusted provider identifies, valid for the client that the assertion was issued to. There is no
- * refresh token, since the provider decides again each time. The token has no sign-in time, since
- * the person did not sign in here, so it cannot be used to claim an agent.
+ * refresh token, so the client needs a new assertion from the provider for each token. The token
+ * has no sign-in time, since the person did not sign in here, so it cannot be used to claim an
+ * agent.
  *
- * Must be called before `commitIssuances`, so that a replay detected by the commit is recorded.
+ * Must be called before `commitIssuancesOnResponse`, so that a replay detected by the commit is
+ * recorded.
  */
-export function registerJwtBearer(provider: Provider, options: JwtBearerOptions): void {
+export function registerJwtBearerGrant(provider: Provider, options: JwtBearerOptions): void {
   provider.registerGrantType(
-    JWT_BEARER,
+    JWT_BEARER_GRANT_TYPE,
     async (ctx) => {
       requestStateOf(ctx).assertion = await exchange(ctx as Context, provider, options);
     },

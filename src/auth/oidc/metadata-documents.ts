@@ -1,7 +1,7 @@
 import { type ClientMetadata, Provider } from "oidc-provider";
 import { type NetworkKeys, networkKeysOf } from "../../limits/address-key.ts";
-import { countForAll } from "../../limits/count-in-networks.ts";
-import { countInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
+import { countInSharedQuota } from "../../limits/count-in-networks.ts";
+import { countQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { Problem } from "../../problem.ts";
@@ -16,11 +16,18 @@ export type GlobalFetch = typeof fetch;
 const DRAFT = "draft-02";
 
 /**
- * Grant types of a client with a metadata document: only grant types for which a person decides.
+ * Grant types of a client with a metadata document: only grant types in which a person decides on
+ * the access.
  */
-export const documentGrantTypes: readonly string[] = ["authorization_code", "refresh_token"];
+export const metadataDocumentGrantTypes: readonly string[] = [
+  "authorization_code",
+  "refresh_token",
+];
 
-/** Whether a client has a metadata document. Then the client id is the URL of the document. */
+/**
+ * Whether a client has a metadata document, that is, whether its client id is the URL of a
+ * document.
+ */
 export function hasMetadataDocument(clientId: unknown): clientId is string {
   return typeof clientId === "string" && /^https:/i.test(clientId);
 }
@@ -29,21 +36,22 @@ export function hasMetadataDocument(clientId: unknown): clientId is string {
  * Prepares the metadata of a document for normalization: removes grant types that only registered
  * clients may have, and adds all scopes if the document lists none.
  */
-export function documentMetadata(document: ClientMetadata): ClientMetadata {
+export function prepareDocumentMetadata(document: ClientMetadata): ClientMetadata {
   const requested: unknown = document.grant_types;
   const isList = Array.isArray(requested);
   return {
     ...document,
     grant_types: isList
-      ? requested.filter((type) => documentGrantTypes.includes(type))
-      : [...documentGrantTypes],
+      ? requested.filter((type) => metadataDocumentGrantTypes.includes(type))
+      : [...metadataDocumentGrantTypes],
     scope: document.scope ?? Object.keys(scopeDescriptions).join(" "),
   };
 }
 
 /**
  * oidc-provider setting for Client ID Metadata Documents: the server fetches a client's metadata
- * from a URL instead of registering the client. `limitedFetch` limits how often.
+ * from a URL instead of registering the client. `createLimitedFetch` limits the rate of these
+ * fetches.
  */
 export const metadataDocumentFeature = { enabled: true, ack: DRAFT } as const;
 
@@ -68,7 +76,7 @@ interface FetchOrigin {
  *
  * @throws {Problem} `rate_limited`
  */
-export function limitedFetch(fetchGuarded: GlobalFetch, limits: Limits): GlobalFetch {
+export function createLimitedFetch(fetchGuarded: GlobalFetch, limits: Limits): GlobalFetch {
   const failures = new RecentFailures();
   const lastGood = new LastGoodResponses();
   const underWay = new ConcurrentFetches();
@@ -115,13 +123,15 @@ async function limitProblem(
   const { address, site, provider } = networks;
   const failed = await limits.peek("fetch-host", `${host} ${address}`);
   if (failed.isExceeded) return rateLimitProblem([failed]);
-  const counted = await countInOrder(limits, [
+  const counted = await countQuotasInOrder(limits, [
     ["fetch-address", address],
     ["fetch-host-site", `${host} ${site}`],
     ...(provider === undefined ? [] : [["fetch-host-provider", `${host} ${provider}`] as const]),
   ]);
   const isOver = counted.some(({ isExceeded }) => isExceeded);
-  return rateLimitProblem(isOver ? counted : [await countForAll(limits, counted.slice(1), ofAll)]);
+  return rateLimitProblem(
+    isOver ? counted : [await countInSharedQuota(limits, counted.slice(1), ofAll)],
+  );
 }
 
 async function countFailure({ host, networks }: FetchOrigin, limits: Limits): Promise<void> {

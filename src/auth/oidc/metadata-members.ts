@@ -3,7 +3,7 @@ import { hasMarkup, NO_MARKUP_MESSAGE } from "../../lib/label.ts";
 import { hasCombiningMarkRun, NO_MARK_RUN_MESSAGE } from "../../lib/mark-run.ts";
 
 /** Client metadata (RFC 7591 section 2), unvalidated. */
-export type Metadata = Readonly<Record<string, unknown>>;
+export type UnvalidatedClientMetadata = Readonly<Record<string, unknown>>;
 
 /** Maximum length of a name or label, in characters. */
 const MAX_TEXT_CHARACTERS = 100;
@@ -50,7 +50,7 @@ function isPlain(value: unknown, depth: number): boolean {
  *
  * @throws `invalid_client_metadata` or `unapproved_software_statement`.
  */
-export function checkRegistrationBody(body: Metadata): void {
+export function checkRegistrationBody(body: UnvalidatedClientMetadata): void {
   if (!isPlain(body, MAX_DEPTH)) {
     rejectMetadata(`the body must be at most ${MAX_DEPTH} levels deep, without __proto__`);
   }
@@ -125,7 +125,7 @@ export function requireAbsoluteUrl(member: string, value: unknown): URL {
  * Validates the informational members, which this server only stores and returns.
  * @throws `invalid_client_metadata`
  */
-export function checkInformationalMembers(metadata: Metadata): void {
+export function checkInformationalMembers(metadata: UnvalidatedClientMetadata): void {
   for (const member of ["client_uri", "logo_uri", "policy_uri", "tos_uri", "jwks_uri"]) {
     if (metadata[member] === undefined) continue;
 

@@ -21,8 +21,8 @@ export function isAllowedRedirect({ protocol, hostname }: URL): boolean {
 
 /**
  * The part of a redirect URI that a person approves by consent: its origin; for a program on the
- * person's device, the scheme, with the host if that is a loopback address. The port of a loopback
- * address may change (RFC 8252 section 7.3).
+ * person's device, its scheme, plus the host if the host is a loopback address. The port of a
+ * loopback address may change (RFC 8252 section 7.3).
  */
 export function redirectOrigin(redirectUri: string): string {
   const { protocol, hostname, origin } = new URL(redirectUri);

@@ -3,7 +3,7 @@ import { fingerprint } from "../../lib/fingerprint.ts";
 import { remove, removeGroup } from "../../store/port/operations.ts";
 import type { Collection, Operation, Records, Stored } from "../../store/port/records.ts";
 import { grantGroup } from "../accounts/grants.ts";
-import type { RecordRef } from "./adapter-context.ts";
+import type { ModelRecordRef } from "./adapter-context.ts";
 
 /**
  * Length of the prefix that all refresh tokens of a family share, in characters: 132 random bits,
@@ -11,7 +11,7 @@ import type { RecordRef } from "./adapter-context.ts";
  */
 const SHARED_CHARACTERS = 22;
 
-/** Maximum number of families under one grant. A further family revokes the oldest. */
+/** Maximum number of families under one grant. Starting another family revokes the oldest. */
 const MAX_FAMILIES = 100;
 
 /**
@@ -54,16 +54,16 @@ export function prefixRefreshTokens({ RefreshToken }: Provider): void {
  */
 export async function findFamilyToken(
   records: Records,
-  { collection, family }: Pick<RecordRef, "collection" | "family">,
+  { collection, family }: Pick<ModelRecordRef, "collection" | "family">,
 ): Promise<Stored<AdapterPayload> | undefined> {
   if (family === undefined) return undefined;
   return (await records.list(collection, { group: family, limit: FAMILY_PAGE })).at(-1);
 }
 
 /** The operations that delete all tokens of a family except the token in use and its successor. */
-export async function replacedTokensRemoval(
+export async function replacedTokensRemovalOperations(
   records: Records,
-  consumed: readonly RecordRef[],
+  consumed: readonly ModelRecordRef[],
 ): Promise<readonly Operation[]> {
   const steps = consumed.map(async ({ collection, key, family }) => {
     if (family === undefined) return [];
@@ -75,7 +75,7 @@ export async function replacedTokensRemoval(
 }
 
 /** The operations that revoke the oldest families of a grant to make room for another family. */
-export async function tokenFamilyEviction(
+export async function tokenFamilyEvictionOperations(
   records: Records,
   { collection, grantId }: { collection: Collection<AdapterPayload>; grantId: string },
 ): Promise<readonly Operation[]> {

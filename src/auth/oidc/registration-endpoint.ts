@@ -10,18 +10,18 @@ import {
   unclaimedScopes,
 } from "../agents/agent.ts";
 import type { ClaimStart } from "../agents/claim-records.ts";
-import { type Claims, claimLinks } from "../agents/claims.ts";
+import { type ClaimService, claimLinks } from "../agents/claims.ts";
 import { newRegistrationToken } from "../agents/registration-access-token.ts";
 import { MAX_LOGIN_AGE_SECONDS, type VerifiedAssertion } from "../assertions/id-jag.ts";
 import { allScopes, isScope, parseScopeNames, type Scope } from "../scopes.ts";
 import {
-  type IdentityOptions,
+  type IdentityVerificationOptions,
   type RequestedIdentity,
   rejectAssertion,
-  verifyIdentity,
+  verifyRequestedIdentity,
 } from "./agent-identity.ts";
 import { clientWriteOptions } from "./client-lifetime.ts";
-import { checkRegistrationBody, type Metadata } from "./metadata-members.ts";
+import { checkRegistrationBody, type UnvalidatedClientMetadata } from "./metadata-members.ts";
 import { type NewClient, requestStateOf } from "./request-state.ts";
 
 /** Settings that responses about a client depend on. */
@@ -85,10 +85,10 @@ function identityMembers(
   };
 }
 
-/** Options of `addIdentities`. */
-export interface RegistrationOptions extends IdentityOptions, ResponseOptions {
+/** Options of `addIdentitiesToRegistration`. */
+export interface RegistrationOptions extends IdentityVerificationOptions, ResponseOptions {
   readonly records: Records;
-  readonly claims: Claims;
+  readonly claims: ClaimService;
 }
 
 type Next = () => Promise<unknown>;
@@ -103,8 +103,8 @@ export function newClientId(): string {
 
 /**
  * The scopes that an agent may register before a person decides. A `service_auth` agent may
- * register all scopes: it has none before the claim, and after it only those that the person
- * grants.
+ * register all scopes: it has no scopes before the claim, and afterwards only the scopes that the
+ * person grants.
  */
 function ceilingOf(
   agent: Pick<Agent, "identityType" | "owner"> | undefined,
@@ -119,7 +119,7 @@ function ceilingOf(
  * URI, the body registers an agent; otherwise it registers an authorization code client, as in RFC
  * 7591 section 2.
  */
-function withDefaultGrantType(body: Metadata): Metadata {
+function withDefaultGrantType(body: UnvalidatedClientMetadata): UnvalidatedClientMetadata {
   const { grant_types, type, redirect_uris, response_types } = body;
   if (grant_types !== undefined) return body;
   const sendsPeople =
@@ -136,7 +136,7 @@ function withDefaultGrantType(body: Metadata): Metadata {
  *
  * @throws `invalid_request`, and the errors of `checkRegistrationBody`.
  */
-function prepareBody({ req }: KoaContextWithOIDC): Metadata {
+function prepareBody({ req }: KoaContextWithOIDC): UnvalidatedClientMetadata {
   const json = parseJson(String(req.read() ?? ""));
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new errors.InvalidRequest("the body must be a JSON object in UTF-8");
@@ -179,7 +179,7 @@ function prepareNewClient(
 }
 
 async function register(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
-  const requested = await verifyIdentity(prepareBody(ctx), options);
+  const requested = await verifyRequestedIdentity(prepareBody(ctx), options);
   const { seen, newClient } = prepareNewClient(requested, options);
   const ceiling = ceilingOf(requested.agent, options.anonymousScopes);
   requestStateOf(ctx).registration = {
@@ -243,7 +243,7 @@ function formatRegistrationTokens({ RegistrationAccessToken }: Provider): void {
   prototype.generateTokenId = newRegistrationToken;
 }
 
-/** A member of every oidc-provider model that the library's types omit. */
+/** A method that every oidc-provider model has, but the library's types omit. */
 interface TokenPrototype {
   generateTokenId(): string;
 }
@@ -256,12 +256,15 @@ interface TokenPrototype {
  *
  * The members that request an identity are not client metadata and are not stored.
  */
-export function addIdentities(provider: Provider, options: RegistrationOptions): void {
+export function addIdentitiesToRegistration(
+  provider: Provider,
+  options: RegistrationOptions,
+): void {
   formatRegistrationTokens(provider);
   const path = provider.pathFor("registration");
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
-    // oidc-provider matches its routes in any case and with a trailing slash.
+    // oidc-provider's routes are case-insensitive and also match with a trailing slash.
     const requestPath = ctx.path.toLowerCase().replace(/\/$/, "");
     if (requestPath !== path && !requestPath.startsWith(`${path}/`)) return next();
     try {

@@ -1,8 +1,12 @@
 import { type AdapterPayload, errors } from "oidc-provider";
 import type { AuditEntry } from "../../store/audit/entry.ts";
-import { update } from "../../store/port/operations.ts";
-import { grantRevocation, grantRevocationById, grants } from "../accounts/grants.ts";
-import type { AdapterContext, RecordRef } from "./adapter-context.ts";
+import { updateRecord } from "../../store/port/operations.ts";
+import {
+  grantRevocationOperations,
+  grantRevocationOperationsById,
+  grants,
+} from "../accounts/grants.ts";
+import type { AdapterContext, ModelRecordRef } from "./adapter-context.ts";
 import { findFamilyToken } from "./refresh-token-families.ts";
 
 /**
@@ -10,23 +14,23 @@ import { findFamilyToken } from "./refresh-token-families.ts";
  * issued from it.
  * @throws `invalid_grant`
  */
-export async function checkReplays(
-  consumed: readonly RecordRef[],
+export async function rejectReplayedTokens(
+  consumed: readonly ModelRecordRef[],
   context: AdapterContext,
 ): Promise<void> {
   for (const used of consumed) {
     const present = await context.records.get(used.collection, used.key);
     if (present !== undefined && present.consumedAt === undefined) continue;
     const stored = present ?? (await findFamilyToken(context.records, used));
-    if (stored !== undefined) await revokeReplayed(used, stored.value, context);
+    if (stored !== undefined) await revokeGrantOfReplayedToken(used, stored.value, context);
     throw new errors.InvalidGrant("it was used before");
   }
 }
 
 /** Revokes everything issued from a replayed code or refresh token: one of the two parties that
  *  presented it is a thief (RFC 6749 sections 4.1.2 and 10.4). */
-export async function revokeReplayed(
-  { model, key }: RecordRef,
+export async function revokeGrantOfReplayedToken(
+  { model, key }: ModelRecordRef,
   { grantId }: AdapterPayload,
   context: AdapterContext,
 ): Promise<void> {
@@ -36,16 +40,17 @@ export async function revokeReplayed(
 
 /**
  * Revokes a grant with every code and token issued under it, in one commit.
- * @param entry Audited once, even if concurrent requests revoke the grant; its actor is the client.
+ * @param entry The audit entry, written once even if concurrent requests revoke the grant; its
+ * actor is the client.
  */
 export async function revokeGrant(
   grantId: string,
   entry: Pick<AuditEntry, "action" | "target">,
   { records, audit }: AdapterContext,
 ): Promise<void> {
-  await update(records, { collection: grants, key: grantId }, async (grant) => {
-    if (grant === undefined) return grantRevocationById(records, grantId);
+  await updateRecord(records, { collection: grants, key: grantId }, async (grant) => {
+    if (grant === undefined) return grantRevocationOperationsById(records, grantId);
     const actor = String(grant.value.clientId);
-    return [...(await grantRevocation(records, grant)), ...audit({ ...entry, actor })];
+    return [...(await grantRevocationOperations(records, grant)), ...audit({ ...entry, actor })];
   });
 }

@@ -7,7 +7,7 @@ import type { GrantRecord } from "../accounts/grants.ts";
 import type { Agent, ClientRecord } from "../agents/agent.ts";
 import type { VerifiedAssertion } from "../assertions/id-jag.ts";
 import type { Scope } from "../scopes.ts";
-import type { NewRecord, RecordRef } from "./adapter-context.ts";
+import type { ModelRecordRef, NewModelRecord } from "./adapter-context.ts";
 
 /** State of one request to the authorization server. */
 export interface RequestState {
@@ -28,7 +28,7 @@ export interface RequestState {
   /** Set in a token request once it consumes or issues a record. */
   issuance?: PendingIssuance;
   /** A used code that the client presented again. */
-  replayed?: { readonly ref: RecordRef; readonly value: AdapterPayload };
+  replayed?: { readonly ref: ModelRecordRef; readonly value: AdapterPayload };
   /** The identity assertion of a token request. */
   assertion?: VerifiedAssertion;
   /** The problem that caused an error of oidc-provider. */
@@ -43,7 +43,7 @@ export interface RequestState {
 interface RegistrationContext {
   /** Maximum scopes of the client's own tokens. */
   readonly ceiling: readonly Scope[];
-  /** Whether the client has an owner from its registration on. */
+  /** Whether the client has an owner from the time of its registration. */
   readonly isOwned?: boolean;
   /** Creates the client record of a registration; absent for an update. */
   readonly newClient?: (clientId: string, metadata: AdapterPayload) => NewClient;
@@ -65,9 +65,9 @@ export interface NewClient {
  */
 export interface PendingIssuance {
   /** Codes and refresh tokens of the request, which can be used only once. */
-  readonly consumed: RecordRef[];
+  readonly consumed: ModelRecordRef[];
   /** Grants, codes and tokens to store. */
-  readonly issued: NewRecord[];
+  readonly issued: NewModelRecord[];
 }
 
 const newState = (): RequestState => ({ clients: new Map(), grants: new Map() });
@@ -88,8 +88,8 @@ export function requestStateOf(
 }
 
 /**
- * Runs an action that uses oidc-provider outside a request to it, with a new state, so that commits
- * check the records read before.
+ * Runs an action that uses oidc-provider outside an HTTP request to it. The action gets a new
+ * request state, so that its commits check the records that it has read.
  */
 export function withRequestState<T>(act: () => Promise<T>): Promise<T> {
   return outsideKoa.run(newState(), act);

@@ -3,7 +3,7 @@ import type { ClientRecord } from "../agents/agent.ts";
 import { isAudienceAllowed, resolveResource } from "../audience.ts";
 import { isScope, parseScopeNames, type Scope, scopeAdvice, scopeDescriptions } from "../scopes.ts";
 import { requestStateOf } from "./request-state.ts";
-import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
+import { ACCESS_TOKEN_LIFETIME_SECONDS } from "./token-lifetimes.ts";
 
 /** Scopes of OpenID Connect that are part of every consent: the person's identity, and offline
  *  access. */
@@ -112,7 +112,7 @@ function maxResource(
  * The oidc-provider setting for resource indicators (RFC 8707): two resources; the default is the
  * whole service.
  */
-export function resourceIndicators(policy: ResourcePolicy) {
+export function resourceIndicatorFeature(policy: ResourcePolicy) {
   return {
     enabled: true,
     defaultResource: (ctx: KoaContextWithOIDC, client: Client) =>
@@ -135,7 +135,7 @@ export function resourceIndicators(policy: ResourcePolicy) {
       return {
         audience,
         scope: Object.keys(scopeDescriptions).join(" "),
-        accessTokenTTL: ACCESS_TOKEN_SECONDS,
+        accessTokenTTL: ACCESS_TOKEN_LIFETIME_SECONDS,
         accessTokenFormat: "opaque",
       };
     },

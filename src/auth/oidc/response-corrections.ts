@@ -2,7 +2,7 @@ import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { matchesEtag, strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import { isHashedSecret } from "../secrets.ts";
-import { documentGrantTypes, hasMetadataDocument } from "./metadata-documents.ts";
+import { hasMetadataDocument, metadataDocumentGrantTypes } from "./metadata-documents.ts";
 import { requestHooksOf, requestStateOf } from "./request-state.ts";
 
 /**
@@ -32,8 +32,8 @@ function hideHashedSecret(ctx: KoaContextWithOIDC): void {
 }
 
 /**
- * Replaces the `invalid_request` of oidc-provider for a grant type that the client did not register
- * with `unauthorized_client` (RFC 6749 section 5.2).
+ * Replaces oidc-provider's `invalid_request` with `unauthorized_client` when the client did not
+ * register the requested grant type (RFC 6749 section 5.2).
  */
 function correctGrantError(ctx: KoaContextWithOIDC): void {
   const { route, client, params } = ctx.oidc ?? {};
@@ -56,7 +56,7 @@ function correctGrantError(ctx: KoaContextWithOIDC): void {
 function otherGrantAdvice(clientId: string, grant: string): string {
   if (!hasMetadataDocument(clientId))
     return `PUT /oauth/register/${clientId} changes its grant_types`;
-  return documentGrantTypes.includes(grant)
+  return metadataDocumentGrantTypes.includes(grant)
     ? "change grant_types in its metadata document"
     : "for another grant, register a client with POST /oauth/register";
 }

@@ -1,10 +1,10 @@
 import type { Client, Provider } from "oidc-provider";
-import type { ApiKeys } from "../keys/api-keys.ts";
+import type { ApiKeyService } from "../keys/api-keys.ts";
 
 /** Dependencies of `revokeByPossession`. */
 interface Revocable {
   readonly provider: Provider;
-  readonly keys: ApiKeys;
+  readonly keys: ApiKeyService;
 }
 
 /**

@@ -6,8 +6,14 @@ import {
   Provider,
 } from "oidc-provider";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { countForClient } from "../../limits/count-for-client.ts";
-import { consume, insert, removeAt, replace, update } from "../../store/port/operations.ts";
+import { countForClientAndAccount } from "../../limits/count-for-client.ts";
+import {
+  consume,
+  insert,
+  removeUnchanged,
+  replace,
+  updateRecord,
+} from "../../store/port/operations.ts";
 import {
   type Collection,
   collection,
@@ -15,11 +21,11 @@ import {
   type Stored,
 } from "../../store/port/records.ts";
 import {
-  claimedAgentsNarrowing,
+  claimedAgentsNarrowingOperations,
   type GrantRecord,
-  grantEviction,
+  grantEvictionOperations,
   grantGroup,
-  grantRevocationById,
+  grantRevocationOperationsById,
 } from "../accounts/grants.ts";
 import {
   accountRecordsGroup,
@@ -32,13 +38,13 @@ import {
   type ClientAdapterContext,
   copyJson,
   type ModelAdapter,
-  type NewRecord,
-  type RecordRef,
+  type ModelRecordRef,
+  type NewModelRecord,
 } from "./adapter-context.ts";
-import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
+import { createClientAdapter, createRegistrationTokenAdapter } from "./client-adapter.ts";
 import { commitIssuance, type Issuance } from "./issuance.ts";
 import { findFamilyToken, refreshTokenFamily } from "./refresh-token-families.ts";
-import { revokeGrant, revokeReplayed } from "./replayed-tokens.ts";
+import { revokeGrant, revokeGrantOfReplayedToken } from "./replayed-tokens.ts";
 import {
   pendingIssuance,
   type RequestState,
@@ -59,7 +65,7 @@ const bearerModels: ReadonlySet<string> = new Set([
   "RefreshToken",
 ]);
 
-/** Models whose records depend on a client, and most of them on a grant. */
+/** Models whose records depend on a client and, for most of these models, also on a grant. */
 const issuedModels: ReadonlySet<string> = new Set([
   "AccessToken",
   "AuthorizationCode",
@@ -68,7 +74,7 @@ const issuedModels: ReadonlySet<string> = new Set([
   "RefreshToken",
 ]);
 
-/** Models of access tokens. Deleting a record of these models revokes that token only. */
+/** Models of access tokens. Deleting a record of these models revokes only that token. */
 const accessTokenModels: ReadonlySet<string> = new Set(["AccessToken", "ClientCredentials"]);
 
 const uidGroup = (uid: string): string => `uid:${uid}`;
@@ -125,15 +131,15 @@ class StoreAdapter implements Adapter {
     if (issuance !== undefined) return void issuance.consumed.push(ref);
     if (await records.commit([consume(ref.collection, ref.key)])) return;
     const stored = await records.get(ref.collection, ref.key);
-    if (stored !== undefined) await revokeReplayed(ref, stored.value, this.#context);
+    if (stored !== undefined) await revokeGrantOfReplayedToken(ref, stored.value, this.#context);
     throw new errors.InvalidGrant("it was used before");
   }
 
   async destroy(id: string): Promise<void> {
     if (this.#model === "Grant") return this.#revokeGrant(id);
     const isRemoved = await this.#revoke(this.#refFor(id));
-    // A resumed request is stored as a new one. If another resume has ended this request, this resume
-    // must not continue.
+    // oidc-provider stores a resumed request as a new request and deletes the old one. If another
+    // resume has already deleted the old request, this resume must not continue.
     if (this.#model === "Interaction" && !isRemoved) throw authorizationEnded();
   }
 
@@ -150,12 +156,13 @@ class StoreAdapter implements Adapter {
   /** Revokes a grant with every code and token issued under it, in one commit. */
   async #revokeGrant(grantId: string): Promise<void> {
     const { replayed } = requestStateOf(Provider.ctx);
-    if (replayed !== undefined) return revokeReplayed(replayed.ref, replayed.value, this.#context);
+    if (replayed !== undefined)
+      return revokeGrantOfReplayedToken(replayed.ref, replayed.value, this.#context);
     const entry = { action: "grant.revoked", target: grantId };
     await revokeGrant(grantId, entry, this.#context);
   }
 
-  #refFor(id: string): RecordRef {
+  #refFor(id: string): ModelRecordRef {
     return {
       model: this.#model,
       collection: this.#collection,
@@ -164,7 +171,7 @@ class StoreAdapter implements Adapter {
     };
   }
 
-  async #write(record: NewRecord): Promise<void> {
+  async #write(record: NewModelRecord): Promise<void> {
     if (this.#model === "ReplayDetection") return this.#insertOnce(record);
     if (issuedModels.has(this.#model)) return this.#issue(record);
     if (this.#model === "Interaction") return this.#saveInteraction(record);
@@ -175,7 +182,7 @@ class StoreAdapter implements Adapter {
    * Stores the use of a client assertion. Only the first of several concurrent requests with the
    * same assertion succeeds.
    */
-  async #insertOnce({ collection, model: _, ...seen }: NewRecord): Promise<void> {
+  async #insertOnce({ collection, model: _, ...seen }: NewModelRecord): Promise<void> {
     const { ctx } = Provider;
     if (ctx !== undefined) await requestHooksOf(ctx.res).beforeAssertionStored?.();
     if (await this.#context.records.commit([insert(collection, seen)])) return;
@@ -185,7 +192,7 @@ class StoreAdapter implements Adapter {
       : new errors.InvalidGrant("it was used before");
   }
 
-  async #issue(record: NewRecord): Promise<void> {
+  async #issue(record: NewModelRecord): Promise<void> {
     const issuance = pendingIssuance();
     if (issuance !== undefined) return void issuance.issued.push(record);
     const state = requestStateOf(Provider.ctx);
@@ -196,7 +203,7 @@ class StoreAdapter implements Adapter {
 
   /** The operations and the limit for a grant that a person creates or changes. */
   async #grantIssuance(
-    { key, value }: NewRecord,
+    { key, value }: NewModelRecord,
     state: RequestState,
   ): Promise<Pick<Issuance, "steps" | "limit">> {
     const { records, audit } = this.#context;
@@ -205,7 +212,10 @@ class StoreAdapter implements Adapter {
     const known = state.grants.get(key);
     if (known !== undefined) {
       return {
-        steps: [...steps, ...(await claimedAgentsNarrowing(records, known, value as GrantRecord))],
+        steps: [
+          ...steps,
+          ...(await claimedAgentsNarrowingOperations(records, known, value as GrantRecord)),
+        ],
       };
     }
     const lock = { key: `grants ${actor}`, groups: [accountRecordsGroup(actor)] };
@@ -217,7 +227,7 @@ class StoreAdapter implements Adapter {
    * @throws `access_denied` when the person has the maximum number of grants.
    */
   async #makeRoomForGrant(grant: AdapterPayload): Promise<readonly Operation[]> {
-    const room = await grantEviction(this.#context.records, grant);
+    const room = await grantEvictionOperations(this.#context.records, grant);
     if (room !== undefined) return room;
     throw new errors.AccessDenied("the person has authorized too many applications");
   }
@@ -227,7 +237,7 @@ class StoreAdapter implements Adapter {
    * was resumed concurrently must not be restored: it could be resumed again, and each resume would
    * store another request.
    */
-  async #saveInteraction(record: NewRecord): Promise<void> {
+  async #saveInteraction(record: NewModelRecord): Promise<void> {
     const { route, entities } = Provider.ctx?.oidc ?? {};
     const isNew =
       route === "authorization" ||
@@ -241,11 +251,11 @@ class StoreAdapter implements Adapter {
    * @returns Whether the record was written.
    */
   #save(
-    { collection, model: _, ...record }: NewRecord,
+    { collection, model: _, ...record }: NewModelRecord,
     { inserts }: { readonly inserts: boolean } = { inserts: true },
   ): Promise<boolean> {
     const { key, ...rest } = record;
-    return update(this.#context.records, { collection, key }, (stored) => {
+    return updateRecord(this.#context.records, { collection, key }, (stored) => {
       if (stored !== undefined) return [replace(collection, stored, { ttlMs: null, ...rest })];
       return inserts ? [insert(collection, record)] : undefined;
     });
@@ -259,12 +269,12 @@ class StoreAdapter implements Adapter {
    * as rejected requests.
    * @throws `invalid_grant`
    */
-  async #handleReplay(ref: RecordRef, value: AdapterPayload): Promise<void> {
+  async #handleReplay(ref: ModelRecordRef, value: AdapterPayload): Promise<void> {
     const { ctx } = Provider;
     if (ctx?.oidc.client?.clientId !== value.clientId) return;
     if (this.#model === "AuthorizationCode") requestStateOf(ctx).replayed = { ref, value };
     if (this.#model !== "RefreshToken") return;
-    await revokeReplayed(ref, value, this.#context);
+    await revokeGrantOfReplayedToken(ref, value, this.#context);
     throw new errors.InvalidGrant("it was used before");
   }
 
@@ -272,7 +282,7 @@ class StoreAdapter implements Adapter {
    * Reads a stored record. For a refresh token that was replaced long ago, returns a token of the
    * same family, marked as used.
    */
-  async #read({ collection, key, family }: RecordRef) {
+  async #read({ collection, key, family }: ModelRecordRef) {
     const { records, now } = this.#context;
     const stored = await records.get(collection, key);
     if (stored !== undefined) return stored;
@@ -290,30 +300,33 @@ class StoreAdapter implements Adapter {
    * section 2.1).
    * @returns Whether the token existed.
    */
-  async #revoke(ref: RecordRef): Promise<boolean> {
+  async #revoke(ref: ModelRecordRef): Promise<boolean> {
     const { collection, key, family } = ref;
     const { records, audit } = this.#context;
     const isRecorded = await this.#isRecordedRevocation(ref);
-    return update(records, { collection, key }, async (present) => {
+    return updateRecord(records, { collection, key }, async (present) => {
       const stored = present ?? (await findFamilyToken(records, { collection, family }));
       if (stored === undefined) return undefined;
       const { clientId, grantId } = stored.value;
       const target = `${this.#model}:${key}`;
       const entry = { action: "token.revoked", actor: String(clientId), target };
       return [
-        removeAt(collection, stored),
-        ...(this.#model === "RefreshToken" ? await grantRevocationById(records, grantId) : []),
+        removeUnchanged(collection, stored),
+        ...(this.#model === "RefreshToken"
+          ? await grantRevocationOperationsById(records, grantId)
+          : []),
         ...(isRecorded ? audit(entry) : []),
       ];
     });
   }
 
   /**
-   * Whether the revocation of a token is audited: for tokens of people, and of agents whose actions
-   * are audited. Revocations of access tokens, of which a client gets thousands a day, are audited
-   * up to a limit; those of refresh tokens always, because they end a grant.
+   * Whether the revocation of a token is audited. Revocations of refresh tokens always are, because
+   * they end a grant. Revocations of access tokens are audited only for people, and for agents
+   * whose actions are audited, and only up to a limit, because a client can get thousands of access
+   * tokens a day.
    */
-  async #isRecordedRevocation({ collection, key }: RecordRef): Promise<boolean> {
+  async #isRecordedRevocation({ collection, key }: ModelRecordRef): Promise<boolean> {
     if (this.#model === "RefreshToken") return true;
     if (!accessTokenModels.has(this.#model)) return false;
     const { records, limits } = this.#context;
@@ -323,7 +336,7 @@ class StoreAdapter implements Adapter {
     const agent = (await records.get(clients, client))?.value.agent;
     if (accountId === undefined && (agent === undefined || !isAudited(agent))) return false;
     const account = accountId ?? agent?.owner?.accountId ?? client;
-    const counted = await countForClient(limits, {
+    const counted = await countForClientAndAccount(limits, {
       client: ["token-revoked-client", `${client} ${account}`],
       account: ["token-revoked", account],
     });
@@ -360,8 +373,8 @@ function payloadOf({ value, consumedAt }: Stored<AdapterPayload>): AdapterPayloa
 }
 
 /**
- * Runs the `beforeAuthorizationStored` hook of the current request. An authorization request that
- * is resumed after a page replaces the stored one, so the hook is not run again.
+ * Runs the `beforeAuthorizationStored` hook of the current request. When an authorization request
+ * is resumed after a page, it replaces the stored request without another run of the hook.
  */
 async function beforeAuthorizationStored(): Promise<void> {
   const { ctx } = Provider;
@@ -373,8 +386,8 @@ const authorizationEnded = (): Error =>
 
 /** Models with an adapter that overrides some of the methods. */
 const modelOverrides: Readonly<Record<string, (context: ClientAdapterContext) => ModelAdapter>> = {
-  Client: clientAdapter,
-  RegistrationAccessToken: registrationTokenAdapter,
+  Client: createClientAdapter,
+  RegistrationAccessToken: createRegistrationTokenAdapter,
 };
 
 /**
@@ -382,11 +395,12 @@ const modelOverrides: Readonly<Record<string, (context: ClientAdapterContext) =>
  * collection. Single use is atomic, also across processes: only one of several concurrent uses
  * succeeds, and a second upsert of `ReplayDetection` throws `invalid_grant` or `invalid_client`.
  * Secrets are stored as hashes. A token request commits the records it consumes and issues when its
- * response is ready (`commitIssuances`).
+ * response is ready (`commitIssuancesOnResponse`).
  *
- * Every token, code and grant of a client is in the group `client:<id>`, and a person's also in the
- * group of the account. Registrations, updates and deletions of clients, consents, revocations and
- * replays are audited, except for agents without an owner (`isAudited`).
+ * Every token, code and grant of a client is in the group `client:<id>`; those that act for a
+ * person are also in the group of the person's account. Registrations, updates and deletions of
+ * clients, consents, revocations and replays are audited, except for agents without an owner
+ * (`isAudited`).
  *
  * @throws {Problem} Every method: `store_unavailable` when the store is unavailable.
  */

@@ -3,7 +3,7 @@ import type { ApiKey } from "../../auth/keys/api-keys.ts";
 import { scopeDescriptions } from "../../auth/scopes.ts";
 import { Label } from "../../lib/label.ts";
 import { defineStoreCommand } from "../command.ts";
-import { apiKeysOf, isoOrNull, newKeyNotes, parseScopes, ScopesArgument } from "./shared.ts";
+import { apiKeysOf, isoOrNull, newApiKeyNotes, parseScopes, ScopesArgument } from "./shared.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 const MAX_DAYS = 3650;
 
 /** `key create`: creates an API key. */
-export const keyCreate = defineStoreCommand({
+export const apiKeyCreateCommand = defineStoreCommand({
   summary: "Makes an API key and shows it, once.",
   notes: [`Scopes: ${Object.keys(scopeDescriptions).join(", ")}.`],
   options: {
@@ -45,13 +45,13 @@ export const keyCreate = defineStoreCommand({
       isGood: true,
       text: `Key ${id} for ${name}, good ${life}:\n${key}`,
       result: { id, key, name, scopes: parseScopes(scopes), expiresAt },
-      notes: newKeyNotes,
+      notes: newApiKeyNotes,
     };
   },
 });
 
 /** `key list`: lists the API keys. */
-export const keyList = defineStoreCommand({
+export const apiKeyListCommand = defineStoreCommand({
   summary: "Lists the API keys: the first characters, whose, what for and when used.",
   notes: ["Whoever applies in the sandbox has a key too, for a week."],
   options: {},
@@ -90,7 +90,7 @@ function keyText(key: ReturnType<typeof keyFacts>): string {
 }
 
 /** `key revoke`: revokes an API key. */
-export const keyRevoke = defineStoreCommand({
+export const apiKeyRevokeCommand = defineStoreCommand({
   summary: "Ends an API key at once, whoever has it.",
   notes: ["The id is what `key list` and `key create` say, never the key itself."],
   operand: "<id>",

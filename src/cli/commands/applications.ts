@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Decision } from "../../applications/decisions.ts";
+import type { ApplicationDecision } from "../../applications/decisions.ts";
 import type { Application } from "../../applications/intake-records.ts";
 import {
-  applicationOfToken,
+  applicationOfQueueToken,
   readApplications,
   readInquiries,
 } from "../../applications/intake-records.ts";
@@ -13,8 +13,8 @@ import {
   applicationNotFoundError,
   decisionsOf,
   isoOrNull,
-  mailboxOf,
-  newKeyNotes,
+  newApiKeyNotes,
+  outboxOf,
   parseScopes,
   queueTokenNotes,
   ScopesArgument,
@@ -23,7 +23,7 @@ import {
 const states = ["waiting", "accepted", "rejected"] as const satisfies Application["state"][];
 
 /** `applications list`: lists the applications for access. */
-export const applicationsList = defineStoreCommand({
+export const applicationsListCommand = defineStoreCommand({
   summary: "Lists the applications for early access, in the order of the queue.",
   notes: ["Names and addresses are what applicants wrote; nobody has checked them."],
   options: {
@@ -40,7 +40,7 @@ export const applicationsList = defineStoreCommand({
   }),
 
   async run({ state, token }, { store: { records } }) {
-    const wanted = token === undefined ? undefined : await applicationOfToken(records, token);
+    const wanted = token === undefined ? undefined : await applicationOfQueueToken(records, token);
     const applications = (await readApplications(records))
       .filter((each) => state === undefined || each.state === state)
       .filter(({ id }) => token === undefined || id === wanted)
@@ -65,7 +65,7 @@ function applicationText(application: ReturnType<typeof applicationFacts>): stri
 }
 
 /** `applications accept`: accepts an application for access. */
-export const applicationsAccept = defineStoreCommand({
+export const applicationsAcceptCommand = defineStoreCommand({
   summary: "Accepts an application and tells the applicant by mail.",
   notes: [
     "Where SIGN_UP is `applications`, the applicant can then sign in. An API key is never mailed:",
@@ -94,7 +94,7 @@ export const applicationsAccept = defineStoreCommand({
   async run({ id, scopes, ...args }, context) {
     const wanted = scopes === undefined ? anonymousScopeCeiling : parseScopes(scopes);
     const keyScopes = args["with-key"] === true ? wanted : undefined;
-    const decisions = decisionsOf(context, await mailboxOf(context));
+    const decisions = decisionsOf(context, await outboxOf(context));
     const decision = await decisions.accept(id, keyScopes);
     if (decision === undefined) throw applicationNotFoundError(id);
     return acceptedOutcome(decision, keyScopes, context);
@@ -109,13 +109,13 @@ const noAddress =
   "It names no address, since no service holds the store: tell the applicant where to sign in.";
 
 function acceptedOutcome(
-  { application: { id, email, name }, isNew, key }: Decision,
+  { application: { id, email, name }, isNew, key }: ApplicationDecision,
   keyScopes: readonly Scope[] | undefined,
   { site }: CommandContext,
 ): CommandOutcome {
   const shown = key === undefined ? "" : `\nIts key:\n${key}`;
   const notes = [
-    ...(key === undefined ? [] : newKeyNotes),
+    ...(key === undefined ? [] : newApiKeyNotes),
     ...(isNew ? ["The message to the applicant waits to be sent."] : []),
     ...(isNew && site === undefined ? [noAddress] : []),
     ...(!isNew && keyScopes ? ["No key was made; `key create` makes one."] : []),
@@ -129,7 +129,7 @@ function acceptedOutcome(
 }
 
 /** `applications reject`: rejects an application for access. */
-export const applicationsReject = defineStoreCommand({
+export const applicationsRejectCommand = defineStoreCommand({
   summary: "Rejects an application; no message is sent.",
   notes: ["An account or a key that the applicant has by then is not touched.", ...queueTokenNotes],
   operand: "<id>",
@@ -151,7 +151,7 @@ export const applicationsReject = defineStoreCommand({
 });
 
 /** `inquiries list`: lists the inquiries. */
-export const inquiriesList = defineStoreCommand({
+export const inquiriesListCommand = defineStoreCommand({
   summary: "Shows the inquiries, the oldest first.",
   notes: ["Each is kept for 180 days. Nobody has checked whose addresses these are."],
   options: {},

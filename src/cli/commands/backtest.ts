@@ -2,8 +2,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { styleText } from "node:util";
 import { z } from "zod";
-import { tableVersion } from "../../answers/method.ts";
-import { LEXICON_READER } from "../../ingest/sentiment-model.ts";
+import { peerTableVersion } from "../../answers/method.ts";
+import { LEXICON_SENTIMENT_READER } from "../../ingest/sentiment-model.ts";
 import type { Market } from "../../market/market.ts";
 import { resolveSymbol } from "../../market/symbols.ts";
 import { explainScore } from "../../research/backtest/explain.ts";
@@ -144,7 +144,7 @@ export const explainCommand = defineLocalCommand({
     const explanation = explainScore(market, symbolIn(market, symbol), date);
     const { tables, ...snapshot } = explanation.snapshot;
     // The tables are long and published by the service; their version is enough to identify them.
-    const version = tables && tableVersion(tables, LEXICON_READER.analyser);
+    const version = tables && peerTableVersion(tables, LEXICON_SENTIMENT_READER.analyser);
     return {
       isGood: true,
       text: explanationText(explanation, version),

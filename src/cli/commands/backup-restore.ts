@@ -1,19 +1,19 @@
 import { z } from "zod";
-import { auditSteps } from "../../store/audit/entry.ts";
+import { auditOperations } from "../../store/audit/entry.ts";
 import {
   type BackupFacts,
   checkBackup,
   openBackup,
   writeBackup,
 } from "../../store/backup/backup.ts";
-import { fractionOf, type OnProgress } from "../../store/backup/progress.ts";
+import { completedFraction, type OnCommandProgress } from "../../store/backup/progress.ts";
 import type { Operation } from "../../store/port/records.ts";
 import type { DumpRow } from "../../store/port/store.ts";
 import { type CommandContext, ConfirmationNeeded, defineStoreCommand } from "../command.ts";
-import { rowsText, sizeText } from "../format.ts";
-import { openForRestore } from "../restore-target.ts";
+import { rowCountsText, sizeText } from "../format.ts";
+import { openStoreForRestore } from "../restore-target.ts";
 import { FileArgument, YesArgument, yesOption } from "./shared.ts";
-import { keysNotes } from "./signing-keys.ts";
+import { reloadKeysWithNotes } from "./signing-keys.ts";
 
 /** Writes a backup. */
 export const backupCommand = defineStoreCommand({
@@ -35,7 +35,7 @@ export const backupCommand = defineStoreCommand({
     const counts = { records: rows.record, archive: rows.archive };
     return {
       isGood: true,
-      text: `Wrote ${rowsText(counts)} as of ${createdAt} to ${file} (${sizeText(bytes)}).`,
+      text: `Wrote ${rowCountsText(counts)} as of ${createdAt} to ${file} (${sizeText(bytes)}).`,
       result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts, bytes },
       notes: ["master.key is not in it; keep a copy apart."],
     };
@@ -53,7 +53,7 @@ export const restoreCommand = defineStoreCommand({
   operand: "<file>",
   options: { yes: yesOption },
   args: z.strictObject({ file: FileArgument, yes: YesArgument }),
-  open: openForRestore,
+  open: openStoreForRestore,
 
   async run({ file, yes }, context, onProgress) {
     if (!yes) await refuseFilled(context);
@@ -63,9 +63,9 @@ export const restoreCommand = defineStoreCommand({
     const counts = { records: rows.record, archive: rows.archive };
     return {
       isGood: true,
-      text: `Restored ${rowsText(counts)} as of ${createdAt} from ${file}.`,
+      text: `Restored ${rowCountsText(counts)} as of ${createdAt} from ${file}.`,
       result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts },
-      notes: [...(await keysNotes(context)), ...restartNotes(context)],
+      notes: [...(await reloadKeysWithNotes(context)), ...restartNotes(context)],
     };
   },
 });
@@ -73,13 +73,16 @@ export const restoreCommand = defineStoreCommand({
 async function refuseFilled({ store }: CommandContext): Promise<void> {
   const counts = await store.counts();
   if (counts.records + counts.archive === 0) return;
-  throw new ConfirmationNeeded(`The restore replaces ${rowsText(counts)}.`);
+  throw new ConfirmationNeeded(`The restore replaces ${rowCountsText(counts)}.`);
 }
 
 async function load(
   file: string,
   { identity, createdAt, rows }: BackupFacts,
-  { context, onProgress }: { readonly context: CommandContext; readonly onProgress: OnProgress },
+  {
+    context,
+    onProgress,
+  }: { readonly context: CommandContext; readonly onProgress: OnCommandProgress },
 ): Promise<void> {
   const { store, now } = context;
   if (identity.mode !== store.identity.mode) {
@@ -89,7 +92,7 @@ async function load(
   }
   const { batches } = await openBackup(file);
   const entry = { action: "store.restored", actor: "operator", target: identity.id };
-  const audit = auditSteps({ ...entry, detail: { createdAt } }, now());
+  const audit = auditOperations({ ...entry, detail: { createdAt } }, now());
   const loaded = withProgress(batches, rows.record + rows.archive, onProgress);
   await store.load(identity, withRecords(loaded, audit));
 }
@@ -126,13 +129,13 @@ async function* withRecords(
 async function* withProgress(
   batches: AsyncIterable<readonly DumpRow[]>,
   total: number,
-  onProgress: OnProgress,
+  onProgress: OnCommandProgress,
 ): AsyncGenerator<readonly DumpRow[]> {
   let rows = 0;
   for await (const batch of batches) {
     yield batch;
     rows += batch.length;
-    onProgress({ doing: "restoring", rows, fraction: fractionOf(rows, total) });
+    onProgress({ doing: "restoring", rows, fraction: completedFraction(rows, total) });
   }
 }
 

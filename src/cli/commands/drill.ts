@@ -5,7 +5,7 @@ import { z } from "zod";
 import { LogReader } from "../../log/log-reader.ts";
 import { LogStore } from "../../log/log-store.ts";
 import { parseTilePath } from "../../log/tile-path.ts";
-import type { Check } from "../../log/verify/check.ts";
+import type { VerificationCheck } from "../../log/verify/check.ts";
 import type { LogSource } from "../../log/verify/source.ts";
 import { verifyLog } from "../../log/verify/verify-log.ts";
 import { type BackupFacts, checkBackup, openBackup } from "../../store/backup/backup.ts";
@@ -13,7 +13,7 @@ import { verifyStore } from "../../store/backup/verify-store.ts";
 import type { Store } from "../../store/port/store.ts";
 import { openEmbedded } from "../../store/sqlite/open.ts";
 import { defineLocalCommand } from "../command.ts";
-import { formatCount, rowsText } from "../format.ts";
+import { formatCount, rowCountsText } from "../format.ts";
 import type { ProgressLine } from "../progress-line.ts";
 import { showProgressOn } from "./verify-log.ts";
 
@@ -54,7 +54,7 @@ export const drillCommand = defineLocalCommand({
       return {
         isGood,
         text: [
-          `${file}, as of ${facts.createdAt}: restored ${rowsText(counts)}.`,
+          `${file}, as of ${facts.createdAt}: restored ${rowCountsText(counts)}.`,
           `Sealed audit rows: ${formatCount(found.auditRows)}`,
           `Log of signals: ${found.log}`,
           ...(isGood ? ["ok"] : problems),
@@ -127,7 +127,7 @@ async function verifyIn(folder: string, progress: ProgressLine): Promise<Finding
 async function verifyStoredLog(
   store: Store,
   progress: ProgressLine,
-): Promise<{ readonly size: number | undefined; readonly checks: readonly Check[] }> {
+): Promise<{ readonly size: number | undefined; readonly checks: readonly VerificationCheck[] }> {
   const source = storedLog(store);
   if ((await source.read("checkpoint")) === undefined) return { size: undefined, checks: [] };
   const onProgress = showProgressOn(progress);

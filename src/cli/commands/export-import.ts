@@ -1,20 +1,20 @@
 import { z } from "zod";
 import { writeExport } from "../../store/backup/export.ts";
-import { NOT_EXPORTED } from "../../store/backup/export-format.ts";
+import { COLLECTIONS_NOT_EXPORTED } from "../../store/backup/export-format.ts";
 import { type ImportedCollection, importDocument, readExport } from "../../store/backup/import.ts";
 import { keyRecords } from "../../store/keys/key-records.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
-import { countsText, formatCount, sizeText } from "../format.ts";
+import { countsByNameText, formatCount, sizeText } from "../format.ts";
 import { FileArgument, YesArgument, yesOption } from "./shared.ts";
-import { keysNotes } from "./signing-keys.ts";
+import { reloadKeysWithNotes } from "./signing-keys.ts";
 
 /** Exports the records as readable text. */
-export const exportRecords = defineStoreCommand({
+export const exportRecordsCommand = defineStoreCommand({
   summary: "Writes the records into a new file, as one JSON document that people can read.",
   notes: [
     "Sorted by collection and key; instants are ISO 8601. The archive, which holds the audit rows,",
     "is not in it, nor is what means nothing in another store:",
-    `${NOT_EXPORTED.join(", ")}.`,
+    `${COLLECTIONS_NOT_EXPORTED.join(", ")}.`,
     "All of the store is in a backup. master.key is not in it: keys in an export stay sealed.",
   ],
   operand: "<file>",
@@ -26,7 +26,9 @@ export const exportRecords = defineStoreCommand({
     const { identity, exportedAt, collections, bytes } = facts;
     return {
       isGood: true,
-      text: [`Wrote ${file} (${sizeText(bytes)}):`, countsText(collections)].join("\n").trimEnd(),
+      text: [`Wrote ${file} (${sizeText(bytes)}):`, countsByNameText(collections)]
+        .join("\n")
+        .trimEnd(),
       result: { file, storeId: identity.id, mode: identity.mode, exportedAt, collections, bytes },
       notes: [],
     };
@@ -34,7 +36,7 @@ export const exportRecords = defineStoreCommand({
 });
 
 /** Imports the collections in an export. */
-export const importRecords = defineStoreCommand({
+export const importRecordsCommand = defineStoreCommand({
   summary: "Replaces the collections that are in an export, and no others.",
   notes: [
     "The document is checked first; all of it is taken at once or nothing. It must be of a store",
@@ -61,7 +63,7 @@ export const importRecords = defineStoreCommand({
       isGood: true,
       text: Object.entries(collections).map(importedText).join("\n"),
       result: { file, collections },
-      notes: names.includes(keyRecords.name) ? await keysNotes(context) : [],
+      notes: names.includes(keyRecords.name) ? await reloadKeysWithNotes(context) : [],
     };
   },
 });

@@ -2,7 +2,7 @@ import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
 import {
-  dayRange,
+  closingInstantRange,
   type PanelSession,
   panelColumns,
   panelRows,
@@ -10,14 +10,19 @@ import {
 import { AssetClass } from "../../market/instrument.ts";
 import { walkPanel } from "../../research/panel-walk.ts";
 import { openMarket } from "../../sources/open-market.ts";
-import { inBatches, tableOf } from "../../tables/table.ts";
+import { rowBatches, tableOf } from "../../tables/table.ts";
 import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
 import { formatCount } from "../format.ts";
 import { isHttpUrl } from "../log-source.ts";
 import { downloadPanel } from "../panel-download.ts";
 import type { ProgressLine } from "../progress-line.ts";
-import { FILE_FORMATS, type FileFormat, readTable, writeTable } from "../table-file.ts";
+import {
+  readCsvTable,
+  TABLE_FILE_FORMATS,
+  type TableFileFormat,
+  writeTableFile,
+} from "../table-file.ts";
 import { tokenOption } from "./verify-log.ts";
 
 const IsoDate = z.iso.date("is not a date such as 2014-12-31");
@@ -33,14 +38,14 @@ const Arguments = z
       .default("stock"),
     from: IsoDate.optional(),
     to: IsoDate.optional(),
-    format: z.enum(FILE_FORMATS, `is none of ${FILE_FORMATS.join(", ")}`).optional(),
+    format: z.enum(TABLE_FILE_FORMATS, `is none of ${TABLE_FILE_FORMATS.join(", ")}`).optional(),
   })
   .refine(({ from = "", to = "9999" }) => from <= to, { error: "is after --to", path: ["from"] });
 
 /** The sessions to export and the target file. */
 interface PanelExport {
   readonly file: string;
-  readonly format: FileFormat;
+  readonly format: TableFileFormat;
   readonly assetClass: AssetClass;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -48,7 +53,7 @@ interface PanelExport {
 }
 
 /** Writes the panel of scores, factors and prices of an asset class to a file. */
-export const exportPanel = defineLocalCommand({
+export const exportPanelCommand = defineLocalCommand({
   summary: "Writes scores, factors and prices of every session of a class into a file.",
   notes: [
     "From a service, or from a market folder, which is scored by the service's own engine. An export",
@@ -92,14 +97,14 @@ export const exportPanel = defineLocalCommand({
 async function exportFolder(folder: string, wanted: PanelExport): Promise<number> {
   const { assetClass, progress } = wanted;
   progress.say("reading the market folder");
-  const { from = EARLIEST, to } = dayRange(wanted);
+  const { from = EARLIEST, to } = closingInstantRange(wanted);
   const asOf = to === undefined ? undefined : new Date(to);
   const { market, clock } = await openMarket({ kind: "files", folder, asOf }, {});
   const range = { from: Date.parse(from), to: clock.now(Date.now()) };
   const columns = panelColumns({ dayMs: market.dayMs, hasFactors: true });
   const sessions = shownOn(progress, walkPanel({ market, assetClass, ...range }), range.to);
   const { rows } = tableOf(columns, panelRows(sessions, market.sessionAt));
-  return writeTable({ ...wanted, columns, parts: inBatches(rows, ROWS_PER_PART) });
+  return writeTableFile({ ...wanted, columns, parts: rowBatches(rows, ROWS_PER_PART) });
 }
 
 /** Lower bound of an unlimited period, before all records. */
@@ -154,7 +159,7 @@ async function exportAddress(
   }
   progress.say("writing Parquet");
   const known = panelColumns({ dayMs: 86_400_000, hasFactors: true });
-  await writeTable({ ...(await readTable(pages, known)), format, file });
+  await writeTableFile({ ...(await readCsvTable(pages, known)), format, file });
   await rm(pages);
   return rows;
 }

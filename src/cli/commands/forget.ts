@@ -1,19 +1,19 @@
 import { z } from "zod";
 import { applications, inquiries } from "../../applications/intake-records.ts";
 import { accounts } from "../../auth/accounts/accounts.ts";
-import { sessions } from "../../auth/accounts/browser-sessions.ts";
+import { browserSessionRecords } from "../../auth/accounts/browser-sessions.ts";
 import { forgetEmail } from "../../auth/accounts/forget.ts";
 import { grants } from "../../auth/accounts/grants.ts";
 import { apiKeys } from "../../auth/keys/api-keys.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { queuedMails } from "../../mail/outbox.ts";
 import { defineStoreCommand } from "../command.ts";
-import { countsText } from "../format.ts";
+import { countsByNameText } from "../format.ts";
 
 /** Collections whose deleted records are counted in the output. */
 const counted = {
   accounts,
-  sessions,
+  sessions: browserSessionRecords,
   grants,
   keys: apiKeys,
   applications,
@@ -39,7 +39,7 @@ export const forgetCommand = defineStoreCommand({
     return {
       isGood: true,
       text: isKnown
-        ? `Removed what was kept of ${email}:\n${countsText(removed)}`
+        ? `Removed what was kept of ${email}:\n${countsByNameText(removed)}`
         : `Nothing is kept of ${email}.`,
       result: { isKnown, removed },
       notes: isKnown ? ["Backups and exports that were made before still have it."] : [],

@@ -7,7 +7,7 @@ import { isSigningSecret, type PublicKeyJwk } from "../../alerts/delivery/signin
 import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { readWholeBody } from "../../outbound/whole-body.ts";
 import { defineLocalCommand } from "../command.ts";
-import { createReceiver, type Receiver } from "../webhook-receiver.ts";
+import { createWebhookReceiver, type WebhookReceiver } from "../webhook-receiver.ts";
 import { waitForInterrupt, wholeNumberArgument } from "./shared.ts";
 
 /** Address to listen on: loopback only, so that other machines cannot connect. */
@@ -54,7 +54,7 @@ export const listenCommand = defineLocalCommand({
   async run({ port, secret, keys, fail }, { terminal: { stdin, stdout } }) {
     let received = 0;
     const say = (text: string) => stdout.write(`${text}\n`);
-    const receiver = createReceiver({
+    const receiver = createWebhookReceiver({
       secrets: secret === undefined ? [] : [secret],
       keys: keys === undefined ? [] : await publishedKeys(keys),
       failStatus: fail,
@@ -119,7 +119,7 @@ async function listenOn(server: Server, port: number): Promise<string> {
  * Adds a webhook secret that the user typed.
  * @returns The line to print.
  */
-function addSecret(text: string, { trust }: Receiver): string {
+function addSecret(text: string, { trust }: WebhookReceiver): string {
   if (!isSigningSecret(text)) {
     return "That is no signing secret: whsec_ and 24 to 64 bytes in base64.";
   }
@@ -134,7 +134,7 @@ function addSecret(text: string, { trust }: Receiver): string {
 async function answer(
   req: IncomingMessage,
   res: ServerResponse,
-  receiver: Receiver,
+  receiver: WebhookReceiver,
 ): Promise<string> {
   if (req.method !== "POST") {
     res.writeHead(405, { allow: "POST" }).end();

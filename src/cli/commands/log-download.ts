@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { parseCheckpoint } from "../../log/checkpoint.ts";
-import { bundlePath, tilePath } from "../../log/tile-path.ts";
+import { entryBundlePath, tilePath } from "../../log/tile-path.ts";
 import { allTiles, TILE_WIDTH, type Tile } from "../../log/tiles.ts";
 import type { LogSource } from "../../log/verify/source.ts";
 import { defineLocalCommand } from "../command.ts";
@@ -11,7 +11,7 @@ import { httpLogSource, isHttpUrl } from "../log-source.ts";
 import { showProgressOn, tokenOption } from "./verify-log.ts";
 
 /** Copies a signal log to a folder, with the same relative paths as on the server. */
-export const downloadLog = defineLocalCommand({
+export const downloadLogCommand = defineLocalCommand({
   summary: "Copies a log of signals to a folder, where verify checks it offline.",
   notes: [
     "A download that was interrupted, or is of an earlier day, goes on where it ended: full tiles never",
@@ -63,7 +63,7 @@ async function checkSameLog(folder: string, origin: string): Promise<void> {
  * @returns The number of copied files.
  */
 async function fetchTile(source: LogSource, folder: string, tile: Tile): Promise<number> {
-  const paths = [tilePath(tile), ...(tile.level === 0 ? [bundlePath(tile)] : [])];
+  const paths = [tilePath(tile), ...(tile.level === 0 ? [entryBundlePath(tile)] : [])];
   let files = 0;
   for (const each of paths) {
     const path = `tile/${each}`;

@@ -2,13 +2,13 @@ import { z } from "zod";
 import { checkpointText, parseCheckpoint } from "../../log/checkpoint.ts";
 import { LogStore } from "../../log/log-store.ts";
 import { EMPTY_ROOT } from "../../log/merkle.ts";
-import { formerLogs, newLog } from "../../log/new-log.ts";
+import { formerLogOrigins, newLogState } from "../../log/new-log.ts";
 import { LOG_KEY_USES } from "../../log/signers.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { YesArgument, yesOption } from "./shared.ts";
 
 /** Starts a new signal log, for a store that has lost entries that were already signed. */
-export const startNewLog = defineStoreCommand({
+export const startNewLogCommand = defineStoreCommand({
   summary: "Starts a new log of signals, of another origin and key, in place of the old one.",
   notes: [
     "For a store that was restored to an earlier state, whose log is not signed any more: /readyz says",
@@ -33,12 +33,12 @@ export const startNewLog = defineStoreCommand({
         : checkpointText({ origin, size: 0, root: EMPTY_ROOT });
     const host = origin.slice(0, origin.lastIndexOf("/log/"));
     const beganAt = Math.max(before.value.beganAt, ...Object.values(recordedUntil));
-    const state = newLog(host, {
+    const state = newLogState(host, {
       createdAt: now(),
       beganAt,
       recordedUntil,
       replaces,
-      former: formerLogs(before.value),
+      former: formerLogOrigins(before.value),
     });
     const ring = await keyring();
     for (const use of LOG_KEY_USES) await ring.rotate(use, { actor: "operator" });

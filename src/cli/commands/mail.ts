@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Email, emailText } from "../../mail/email-schema.ts";
-import { openEmail, queuedMails } from "../../mail/outbox.ts";
+import { decryptEmail, queuedMails } from "../../mail/outbox.ts";
 import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { defineStoreCommand } from "../command.ts";
@@ -20,7 +20,7 @@ export const mailCommand = defineStoreCommand({
     const waiting = (await readAll(store.records, queuedMails))
       .toSorted((a, b) => a.value.queuedAt - b.value.queuedAt)
       .map((stored) => ({
-        ...openEmail(vault, stored),
+        ...decryptEmail(vault, stored),
         queuedAt: new Date(stored.value.queuedAt).toISOString(),
         secondsLeft: Math.ceil(((stored.expiresAt ?? now()) - now()) / 1000),
         failures: stored.value.failures,

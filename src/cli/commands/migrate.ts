@@ -1,15 +1,15 @@
 import { z } from "zod";
-import { fractionOf } from "../../store/backup/progress.ts";
+import { completedFraction } from "../../store/backup/progress.ts";
 import type { Store } from "../../store/port/store.ts";
-import { migrate } from "../../store/postgres/move-to-postgres.ts";
+import { migrateToPostgres } from "../../store/postgres/move-to-postgres.ts";
 import type { EmbeddedStore } from "../../store/sqlite/open.ts";
 import { defineStoreCommand } from "../command.ts";
-import { formatCount, rowsText } from "../format.ts";
+import { formatCount, rowCountsText } from "../format.ts";
 
 const isDatabase = (url: string) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
 
 /** Copies the embedded store into PostgreSQL. */
-export const migrateStore = defineStoreCommand({
+export const migrateStoreCommand = defineStoreCommand({
   summary: "Copies the embedded store into PostgreSQL, which holds it from then on.",
   notes: [
     "Stopped half-way, it goes on where it was when it is called again. When all is copied and",
@@ -31,11 +31,11 @@ export const migrateStore = defineStoreCommand({
 
   async run({ to }, { store }, onProgress) {
     if (!isEmbedded(store)) throw new Error("The store is in PostgreSQL already.");
-    const report = await migrate({
+    const report = await migrateToPostgres({
       source: store,
       url: to,
       onProgress: (done, total) =>
-        onProgress({ doing: "copying", rows: done, fraction: fractionOf(done, total) }),
+        onProgress({ doing: "copying", rows: done, fraction: completedFraction(done, total) }),
     });
     const { records, archive, digests } = report;
     const same = Object.entries(digests).map(
@@ -43,9 +43,10 @@ export const migrateStore = defineStoreCommand({
     );
     return {
       isGood: true,
-      text: [`Moved ${rowsText({ records, archive })}. Both sides hold the same:`, ...same].join(
-        "\n",
-      ),
+      text: [
+        `Moved ${rowCountsText({ records, archive })}. Both sides hold the same:`,
+        ...same,
+      ].join("\n"),
       result: { records, archive, digests },
       notes: [
         "Set DATABASE_URL and start the server again, with the same MASTER_KEY or master.key.",

@@ -1,12 +1,15 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { createDecisions, type Decisions } from "../../applications/decisions.ts";
-import { ApiKeys } from "../../auth/keys/api-keys.ts";
+import {
+  type ApplicationDecisionService,
+  createApplicationDecisionService,
+} from "../../applications/decisions.ts";
+import { ApiKeyService } from "../../auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../auth/last-use.ts";
 import { isScope, parseScopeNames, type Scope, scopeDescriptions } from "../../auth/scopes.ts";
-import type { Mailbox } from "../../mail/outbox.ts";
+import type { Outbox } from "../../mail/outbox.ts";
 import { createOutbox } from "../../mail/outbox.ts";
-import { type AuditEntry, auditSteps } from "../../store/audit/entry.ts";
+import { type AuditEntry, auditOperations } from "../../store/audit/entry.ts";
 import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import type { CommandContext } from "../command.ts";
 
@@ -24,37 +27,48 @@ export const parseScopes = (text: string): readonly Scope[] =>
   parseScopeNames(text).filter(isScope);
 
 /** Notes printed with a new API key. */
-export const newKeyNotes: readonly string[] = [
+export const newApiKeyNotes: readonly string[] = [
   "The key is shown only now: keep it where secrets are kept. It is sent as the header x-api-key.",
 ];
 
 /** The API keys of the store. */
-export function apiKeysOf({ store, now }: CommandContext): ApiKeys {
+export function apiKeysOf({ store, now }: CommandContext): ApiKeyService {
   const { records, identity } = store;
   const clock = () => new Date(now());
   // Commands do not authenticate with keys, so no use is ever recorded here.
   const lastUse = new LastUseTracker({ records, now: clock, onError: () => {} });
-  return new ApiKeys({ records, mode: identity.mode, now: clock, audit: auditOf(now), lastUse });
+  return new ApiKeyService({
+    records,
+    mode: identity.mode,
+    now: clock,
+    audit: auditOf(now),
+    lastUse,
+  });
 }
 
 /**
  * The operator's decisions on applications.
  * @param mailbox If absent, no email is sent.
  */
-export function decisionsOf(context: CommandContext, mailbox?: Mailbox): Decisions {
+export function decisionsOf(context: CommandContext, mailbox?: Outbox): ApplicationDecisionService {
   const { records } = context.store;
   const options = { records, audit: auditOf(context.now), keys: apiKeysOf(context) };
-  return createDecisions({ ...options, site: context.site, ...(mailbox && { mailbox }) });
+  return createApplicationDecisionService({
+    ...options,
+    site: context.site,
+    ...(mailbox && { mailbox }),
+  });
 }
 
 /** The outbox for emails. A running server sends the emails in it. */
-export async function mailboxOf({ keyring, now }: CommandContext): Promise<Mailbox> {
+export async function outboxOf({ keyring, now }: CommandContext): Promise<Outbox> {
   const vault = createKeyringVault(await keyring());
   return createOutbox({ vault, now: () => new Date(now()) });
 }
 
 /** Audits actions of the operator, who has no network address. */
-const auditOf = (now: CommandContext["now"]) => (entry: AuditEntry) => auditSteps(entry, now());
+const auditOf = (now: CommandContext["now"]) => (entry: AuditEntry) =>
+  auditOperations(entry, now());
 
 /**
  * Formats an instant for people and programs: ISO 8601, or `null` if it is `undefined`.
@@ -92,7 +106,7 @@ export const YesArgument = z.boolean().default(false);
 /** The command-line option for `YesArgument`. */
 export const yesOption = { about: "do it without asking" };
 
-/** Schema of a whole number from `min` to `max`, given as text. */
+/** Schema of a whole number from `min` to `max`, entered as text. */
 export const wholeNumberArgument = (min: number, max: number) => {
   const wrong = `is not a whole number from ${min} to ${max}`;
   const number = z.string().regex(/^\d+$/, wrong).transform(Number);

@@ -1,5 +1,10 @@
 import { z } from "zod";
-import { holdsKeys, KEYS_TOPIC, type KeyRecord, keyRecords } from "../../store/keys/key-records.ts";
+import {
+  hasStoredKeys,
+  KEYS_TOPIC,
+  type KeyRecord,
+  keyRecords,
+} from "../../store/keys/key-records.ts";
 import { type KeyUse, keyUses } from "../../store/keys/key-uses.ts";
 import { announce } from "../../store/port/operations.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
@@ -8,7 +13,7 @@ import { type CommandContext, defineStoreCommand } from "../command.ts";
 const ALL = 10_000;
 
 /** Lists the signing keys and other secret keys of the store. */
-export const keysList = defineStoreCommand({
+export const keysListCommand = defineStoreCommand({
   summary: "Lists the keys of the service, never their secret parts.",
   notes: ["A retired key only verifies, or opens, what was made with it before."],
   options: {},
@@ -58,7 +63,7 @@ function keyText({ use, kid, createdAt, retiredAt }: KeyFacts): string {
 const uses = Object.keys(keyUses) as KeyUse[];
 
 /** Rotates the keys of the store. */
-export const keysRotate = defineStoreCommand({
+export const keysRotateCommand = defineStoreCommand({
   summary: "Makes new keys, of every use or of one; the old ones are kept while they are needed.",
   notes: ["Uses:", ...uses.map((use) => `  ${use}`)],
   options: { use: { value: "<use>", about: "only the key of this use" } },
@@ -86,8 +91,11 @@ export const keysRotate = defineStoreCommand({
  *
  * @returns Notes for the operator; empty when the keys can be used.
  */
-export async function keysNotes({ store, keyring }: CommandContext): Promise<readonly string[]> {
-  if (!(await holdsKeys(store.records))) return [];
+export async function reloadKeysWithNotes({
+  store,
+  keyring,
+}: CommandContext): Promise<readonly string[]> {
+  if (!(await hasStoredKeys(store.records))) return [];
   await store.records.commit([announce(KEYS_TOPIC)]);
   try {
     await (await keyring()).reload();

@@ -3,7 +3,7 @@ import { alerts, type DeliveryMethod, type WebhookState } from "../../alerts/ale
 import { deliveries } from "../../alerts/delivery/delivery.ts";
 import { currentFault, providerStatuses } from "../../ingest/provider-status.ts";
 import { leases } from "../../store/lease.ts";
-import { LEADER_LEASE } from "../../store/maintenance.ts";
+import { LEADER_LEASE_NAME } from "../../store/maintenance.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type {
   Backlog,
@@ -14,7 +14,7 @@ import type {
 } from "../../store/port/store.ts";
 import type { ProcessReport } from "../../telemetry/report.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
-import { durationText, formatCount, rowsText, sizeText } from "../format.ts";
+import { durationText, formatCount, rowCountsText, sizeText } from "../format.ts";
 import { isoOrNull } from "./shared.ts";
 
 /** Shows the state of the service. */
@@ -44,7 +44,7 @@ async function read(context: CommandContext): Promise<Status> {
     await store.counts(),
     await store.size(),
     await store.backlog(deliveries),
-    await records.get(leases, LEADER_LEASE),
+    await records.get(leases, LEADER_LEASE_NAME),
   ];
   return {
     holder,
@@ -129,7 +129,8 @@ interface Status {
   /** Whether any process is the leader. */
   readonly isLed: boolean;
   /**
-   * Number of alerts: those with a webhook by the state of the webhook, and those that are polled.
+   * Number of alerts by state: an alert with a webhook has the state of the webhook; an alert
+   * without one is `polled`.
    */
   readonly alerts: Readonly<Record<"active" | "polled" | "pending" | "disabled", number>>;
   /** The live providers in use. */
@@ -193,7 +194,7 @@ function storeText({ engine, identity, counts, size, isLed }: Status): string {
   const bytes = sizeText(size.bytes);
   const isShared = engine === "postgres";
   const led = isShared ? `; ${isLed ? "a" : "no"} process leads` : "";
-  return `${identity.id}, ${engine}, mode ${identity.mode}: ${rowsText(counts)}, ${bytes}${led}`;
+  return `${identity.id}, ${engine}, mode ${identity.mode}: ${rowCountsText(counts)}, ${bytes}${led}`;
 }
 
 function queueText({ waiting, due, oldestDueMs }: Backlog): string {

@@ -1,7 +1,7 @@
 import { rename, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { modelText } from "../../factors/hashed-linear/file.ts";
+import { serializeModel } from "../../factors/hashed-linear/file.ts";
 import {
   TRAINING_EPOCHS,
   trainHashedLinear as trainModel,
@@ -11,10 +11,10 @@ import {
   accuracy,
   areaUnderCurve,
   CROSS_VALIDATION_FOLDS,
-  type Prediction,
-  predictOutOfFold,
+  computeOutOfFoldPolarities,
+  type OutOfFoldPolarity,
 } from "../../research/train/cross-validation.ts";
-import { readLabeled } from "../../research/train/labeled-messages.ts";
+import { readLabeledMessages } from "../../research/train/labeled-messages.ts";
 import { defineLocalCommand } from "../command.ts";
 import { formatCount, sizeText } from "../format.ts";
 
@@ -40,7 +40,7 @@ export const trainCommand = defineLocalCommand({
   }),
 
   async run({ in: from, out }, { folder, progress }) {
-    const messages = await readLabeled(resolve(folder, from));
+    const messages = await readLabeledMessages(resolve(folder, from));
     const epochs = TRAINING_EPOCHS * (CROSS_VALIDATION_FOLDS + 1);
     let done = 0;
     const onEpoch = () => {
@@ -52,8 +52,8 @@ export const trainCommand = defineLocalCommand({
           : `measuring, part ${model} of ${CROSS_VALIDATION_FOLDS}`;
       progress.show({ doing, rows: messages.length, fraction: done / epochs, unit: "messages" });
     };
-    const predictions = predictOutOfFold(messages, { seed: SEED, onEpoch });
-    const text = modelText(trainModel(messages, { seed: SEED, onEpoch }));
+    const predictions = computeOutOfFoldPolarities(messages, { seed: SEED, onEpoch });
+    const text = serializeModel(trainModel(messages, { seed: SEED, onEpoch }));
     const file = resolve(folder, out);
     await writeFile(`${file}.new`, text);
     await rename(`${file}.new`, file);
@@ -79,7 +79,7 @@ const readers = [
 ] as const;
 
 /** Area under the ROC curve and accuracy of each reader. */
-function qualityOf(predictions: readonly Prediction[]) {
+function qualityOf(predictions: readonly OutOfFoldPolarity[]) {
   return readers.map(([reader]) => {
     const readings = predictions.map((each) => ({ polarity: each[reader], label: each.label }));
     return { reader, auc: areaUnderCurve(readings), accuracy: accuracy(readings) };
@@ -87,7 +87,7 @@ function qualityOf(predictions: readonly Prediction[]) {
 }
 
 /** A table with the quality of each reader. */
-function qualityText(predictions: readonly Prediction[]): string {
+function qualityText(predictions: readonly OutOfFoldPolarity[]): string {
   const counts = SENTIMENT_LABELS.map((label) => {
     const count = predictions.filter((each) => each.label === label).length;
     return `${formatCount(count)} ${label}`;

@@ -2,8 +2,12 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { TrackRecordFigures } from "../../grading/track-record.ts";
-import { parseVerifier } from "../../log/note-keys.ts";
-import { type Check, type CheckOutcome, overallOutcome } from "../../log/verify/check.ts";
+import { parseLogVerifier } from "../../log/note-keys.ts";
+import {
+  type CheckOutcome,
+  overallOutcome,
+  type VerificationCheck,
+} from "../../log/verify/check.ts";
 import {
   type VerificationResult,
   verifyLog,
@@ -35,13 +39,13 @@ const WORDS: Readonly<Record<CheckOutcome, string>> = {
 
 const isVerifier = (text: string): boolean => {
   try {
-    return parseVerifier(text) !== undefined;
+    return parseLogVerifier(text) !== undefined;
   } catch {
     return false;
   }
 };
 
-/** Option for the credential that reads the service. */
+/** Command-line option for the token or API key with which the command reads from the service. */
 export const tokenOption = {
   value: "<token>",
   isSecret: true,
@@ -148,7 +152,7 @@ export const showProgressOn =
 
 function tableOf({ origin, size, checks, records = [] }: VerificationResult): string {
   const width = Math.max(...checks.map(({ name }) => name.length));
-  const line = ({ name, outcome, detail }: Check) =>
+  const line = ({ name, outcome, detail }: VerificationCheck) =>
     `${WORDS[outcome].padEnd(10)}  ${name.padEnd(width)}  ${detail}`;
   const head = origin === undefined ? [] : [`${origin}, ${formatCount(size ?? 0)} entries`];
   const record = records.map(({ figures }) => recordLine(figures));

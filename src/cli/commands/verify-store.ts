@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { verifyStore } from "../../store/backup/verify-store.ts";
 import { defineStoreCommand } from "../command.ts";
-import { countsText, formatCount } from "../format.ts";
+import { countsByNameText, formatCount } from "../format.ts";
 import { readKnownLogFile, writeKnownLogFile } from "../known-log-file.ts";
 
 /** Checks the whole store for damage. */
@@ -30,7 +30,7 @@ export const verifyStoreCommand = defineStoreCommand({
     if (state !== undefined && seen !== undefined) await writeKnownLogFile(state, seen);
     const isGood = problems.length === 0;
     const text = [
-      ...["Records:", countsText(records), "Archive rows:", countsText(archive)],
+      ...["Records:", countsByNameText(records), "Archive rows:", countsByNameText(archive)],
       `Sealed audit rows: ${formatCount(audit.rows)}; not sealed yet: ${formatCount(audit.unsealed)}`,
       ...(audit.checkpoint === undefined ? [] : [`Signed checkpoint: ${headOf(audit.checkpoint)}`]),
       ...(isGood ? ["ok"] : problems),

@@ -6,11 +6,11 @@ import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { writeDurably } from "../../lib/durable-file.ts";
-import { cosigner, verifierText } from "../../log/note-keys.ts";
+import { createWitnessNoteSigner, verifierText } from "../../log/note-keys.ts";
 import { isKeyName } from "../../log/signed-note.ts";
 import { parseWitnessPolicy } from "../../log/witness/policy.ts";
 import { Witness } from "../../log/witness/witness.ts";
-import { witnessServer } from "../../log/witness/witness-server.ts";
+import { createWitnessServer } from "../../log/witness/witness-server.ts";
 import { defineLocalCommand } from "../command.ts";
 import { waitForInterrupt, wholeNumberArgument } from "./shared.ts";
 
@@ -27,7 +27,7 @@ const KEY_FILES: readonly KeyFile[] = [
 ];
 
 /** Cosigns the logs of other operators until it is interrupted. */
-export const witnessLogs = defineLocalCommand({
+export const witnessLogsCommand = defineLocalCommand({
   summary: "Witnesses logs: cosigns their checkpoints as long as nothing that it saw was changed.",
   notes: [
     "The folder has its keys, made at the first start, and the last checkpoint of each log. Back up the",
@@ -54,7 +54,7 @@ export const witnessLogs = defineLocalCommand({
     const say = (text: string) => stdout.write(`${text}\n`);
     const policy = parseWitnessPolicy(await readFile(resolve(from, logs), "utf8"), logs);
     mkdirSync(folder, { recursive: true });
-    const signers = KEY_FILES.map((one) => cosigner(name, keyIn(folder, one)));
+    const signers = KEY_FILES.map((one) => createWitnessNoteSigner(name, keyIn(folder, one)));
     const witness = new Witness({
       path: join(folder, "cosigned.sqlite"),
       logs: policy.logs.map(({ verifier }) => verifier),
@@ -62,7 +62,7 @@ export const witnessLogs = defineLocalCommand({
       now: Date.now,
       onContradiction: (note) => say(`CONTRADICTION: not cosigned, keep it as evidence:\n${note}`),
     });
-    const server = witnessServer(witness);
+    const server = createWitnessServer(witness);
     server.listen(port, host);
     await once(server, "listening");
     const { port: bound } = server.address() as AddressInfo;

@@ -15,7 +15,7 @@ const ALWAYS = "";
  * Hash buckets of a message's features: an intercept, words, word pairs, and a marked copy of each
  * word shortly after a negation.
  */
-export function bucketsOf(tokens: readonly string[]): Uint16Array {
+export function featureBucketsOf(tokens: readonly string[]): Uint16Array {
   const words = tokens.map(shape);
   const features = [ALWAYS];
   let negated = 0;
@@ -38,7 +38,7 @@ function shape(token: string): string {
   return token.replace(/[\d.,$]+/gu, "0");
 }
 
-/** Number of words after `word` that are negated. */
+/** Number of words after `word` that still count as negated. */
 function remaining(word: string, before: number): number {
   if (isClauseBreak(word)) return 0;
   if (lexicon.get(word)?.roles.has("negation")) return NEGATED_WORDS;

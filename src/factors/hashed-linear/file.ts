@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { parseJson } from "../../lib/json.ts";
-import { type HashedLinear, SENTIMENT_LABELS } from "../hashed-linear.ts";
+import { type HashedLinearModel, SENTIMENT_LABELS } from "../hashed-linear.ts";
 import { FEATURE_BUCKETS } from "./features.ts";
 import { fnv1a } from "./fnv1a.ts";
 
@@ -29,7 +29,7 @@ const ModelFile = z.strictObject({
 });
 
 /** Serializes a model as one JSON object. */
-export function modelText({ weights, scales }: HashedLinear): string {
+export function serializeModel({ weights, scales }: HashedLinearModel): string {
   const encoded = btoa(latin1(new Uint8Array(weights.buffer)));
   return JSON.stringify({
     format: "hashed-linear",
@@ -47,7 +47,7 @@ export function modelText({ weights, scales }: HashedLinear): string {
  *
  * @throws {Error} If it is too large, not a model of this version, or corrupted.
  */
-export function readModel(text: string): HashedLinear {
+export function parseModel(text: string): HashedLinearModel {
   if (text.length > MAX_MODEL_BYTES) throw new Error("The model is too large to be one.");
   const json = parseJson(text);
   if (json === undefined) throw new Error("The model is not valid: it is no JSON.");
@@ -69,7 +69,10 @@ function problem({ issues: [issue] }: z.ZodError): string {
   return member === "" ? "its members are others" : `${member} is not as it has to be`;
 }
 
-/** Converts bytes to a binary string for `btoa`, in chunks that fit the arguments of a call. */
+/**
+ * Converts bytes to a binary string for `btoa`, in chunks small enough to pass as the arguments of
+ * one call.
+ */
 function latin1(bytes: Uint8Array): string {
   const PIECE = 8_192;
   const pieces: string[] = [];

@@ -1,12 +1,12 @@
 import {
-  type HashedLinear,
+  type HashedLinearModel,
   SENTIMENT_LABELS,
   type SentimentLabel,
   softmax,
   sumOfLabelWeights,
 } from "../hashed-linear.ts";
 import { tokenize } from "../message/tokens.ts";
-import { bucketsOf, FEATURE_BUCKETS } from "./features.ts";
+import { FEATURE_BUCKETS, featureBucketsOf } from "./features.ts";
 
 /** Number of passes over all messages. */
 export const TRAINING_EPOCHS = 8;
@@ -55,9 +55,9 @@ interface Training {
 export function trainHashedLinear(
   messages: readonly LabeledMessage[],
   { seed, onEpoch }: Training,
-): HashedLinear {
+): HashedLinearModel {
   const examples = messages.map(({ text, label }) => ({
-    buckets: bucketsOf(tokenize(text)),
+    buckets: featureBucketsOf(tokenize(text)),
     label: SENTIMENT_LABELS.indexOf(label),
   }));
   const size = FEATURE_BUCKETS * SENTIMENT_LABELS.length;
@@ -86,7 +86,7 @@ function learn({ weights, squares }: Learned, { buckets, label }: Example): void
 }
 
 /** Quantizes the weights to signed bytes, with one scale per label. */
-function quantized(weights: Float64Array): HashedLinear {
+function quantized(weights: Float64Array): HashedLinearModel {
   const scales = SENTIMENT_LABELS.map((_, label) => {
     let largest = 0;
     for (let at = label; at < weights.length; at += SENTIMENT_LABELS.length) {

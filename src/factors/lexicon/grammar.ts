@@ -2,7 +2,7 @@
  * Effect of an entry on the sentiment of its neighbors:
  * - `rise`, `fall`: a quantity goes up or down; ending and settling count as down
  * - `burden`: a quantity whose decrease is good news
- * - `asset`: a quantity that is not positive while it decreases
+ * - `asset`: a quantity, such as profit, that counts as neutral while it decreases
  * - `rival`: people who gain when prices fall
  * - `negation`: inverts the words after it
  * - `aside`: the words after it are discounted ("despite weak data") or about the past ("slips from
@@ -19,7 +19,7 @@ export type LexiconRole =
   | "aside"
   | "link";
 
-/** Entries by role, written like the lists of a {@link Topic}. */
+/** Entries grouped by role, written like the lists of a `LexiconTopic`. */
 export const roleEntries: readonly (readonly [role: LexiconRole, list: string])[] = [
   [
     "rise",
@@ -74,7 +74,7 @@ export const roleEntries: readonly (readonly [role: LexiconRole, list: string])[
   ["link", "as on over amid after because due_to before until when while ahead_of despite but and"],
 ];
 
-/** Entries that multiply the sentiment of the next entry, by factor. */
+/** Entries that multiply the sentiment of the next entry, grouped by the factor. */
 export const scaleEntries: readonly (readonly [factor: number, list: string])[] = [
   [
     1.3,

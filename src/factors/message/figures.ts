@@ -1,4 +1,4 @@
-/** Factor by which each unit of money or counts multiplies a figure. */
+/** Multipliers of amounts by unit, for example 1,000 for "k" and "thousand". */
 const MULTIPLES: ReadonlyMap<string, number> = new Map([
   ...["k", "thousand"].map((unit) => [unit, 1e3] as const),
   ...["m", "mm", "mln", "mn", "million"].map((unit) => [unit, 1e6] as const),
@@ -47,7 +47,10 @@ interface Search {
   readonly step: -1 | 1;
 }
 
-/** The nearest figure, multiplied by its unit; for a range, its nearer end. */
+/**
+ * The nearest figure, multiplied by its unit; if the figure is a range, the nearer end of the
+ * range.
+ */
 function figure(tokens: readonly string[], search: Search): number | undefined {
   const { digits, unit } = nearest(tokens, search);
   const value = Number.parseFloat(digits.replace("−", "-").replace(/[$,+]/gu, ""));

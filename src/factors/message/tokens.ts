@@ -2,7 +2,7 @@
 const MAX_LENGTH = 1000;
 
 /** Regular expression for a URL. */
-export const ADDRESS = String.raw`(?:https?:\/\/|www\.)\S+`;
+export const URL_PATTERN = String.raw`(?:https?:\/\/|www\.)\S+`;
 
 /** A ticker or handle is one token, so that words in it do not count as sentiment. */
 const MENTION_OR_CASHTAG = String.raw`[@$][a-z]\w*`;
@@ -19,7 +19,7 @@ const EMOJI = String.raw`[\u2190-\u2bff\u{1f000}-\u{1faff}]`;
 const BREAK = String.raw`[,.](?=\s)|[;:!?…]|[–—-](?=\s)`;
 
 const TOKEN = new RegExp(
-  [ADDRESS, MENTION_OR_CASHTAG, QUANTITY, ABBREVIATION, WORD, EMOJI, BREAK].join("|"),
+  [URL_PATTERN, MENTION_OR_CASHTAG, QUANTITY, ABBREVIATION, WORD, EMOJI, BREAK].join("|"),
   "gu",
 );
 

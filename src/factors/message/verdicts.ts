@@ -1,7 +1,7 @@
 import { type LexiconEntry, UNKNOWN_ENTRY } from "../lexicon.ts";
 import { CLAUSE_END, QUESTION_END, SENTENCE_END } from "./units.ts";
 
-/** Number of units after a negation that it can invert. */
+/** Number of units after a negation that the negation can invert. */
 const NEGATION_WINDOW = 3;
 
 /** Maximum distance in units between a verb and its noun. */
@@ -13,7 +13,9 @@ const NEGATION_FACTOR = -0.6;
 /** Factor for the sentiment of a question. */
 const QUESTION_FACTOR = 0.5;
 
-/** |valence| of a verb that moves a burden, as in "debt rose" or "the loss narrowed". */
+/**
+ * |valence| of a verb that raises or lowers a `burden`, as in "debt rose" or "the loss narrowed".
+ */
 const DIRECTED_VALENCE = 2;
 
 type Test = (unit: LexiconEntry) => boolean;
@@ -45,7 +47,8 @@ function verdict(units: readonly LexiconEntry[], at: number): number {
 }
 
 /**
- * Valence of a verb next to a burden: a rise is bad, a fall is good; `undefined` for other units.
+ * Valence of a verb near a noun with the role `burden`: negative for a rise, positive for a fall;
+ * `undefined` for other units.
  */
 function movedBurdenVerdict(units: readonly LexiconEntry[], at: number): number | undefined {
   const { roles } = units[at] ?? UNKNOWN_ENTRY;
@@ -56,8 +59,9 @@ function movedBurdenVerdict(units: readonly LexiconEntry[], at: number): number 
 }
 
 /**
- * Valence of a unit that does not move a burden. A noun next to its verb is neutral, since the verb
- * has the valence; bad news for short sellers is good.
+ * Valence of a unit other than a verb near a `burden`. A `burden` or `asset` near a word for a fall
+ * is neutral, since the fall has the valence; a `rival` near bad news is neutral, and bad news near
+ * a `rival`, such as short sellers, is good.
  */
 function ownValence(units: readonly LexiconEntry[], at: number): number {
   const { roles, valence } = units[at] ?? UNKNOWN_ENTRY;
@@ -87,8 +91,8 @@ function reaches(units: readonly LexiconEntry[], { at, step }: Search, test: Tes
 }
 
 /**
- * Factor from the preceding units: the scale of the unit directly before, then negations and asides
- * within the window.
+ * Factor that the preceding units apply to a unit: the scale of the unit directly before, then the
+ * negations and asides within the window.
  */
 function context(units: readonly LexiconEntry[], at: number): number {
   let factor = units[at - 1]?.scale ?? 1;

@@ -5,7 +5,7 @@ const RANGE = /^\s*(text\/csv|application\/json)\s*(?:$|;(?:.*?\bq=([\d.]+))?)/i
 
 /**
  * The table format, CSV or JSON, to which `Accept` gives the higher weight. JSON if `Accept` lists
- * neither, or both with the same weight; wildcards are ignored.
+ * neither format, or lists both with the same weight; wildcards are ignored.
  */
 export function preferredFormat({
   headers: { accept },

@@ -71,7 +71,7 @@ export function createToolAnswers(context: ToolContext): ToolAnswers {
     const parsed = parseQuery(tool, input);
     return "watchlist" in parsed.query ? withSymbols(parsed, context, call) : parsed;
   };
-  const versionOf = createTableVersions(context);
+  const versionOf = createTableEtags(context);
   return {
     async of(tool, input, call) {
       if (tool.isShared === undefined) {
@@ -102,10 +102,10 @@ export function createToolAnswers(context: ToolContext): ToolAnswers {
  * Creates the function that derives the ETag of a table from its query, so that the ETag is known
  * before the rows are computed.
  *
- * @returns The ETag for a text that contains the query and the format; `undefined` if the rows can
- * change merely because time passes.
+ * @returns A function from a text that contains the query and the format to the ETag, or to
+ * `undefined` if the rows can change merely because time passes.
  */
-export function createTableVersions({
+export function createTableEtags({
   snapshots,
   market,
 }: ToolContext): (question: string) => string | undefined {
@@ -137,8 +137,8 @@ const sharedCall = (scopes: readonly Scope[]): ToolCall => ({
 /**
  * Replaces the watchlist in a query with the symbols on it, so that the result can be shared.
  *
- * @throws {Problem} `not_found` for an unknown watchlist; `invalid_request` for symbols and a
- * watchlist together.
+ * @throws {Problem} `not_found` for an unknown watchlist; `invalid_request` if the query contains
+ * both symbols and a watchlist.
  */
 async function withSymbols(
   { tool, query: { watchlist, ...query } }: CachedQuery,
@@ -155,7 +155,10 @@ async function withSymbols(
   return cachedQuery(tool, { ...query, symbols: value.symbols });
 }
 
-/** The schema orders the members and fills in defaults, so equivalent queries have the same key. */
+/**
+ * Creates a query with its cache key. The schema has ordered the members and filled in defaults, so
+ * equivalent queries have the same key.
+ */
 const cachedQuery = (tool: Tool, query: CachedQuery["query"]): CachedQuery => ({
   tool,
   query,
@@ -194,7 +197,7 @@ const BYTES_PER_ENTRY = 400;
 
 /** Caches results that depend only on the query and the market. */
 export interface AnswerCache {
-  /** The cached result of a query; `undefined` if no result is cached that is still valid. */
+  /** The cached result of a query; `undefined` if no valid result is cached. */
   find(question: string): ToolAnswer | undefined;
   /** Runs a query and caches its result; errors are not cached. */
   compute(question: string, answer: () => ToolAnswer | Promise<ToolAnswer>): Promise<ToolAnswer>;
@@ -241,7 +244,9 @@ export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCac
   };
 }
 
-/** Wraps `ToolAnswers` so that each tool call is traced, and counted and timed by tool and outcome. */
+/**
+ * Wraps `ToolAnswers` so that each tool call is traced, and counted and timed by tool and outcome.
+ */
 export function measuredToolAnswers(
   answers: ToolAnswers,
   meters: Pick<Meters, "toolCall">,

@@ -1,18 +1,18 @@
 import express, { type RequestHandler, Router } from "express";
 import type { z } from "zod";
 import { ApplicationFields, InquiryFields } from "../../applications/fields.ts";
-import type { Intake, QueueKey } from "../../applications/intake.ts";
+import type { IntakeService, QueueTokenAccess } from "../../applications/intake.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { applicationOperations } from "../../openapi/operations/applications.ts";
 import { Problem } from "../../problem.ts";
-import { mountOperations, rateLimit } from "../mount.ts";
+import { createRateLimitHandler, mountOperations } from "../mount.ts";
 import { bodyBytes } from "../oauth/oauth-request.ts";
 import { parseInput } from "./parse.ts";
 
 /** Dependencies of the intake routes. */
 export interface IntakeRouterOptions {
-  readonly intake: Intake;
+  readonly intake: IntakeService;
   readonly limits: Limits;
 }
 
@@ -26,19 +26,28 @@ const IS_KEY =
 
 /**
  * POST /api/apply and POST /api/contact, which require no credential. Input is validated before it
- * counts against a quota, so that a typo does not use one up.
+ * counts against a quota, so that a request with a typo does not count.
  *
- * A repeated application is idempotent, see `Intake.apply`; a repeated inquiry is stored again.
+ * A repeated application is idempotent, see `IntakeService.apply`; a repeated inquiry is stored
+ * again.
  *
  * @throws {Problem} `invalid_request`, `content_too_large`, `unsupported_media_type`,
- *   `rate_limited`, `method_not_allowed`.
+ * `rate_limited`, `method_not_allowed`.
  */
 export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
   const [{ limit: perApplicant }, { limit: perSender }] = applicationOperations;
   const router = Router();
   mountOperations(router, applicationOperations, {
-    apply: [...parseFields(ApplicationFields), rateLimit(limits, perApplicant), apply(intake)],
-    contact: [...parseFields(InquiryFields), rateLimit(limits, perSender), contact(intake)],
+    apply: [
+      ...parseFields(ApplicationFields),
+      createRateLimitHandler(limits, perApplicant),
+      apply(intake),
+    ],
+    contact: [
+      ...parseFields(InquiryFields),
+      createRateLimitHandler(limits, perSender),
+      contact(intake),
+    ],
   });
   return router;
 }
@@ -62,8 +71,8 @@ function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
       data: {
         queueToken,
         name,
-        // The API contract requires the address as submitted; internally, the normalized address is the
-        // key.
+        // The API contract requires the address as submitted; internally, the normalized address is
+        // the key.
         email: sent.email,
         focus,
         registeredAt: iso(registeredAt),
@@ -88,7 +97,7 @@ function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
 }
 
 /** Response member that says how to use a queue token that is also an API key. */
-const credentialOf = ({ scopes, expiresAt }: QueueKey) => ({
+const credentialOf = ({ scopes, expiresAt }: QueueTokenAccess) => ({
   type: "api_key",
   header: "x-api-key",
   scope: scopes.join(" "),

@@ -9,7 +9,7 @@ import type { ProtectedResource } from "../protected-resource.ts";
 import { requireWithinLimits } from "../rate-limits.ts";
 import { queryParameters } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
-import { createTableVersions } from "./answers.ts";
+import { createTableEtags } from "./answers.ts";
 import { parseInput } from "./parse.ts";
 import { sendTable } from "./table-response.ts";
 
@@ -25,7 +25,7 @@ export interface ExportOptions {
 
 /** GET /api/export: scores, factors and prices of all instruments of an asset class over time. */
 export function exportRoute({ context, api, limits, streams }: ExportOptions): Route {
-  const versionOf = createTableVersions(context);
+  const versionOf = createTableEtags(context);
   return routeOf(exportPanel, async (request) => {
     const caller = await api.authorize(request, ["signals:read"]);
     requireWithinLimits(request.res, [await limits.count("exports", callerKey(caller))]);

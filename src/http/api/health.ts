@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isoInstant } from "../../answers/common.ts";
-import { serviceOperations } from "../../openapi/operations/service-status.ts";
+import { serviceStatusOperations } from "../../openapi/operations/service-status.ts";
 import type { ComponentStates, Readiness } from "../../process/readiness.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import type { ToolContext } from "../../tool.ts";
@@ -8,7 +8,7 @@ import { routeOf } from "../mount.ts";
 import type { Route } from "../route-table.ts";
 import { sendJson } from "../send-response.ts";
 
-const [, getHealth, getReadiness, getLiveness] = serviceOperations;
+const [, getHealth, getReadiness, getLiveness] = serviceStatusOperations;
 
 /** Dependencies of the health routes. */
 export interface HealthOptions {

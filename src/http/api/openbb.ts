@@ -70,8 +70,9 @@ async function draw(
 }
 
 /**
- * The parameters of a widget that the query string sets. It ignores parameters that Workspace adds,
- * such as `theme`, and empty values, which Workspace sends for unset parameters.
+ * Reads the widget parameters from the query string. Skips parameters that Workspace adds, such as
+ * `theme`; empty values, which Workspace sends for unset parameters; and the value `NO_FILTER` of a
+ * drop-down list.
  */
 function chosenInput(
   params: WidgetSource["params"],

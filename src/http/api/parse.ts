@@ -117,8 +117,8 @@ function boundText(
 }
 
 /**
- * Lists unknown members until the text reaches its maximum length, because a body can have
- * thousands of members, and each is compared with every known member.
+ * Lists unknown members until the text reaches its maximum length. The list is bounded because a
+ * body can have thousands of members, and each is compared with every known member.
  */
 function unknownMembers(keys: readonly string[], schema: unknown): string {
   let text = "";
@@ -138,8 +138,8 @@ function unknownMember(key: string, schema: unknown): string {
 }
 
 /**
- * Suggests the known member `name` for an unknown name that is its prefix or within the edit
- * distance, or `name.key` if the member contains the unknown name.
+ * Suggests the known member `name` if the unknown name `key` is a prefix of `name` or within the
+ * edit distance of it; suggests `name.key` if the known member has a member `key`.
  *
  * @returns The suggestion in an array, or an empty array.
  */

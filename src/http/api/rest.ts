@@ -7,7 +7,7 @@ import { withCallerAddress } from "../../auth/auditor.ts";
 import { FormatQuery } from "../../openapi/tables.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolRoute } from "../../tool.ts";
-import { hasMediaType, isDeeperThan, parseBody } from "../body-readers.ts";
+import { hasMediaType, isNestedDeeperThan, parseBody } from "../body-readers.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { queryValues, type RequestContext } from "../request-context.ts";
@@ -21,7 +21,10 @@ import { sendTable } from "./table-response.ts";
 /** Maximum total size of the cache, in characters of URLs and parsed inputs. */
 const MAX_CHARACTERS = 1_000_000;
 
-/** Maximum length of a cached URL, in characters; fifty symbols with every filter fit. */
+/**
+ * Maximum length of a cached URL, in characters; enough for a query of fifty symbols with every
+ * filter.
+ */
 const MAX_CACHED_URL = 1_000;
 
 /** Estimated size of a parsed input, in characters; added to the length of its URL. */
@@ -141,8 +144,8 @@ function inputOf({ params }: RequestContext, route: ToolRoute, given: JsonObject
 const isTable = (tool: Tool): tool is TableTool => tool.tables !== undefined;
 
 /**
- * Wraps a query parser with a cache by URL. The cached inputs are frozen, so `ToolAnswers` validates
- * each of them only once.
+ * Wraps a query parser with a cache by URL. The cached inputs are frozen, so `ToolAnswers`
+ * validates each of them only once.
  */
 function cachedReader(read: ReadQuery, known: QueryCache): ReadQuery {
   return (context) => {
@@ -187,12 +190,12 @@ function queryReader(tool: Tool): ReadQuery {
 }
 
 /**
- * Matches a key as a quoted string (RFC 9651 section 3.3.3), as
+ * Matches an idempotency key as a quoted string (RFC 9651 section 3.3.3), as
  * draft-ietf-httpapi-idempotency-key-header-07 requires.
  */
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 
-/** Matches an unquoted key, which many clients send. */
+/** Matches an unquoted idempotency key, which many clients send. */
 const BARE = /^[!-~]{1,255}$/;
 
 /**
@@ -258,7 +261,7 @@ function asObject(body: unknown = {}): JsonObject {
       next: "Send one JSON object.",
     });
   }
-  if (!isDeeperThan(MAX_BODY_DEPTH, body)) return body as JsonObject;
+  if (!isNestedDeeperThan(MAX_BODY_DEPTH, body)) return body as JsonObject;
   throw new Problem("invalid_request", {
     detail: `A body nests at most ${MAX_BODY_DEPTH} levels deep.`,
     next: "Send it with fewer levels; /docs/api describes each body.",

@@ -1,5 +1,5 @@
 import { MethodQuery, MethodVersion, methodAnswer } from "../../answers/method.ts";
-import { serviceOperations } from "../../openapi/operations/service-status.ts";
+import { serviceStatusOperations } from "../../openapi/operations/service-status.ts";
 import type { PeerTables } from "../../score/peers.ts";
 import type { ToolContext } from "../../tool.ts";
 import { routeOf } from "../mount.ts";
@@ -10,7 +10,7 @@ import { sendAnswer } from "../send-response.ts";
 import { createAnswerCache, toolAnswerOf } from "./answers.ts";
 import { parseInput } from "./parse.ts";
 
-const [getMethod] = serviceOperations;
+const [getMethod] = serviceStatusOperations;
 
 /** Dependencies of the method route. */
 export interface MethodRouteOptions {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { z } from "zod";
 import type { Limits } from "../../limits/quotas.ts";
-import { proofFile } from "../../log/log-reader.ts";
+import { proofFileText } from "../../log/log-reader.ts";
 import type { SignalLog } from "../../log/signal-log.ts";
 import { parseTilePath } from "../../log/tile-path.ts";
 import {
@@ -73,7 +73,8 @@ export function logRoutes({ api, limits, signalLog, isOpen }: LogRoutesOptions):
     }),
     routeOf(getKeys, async (context) => {
       await readPublic(context);
-      // The keys are available before the first checkpoint, because witnesses need them to cosign it.
+      // The keys are available before the first checkpoint, because witnesses need them to cosign
+      // it.
       const origin = await log().reader.origin();
       if (origin === undefined) throw notFound("The log has not begun yet.");
       const body = `${log().verifiersOf(origin).join("\n")}\n`;
@@ -108,7 +109,7 @@ export function logRoutes({ api, limits, signalLog, isOpen }: LogRoutesOptions):
       const index = parseInput(LeafIndex, context.params.index);
       const proven = await log().reader.prove(index);
       if (proven === undefined) throw await beyond(log(), `entry ${index}`);
-      send(context.res, { type: TEXT, cache: CACHE.own, body: proofFile(proven) });
+      send(context.res, { type: TEXT, cache: CACHE.own, body: proofFileText(proven) });
     }),
     routeOf(getConsistency, async (context) => {
       await readPublic(context);

@@ -2,14 +2,14 @@ import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Caller } from "../../auth/caller.ts";
-import { CSV_TYPE, csvEncoder } from "../../tables/csv.ts";
-import { PARQUET_TYPE, parquetEncoder } from "../../tables/parquet.ts";
-import { type Cell, type ColumnHead, inBatches, type TablePage } from "../../tables/table.ts";
+import { CSV_MEDIA_TYPE, csvEncoder } from "../../tables/csv.ts";
+import { PARQUET_MEDIA_TYPE, parquetEncoder } from "../../tables/parquet.ts";
+import { type Cell, type ColumnHead, rowBatches, type TablePage } from "../../tables/table.ts";
 import type { TableEncoder } from "../../tables/table-encoder.ts";
 import {
   type ContentCoding,
   compress,
-  createEncoder,
+  createContentEncoder,
   negotiateContentCoding,
 } from "../content-coding.ts";
 import { resetConnection } from "../errors.ts";
@@ -44,9 +44,9 @@ export interface TableResponseBody extends TablePage {
 }
 
 const FORMATS = {
-  csv: { type: CSV_TYPE, encoder: csvEncoder },
+  csv: { type: CSV_MEDIA_TYPE, encoder: csvEncoder },
   parquet: {
-    type: PARQUET_TYPE,
+    type: PARQUET_MEDIA_TYPE,
     encoder: (columns: readonly ColumnHead[]) =>
       parquetEncoder(columns, { rowsPerGroup: ROWS_PER_GROUP }),
   },
@@ -92,7 +92,7 @@ function* partsOf(
   rows: Iterable<readonly Cell[]>,
   encoder: TableEncoder,
 ): Generator<Part, undefined> {
-  for (const part of inBatches(rows, ROWS_PER_PART)) yield encoder.add(part);
+  for (const part of rowBatches(rows, ROWS_PER_PART)) yield encoder.add(part);
   yield encoder.end();
 }
 
@@ -116,7 +116,7 @@ async function sendParts(
     return;
   }
   streams.track(context, caller, () => resetConnection(res));
-  const encoder = coding && createEncoder(coding);
+  const encoder = coding && createContentEncoder(coding);
   encoder?.pipe(res).once("close", () => encoder.destroy());
   const sink = encoder ?? res;
   for (const part of first) sink.write(part);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Request, type RequestHandler, Router } from "express";
-import { type DiscoveryDocument, documents } from "../../../wellknown/index.ts";
+import { type DiscoveryDocument, discoveryDocuments } from "../../../wellknown/index.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import type { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
@@ -21,7 +21,7 @@ export function discoveryRouter(site: Site, now: () => Date): Router {
   // A path with a trailing slash is a different path, at which nothing is published.
   const router = Router({ strict: true });
   const today = () => Math.floor(now().getTime() / DAY_MS);
-  for (const document of documents) {
+  for (const document of discoveryDocuments) {
     const current = memoByVersion(today, () => renderDocument(document, site, now()));
     router
       .route(document.path)
@@ -72,8 +72,8 @@ function typeFor(req: Request, { mediaTypes }: DiscoveryDocument): string {
 }
 
 /**
- * GET /.well-known/webhook-keys.json: the public keys of the `v1a` webhook signatures; cacheable for
- * five minutes.
+ * GET /.well-known/webhook-keys.json: the public keys of the `v1a` webhook signatures; cacheable
+ * for five minutes.
  *
  * @param keys Returns the current set; keys are rotated while the service runs.
  */

@@ -1,8 +1,8 @@
-import { type Link, siteLinks } from "../../../wellknown/links.ts";
+import { type SiteLink, siteLinks } from "../../../wellknown/links.ts";
 
 /** A `Link` header value (RFC 8288 section 3). No part of a link contains quotes. */
-export function linkHeader(links: readonly Link[]): string {
-  const one = ({ href, rel, type }: Link) =>
+export function linkHeader(links: readonly SiteLink[]): string {
+  const one = ({ href, rel, type }: SiteLink) =>
     `<${href}>; rel="${rel}"${type === undefined ? "" : `; type="${type}"`}`;
   return links.map(one).join(", ");
 }
@@ -28,7 +28,7 @@ export const linkToMarkdown = (address: string): string =>
  * @returns A function that returns the `Link` header value of a path; `undefined` for a path
  * without one.
  */
-export function descriptionLinks(baseUrl: string): (path: string) => string | undefined {
+export function createLinkHeaders(baseUrl: string): (path: string) => string | undefined {
   const link = siteLinkHeader(baseUrl);
   const home = `${link}, ${linkToMarkdown(`${baseUrl}/`)}`;
   return (path) => {

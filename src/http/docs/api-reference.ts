@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type Request, type Response, Router } from "express";
-import { documents } from "../../../wellknown/index.ts";
+import { discoveryDocuments } from "../../../wellknown/index.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import { strongEtag } from "../../lib/etag.ts";
@@ -8,18 +8,18 @@ import { memo } from "../../lib/memo.ts";
 import { openApiDocument } from "../../openapi/document.ts";
 import { referenceMarkdown } from "../../openapi/reference-markdown.ts";
 import { serveGetOnly } from "../allowed-methods.ts";
-import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
+import { MARKDOWN_MEDIA_TYPE, prefersMarkdown } from "../markdown.ts";
 import { createAsset } from "../pages/asset.ts";
 import { layout, type Page } from "../pages/layout.ts";
 import { CONTENT_SECURITY_POLICY, PAGE_HEADERS } from "../pages/page-answer.ts";
 import { redirectToPublicOrigin } from "../pages/public-origin.ts";
-import { styleAddress } from "../pages/style-route.ts";
+import { styleHref } from "../pages/style-route.ts";
 import { MEDIA_TYPES, type Representation, sendRepresentation } from "../send-response.ts";
 import type { ApiDescription } from "./described.ts";
 import {
-  MARKDOWN_PATH,
+  OAUTH_REDIRECT_PATH,
   oauthRedirectPage,
-  REDIRECT_PATH,
+  REFERENCE_MARKDOWN_PATH,
   referencePage,
 } from "./reference-page.ts";
 
@@ -27,7 +27,7 @@ const textOf = (name: string): string => readFileSync(new URL(name, import.meta.
 
 /**
  * The page's script: copy buttons and sending of requests. Each source file is wrapped in a block,
- * so that their names do not collide.
+ * so that equal names in different files do not collide.
  */
 const script = createAsset({
   path: "/assets/reference.js",
@@ -48,8 +48,8 @@ const style = createAsset({
 });
 
 /**
- * Headers of the page and of its Markdown version, which are the same for everybody, like the other
- * documents. The page's script can send requests to this service only.
+ * Headers of the page and of its Markdown version. Shared caches may store both versions, because
+ * everybody gets the same text. The page's script can send requests to this service only.
  */
 const TEXT_HEADERS = { "cache-control": "public, max-age=300", vary: "Accept" } as const;
 const HTML_HEADERS = {
@@ -57,21 +57,25 @@ const HTML_HEADERS = {
   "content-security-policy": `${CONTENT_SECURITY_POLICY}; script-src 'self'; connect-src 'self'`,
 } as const;
 
-/** GET /docs/api: the API reference as a page or as Markdown, with its assets. Everything is
- *  rendered at the first request. */
+/**
+ * GET /docs/api: the API reference as a page or as Markdown, with its assets. Everything is
+ * rendered at the first request.
+ */
 export function apiDocsRouter(site: Site): Router {
   const pageOf = (page: Page) =>
     representationOf(
       MEDIA_TYPES.html,
-      layout(page, { name: site.name, stylePath: styleAddress }).toString(),
+      layout(page, { name: site.name, stylePath: styleHref }).toString(),
     );
   const page = memo(() => {
-    const description = openApiDocument(site, documents) as unknown as ApiDescription;
+    const description = openApiDocument(site, discoveryDocuments) as unknown as ApiDescription;
     const assets = { stylePath: style.address, scriptPath: script.address };
     return pageOf(referencePage(description, assets));
   });
   const redirect = memo(() => pageOf(oauthRedirectPage(redirectScript.address)));
-  const markdown = memo(() => representationOf(MARKDOWN_TYPE, referenceMarkdown(site, documents)));
+  const markdown = memo(() =>
+    representationOf(MARKDOWN_MEDIA_TYPE, referenceMarkdown(site, discoveryDocuments)),
+  );
 
   const router = Router();
   serveGetOnly(router, paths.reference, (req, res) => {
@@ -81,15 +85,15 @@ export function apiDocsRouter(site: Site): Router {
     res.set({ ...wrong.headers, "cache-control": "no-store" });
     res.status(303).end();
   });
-  serveGetOnly(router, MARKDOWN_PATH, (req, res) => send(req, res, markdown()));
-  serveGetOnly(router, REDIRECT_PATH, (req, res) => send(req, res, redirect()));
+  serveGetOnly(router, REFERENCE_MARKDOWN_PATH, (req, res) => send(req, res, markdown()));
+  serveGetOnly(router, OAUTH_REDIRECT_PATH, (req, res) => send(req, res, redirect()));
   for (const asset of [script, redirectScript, style]) router.use(asset.route());
   return router;
 }
 
 /**
  * Whether a client is a browser. Other programs are not redirected to the public origin, because
- * they keep no cookies.
+ * they do not keep the cookie that prevents a redirect loop.
  */
 const isBrowser = ({ headers }: Request): boolean => headers.accept?.includes("text/html") === true;
 

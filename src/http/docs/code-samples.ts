@@ -1,4 +1,4 @@
-import { FORM_TYPE } from "../../openapi/operations/tokens.ts";
+import { FORM_MEDIA_TYPE } from "../../openapi/operations/tokens.ts";
 import type { DescribedOperation, DescribedParameter } from "./described.ts";
 
 /** Environment variable from which the code reads a token or an API key. */
@@ -61,7 +61,7 @@ export function sampleRequest(operation: DescribedOperation, baseUrl: string): S
 
 function bodyText(mediaType: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
-  if (mediaType === FORM_TYPE)
+  if (mediaType === FORM_MEDIA_TYPE)
     return new URLSearchParams(value as Record<string, string>).toString();
   return JSON.stringify(value, undefined, 2);
 }

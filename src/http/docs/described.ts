@@ -114,7 +114,7 @@ export interface DescribedOperation {
   readonly failures: readonly DescribedFailure[];
 }
 
-/** All operations, in the order of the description. */
+/** All operations, in the order of the OpenAPI description. */
 export const operationsOf = (description: ApiDescription): readonly DescribedOperation[] =>
   Object.entries(description.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
@@ -189,7 +189,8 @@ const bodiesOf = (content: Content): readonly DescribedBody[] =>
 const CODE_LINE = /^`(\w+)`: (.*)$/;
 
 /**
- * The errors with one HTTP status. The description of the response lists one error code per line.
+ * The errors that are described for one HTTP status. The description of the response lists one
+ * error code per line.
  */
 function failuresOf(
   status: string,

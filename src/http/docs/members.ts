@@ -1,4 +1,4 @@
-import type { Json } from "../../openapi/components.ts";
+import type { JsonObject } from "../../openapi/components.ts";
 import { typeText } from "../../openapi/type-text.ts";
 import { type Html, html } from "../pages/html.ts";
 import type { ApiDescription, DescribedParameter, Schema } from "./described.ts";
@@ -91,7 +91,7 @@ const item = ({ name, schema, isRequired, description }: Member, place?: string)
 
 /** The type in words; the members of objects are listed separately. */
 function typeOf(schema: Schema): string {
-  const text = typeText(schema as Json);
+  const text = typeText(schema as JsonObject);
   return text.replaceAll(/\{[^}]*\}/g, "object");
 }
 

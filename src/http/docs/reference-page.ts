@@ -1,4 +1,4 @@
-import { OPENAPI_TYPE, paths } from "../../../wellknown/paths.ts";
+import { OPENAPI_MEDIA_TYPE, paths } from "../../../wellknown/paths.ts";
 import { scopeDescriptions } from "../../auth/scopes.ts";
 import { copyButton } from "../pages/copy.ts";
 import { type Html, html } from "../pages/html.ts";
@@ -16,13 +16,13 @@ import {
 } from "./described.ts";
 import { memberList, parameterList } from "./members.ts";
 import { richLine, richText } from "./rich-text.ts";
-import { groupBySection, type Section } from "./sections.ts";
+import { groupBySection, type ReferenceSection } from "./sections.ts";
 
 /** Path of the Markdown version, for clients that cannot set `Accept`. */
-export const MARKDOWN_PATH = `${paths.reference}.md`;
+export const REFERENCE_MARKDOWN_PATH = `${paths.reference}.md`;
 
 /** Redirect URI of the page's OAuth client. */
-export const REDIRECT_PATH = `${paths.reference}/oauth2-redirect.html`;
+export const OAUTH_REDIRECT_PATH = `${paths.reference}/oauth2-redirect.html`;
 
 /**
  * Operations without a form on the page: `authorize` navigates away, `stream_alert_events` never
@@ -46,11 +46,11 @@ export function referencePage(description: ApiDescription, assets: ReferenceAsse
     description: "Every operation of this service, with code in curl, TypeScript and Python.",
     scriptPath: assets.scriptPath,
     head: html`<link rel="stylesheet" href="${assets.stylePath}">
-<link rel="service-desc" type="${OPENAPI_TYPE}" href="${paths.openapi}">
-<link rel="alternate" type="text/markdown" href="${MARKDOWN_PATH}">
+<link rel="service-desc" type="${OPENAPI_MEDIA_TYPE}" href="${paths.openapi}">
+<link rel="alternate" type="text/markdown" href="${REFERENCE_MARKDOWN_PATH}">
 `,
-    body: html`<p class="lead">Every operation of version ${description.info.version}, with code that runs as it stands. Not investment advice. Also as <a href="${MARKDOWN_PATH}">Markdown</a> and as <a href="${paths.openapi}">OpenAPI 3.1</a>.</p>
-<div class="reference" data-redirect="${REDIRECT_PATH}" data-scopes="${Object.keys(scopeDescriptions).join(" ")}">
+    body: html`<p class="lead">Every operation of version ${description.info.version}, with code that runs as it stands. Not investment advice. Also as <a href="${REFERENCE_MARKDOWN_PATH}">Markdown</a> and as <a href="${paths.openapi}">OpenAPI 3.1</a>.</p>
+<div class="reference" data-redirect="${OAUTH_REDIRECT_PATH}" data-scopes="${Object.keys(scopeDescriptions).join(" ")}">
 ${contents(groups)}
 <div class="sections">
 ${start(description)}
@@ -71,7 +71,10 @@ ${groups.map(
 )}</ul>
 </nav>`;
 
-/** Introduction to all operations, with the form that takes a credential for trying them. */
+/**
+ * Introduction to the operations, with the form for the credential that requests from this page
+ * use.
+ */
 const start = ({ info }: ApiDescription): Html => html`<section id="start">
 <h2>Before you call</h2>
 ${richText(info.description)}
@@ -87,7 +90,7 @@ ${richText(info.description)}
 </section>`;
 
 const sectionPart = (
-  { id, title, about }: Section,
+  { id, title, about }: ReferenceSection,
   operations: readonly DescribedOperation[],
   description: ApiDescription,
 ): Html => html`<section id="${id}" class="group">
@@ -203,8 +206,10 @@ function memberDetails(
   return list && html`<details><summary>Members</summary>${list}</details>`;
 }
 
-/** The redirect target of the OAuth flow: it passes the response to the reference and closes its
- *  window if it can. */
+/**
+ * The redirect target of the OAuth flow: it passes the authorization response to the reference
+ * page, then closes its own window if the browser allows this.
+ */
 export const oauthRedirectPage = (scriptPath: string): Page => ({
   heading: "Back to the API reference",
   place: "reference",

@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from "../pages/html.ts";
+import { type Html, type HtmlContent, html } from "../pages/html.ts";
 
 /**
  * Renders the Markdown of the OpenAPI description as HTML: paragraphs, second-level headings,
@@ -23,7 +23,7 @@ const PART = /`([^`]+)`|\[([^\]]+)\]\(((?:https?:\/\/|\/)[^)\s]+)\)/g;
 
 /** Renders one line of Markdown: code and links. */
 export function richLine(text: string): Html {
-  const parts: Content[] = [];
+  const parts: HtmlContent[] = [];
   let end = 0;
   for (const match of text.matchAll(PART)) {
     const [whole, code, label, address] = match;

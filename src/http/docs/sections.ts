@@ -1,7 +1,7 @@
 import type { DescribedOperation } from "./described.ts";
 
 /** A section of the API reference. */
-export interface Section {
+export interface ReferenceSection {
   /** HTML id, the target of links to the section. */
   readonly id: string;
   readonly title: string;
@@ -10,19 +10,19 @@ export interface Section {
 }
 
 const under =
-  (...folders: readonly string[]): Section["has"] =>
+  (...folders: readonly string[]): ReferenceSection["has"] =>
   ({ path }) =>
     folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 
 const tagged =
-  (...tags: readonly string[]): Section["has"] =>
+  (...tags: readonly string[]): ReferenceSection["has"] =>
   ({ tag }) =>
     tags.includes(tag);
 
 const isVerification = under("/api/signals/verify", "/api/track-record");
 
 /** The sections in reading order; each operation belongs to exactly one section. */
-const sections: readonly Section[] = [
+const sections: readonly ReferenceSection[] = [
   {
     id: "access",
     title: "Get access",
@@ -101,7 +101,7 @@ const sections: readonly Section[] = [
  */
 export function groupBySection(
   operations: readonly DescribedOperation[],
-): readonly (readonly [Section, readonly DescribedOperation[]])[] {
+): readonly (readonly [ReferenceSection, readonly DescribedOperation[]])[] {
   for (const operation of operations) {
     const { length } = sections.filter((section) => section.has(operation));
     if (length !== 1) throw new Error(`${operation.id} is in ${length} sections of the reference.`);

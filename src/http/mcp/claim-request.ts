@@ -8,12 +8,12 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { IssuedClaimCode } from "../../auth/agents/claim-records.ts";
-import { type Claims, claimLinks } from "../../auth/agents/claims.ts";
+import { type ClaimService, claimLinks } from "../../auth/agents/claims.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { newCodeCounters } from "../../limits/claim-counters.ts";
-import { countInOrder } from "../../limits/count-in-order.ts";
+import { countQuotasInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { Problem } from "../../problem.ts";
@@ -21,8 +21,11 @@ import type { Tool } from "../../tool.ts";
 
 /** Dependencies of `createClaimRequest`. */
 export interface ClaimRequestOptions {
-  readonly claims: Pick<Claims, "giveCode">;
-  /** Quotas: `claim-start` counts new codes, per agent and in the networks of its address. */
+  readonly claims: Pick<ClaimService, "giveCode">;
+  /**
+   * Quotas: `claim-start` counts new codes, per agent and per network that contains the agent's
+   * address.
+   */
   readonly limits: Limits;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
@@ -48,15 +51,17 @@ const ELICITATION = "claim";
  * answers with a tool result instead of a challenge (HTTP 403): a challenge would end in the
  * client, which cannot get the scopes by itself, but a tool result reaches the model, which can ask
  * the person. If the client can open a page for the person (MCP 2026-07-28, elicitation in URL
- * mode), it is asked to do so first. Clients of earlier revisions declare that capability once per
- * session, and this endpoint has no sessions.
+ * mode), it is asked to do so first. Clients of earlier revisions are not asked, because they
+ * declare that capability once per session, and this endpoint has no sessions.
  *
  * @throws {Problem} `rate_limited` after too many codes; `unauthenticated` if the agent has been
  * claimed in the meantime; `store_unavailable`.
  */
 export function createClaimRequest({ claims, limits, baseUrl }: ClaimRequestOptions): RequestClaim {
   const countNewCode = async (agentId: string, ip: string | undefined): Promise<void> => {
-    const refusal = rateLimitProblem(await countInOrder(limits, newCodeCounters(agentId, ip)));
+    const refusal = rateLimitProblem(
+      await countQuotasInOrder(limits, newCodeCounters(agentId, ip)),
+    );
     if (refusal !== undefined) throw refusal;
   };
   return async ({ tool, caller, ip, request }) => {
@@ -97,7 +102,7 @@ interface DeclaredCapabilities {
 
 /**
  * Asks the client to open the claim page. The URL does not contain the code: the person must type
- * it, so that a link alone cannot lead anyone into a claim.
+ * it, so that nobody claims an agent merely by following a link.
  */
 function elicitation({ missing, page, code, expiresAt }: Invitation): InputRequiredResult {
   const message = `An agent asks to act for you (${missing.join(" ")}). Sign in on this page and enter the code ${code}, valid until ${instant(expiresAt)}. There you choose what it may do.`;

@@ -7,7 +7,7 @@ import type { Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import { Problem } from "../../problem.ts";
-import { withinTraceOf } from "../../telemetry/traces.ts";
+import { runInTraceOf } from "../../telemetry/traces.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -24,7 +24,7 @@ import { subscribedSymbols } from "./resources.ts";
 import {
   authInfoOf,
   createServerFactory,
-  fastPathNames,
+  fastPathTargetNames,
   type McpServerOptions,
   mutatingToolNames,
 } from "./server-factory.ts";
@@ -36,7 +36,7 @@ import {
 const SLOW_BODY_MS = 500;
 
 /** Dependencies of the MCP endpoint. */
-export interface McpOptions extends McpServerOptions {
+export interface McpEndpointOptions extends McpServerOptions {
   readonly mcp: ProtectedResource;
   /** Registry of open streaming responses. */
   readonly streams: OpenStreams;
@@ -65,7 +65,7 @@ type AnswerMessage = (context: RequestContext, received: ReceivedMessage) => Pro
  * Creates the MCP endpoint for every protocol revision from 2024-11-05 to 2026-07-28, without
  * sessions. Two long-lived servers answer ordinary requests, unless the fast path is disabled.
  */
-export function createEndpoint(options: McpOptions): Handler {
+export function createMcpEndpoint(options: McpEndpointOptions): Handler {
   const { baseUrl, mcp, mcpFastPath, onReport } = options;
   const newServer = createServerFactory(options);
   const answerBySdk = createSdkHandler(newServer, options);
@@ -78,13 +78,13 @@ export function createEndpoint(options: McpOptions): Handler {
     const caller = await mcp.authorize(context);
     const message = await readMessage(context);
     checkComplexity(message);
-    const plain = fastPathRequestOf({ headers: req.headers, body: message }, fastPathNames);
+    const plain = fastPathRequestOf({ headers: req.headers, body: message }, fastPathTargetNames);
     const isRead = plain !== undefined && !isChange(plain.message);
     const isSlow = performance.now() - startedAt > SLOW_BODY_MS;
     if (!isRead || isSlow) await mcp.requireStillValid(context);
     if (Array.isArray(message)) await mcp.countAdditionalCalls(context, caller, message.length - 1);
     mcp.requireScopes(caller, requiredScopes(message, mcp, caller));
-    await withinTraceOf(message, async () => {
+    await runInTraceOf(message, async () => {
       const answer = () => plain && fastPath?.(plain, authInfoOf(caller, context.ip));
       // For changes, the audit log records the client's address.
       const answering = isRead ? answer() : withCallerAddress(context.ip, answer);
@@ -99,7 +99,7 @@ const isChange = ({ params }: JSONRPCRequest): boolean => mutatingToolNames.has(
 
 /** Creates the function that passes messages to the SDK. The SDK reports both rejections and
  *  failures through one callback; the HTTP status distinguishes them. */
-function createSdkHandler(newServer: NewServer, options: McpOptions): AnswerMessage {
+function createSdkHandler(newServer: NewServer, options: McpEndpointOptions): AnswerMessage {
   const { onError, onReport } = options;
   const reports = new AsyncLocalStorage<unknown[]>();
   const onerror = (error: unknown) => {
@@ -139,7 +139,7 @@ interface Subscription extends ReceivedMessage {
 function trackSubscription(
   request: RequestContext,
   { handler, caller, message }: Subscription,
-  options: McpOptions,
+  options: McpEndpointOptions,
 ): void {
   const { res } = request;
   const { context, streams, onSignal } = options;
@@ -177,7 +177,7 @@ function createOriginGuard(baseUrl: string): (origin: string | undefined) => voi
 const isSubscription = (message: unknown): boolean =>
   (message as { readonly method?: unknown } | null | undefined)?.method === "subscriptions/listen";
 
-/** Methods that require the scope for signals, except for reading the resource of the app. */
+/** Methods that require the scope for signals; reading the resource of the app is exempt. */
 const SIGNAL_METHODS: ReadonlySet<unknown> = new Set([
   "resources/read",
   "prompts/get",

@@ -96,7 +96,7 @@ type Values = Readonly<Record<string, unknown>>;
  * Target names that the fast path accepts, by method. For a method that is not listed, it accepts
  * any name.
  */
-export type FastPathNames = Readonly<Record<string, ReadonlySet<unknown>>>;
+export type FastPathTargetNames = Readonly<Record<string, ReadonlySet<unknown>>>;
 
 /**
  * Methods that have a single immediate response, each with the parameter that identifies its
@@ -123,14 +123,14 @@ const UNSUPPORTED_META = ["progressToken", LOG_LEVEL_META_KEY, RELATED_TASK_META
 const PLAIN_NAME = /^(?!=\?)[!-~]+$/;
 
 /**
- * Checks whether a message is an ordinary request: a single request with a single response, whose
- * headers agree with its body. The server detects all other errors.
+ * Checks whether a message is an ordinary request: a single request that has a single response and
+ * whose headers agree with its body. The server detects all other errors.
  *
  * @returns `undefined` for any other message.
  */
 export function fastPathRequestOf(
   { headers, body }: ReceivedMessage,
-  names: FastPathNames,
+  names: FastPathTargetNames,
 ): FastPathRequest | undefined {
   if (!hasPlainJsonType(headers) || !isKnownRequest(body)) return undefined;
   const { _meta: meta = {}, ...params } = body.params ?? {};
@@ -180,8 +180,8 @@ function matchesModernHeaders(
 }
 
 /**
- * Whether a client of an earlier revision uses a supported revision and accepts both media types,
- * as that revision requires.
+ * Whether a client of an earlier revision uses a supported revision and accepts both JSON and
+ * server-sent events, as that revision requires.
  */
 function acceptsLegacyResponse(headers: IncomingHttpHeaders): boolean {
   const version = headers["mcp-protocol-version"];
@@ -189,12 +189,15 @@ function acceptsLegacyResponse(headers: IncomingHttpHeaders): boolean {
   return isKnown && acceptsMcpMediaTypes(headers);
 }
 
-/** Both media types, which older revisions require a client to accept. */
+/**
+ * The media types of JSON and server-sent events, both of which older revisions require a client to
+ * accept.
+ */
 export const MCP_ACCEPT_HEADER = "application/json, text/event-stream";
 
 /**
- * Whether a client accepts both media types: by name, by a wildcard, or by sending no `Accept` (RFC
- * 9110 section 12.5.1).
+ * Whether a client accepts both JSON and server-sent events: by name, by a wildcard, or by sending
+ * no `Accept` (RFC 9110 section 12.5.1).
  */
 export const acceptsMcpMediaTypes = ({ accept = "*/*" }: IncomingHttpHeaders): boolean =>
   accept.includes("*/*") ||

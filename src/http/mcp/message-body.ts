@@ -3,10 +3,10 @@ import express from "express";
 import { Problem } from "../../problem.ts";
 import {
   hasMediaType,
-  isDeeperThan,
-  isPlainBody,
+  isNestedDeeperThan,
+  isUncodedBodyWithin,
   parseBody,
-  readPlainBody,
+  readUncodedBody,
 } from "../body-readers.ts";
 import type { RequestContext } from "../request-context.ts";
 
@@ -32,7 +32,7 @@ export const hasPlainJsonType = (headers: IncomingHttpHeaders): boolean =>
  * `Content-Length`.
  */
 const isCommonBody = (headers: IncomingHttpHeaders): boolean =>
-  hasPlainJsonType(headers) && isPlainBody(headers, MAX_MESSAGE_BYTES);
+  hasPlainJsonType(headers) && isUncodedBodyWithin(headers, MAX_MESSAGE_BYTES);
 
 /** Decoder that ignores a byte order mark, as the Express parser does. */
 const utf8 = new TextDecoder();
@@ -46,7 +46,7 @@ const utf8 = new TextDecoder();
  */
 export async function readMessage(context: RequestContext): Promise<unknown> {
   const { req } = context;
-  if (isCommonBody(req.headers)) return parseJson(await readPlainBody(req));
+  if (isCommonBody(req.headers)) return parseJson(await readUncodedBody(req));
   if (hasMediaType(req, "application/json")) return parseBody(json, context);
   throw new Problem("unsupported_media_type", {
     detail: "The body must be application/json.",
@@ -79,7 +79,7 @@ export function checkComplexity(body: unknown): void {
       next: "Send several batches.",
     });
   }
-  if (!isDeeperThan(MAX_MESSAGE_DEPTH, body)) return;
+  if (!isNestedDeeperThan(MAX_MESSAGE_DEPTH, body)) return;
   throw new Problem("invalid_request", {
     detail: `A message nests at most ${MAX_MESSAGE_DEPTH} levels deep.`,
     next: "Send it with fewer levels; tools/list describes the arguments of each tool.",

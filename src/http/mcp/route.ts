@@ -2,7 +2,7 @@ import { mcpOperations } from "../../openapi/operations/mcp.ts";
 import { Problem } from "../../problem.ts";
 import { routeOf } from "../mount.ts";
 import type { Handler, Route } from "../route-table.ts";
-import type { McpOptions } from "./endpoint.ts";
+import type { McpEndpointOptions } from "./endpoint.ts";
 
 const [callMcp] = mcpOperations;
 
@@ -11,10 +11,10 @@ const [callMcp] = mcpOperations;
  * message, so that the service starts 0.1 s sooner and until then needs 12 MB less memory
  * (measured).
  */
-export function mcpRoute(options: McpOptions): Route {
+export function mcpRoute(options: McpEndpointOptions): Route {
   let loaded: Handler | undefined;
   const load = async (): Promise<Handler> => {
-    const { createEndpoint } = await import("./endpoint.ts");
+    const { createMcpEndpoint: createEndpoint } = await import("./endpoint.ts");
     loaded ??= createEndpoint(options);
     return loaded;
   };

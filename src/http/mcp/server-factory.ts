@@ -14,7 +14,7 @@ import { getSignal } from "../../../tools/get-signal.ts";
 import { getTrackRecord } from "../../../tools/get-track-record.ts";
 import { tools } from "../../../tools/index.ts";
 import { registerAlert } from "../../../tools/register-alert.ts";
-import { SERVER_NAME, serverInfo } from "../../../wellknown/server-card.ts";
+import { mcpServerInfo, SERVER_NAME } from "../../../wellknown/server-card.ts";
 import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../answers/meaning.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { jsonSchema, schemaOutline } from "../../lib/json-schema.ts";
@@ -28,7 +28,7 @@ import {
   createClaimRequest,
   type RequestClaim,
 } from "./claim-request.ts";
-import type { FastPathNames } from "./fast-path.ts";
+import type { FastPathTargetNames } from "./fast-path.ts";
 import { createPrompts, PROMPT_NAME } from "./prompts.ts";
 import { APP_URI, LATEST_PROTOCOL_REVISION, mcpProtocol } from "./protocol.ts";
 import { registerResources } from "./resources.ts";
@@ -69,7 +69,7 @@ export interface McpServerOptions extends Pick<ClaimRequestOptions, "claims" | "
 export function createServerFactory(options: McpServerOptions) {
   const { context, onError, mcpAddition } = options;
   const requestClaim = createClaimRequest(options);
-  const info = serverInfo(options);
+  const info = mcpServerInfo(options);
   const registerPrompts = createPrompts(context);
   const appHtml = memo(() => appDocument(options));
   return ({ era }: Pick<McpRequestContext, "era">): McpServer => {
@@ -172,7 +172,7 @@ export const mutatingToolNames: ReadonlySet<unknown> = new Set(
 );
 
 /** Names of the service's own tools and prompts, by method. */
-export const fastPathNames: FastPathNames = {
+export const fastPathTargetNames: FastPathTargetNames = {
   "tools/call": new Set(tools.map(({ name }) => name)),
   "prompts/get": new Set([PROMPT_NAME]),
 };

@@ -5,7 +5,7 @@ import type { FindRegisteredClient } from "../../auth/agents/registration-access
 import { isAudienceAllowed } from "../../auth/audience.ts";
 import type { Authenticate, Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import { addressKey } from "../../limits/address-key.ts";
+import { ipAddressKey } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { bearerChallenge, type CreateCredentialError, readCredential } from "../credential.ts";
@@ -30,8 +30,8 @@ export type AgentClaimCaller =
 export interface ClaimAuthenticationOptions {
   readonly authenticate: Authenticate;
   /**
-   * Finds an agent by its registration access token. Agents that get no access token before they
-   * are claimed authenticate with this token.
+   * Finds an agent by its registration access token. Some agents get no access token before they
+   * are claimed; they authenticate with the registration access token instead.
    */
   readonly findRegisteredClient: FindRegisteredClient;
   readonly limits: Limits;
@@ -54,7 +54,7 @@ export function createClaimAuthenticator(
   const unauthenticated = unauthenticatedAt(baseUrl);
 
   const principalOf = (caller: Caller): AgentClaimCaller => {
-    if (caller.kind === "service") throw notEligible("An API key cannot claim an agent.");
+    if (caller.kind === "service") throw notEligibleError("An API key cannot claim an agent.");
     if (!isAudienceAllowed(caller.resource, baseUrl)) {
       throw unauthenticated(
         `The token was issued for ${caller.resource}: request one without resource.`,
@@ -75,7 +75,7 @@ export function createClaimAuthenticator(
     const agentId = scheme === "bearer" ? await findRegisteredClient(text) : undefined;
     if (agentId !== undefined) return { kind: "agent", agentId };
     const tooMany = rateLimitProblem([
-      await limits.count("credential-address", addressKey(req.ip)),
+      await limits.count("credential-address", ipAddressKey(req.ip)),
     ]);
     throw (
       tooMany ?? unauthenticated("The credential is unknown, expired or revoked.", "invalid_token")
@@ -84,7 +84,7 @@ export function createClaimAuthenticator(
 }
 
 /** The error for a valid credential that cannot be used for a claim. */
-export function notEligible(description: string): OAuthError {
+export function notEligibleError(description: string): OAuthError {
   return new OAuthError("access_denied", { status: 403, description });
 }
 
@@ -95,12 +95,13 @@ export function notEligible(description: string): OAuthError {
 function personPrincipal(caller: Caller, now: number): AgentClaimCaller {
   const { accountId, signedInAt, clientId, grantId } = caller;
   if (clientId === undefined || grantId === undefined) {
-    throw notEligible("No person authorized the token.");
+    throw notEligibleError("No person authorized the token.");
   }
   if (accountId === undefined || signedInAt === undefined || !isFreshSignIn(signedInAt, now)) {
-    throw notEligible("The person signed in more than 5 minutes ago and must sign in again.");
+    throw notEligibleError("The person signed in more than 5 minutes ago and must sign in again.");
   }
-  if (caller.scopes.size === 0) throw notEligible("The token has no scope that an agent can get.");
+  if (caller.scopes.size === 0)
+    throw notEligibleError("The token has no scope that an agent can get.");
   const through = { clientId, grantId };
   return { kind: "person", accountId, scopes: [...caller.scopes], through };
 }
@@ -109,8 +110,8 @@ const multiple = (description: string) =>
   new OAuthError("invalid_request", { status: 400, description });
 
 /**
- * Creates the 401 errors of the claim endpoints. The challenge contains an error code only if a
- * credential was sent (RFC 6750 section 3), and the URL of the metadata (RFC 9728 section 5.1).
+ * Creates the 401 errors of the claim endpoints. The challenge contains the URL of the metadata
+ * (RFC 9728 section 5.1) and, if a credential was sent, an error code (RFC 6750 section 3).
  */
 function unauthenticatedAt(baseUrl: string): CreateCredentialError {
   const resource_metadata = `${baseUrl}/.well-known/oauth-protected-resource`;

@@ -1,13 +1,13 @@
 import { type RequestHandler, Router } from "express";
 import { z } from "zod";
-import { type Claims, claimLinks } from "../../auth/agents/claims.ts";
+import { type ClaimService, claimLinks } from "../../auth/agents/claims.ts";
 import type { ClaimOutcome } from "../../auth/agents/complete-claim.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
 import { parseJson } from "../../lib/json.ts";
-import { addressKey } from "../../limits/address-key.ts";
+import { ipAddressKey } from "../../limits/address-key.ts";
 import { claimStartCounters, newCodeCounters } from "../../limits/claim-counters.ts";
-import { CodeGuard } from "../../limits/code-guard.ts";
-import { countInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
+import { CodeGuessGuard } from "../../limits/code-guard.ts";
+import { countQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { claimOperations } from "../../openapi/operations/claims.ts";
@@ -18,14 +18,14 @@ import {
   type AgentClaimCaller,
   type ClaimAuthenticationOptions,
   createClaimAuthenticator,
-  notEligible,
+  notEligibleError,
 } from "./claim-authentication.ts";
 import { toOAuthError } from "./oauth-errors.ts";
-import { bodyBytes, bodyParser } from "./oauth-request.ts";
+import { bodyBytes, createBodyParser } from "./oauth-request.ts";
 
 /** Dependencies of the claim endpoints. */
 export interface ClaimRouterOptions extends ClaimAuthenticationOptions {
-  readonly claims: Claims;
+  readonly claims: ClaimService;
 }
 
 /** Maximum size of a body, in bytes. */
@@ -56,7 +56,7 @@ const bodyDescriptions = {
 
 type Path = keyof typeof bodies;
 
-/** Replaces `req.body` after authentication: the caller and the validated body. */
+/** Value of `req.body` after authentication: the caller and the validated body. */
 interface AuthenticatedRequest<P extends Path> {
   readonly principal: AgentClaimCaller;
   readonly data: z.output<(typeof bodies)[P]>;
@@ -75,10 +75,10 @@ export function claimRouter(options: ClaimRouterOptions): Router {
   const router = Router();
   const read = (path: Path) => [
     noStore,
-    ...bodyParser("application/json", MAX_BYTES),
+    ...createBodyParser("application/json", MAX_BYTES),
     authenticated(authenticateClaim, path),
   ];
-  const guard = new CodeGuard(limits);
+  const guard = new CodeGuessGuard(limits);
   mountOperations(router, claimOperations, {
     claim_agent: [
       ...read("/oauth/claim"),
@@ -128,16 +128,16 @@ function authenticated(
  */
 function checkEligible(principal: AgentClaimCaller, agentId: string): void {
   if (principal.kind === "agent" && principal.agentId !== agentId) {
-    throw notEligible("The token belongs to another agent.");
+    throw notEligibleError("The token belongs to another agent.");
   }
   if (principal.kind === "person" && principal.through.clientId === agentId) {
-    throw notEligible("The token was issued to the agent itself.");
+    throw notEligibleError("The token was issued to the agent itself.");
   }
 }
 
 const requireAgent: RequestHandler = ({ body }, _res, next) => {
   if (body.principal.kind === "agent") return next();
-  throw notEligible("Only the agent itself can get a claim code.");
+  throw notEligibleError("Only the agent itself can get a claim code.");
 };
 
 /**
@@ -146,23 +146,27 @@ const requireAgent: RequestHandler = ({ body }, _res, next) => {
  * so that others cannot use it up. An agent can try only its own code, so wrong codes that others
  * send from the same address do not lock it out.
  */
-function attemptLimits(limits: Limits, guard: CodeGuard): RequestHandler {
+function attemptLimits(limits: Limits, guard: CodeGuessGuard): RequestHandler {
   return async ({ body: { principal, data }, ip }, res, next) => {
     const ofAgent = ["claim-agent", `${principal.kind}:${data.agent_id}`] as const;
     if (principal.kind === "person") await guard.check(ip);
     const counters =
       principal.kind === "agent"
         ? [ofAgent, ...claimStartCounters(ip)]
-        : [["claim-address", addressKey(ip)] as const, ...applicationCounters(principal), ofAgent];
-    requireWithinLimits(res, await countInOrder(limits, counters));
+        : [
+            ["claim-address", ipAddressKey(ip)] as const,
+            ...applicationCounters(principal),
+            ofAgent,
+          ];
+    requireWithinLimits(res, await countQuotasInOrder(limits, counters));
     next();
   };
 }
 
 /**
- * Counters of a claim attempt that an application makes for a person. The first one counts this
- * application alone, so that it cannot use up the attempts of the person and their other
- * applications.
+ * Counters of a claim attempt that an application makes for a person. The first counter counts only
+ * this application, so that one application cannot use up the attempts of the person and their
+ * other applications.
  */
 const applicationCounters = ({
   accountId,
@@ -175,14 +179,17 @@ const applicationCounters = ({
 /** Limits the number of new codes for an authenticated agent. */
 function startLimits(limits: Limits): RequestHandler {
   return async ({ body, ip }, res, next) => {
-    requireWithinLimits(res, await countInOrder(limits, newCodeCounters(body.data.agent_id, ip)));
+    requireWithinLimits(
+      res,
+      await countQuotasInOrder(limits, newCodeCounters(body.data.agent_id, ip)),
+    );
     next();
   };
 }
 
 function complete(
   { claims, baseUrl }: ClaimRouterOptions,
-  guard: CodeGuard,
+  guard: CodeGuessGuard,
 ): RequestHandler<object, unknown, AuthenticatedRequest<"/oauth/claim">> {
   return async ({ body: { principal, data }, ip }, res) => {
     const claim = { agentId: data.agent_id, code: data.claim_code };
@@ -240,7 +247,7 @@ function claimedBody(
 }
 
 function start(
-  claims: Claims,
+  claims: ClaimService,
   baseUrl: string,
 ): RequestHandler<object, unknown, AuthenticatedRequest<"/oauth/claim/start">> {
   return async ({ body: { data }, ip }, res) => {

@@ -1,7 +1,7 @@
 import { type AdmitToken, requestHooksOf } from "../../auth/oidc/request-state.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { addressKey } from "../../limits/address-key.ts";
-import { countForClient } from "../../limits/count-for-client.ts";
+import { ipAddressKey } from "../../limits/address-key.ts";
+import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
@@ -85,7 +85,7 @@ export function limitTokenRequests(
  * of valid tokens. Tokens of an unclaimed agent count against the agent and against the networks of
  * its address; all other tokens count against the client together with the person, and against the
  * person across all clients. The client is counted first, because it is authenticated: once it
- * exceeds its own limit, it uses up nothing of the shared limits.
+ * exceeds its own limit, its requests do not count against the shared limits.
  *
  * @returns A function that throws the problem `rate_limited`.
  */
@@ -97,7 +97,7 @@ export function createTokenAdmission(limits: Limits, { res, ip }: OAuthRequest):
       ]);
       return requireWithinLimits(res, await countInNetworks(limits, "token-unclaimed", ip));
     }
-    const counted = await countForClient(limits, {
+    const counted = await countForClientAndAccount(limits, {
       client: ["token-client", fingerprint(`${clientId} ${accountId}`)],
       account: ["token-account", accountId],
     });
@@ -106,10 +106,10 @@ export function createTokenAdmission(limits: Limits, { res, ip }: OAuthRequest):
 }
 
 /**
- * Forwards a request with client authentication, unless too many recent attempts from this address
- * to authenticate as this client failed; then even a correct secret is rejected. A client is never
- * locked out by wrong secrets from other addresses, nor by failures of other clients at a shared
- * address. Secrets cannot be guessed, so the limit only bounds the number of checks.
+ * Forwards a request with client authentication. After too many recent failures to authenticate as
+ * this client from this address, even a correct secret is rejected. A client is never locked out by
+ * wrong secrets from other addresses, nor by failures of other clients at a shared address. Secrets
+ * cannot be guessed, so the limit only bounds the number of checks.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -118,7 +118,7 @@ export function limitClientAuthentication(
   forward: ForwardRequest<ClientRequest>,
 ): ForwardRequest<FormRequest> {
   return async (request) => {
-    const address = addressKey(request.ip);
+    const address = ipAddressKey(request.ip);
     const named = { ...namedClient(request), address };
     const { clientId, method } = named;
     const key = `${address} ${fingerprint(clientId)}`;

@@ -8,7 +8,7 @@ import {
 import type { Provider } from "oidc-provider";
 import { paths } from "../../../wellknown/paths.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
-import type { ApiKeys } from "../../auth/keys/api-keys.ts";
+import type { ApiKeyService } from "../../auth/keys/api-keys.ts";
 import type { IssueClientCredentials } from "../../auth/oidc/client-credentials.ts";
 import { userInfoOf } from "../../auth/oidc/end-user.ts";
 import { requestHooksOf } from "../../auth/oidc/request-state.ts";
@@ -20,12 +20,12 @@ import { authorizationServerDocuments } from "../../openapi/operations/documents
 import { registrationOperations } from "../../openapi/operations/registration.ts";
 import {
   authorizationOperations,
-  getToken,
+  tokenOperation,
   userInfoOperations,
 } from "../../openapi/operations/tokens.ts";
 import { Problem } from "../../problem.ts";
-import { methodNotAllowed, rejectOtherMethods, serveGetOnly } from "../allowed-methods.ts";
-import { internalError, isOpenedInBrowser, OAuthError } from "../errors.ts";
+import { methodNotAllowedProblem, rejectOtherMethods, serveGetOnly } from "../allowed-methods.ts";
+import { internalErrorProblem, isOpenedInBrowser, OAuthError } from "../errors.ts";
 import { mountOperations, routeOf } from "../mount.ts";
 import { countPublicRequest, requireWithinLimits } from "../rate-limits.ts";
 import { queryOf } from "../request-context.ts";
@@ -40,8 +40,8 @@ import {
 import { asOAuthError, toOAuthError, toPageProblem } from "./oauth-errors.ts";
 import {
   asBodyProblem,
-  bodyParser,
-  FORM_TYPE,
+  createBodyParser,
+  FORM_MEDIA_TYPE,
   type FormRequest,
   hashSecretInBody,
   oauthRequestOf,
@@ -57,7 +57,7 @@ interface OAuthOptions {
   /** Public origin of the service, with which every URL in a response begins. */
   readonly baseUrl: string;
   readonly clientCredentials: IssueClientCredentials;
-  readonly keys: ApiKeys;
+  readonly keys: ApiKeyService;
   readonly limits: Limits;
 }
 
@@ -119,7 +119,7 @@ const showErrorsInBrowser: RequestHandler = (req, res, next) => {
     requestHooksOf(res).onAuthorizationError = (refusal) => {
       if (refusal instanceof Problem) return next(refusal);
       const { error, error_description: description = "no description was given" } = refusal;
-      if (error === "server_error") return next(internalError());
+      if (error === "server_error") return next(internalErrorProblem());
       next(new OAuthError(error, { status: 400, description }));
     };
   }
@@ -200,7 +200,7 @@ function countStoredRequest(limits: Limits): RequestHandler {
 
 function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardRequest): void {
   const { limits } = options;
-  const registration = bodyParser("application/json", MAX_REGISTRATION_BYTES);
+  const registration = createBodyParser("application/json", MAX_REGISTRATION_BYTES);
   const forwardFromExpress = (req: Request, res: Response) => forward(oauthRequestOf(req, res));
   const revokeAsClient = limitClientAuthentication(limits, forward);
   for (const { path } of authorizationServerDocuments) {
@@ -218,7 +218,7 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
     authorizationOperations,
     {
       revoke_token: [
-        ...bodyParser(FORM_TYPE, MAX_FORM_BYTES),
+        ...createBodyParser(FORM_MEDIA_TYPE, MAX_FORM_BYTES),
         revokeWithoutClient(options),
         (req, res) => revokeAsClient(withParsedForm(oauthRequestOf(req, res))),
       ],
@@ -232,8 +232,8 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
     },
     limits,
   );
-  // Resuming an authorization is not rate limited: it stores nothing new, and other requests must not
-  // block it midway.
+  // Resuming an authorization is not rate limited: it stores nothing new, and other requests must
+  // not block it midway.
   router
     .route(`${paths.authorize}/:uid`)
     .get(showErrorsInBrowser, forwardFromExpress)
@@ -252,8 +252,9 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
 }
 
 /**
- * Limits the updates of one client across all addresses, because updates of claimed agents are
- * written to the audit log. Anyone can send any client id, so only accepted updates count.
+ * Limits the updates of one client across all addresses, so that they cannot flood the audit log,
+ * which records updates of claimed agents. Anyone can send any client id, so only accepted updates
+ * count.
  */
 function limitUpdates(
   limits: Limits,
@@ -288,11 +289,11 @@ function tokenRoute(options: OAuthOptions, forward: ForwardRequest): Route {
     }
   };
   return {
-    ...routeOf(getToken, handle),
+    ...routeOf(tokenOperation, handle),
     isStrict: true,
     async otherMethods(context) {
       await countPublicRequest(limits, context);
-      throw methodNotAllowed(context.req.method, "POST");
+      throw methodNotAllowedProblem(context.req.method, "POST");
     },
   };
 }
@@ -305,12 +306,12 @@ export interface OAuthEndpoints {
 
 /**
  * Creates the OAuth endpoints and metadata documents. Only these paths reach the authorization
- * server, which would answer any request; other paths fall through. Mount it at the root and before
- * any body parser, since it reads bodies itself.
+ * server, which would answer requests for any path; other paths fall through. Mount the router at
+ * the root and before any body parser, since it reads bodies itself.
  *
- * Protocol errors have the body of RFC 6749 section 5.2; for a browser's authorization request they
- * become a problem, for the error pages. An unavailable store is 503, and an exceeded limit 429,
- * both with `Retry-After` and the error `temporarily_unavailable`.
+ * Protocol errors have the body of RFC 6749 section 5.2; for a browser's authorization request,
+ * they become a problem, which is shown as an error page. An unavailable store is 503, and an
+ * exceeded limit 429, both with `Retry-After` and the error `temporarily_unavailable`.
  *
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
@@ -353,8 +354,8 @@ const MAX_OPAQUE_CHARACTERS = 1024;
 const opaqueParameters = ["state", "nonce"];
 
 /**
- * Rejects an authorization request that is too long to store, or has an unsupported response mode. It
- * never redirects, because the redirect URI has not been verified (RFC 6749 section 4.1.2.1).
+ * Rejects an authorization request that is too long to store, or has an unsupported response mode.
+ * It never redirects, because the redirect URI has not been verified (RFC 6749 section 4.1.2.1).
  *
  * @throws {OAuthError} `invalid_request`
  */

@@ -3,11 +3,11 @@ import express, { type RequestHandler } from "express";
 import { resolveResource } from "../../auth/audience.ts";
 import { withHashedSecret } from "../../auth/secrets.ts";
 import { Problem } from "../../problem.ts";
-import { hasMediaType, isPlainBody, parseBody, readPlainBody } from "../body-readers.ts";
+import { hasMediaType, isUncodedBodyWithin, parseBody, readUncodedBody } from "../body-readers.ts";
 import type { RequestContext } from "../request-context.ts";
 
 /** Media type of a form (RFC 6749 appendix B). */
-export const FORM_TYPE = "application/x-www-form-urlencoded";
+export const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
 
 /**
  * Reads a body of one content type as bytes.
@@ -15,7 +15,7 @@ export const FORM_TYPE = "application/x-www-form-urlencoded";
  * @param limit Maximum size of the body, in bytes.
  * @throws {Problem} `unsupported_media_type`
  */
-export function bodyParser(type: string, limit: number): readonly RequestHandler[] {
+export function createBodyParser(type: string, limit: number): readonly RequestHandler[] {
   return [
     (req, _res, next) => {
       if (req.is(type)) return next();
@@ -66,10 +66,10 @@ const COMMON_FORM_TYPE = /^application\/x-www-form-urlencoded(; ?charset=utf-8)?
 export async function readOAuthForm(context: RequestContext, limit: number): Promise<FormRequest> {
   const { req, res, ip, path } = context;
   const { headers } = req;
-  if (COMMON_FORM_TYPE.test(headers["content-type"] ?? "") && isPlainBody(headers, limit)) {
-    return withParsedForm({ req, res, ip, path, bytes: await readPlainBody(req) });
+  if (COMMON_FORM_TYPE.test(headers["content-type"] ?? "") && isUncodedBodyWithin(headers, limit)) {
+    return withParsedForm({ req, res, ip, path, bytes: await readUncodedBody(req) });
   }
-  if (!hasMediaType(req, FORM_TYPE)) throw wrongType(FORM_TYPE);
+  if (!hasMediaType(req, FORM_MEDIA_TYPE)) throw wrongType(FORM_MEDIA_TYPE);
   const bytes = await parseBody(rawBody(limit), context).catch((error) => {
     throw asBodyProblem(error);
   });

@@ -4,14 +4,14 @@ import { accountAlertsGroup } from "../../alerts/alert.ts";
 import { watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
 import { canonicalSymbols } from "../../answers/alert-input.ts";
 import { Ticker } from "../../answers/common.ts";
-import { MAX_KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
+import { MAX_API_KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { hasMarkup, NO_MARKUP_MESSAGE } from "../../lib/label.ts";
 import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { validateInput } from "../api/parse.ts";
 import type { FieldErrors } from "./elements.ts";
 import { RequiredScopes, readForm, submittedValue, validateForm } from "./form.ts";
-import { MAX_KEY_NAME, newKeyPage } from "./keys-section.ts";
+import { MAX_KEY_NAME_LENGTH, newKeyPage } from "./keys-section.ts";
 import type { PageContext } from "./page-context.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
 import { showAccount } from "./show-account.ts";
@@ -27,7 +27,7 @@ const KeyForm = z.object({
     .normalize()
     .trim()
     .min(1, "Give the key a name.")
-    .max(MAX_KEY_NAME, `The name has at most ${MAX_KEY_NAME} characters.`)
+    .max(MAX_KEY_NAME_LENGTH, `The name has at most ${MAX_KEY_NAME_LENGTH} characters.`)
     .refine((name) => !UNPRINTABLE.test(name), "The name has characters that cannot be shown.")
     .refine((name) => !hasMarkup(name), `The name ${NO_MARKUP_MESSAGE}.`),
   scope: RequiredScopes,
@@ -42,7 +42,7 @@ const ListedSymbols = z.object({ symbols: z.array(Ticker).min(1).max(100) });
 const KEY_LIMIT_REACHED: FieldErrors = [
   {
     id: "keys",
-    text: `You have ${MAX_KEYS_PER_ACCOUNT} keys already. Revoke one to create another.`,
+    text: `You have ${MAX_API_KEYS_PER_ACCOUNT} keys already. Revoke one to create another.`,
   },
 ];
 

@@ -1,5 +1,10 @@
 import { instrumentPath } from "../../../wellknown/paths.ts";
-import { type Alert, type InstrumentSelector, isPerson, type Owner } from "../../alerts/alert.ts";
+import {
+  type Alert,
+  type AlertOwner,
+  type InstrumentSelector,
+  isPersonWithoutClient,
+} from "../../alerts/alert.ts";
 import type { AlertView } from "../../alerts/api/queries.ts";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
 import {
@@ -9,7 +14,7 @@ import {
   untrustedHost,
   untrustedText,
 } from "./elements.ts";
-import { type Content, type Html, html } from "./html.ts";
+import { type Html, type HtmlContent, html } from "./html.ts";
 
 /** Maximum number of alerts shown. */
 export const MAX_ALERTS_SHOWN = 100;
@@ -52,9 +57,9 @@ function alertCard(seen: OwnedAlert, { formToken, keys }: AlertsView): Html {
   const { label, watched, owner, way, createdAt, expiresAt } = alert;
   const title = label === null ? "Alert without a label" : html`“${untrustedText(label)}”`;
   return html`<li class="card">
-<h3>${isPerson(owner) ? html`<a href="/account/alerts/${id}">${title}</a>` : title}</h3>
+<h3>${isPersonWithoutClient(owner) ? html`<a href="/account/alerts/${id}">${title}</a>` : title}</h3>
 ${descriptionList([
-  ["Status", html`<strong>${statusText(seen)}</strong>`],
+  ["Status", html`<strong>${alertStatusText(seen)}</strong>`],
   ["Watches", watchedText(watched)],
   ["Notifies about", alertKindsText(alert)],
   ["Sent to", deliveryTargetText(seen)],
@@ -76,7 +81,7 @@ ${destructiveAction({
 }
 
 /** The state of an alert, as text. */
-export function statusText({ status, alert }: AlertView): Html {
+export function alertStatusText({ status, alert }: AlertView): Html {
   switch (status) {
     case "active":
       return html`Active`;
@@ -137,7 +142,7 @@ export function alertKindsText({ kinds }: Alert): string {
 }
 
 /** Text that says where the events of an alert are sent. */
-export function deliveryTargetText({ alert: { way }, channel }: AlertView): Content {
+export function deliveryTargetText({ alert: { way }, channel }: AlertView): HtmlContent {
   switch (way.by) {
     case "poll":
       return "Nowhere: it is polled";
@@ -158,7 +163,10 @@ function lastSuccessText(at: number | undefined): Html {
 }
 
 /** The creator of an alert or a watchlist, as text. */
-export function creatorText({ kind, id, clientId = "" }: Owner, keys: readonly ApiKey[]): Html {
+export function creatorText(
+  { kind, id, clientId = "" }: AlertOwner,
+  keys: readonly ApiKey[],
+): Html {
   switch (kind) {
     case "agent":
       return html`Agent <code>${untrustedText(id)}</code>`;

@@ -1,6 +1,6 @@
-import type { QueueKey } from "../../applications/intake.ts";
+import type { QueueTokenAccess } from "../../applications/intake.ts";
 import { APPLICATION_RETENTION_MS, applicantFocuses } from "../../applications/intake-records.ts";
-import { copyButton, copyScriptPath } from "./copy.ts";
+import { copyButton, copyScriptHref } from "./copy.ts";
 import {
   descriptionList,
   type FieldErrors,
@@ -97,7 +97,7 @@ export interface QueuePlaceView {
   /** Time of registration, in milliseconds since the epoch. */
   readonly registeredAt: number;
   /** Properties of the queue token as an API key; `undefined` if it is not an API key. */
-  readonly key: QueueKey | undefined;
+  readonly key: QueueTokenAccess | undefined;
 }
 
 /** The page that shows the queue token; the token is shown only once. */
@@ -105,7 +105,7 @@ export function queuePlacePage(view: QueuePlaceView): PageAnswer {
   const { isSignedIn, queueToken, name, email, focus, registeredAt, key } = view;
   return {
     heading: "Your seat is reserved",
-    scriptPath: copyScriptPath,
+    scriptPath: copyScriptHref,
     isSignedIn,
     body: html`<p class="lead">This is your queue token. Copy it now: it is shown this once and never again.</p>
 <p class="secret"><code id="token">${queueToken}</code></p>
@@ -121,7 +121,7 @@ ${key && keyText(key)}
   };
 }
 
-const keyText = ({ scopes, expiresAt }: QueueKey): Html => html`<section>
+const keyText = ({ scopes, expiresAt }: QueueTokenAccess): Html => html`<section>
 <h2>Try the interface with it</h2>
 <p>Until ${timeElement(expiresAt)} it is an API key, too. Send it in the header <code>x-api-key</code>; <a href="/docs/api">the reference</a> lists the endpoints. It allows:</p>
 ${scopeList(scopes)}

@@ -5,7 +5,7 @@ import { type ChannelSchedule, isTimeZone } from "../../alerts/channels/schedule
 import { Label } from "../../lib/label.ts";
 import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
-import { channelField, MAX_CHANNEL_NAME, newChannelField } from "./channels-section.ts";
+import { channelField, MAX_CHANNEL_NAME_LENGTH, newChannelField } from "./channels-section.ts";
 import type { FieldErrors } from "./elements.ts";
 import { readForm, submittedValue } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
@@ -21,8 +21,8 @@ const ONE = `${CHANNELS_PATH}/:id`;
 const Kind = z.enum(CHANNEL_KINDS);
 
 const Name = Label.refine(
-  (name) => [...name].length <= MAX_CHANNEL_NAME,
-  `has at most ${MAX_CHANNEL_NAME} characters`,
+  (name) => [...name].length <= MAX_CHANNEL_NAME_LENGTH,
+  `has at most ${MAX_CHANNEL_NAME_LENGTH} characters`,
 );
 
 /** Matches a time of day (HH:MM) or an empty field. */

@@ -1,5 +1,5 @@
 import type { ChannelKind } from "../../alerts/channels/channel.ts";
-import { MAX_CHANNELS } from "../../alerts/channels/channel-problems.ts";
+import { MAX_CHANNELS_PER_ACCOUNT } from "../../alerts/channels/channel-problems.ts";
 import type { ChannelView } from "../../alerts/channels/channels.ts";
 import type { ChannelSchedule } from "../../alerts/channels/schedule.ts";
 import type { Account } from "../../auth/accounts/accounts.ts";
@@ -12,10 +12,10 @@ import {
   timeElement,
   untrustedText,
 } from "./elements.ts";
-import { type Content, type Html, html } from "./html.ts";
+import { type Html, type HtmlContent, html } from "./html.ts";
 
 /** Maximum length of the name of a channel, in characters. */
-export const MAX_CHANNEL_NAME = 40;
+export const MAX_CHANNEL_NAME_LENGTH = 40;
 
 /** Data for the channels section. */
 export interface ChannelsView {
@@ -37,7 +37,7 @@ export interface ChannelsView {
 }
 
 /** Names of the kinds of channels. */
-export const KIND_NAMES: Readonly<Record<ChannelKind, string>> = {
+export const CHANNEL_KIND_NAMES: Readonly<Record<ChannelKind, string>> = {
   email: "Email",
   slack: "Slack",
   discord: "Discord",
@@ -97,9 +97,9 @@ export const channelField = (
 /** Renders the channels of a person and the forms that add one. */
 export function channelsSection(view: ChannelsView): Html {
   const { channels } = view;
-  return html`<p>Your alerts reach you here: by email, or in a chat. A channel gets a code first, which you enter below; nothing else is sent to it before. Choose it when you make an alert. You can have ${MAX_CHANNELS}.</p>
+  return html`<p>Your alerts reach you here: by email, or in a chat. A channel gets a code first, which you enter below; nothing else is sent to it before. Choose it when you make an alert. You can have ${MAX_CHANNELS_PER_ACCOUNT}.</p>
 ${channels.length > 0 && html`<ul class="cards">${channels.map((one) => channelCard(one, view))}</ul>`}
-${channels.length < MAX_CHANNELS ? newChannelForms(view) : html`<p class="note">You have ${MAX_CHANNELS} channels, which is the maximum. Remove one to add another.</p>`}`;
+${channels.length < MAX_CHANNELS_PER_ACCOUNT ? newChannelForms(view) : html`<p class="note">You have ${MAX_CHANNELS_PER_ACCOUNT} channels, which is the maximum. Remove one to add another.</p>`}`;
 }
 
 function channelCard(channel: ChannelView, view: ChannelsView): Html {
@@ -108,7 +108,7 @@ function channelCard(channel: ChannelView, view: ChannelsView): Html {
   const action = `/account/channels/${id}`;
   const isUnsent = kind === "email" && view.isMailShownToOperator;
   return html`<li class="card">
-<h3>${KIND_NAMES[kind]}: ${untrustedText(name)}</h3>
+<h3>${CHANNEL_KIND_NAMES[kind]}: ${untrustedText(name)}</h3>
 ${descriptionList([
   ["Status", html`<strong>${stateText(channel)}</strong>`],
   ["Sends to", untrustedText(hint)],
@@ -147,7 +147,7 @@ function channelButtons(
   { state: { is }, isShared }: ChannelView,
   action: string,
   formToken: string,
-): readonly Content[] {
+): readonly HtmlContent[] {
   const button = (path: string, label: string): Html =>
     form(
       { action: `${action}/${path}`, formToken },
@@ -171,7 +171,7 @@ const REASONS = {
   unsubscribed: "it was unsubscribed by a link in an email",
 } as const;
 
-function stateText({ state, lastAttempt }: ChannelView): Content {
+function stateText({ state, lastAttempt }: ChannelView): HtmlContent {
   switch (state.is) {
     case "active":
       return "Active";
@@ -196,7 +196,7 @@ function scheduleText({ timeZone, quietHours, digestAt }: ChannelSchedule): stri
   return quiet === "" && digestAt === null ? when : `${when}${quiet} (${timeZone})`;
 }
 
-const lastSuccessText = (at: number | undefined): Content =>
+const lastSuccessText = (at: number | undefined): HtmlContent =>
   at === undefined ? html`<span class="quiet">none recently</span>` : timeElement(at);
 
 /** The data that the forms of a channel need. */
@@ -249,8 +249,11 @@ ${form(
 /** A default name for a new channel that no other channel of the person has. */
 function freeName(kind: ChannelKind, channels: readonly ChannelView[]): string {
   const taken = new Set(channels.map(({ name }) => name.toLowerCase()));
-  const names = [KIND_NAMES[kind], ...channels.map((_, at) => `${KIND_NAMES[kind]} ${at + 2}`)];
-  return names.find((name) => !taken.has(name.toLowerCase())) ?? KIND_NAMES[kind];
+  const names = [
+    CHANNEL_KIND_NAMES[kind],
+    ...channels.map((_, at) => `${CHANNEL_KIND_NAMES[kind]} ${at + 2}`),
+  ];
+  return names.find((name) => !taken.has(name.toLowerCase())) ?? CHANNEL_KIND_NAMES[kind];
 }
 
 function newChannelForms(view: ChannelsView): Html {
@@ -273,7 +276,7 @@ function newChannelForm(
       value: entered?.name ?? freeName(kind, channels),
       errors,
       hint: "For you to know it by.",
-      attributes: html`type="text" autocomplete="off" required maxlength="${MAX_CHANNEL_NAME}"`,
+      attributes: html`type="text" autocomplete="off" required maxlength="${MAX_CHANNEL_NAME_LENGTH}"`,
     }),
     field({
       id: newChannelField(kind, "to"),
@@ -292,7 +295,7 @@ function newChannelForm(
   ];
   const isOpen = errors.some(({ id }) => id.startsWith(`${kind}-`));
   return html`<details${isOpen && html` open`}>
-<summary>${KIND_NAMES[kind]}</summary>
+<summary>${CHANNEL_KIND_NAMES[kind]}</summary>
 <p>${about}</p>
 ${form({ action: "/account/channels", formToken, hidden: { kind } }, html`${inputs}<button>Add and send a code</button>`)}
 </details>`;

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { addressKey } from "../../limits/address-key.ts";
+import { ipAddressKey } from "../../limits/address-key.ts";
 import { queryOf } from "../request-context.ts";
 import { claimConfirmPage, claimedPage, claimFormPage, grantsNoScope } from "./claim.ts";
 import type { ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
 import {
-  noScopeSelected,
+  noScopeSelectedErrors,
   OfferedScopes,
   SelectedScopes,
   submittedValue,
@@ -37,7 +37,9 @@ const invalidCode: FieldErrors = [
   },
 ];
 
-/** Asks for an agent id and its code. The code is never prefilled, so that no link can supply it. */
+/**
+ * Asks for an agent id and its code. The code is never prefilled, so that no link can supply it.
+ */
 export async function showCodeForm(visit: ClaimVisit, { show }: PageContext): Promise<void> {
   const { data: agentId } = AgentId.safeParse(queryOf(visit.req).get("agent"));
   show(visit.res, claimFormPage({ formToken: visit.browser.formToken, agentId }));
@@ -59,7 +61,7 @@ export async function completeClaim(visit: ClaimVisit, options: PageContext): Pr
   const { scope: scopes, held: shown } = data;
   const agent = scopes.length > 0 ? undefined : await options.claims.preview(claim, accountId);
   if (agent !== undefined && grantsNoScope(agent, scopes)) {
-    return showAgentOfCode(visit, options, noScopeSelected);
+    return showAgentOfCode(visit, options, noScopeSelectedErrors);
   }
   const outcome = await options.claims.completeByPerson(claim, { accountId, scopes, shown });
   if (outcome.status !== "claimed") return rejectCode(visit, options);
@@ -67,9 +69,9 @@ export async function completeClaim(visit: ClaimVisit, options: PageContext): Pr
 }
 
 /**
- * Counts an attempt. Both steps check the code, so both count. They use the quotas of POST
- * /oauth/claim, so that a person cannot avoid the limits of one way to claim by using the other. A
- * malformed agent id has no quota of its own.
+ * Counts an attempt. Showing the agent and completing the claim both check the code, so both count.
+ * They use the quotas of POST /oauth/claim, so that a person cannot avoid the limits of one way to
+ * claim by using the other. A malformed agent id has no quota of its own.
  */
 async function countAttempt(
   { req, session }: ClaimVisit,
@@ -78,7 +80,7 @@ async function countAttempt(
   await guard.check(req.ip);
   const { data } = validateForm(CodeForm, req);
   await throttle({
-    "claim-address": addressKey(req.ip),
+    "claim-address": ipAddressKey(req.ip),
     "claim-user": session.accountId,
     ...(data && { "claim-agent": `person:${data.agent_id}` }),
   });

@@ -1,16 +1,16 @@
 import { z } from "zod";
-import { addressKey } from "../../limits/address-key.ts";
+import { ipAddressKey } from "../../limits/address-key.ts";
 import {
   claimApprovePage,
   claimCodePage,
   grantsNoScope,
-  noAttemptPage,
+  invalidClaimLinkPage,
   wrongAccountPage,
 } from "./claim.ts";
 import type { ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
 import {
-  noScopeSelected,
+  noScopeSelectedErrors,
   OfferedScopes,
   SelectedScopes,
   submittedValue,
@@ -29,7 +29,7 @@ export async function showApproval(
   const { res, browser, session } = visit;
   const { accountId } = session;
   const agent = await options.claims.findByAttempt(attempt, accountId);
-  if (agent === undefined) return options.show(res, noAttemptPage);
+  if (agent === undefined) return options.show(res, invalidClaimLinkPage);
   if (agent === "wrong_account") {
     const account = await options.accounts.find(accountId);
     return options.show(res, wrongAccountPage(account?.label ?? accountId));
@@ -43,7 +43,7 @@ export async function showApproval(
 export async function approveClaim(visit: ClaimVisit, options: PageContext): Promise<void> {
   const { req, res, session } = visit;
   const { accountId } = session;
-  await options.throttle({ "claim-address": addressKey(req.ip), "claim-user": accountId });
+  await options.throttle({ "claim-address": ipAddressKey(req.ip), "claim-user": accountId });
   const { data, errors } = validateForm(ApproveForm, req);
   if (errors !== undefined) {
     return showApproval(visit, options, { attempt: submittedValue(req, "attempt") ?? "", errors });
@@ -51,8 +51,8 @@ export async function approveClaim(visit: ClaimVisit, options: PageContext): Pro
   const { attempt, scope: scopes, held: shown } = data;
   const agent = await options.claims.findByAttempt(attempt, accountId);
   if (typeof agent === "object" && grantsNoScope(agent, scopes)) {
-    return showApproval(visit, options, { attempt, errors: noScopeSelected });
+    return showApproval(visit, options, { attempt, errors: noScopeSelectedErrors });
   }
   const confirmed = await options.claims.confirm(attempt, { accountId, scopes, shown });
-  options.show(res, confirmed ? claimCodePage(confirmed.code) : noAttemptPage);
+  options.show(res, confirmed ? claimCodePage(confirmed.code) : invalidClaimLinkPage);
 }

@@ -17,7 +17,7 @@ export interface ClaimVisit {
 }
 
 /** Handles a request of a person with a recent sign-in. */
-export type FreshHandler = (visit: ClaimVisit, options: PageContext) => Promise<void>;
+export type FreshSignInHandler = (visit: ClaimVisit, options: PageContext) => Promise<void>;
 
 /** CSRF check and return target of a claim page. */
 export interface ClaimPageOptions {
@@ -28,13 +28,13 @@ export interface ClaimPageOptions {
 }
 
 /**
- * Requires a recent sign-in and redirects everyone else to sign in, so that an agent that controls its
- * person's browser cannot claim itself.
+ * Requires a recent sign-in and redirects everyone else to sign in, so that an agent that controls
+ * its person's browser cannot claim itself.
  */
 export function requireFreshSignIn(
   options: PageContext,
   { csrfCheck, place }: ClaimPageOptions,
-  handle: FreshHandler,
+  handle: FreshSignInHandler,
 ): RequestHandler {
   const { csrf, now } = options;
   return async (req, res) => {

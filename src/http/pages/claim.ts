@@ -1,14 +1,14 @@
 import { CLAIM_CODE_LIFETIME_MS } from "../../auth/agents/claim-code.ts";
 import type { ClaimableAgent } from "../../auth/agents/claims.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import { copyButton, copyScriptPath } from "./copy.ts";
+import { copyButton, copyScriptHref } from "./copy.ts";
 import {
   descriptionList,
   type FieldErrors,
   field,
   form,
-  type ScopeChoice,
-  scopeChoice,
+  type ScopeFieldset,
+  scopeFieldset,
   scopeList,
   timeElement,
   untrustedText,
@@ -64,8 +64,8 @@ ${form({ action: "/claim", formToken }, fields)}
   };
 }
 
-/** The agent that a person decides whether to claim, and the state of the form. */
-export interface AgentView {
+/** The agent that a person may claim, and the state of the form. */
+export interface ClaimDecisionView {
   readonly formToken: string;
   readonly agent: ClaimableAgent;
   /** Values of the selected checkboxes. */
@@ -80,7 +80,7 @@ export interface AgentView {
 const heldField = ({ scopesNow }: ClaimableAgent): string => scopesNow.join(" ");
 
 /** The page on which a person reviews the agent to which a code belongs, before claiming it. */
-export function claimConfirmPage(view: AgentView & { readonly code: string }): PageAnswer {
+export function claimConfirmPage(view: ClaimDecisionView & { readonly code: string }): PageAnswer {
   const { formToken, agent, code } = view;
   const hidden = { agent_id: agent.agentId, code, held: heldField(agent) };
   return agentPage(view, {
@@ -94,7 +94,9 @@ export function claimConfirmPage(view: AgentView & { readonly code: string }): P
  * The page on which a person who opened an agent's link reviews the agent, before the code for it
  * is shown.
  */
-export function claimApprovePage(view: AgentView & { readonly attempt: string }): PageAnswer {
+export function claimApprovePage(
+  view: ClaimDecisionView & { readonly attempt: string },
+): PageAnswer {
   const { formToken, agent, attempt } = view;
   const hidden = { attempt, held: heldField(agent) };
   return agentPage(view, {
@@ -111,7 +113,7 @@ interface ReviewStep {
   readonly button: string;
 }
 
-/** Scopes that an agent gains by the claim. It keeps its current scopes in any case. */
+/** Scopes that an agent gains by the claim. The agent keeps its current scopes in any case. */
 const addedScopes = ({ scopesNow, scopesAfter }: ClaimableAgent): readonly Scope[] =>
   scopesAfter.filter((scope) => !scopesNow.includes(scope));
 
@@ -119,8 +121,11 @@ const addedScopes = ({ scopesNow, scopesAfter }: ClaimableAgent): readonly Scope
 export const grantsNoScope = ({ scopesNow }: ClaimableAgent, chosen: readonly Scope[]): boolean =>
   scopesNow.length === 0 && chosen.length === 0;
 
-function agentPage({ agent, chosen, errors = [] }: AgentView, step: ReviewStep): PageAnswer {
-  const choice: ScopeChoice = {
+function agentPage(
+  { agent, chosen, errors = [] }: ClaimDecisionView,
+  step: ReviewStep,
+): PageAnswer {
+  const choice: ScopeFieldset = {
     legend:
       agent.scopesNow.length > 0 ? "Further access after the claim" : "Access after the claim",
     offered: addedScopes(agent),
@@ -143,7 +148,7 @@ ${descriptionList([
 <div class="card">
 ${form(
   step.form,
-  html`${scopeChoice(choice)}
+  html`${scopeFieldset(choice)}
 <div class="buttons">
 <button>${step.button}</button>
 <a class="second" href="/account">Cancel</a>
@@ -187,11 +192,11 @@ export function claimCodePage(code: string): PageAnswer {
 <p>It works once, for this agent only, and as long as the link that brought you here. Do not give it to anybody else, and close this page once the agent has it.</p>
 ${howToRemove}`,
   );
-  return { ...page, scriptPath: copyScriptPath };
+  return { ...page, scriptPath: copyScriptHref };
 }
 
 /** The page for a link that is invalid or expired. */
-export const noAttemptPage: PageAnswer = {
+export const invalidClaimLinkPage: PageAnswer = {
   status: 400,
   heading: "This link is no longer valid",
   isSignedIn: true,
@@ -199,7 +204,7 @@ export const noAttemptPage: PageAnswer = {
 <p>Ask your agent for a new one.</p>`,
 };
 
-/** The page for a signed-in person other than the one that the agent named. */
+/** The page shown when the agent named a person other than the one who is signed in. */
 export const wrongAccountPage = (person: string): PageAnswer => ({
   status: 403,
   heading: "This agent is waiting for another person",

@@ -3,10 +3,10 @@ import { type FieldErrors, field, form, untrustedText } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import { withReturnPath } from "./return-to.ts";
-import { codeLimits } from "./sign-in.ts";
+import { signInCodeNotes } from "./sign-in.ts";
 
 /** Data for the code page. */
-export interface CodeView {
+export interface SignInCodeView {
   readonly formToken: string;
   readonly place: string;
   /** Email address for which the code was requested. */
@@ -42,21 +42,21 @@ const byOperator: DeliveryTexts = {
  * The page with the form for the sign-in code. Its text does not reveal whether the address can
  * sign in.
  */
-export function codePage({
+export function signInCodePage({
   formToken,
   place,
   email,
   errors = [],
   isMailShownToOperator,
   signUp,
-}: CodeView): PageAnswer {
+}: SignInCodeView): PageAnswer {
   const { sent, hint, label, missing } = isMailShownToOperator ? byOperator : byMail;
   const focus = errors.length === 0 && html` autofocus`;
   return {
     heading: "Enter the code",
     errors,
     body: html`<p class="lead">If <strong>${untrustedText(email)}</strong> can sign in, ${sent}.</p>
-${codeLimits[signUp]}
+${signInCodeNotes[signUp]}
 ${hint}
 <div class="card">
 ${form(

@@ -1,11 +1,11 @@
-import { MAX_GRANTS } from "../../auth/accounts/grants.ts";
+import { MAX_GRANTS_PER_PERSON } from "../../auth/accounts/grants.ts";
 import type { RequestingClient } from "../../auth/oidc/interactions.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import {
   descriptionList,
   type FieldErrors,
   form,
-  scopeChoice,
+  scopeFieldset,
   untrustedHost,
   untrustedText,
   unverifiedName,
@@ -56,7 +56,7 @@ function application({ name, clientId, documentHost, redirectUri }: RequestingCl
 const identityOnly = html`<p>It requests no access, only your identity.</p>`;
 
 const accessChoice = ({ scopes, errors = [] }: ConsentView): Html =>
-  scopeChoice({
+  scopeFieldset({
     legend: "Access it asks for",
     offered: scopes,
     chosen: new Set(errors.length > 0 ? [] : scopes),
@@ -66,8 +66,8 @@ const accessChoice = ({ scopes, errors = [] }: ConsentView): Html =>
 const identity = html`<li>It learns who you are: an id that stands for you, never your email address. <code>openid</code></li>`;
 
 /**
- * List item for the permission to claim agents, which a token gives in addition to API calls (POST
- * /oauth/claim).
+ * List item for the permission to claim agents. Every token with API access also grants this
+ * permission (POST /oauth/claim).
  */
 const claiming = html`<li>For five minutes after you signed in, it can claim agents in your name. You give them no more than you allow here, and they end when its access ends.</li>`;
 
@@ -137,7 +137,7 @@ export function tooManyApplicationsPage(): PageAnswer {
     status: 409,
     heading: "No more applications can act for you",
     isSignedIn: true,
-    body: html`<p class="lead">You have let ${MAX_GRANTS} applications act for you, which is the maximum.</p>
+    body: html`<p class="lead">You have let ${MAX_GRANTS_PER_PERSON} applications act for you, which is the maximum.</p>
 <p><a href="/account#applications">End the access of one that you no longer use</a>. Then load this page again, or start again from the application.</p>`,
   };
 }

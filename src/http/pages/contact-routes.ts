@@ -3,9 +3,9 @@ import { paths } from "../../../wellknown/paths.ts";
 import { InquiryFields } from "../../applications/fields.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { linkToMarkdown } from "../discovery/link-headers.ts";
-import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
+import { MARKDOWN_MEDIA_TYPE, prefersMarkdown } from "../markdown.ts";
 import { contactMarkdown, contactPage, contactSentPage } from "./contact.ts";
-import { formReader, submittedValue, validateForm } from "./form.ts";
+import { createFormReader, submittedValue, validateForm } from "./form.ts";
 import { errorSentences } from "./intake-errors.ts";
 import type { PageContext } from "./page-context.ts";
 
@@ -28,11 +28,11 @@ export function contactRoutes(options: PageContext): Router {
     .route(paths.contactPage)
     .get(async (req, res) => {
       res.set({ link, vary: "Accept" });
-      if (prefersMarkdown(req)) return void res.type(MARKDOWN_TYPE).send(markdown);
+      if (prefersMarkdown(req)) return void res.type(MARKDOWN_MEDIA_TYPE).send(markdown);
       const { formToken, session } = await csrf.openPage(req, res);
       show(res, contactPage({ formToken, isSignedIn: session !== undefined }));
     })
-    .post(...formReader(MAX_FORM_BYTES), (req, res) => send(req, res, options))
+    .post(...createFormReader(MAX_FORM_BYTES), (req, res) => send(req, res, options))
     .all(rejectOtherMethods(["get", "post"]));
   return router;
 }

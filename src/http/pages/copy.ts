@@ -9,10 +9,10 @@ const script = createAsset({
 });
 
 /** URL path of copy.js, for pages that have no other script. */
-export const copyScriptPath = script.address;
+export const copyScriptHref = script.address;
 
 /** Creates the route that serves copy.js. */
-export const copyRoute = script.route;
+export const copyScriptRoute = script.route;
 
 /**
  * A button that copies the text of an element. The script shows it only if the browser allows

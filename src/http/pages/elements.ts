@@ -1,6 +1,6 @@
 import { type Scope, scopeDescriptions } from "../../auth/scopes.ts";
 import { memo } from "../../lib/memo.ts";
-import { type Content, type Html, html } from "./html.ts";
+import { type Html, type HtmlContent, html } from "./html.ts";
 
 /** Maximum length of untrusted text on a page, in characters. */
 const MAX_UNTRUSTED_CHARACTERS = 100;
@@ -99,7 +99,8 @@ export function timeElement(ms: number): Html {
  * Text that says when something was last used.
  *
  * @param at Start of the hour of the last use, in milliseconds since the epoch.
- * @param madeAt Creation time; shown instead if the last use was within the same hour.
+ * @param madeAt Creation time, in milliseconds since the epoch; shown instead of `at` if it is
+ * later, in the same hour.
  */
 export function lastUseText(at: number | undefined, madeAt: number): Html {
   if (at === undefined) return html`<span class="quiet">never</span>`;
@@ -107,7 +108,7 @@ export function lastUseText(at: number | undefined, madeAt: number): Html {
 }
 
 /** A name and a value in a description list. */
-export type FactEntry = readonly [name: string, value: Content];
+export type FactEntry = readonly [name: string, value: HtmlContent];
 
 /** A description list; `false` entries are omitted. */
 export function descriptionList(entries: readonly (FactEntry | false)[]): Html {
@@ -128,19 +129,19 @@ export function scopeLabels(names: readonly string[]): Html {
   return html`<ul class="chips">${names.map((name) => html`<li><code>${name}</code></li>`)}</ul>`;
 }
 
-/** Content of `scopeChoice`. */
-export interface ScopeChoice {
+/** Content of `scopeFieldset`. */
+export interface ScopeFieldset {
   readonly legend: string;
   readonly offered: readonly Scope[];
   readonly chosen: ReadonlySet<string>;
   readonly errors?: FieldErrors;
 }
 
-/** Id of the first checkbox of `scopeChoice`, to which error messages link. */
+/** Id of the first checkbox of `scopeFieldset`, to which error messages link. */
 export const SCOPES_FIELD_ID = "scope-0";
 
 /** A group of checkboxes named `scope`, with which a person selects scopes. */
-export function scopeChoice({ legend, offered, chosen, errors = [] }: ScopeChoice): Html {
+export function scopeFieldset({ legend, offered, chosen, errors = [] }: ScopeFieldset): Html {
   const error = errorOf(errors, SCOPES_FIELD_ID);
   return html`<fieldset${error && html` aria-describedby="${SCOPES_FIELD_ID}-error"`}>
 <legend>${legend}</legend>
@@ -158,7 +159,7 @@ ${offered.map(
 export interface Field {
   readonly id: string;
   readonly label: string;
-  readonly hint?: Content;
+  readonly hint?: HtmlContent;
   readonly value?: string | undefined;
   /** Additional HTML attributes, such as `autocomplete`. */
   readonly attributes: Html;

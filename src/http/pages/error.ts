@@ -34,7 +34,11 @@ export interface ErrorPageOptions {
  * Handles every error of a page with an error page. It shows the text of the problem and no other
  * part of the error.
  */
-export function errorPages({ show, now, onError }: ErrorPageOptions): ErrorRequestHandler {
+export function createErrorPageHandler({
+  show,
+  now,
+  onError,
+}: ErrorPageOptions): ErrorRequestHandler {
   const showError = createShowErrorPage(show, now);
   return (error, _req, res, next) => {
     const problem = toPageProblem(error);

@@ -20,7 +20,7 @@ const FORM = "application/x-www-form-urlencoded";
  * @param limit Maximum size, in bytes.
  * @param fields Maximum number of fields.
  */
-export const formReader = (limit: number, fields = MAX_FIELDS): readonly RequestHandler[] => [
+export const createFormReader = (limit: number, fields = MAX_FIELDS): readonly RequestHandler[] => [
   (req, _res, next) => {
     if (req.is(FORM)) return next();
     throw new Problem("unsupported_media_type", {
@@ -32,15 +32,17 @@ export const formReader = (limit: number, fields = MAX_FIELDS): readonly Request
 ];
 
 /** Reads a form without long texts. */
-export const readForm = formReader(MAX_FORM_BYTES);
+export const readForm = createFormReader(MAX_FORM_BYTES);
 
-/** Schema of the selected checkboxes that share a name: a list of values, empty if none is selected. */
-export const Checkboxes = z
+/**
+ * Schema of the selected checkboxes that share a name: a list of values, empty if none is selected.
+ */
+export const CheckboxValues = z
   .union([z.string().transform((one) => [one]), z.array(z.string())])
   .default([]);
 
 /** Schema of selected scopes; unknown names are dropped. */
-export const SelectedScopes = Checkboxes.transform((names) => names.filter(isScope));
+export const SelectedScopes = CheckboxValues.transform((names) => names.filter(isScope));
 
 /** Schema of the scopes that a page showed, from a hidden field; empty if the field is missing. */
 export const OfferedScopes = z
@@ -56,7 +58,9 @@ export const RequiredScopes = SelectedScopes.refine((names) => names.length > 0,
 /**
  * The error of `RequiredScopes`, for forms where another field decides whether a scope is required.
  */
-export const noScopeSelected: FieldErrors = [{ id: SCOPES_FIELD_ID, text: NO_SCOPE_SELECTED }];
+export const noScopeSelectedErrors: FieldErrors = [
+  { id: SCOPES_FIELD_ID, text: NO_SCOPE_SELECTED },
+];
 
 /** The values of a validated form, or its errors. */
 export type FormResult<S extends z.ZodType> =
@@ -86,10 +90,10 @@ export function submittedValue(req: Request, name: string): string | undefined {
 /** Identifies the browser of a request, and rejects forms of other sites (CSRF). */
 export interface CsrfGuard {
   /**
-   * Identifies the browser on a page that changes nothing.
+   * Identifies the browser of a request that only shows a page.
    *
    * @throws {Problem} `forbidden_origin` with the public URL if the page was opened under another
-   *   origin.
+   * origin.
    */
   openPage(req: Request, res: Response): Promise<Browser>;
 

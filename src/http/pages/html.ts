@@ -17,7 +17,14 @@ export type Html = Markup;
  * Values that a template can contain. Arrays are joined; `undefined`, `null` and `false` are
  * omitted.
  */
-export type Content = string | number | Html | false | null | undefined | readonly Content[];
+export type HtmlContent =
+  | string
+  | number
+  | Html
+  | false
+  | null
+  | undefined
+  | readonly HtmlContent[];
 
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -32,11 +39,11 @@ const entities: Readonly<Record<string, string>> = {
  * by `html`. Do not insert values where text is code: in a script, a style, a tag or attribute
  * name, or an unquoted attribute.
  */
-export function html(template: TemplateStringsArray, ...contents: readonly Content[]): Html {
+export function html(template: TemplateStringsArray, ...contents: readonly HtmlContent[]): Html {
   return new Markup(String.raw({ raw: template }, ...contents.map(markupOf)));
 }
 
-function markupOf(content: Content): string {
+function markupOf(content: HtmlContent): string {
   if (content === undefined || content === null || content === false) return "";
   if (content instanceof Markup) return content.toString();
   if (Array.isArray(content)) return content.map(markupOf).join("");

@@ -6,7 +6,7 @@ import { isScope } from "../../auth/scopes.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { accessDeniedPage, consentPage, tooManyApplicationsPage } from "./consent-page.ts";
 import { type FieldErrors, SCOPES_FIELD_ID } from "./elements.ts";
-import { Checkboxes, readForm, validateForm } from "./form.ts";
+import { CheckboxValues, readForm, validateForm } from "./form.ts";
 import { html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
@@ -15,7 +15,7 @@ import { withReturnPath } from "./return-to.ts";
 
 type UidRequest = Request<{ uid: string }>;
 
-const DecisionForm = z.object({ decision: z.enum(["allow", "deny"]), scope: Checkboxes });
+const DecisionForm = z.object({ decision: z.enum(["allow", "deny"]), scope: CheckboxValues });
 
 const NO_SCOPE_SELECTED: FieldErrors = [
   { id: SCOPES_FIELD_ID, text: "Select at least one permission, or refuse." },
@@ -106,8 +106,8 @@ interface Visit extends PageRequest {
 /**
  * Finds the authorization request and the person who may answer it.
  *
- * @returns `undefined` if the request cannot be answered here, or not yet; a response has then been
- *   sent.
+ * @returns `undefined` if the request cannot be answered in this browser or cannot be answered yet;
+ * a response has then been sent.
  */
 async function visitOf(
   call: PageRequest,

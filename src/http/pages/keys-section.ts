@@ -1,6 +1,6 @@
-import { type ApiKey, MAX_KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
+import { type ApiKey, MAX_API_KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { allScopes, anonymousScopeCeiling } from "../../auth/scopes.ts";
-import { copyButton, copyScriptPath } from "./copy.ts";
+import { copyButton, copyScriptHref } from "./copy.ts";
 import {
   descriptionList,
   destructiveAction,
@@ -8,7 +8,7 @@ import {
   field,
   form,
   lastUseText,
-  scopeChoice,
+  scopeFieldset,
   scopeLabels,
   timeElement,
   untrustedText,
@@ -17,7 +17,7 @@ import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
 /** Maximum length of a key's name, in characters. */
-export const MAX_KEY_NAME = 60;
+export const MAX_KEY_NAME_LENGTH = 60;
 
 /** Data for the keys section. */
 export interface KeysView {
@@ -32,12 +32,12 @@ export interface KeysView {
 /** Renders the keys of a person and the form that creates one. */
 export function keysSection(view: KeysView): Html {
   const { keys, formToken } = view;
-  return html`<p>A key lets a program of yours read signals without signing in. You can have ${MAX_KEYS_PER_ACCOUNT}.</p>
+  return html`<p>A key lets a program of yours read signals without signing in. You can have ${MAX_API_KEYS_PER_ACCOUNT}.</p>
 ${keys.length > 0 && html`<ul class="cards">${keys.map((key) => keyCard(key, formToken))}</ul>`}
-${keys.length < MAX_KEYS_PER_ACCOUNT ? newKeyForm(view) : full}`;
+${keys.length < MAX_API_KEYS_PER_ACCOUNT ? newKeyForm(view) : full}`;
 }
 
-const full = html`<p class="note">You have ${MAX_KEYS_PER_ACCOUNT} keys, which is the maximum. Revoke one to create another.</p>`;
+const full = html`<p class="note">You have ${MAX_API_KEYS_PER_ACCOUNT} keys, which is the maximum. Revoke one to create another.</p>`;
 
 function keyCard(key: ApiKey, formToken: string): Html {
   return html`<li class="card">
@@ -66,9 +66,9 @@ function newKeyForm({ formToken, errors = [], keyName }: KeysView): Html {
     hint: "A name for you to know it by, such as: notebook at home.",
     value: keyName,
     errors,
-    attributes: html`type="text" autocomplete="off" required maxlength="${MAX_KEY_NAME}"`,
+    attributes: html`type="text" autocomplete="off" required maxlength="${MAX_KEY_NAME_LENGTH}"`,
   });
-  const choice = scopeChoice({
+  const choice = scopeFieldset({
     legend: "Access",
     offered: allScopes,
     chosen: new Set<string>(anonymousScopeCeiling),
@@ -89,7 +89,7 @@ export function newKeyPage({
 }): PageAnswer {
   return {
     heading: "Your new key",
-    scriptPath: copyScriptPath,
+    scriptPath: copyScriptHref,
     place: "account",
     isSignedIn: true,
     body: html`<p class="lead">This is the key for <strong>${untrustedText(name)}</strong>. Copy it now: it is shown this once and never again.</p>

@@ -1,18 +1,18 @@
 import type { AlertService } from "../../alerts/api/alert-service.ts";
-import type { Channels } from "../../alerts/channels/channels.ts";
+import type { ChannelService } from "../../alerts/channels/channels.ts";
 import type { UnsubscribeService } from "../../alerts/channels/unsubscribing.ts";
-import type { Watchlists } from "../../alerts/watchlists/watchlists.ts";
-import type { Intake } from "../../applications/intake.ts";
-import type { Accounts } from "../../auth/accounts/accounts.ts";
+import type { WatchlistService } from "../../alerts/watchlists/watchlists.ts";
+import type { IntakeService } from "../../applications/intake.ts";
+import type { AccountService } from "../../auth/accounts/accounts.ts";
 import type { BrowserSessions } from "../../auth/accounts/browser-sessions.ts";
 import type { EmailCodeSignIn } from "../../auth/accounts/email-code-sign-in.ts";
 import type { UpstreamSignIn } from "../../auth/accounts/upstream-sign-in.ts";
-import type { Claims } from "../../auth/agents/claims.ts";
-import type { ApiKeys } from "../../auth/keys/api-keys.ts";
+import type { ClaimService } from "../../auth/agents/claims.ts";
+import type { ApiKeyService } from "../../auth/keys/api-keys.ts";
 import type { Interactions } from "../../auth/oidc/interactions.ts";
 import type { OperatorAccess } from "../../auth/operator-access.ts";
 import type { SignUpMode } from "../../config/config.ts";
-import type { CodeGuard } from "../../limits/code-guard.ts";
+import type { CodeGuessGuard } from "../../limits/code-guard.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import type { SetupFacts } from "../../process/setup-items.ts";
 import type { ToolContext } from "../../tool.ts";
@@ -30,18 +30,18 @@ export interface PagesOptions {
   readonly signIn: EmailCodeSignIn;
   /** External OpenID provider, if configured. */
   readonly upstream: UpstreamSignIn | undefined;
-  readonly accounts: Accounts;
-  readonly claims: Claims;
+  readonly accounts: AccountService;
+  readonly claims: ClaimService;
   readonly interactions: Interactions;
-  readonly keys: ApiKeys;
-  readonly intake: Intake;
+  readonly keys: ApiKeyService;
+  readonly intake: IntakeService;
   /** The alerts that people own. */
   readonly alerts: AlertService;
   /** The watchlists that people own. */
-  readonly watchlists: Watchlists;
+  readonly watchlists: WatchlistService;
   /** The channels to which people receive events. */
-  readonly channels: Channels;
-  /** Unsubscribes from emails by the tokens of the links in them. */
+  readonly channels: ChannelService;
+  /** Stops the emails to an address, given the token of an unsubscribe link. */
   readonly unsubscribing: UnsubscribeService;
   /** Context of the tools, in which symbols are looked up. */
   readonly context: ToolContext;
@@ -66,5 +66,5 @@ export interface PageContext extends PagesOptions {
   readonly show: ShowPage;
   readonly throttle: Throttle;
   readonly throttleNetworks: ThrottleNetworks;
-  readonly guard: CodeGuard;
+  readonly guard: CodeGuessGuard;
 }

@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import { paths } from "../../../wellknown/paths.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
-import { CodeGuard } from "../../limits/code-guard.ts";
+import { CodeGuessGuard } from "../../limits/code-guard.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { alertRoutes } from "./alerts/alert-routes.ts";
 import { APPLY_PATH } from "./apply.ts";
@@ -9,15 +9,15 @@ import { earlyAccessRoutes } from "./apply-routes.ts";
 import { channelRoutes } from "./channel-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { contactRoutes } from "./contact-routes.ts";
-import { copyRoute } from "./copy.ts";
-import { errorPages } from "./error.ts";
+import { copyScriptRoute } from "./copy.ts";
+import { createErrorPageHandler } from "./error.ts";
 import { createCsrfGuard } from "./form.ts";
 import { interactionRoutes } from "./interaction-routes.ts";
 import { operatorRoutes } from "./operator/operator-routes.ts";
 import { createShowPage } from "./page-answer.ts";
 import type { PageContext, PagesOptions } from "./page-context.ts";
 import { signInRoutes } from "./sign-in-routes.ts";
-import { styleAddress, styleRoute } from "./style-route.ts";
+import { styleHref, styleRoute } from "./style-route.ts";
 import { createThrottle, createThrottleNetworks } from "./throttle.ts";
 import { UNSUBSCRIBE_PATH, unsubscribeRoutes } from "./unsubscribe-routes.ts";
 import { watchlistAddRoutes } from "./watchlist-add.ts";
@@ -45,22 +45,22 @@ const ACTION_PATHS = [
  */
 export function pagesRouter(options: PagesOptions): Router {
   const { name, baseUrl, sessions, limits, now, onError } = options;
-  const show = createShowPage({ name, stylePath: styleAddress });
+  const show = createShowPage({ name, stylePath: styleHref });
   const throttle = createThrottle(limits);
   const throttleNetworks = createThrottleNetworks(limits);
-  const guard = new CodeGuard(limits);
+  const guard = new CodeGuessGuard(limits);
   const csrf = createCsrfGuard(sessions, baseUrl);
   const parts: PageContext = { ...options, show, throttle, throttleNetworks, guard, csrf };
   const router = Router();
-  router.use(styleRoute(), copyRoute());
+  router.use(styleRoute(), copyScriptRoute());
   router.use(ACTION_PATHS, provideCallerAddress);
   router.use(signInRoutes(parts), interactionRoutes(parts), claimRoutes(parts));
   router.use(contactRoutes(parts), earlyAccessRoutes(parts));
   router.use(channelRoutes(parts), unsubscribeRoutes(parts));
   // These must come before the account routes, in which the last segment of the path is the id of a
-  // list.
+  // watchlist.
   router.use(watchlistAddRoutes(parts), alertRoutes(parts), accountRoutes(parts));
   router.use(operatorRoutes(parts));
-  router.use(errorPages({ show, now, onError }));
+  router.use(createErrorPageHandler({ show, now, onError }));
   return router;
 }

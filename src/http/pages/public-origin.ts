@@ -12,7 +12,7 @@ const COOKIE_SECONDS = 10;
  * Detects a page that was opened under an origin other than the public one, such as localhost.
  * Forms sent from there would be rejected.
  *
- * A browser that arrives under another host again after the redirect is behind a proxy that
+ * If a browser still arrives under another host after the redirect, it is behind a proxy that
  * rewrites Host, so it is not redirected again.
  *
  * @returns The problem `forbidden_origin` with a `location`, in which only the path and the query

@@ -2,8 +2,8 @@
 export const ACCOUNT_PATH = "/account";
 
 /**
- * Patterns of the paths to which a person may return after signing in; any other target would make
- * an open redirect.
+ * Patterns of the paths to which a person may return after signing in; allowing any other target
+ * would create an open redirect.
  */
 const allowedTargets = [
   /^\/$/,

@@ -3,12 +3,12 @@ import { z } from "zod";
 import type { Browser } from "../../auth/accounts/browser-sessions.ts";
 import type { UpstreamSignIn } from "../../auth/accounts/upstream-sign-in.ts";
 
-import { addressKey, widestNetwork } from "../../limits/address-key.ts";
+import { ipAddressKey, widestNetwork } from "../../limits/address-key.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
-import { codePage } from "./code-page.ts";
+import { signInCodePage } from "./code-page.ts";
 import { readForm, submittedValue, validateForm } from "./form.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
@@ -81,12 +81,12 @@ async function countCode(
   { sessions, throttle, throttleNetworks }: PageContext,
 ): Promise<void> {
   const browser = await sessions.knownBrowser(headers.cookie, email);
-  // Counted for all known browsers together: each sign-in makes another browser known, so a quota per
-  // browser would grow.
+  // All known browsers share one quota: each sign-in makes another browser known, so separate
+  // quotas would allow more codes with each sign-in.
   if (browser !== undefined) return throttle({ "code-browser": email });
   await throttleNetworks(["code-address"], ip);
   await throttle({
-    "code-email": `${email} ${addressKey(ip)}`,
+    "code-email": `${email} ${ipAddressKey(ip)}`,
     "code-email-network": `${email} ${widestNetwork(ip)}`,
     "code-email-all": email,
   });
@@ -126,7 +126,10 @@ function codeRoute(router: Router, options: PageContext): void {
     }
     const errors = [{ id: "code", text: WRONG_CODE }];
     const { formToken } = browser;
-    show(res, codePage({ ...pending, formToken, place, isMailShownToOperator, signUp, errors }));
+    show(
+      res,
+      signInCodePage({ ...pending, formToken, place, isMailShownToOperator, signUp, errors }),
+    );
   };
 
   router
@@ -136,7 +139,7 @@ function codeRoute(router: Router, options: PageContext): void {
       const place = safeReturnPath(queryOf(req).get("return_to"));
       const pending = await signIn.pending(secret);
       if (pending === undefined) return res.redirect(303, withReturnPath("/sign-in", place));
-      show(res, codePage({ ...pending, formToken, place, isMailShownToOperator, signUp }));
+      show(res, signInCodePage({ ...pending, formToken, place, isMailShownToOperator, signUp }));
     })
     .post(...readForm, async (req, res) => {
       const browser = await csrf.requireOwnForm(req);
@@ -146,7 +149,7 @@ function codeRoute(router: Router, options: PageContext): void {
       // Attempts from a known browser are limited by the number of codes that it can request.
       if (pending === undefined || !(await sessions.knownBrowser(cookie, pending.email))) {
         await guard.check(req.ip);
-        await throttle({ "code-tries": addressKey(req.ip) });
+        await throttle({ "code-tries": ipAddressKey(req.ip) });
       }
       const { data } = validateForm(CodeForm, req);
       const accountId = data && (await signIn.complete(browser.secret, data.code));

@@ -20,7 +20,7 @@ export interface SignInView {
 }
 
 /** Notes by sign-up mode: who gets a code if not everyone does, and what other people can do. */
-export const codeLimits: Readonly<Record<SignUpMode, Html | undefined>> = {
+export const signInCodeNotes: Readonly<Record<SignUpMode, Html | undefined>> = {
   open: undefined,
   applications: html`<p class="note">Only people who have an account, or whose application was accepted, get a code here. If you have neither, <a href="${APPLY_PATH}">apply for early access</a>.</p>`,
   closed: html`<p class="note">Only people who have an account get a code here: no new accounts are created. If you need one, <a href="${paths.contactPage}">ask the operator of this service</a>.</p>`,
@@ -58,7 +58,7 @@ ${form({ action: "/sign-in/provider", formToken, hidden }, html`<button class="s
     heading: "Sign in",
     errors,
     body: html`<p class="lead">You get a code ${giver}. There is no password.</p>
-${codeLimits[signUp]}
+${signInCodeNotes[signUp]}
 ${reason(place)}
 <div class="card">
 ${form(

@@ -24,7 +24,7 @@ const style = createAsset({
 });
 
 /** URL of the style sheet of the pages. */
-export const styleAddress = style.address;
+export const styleHref = style.address;
 
 /** Creates the route that serves the style sheet. */
 export const styleRoute = style.route;

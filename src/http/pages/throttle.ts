@@ -1,5 +1,5 @@
-import { countEachInNetworks, type NestedQuota } from "../../limits/count-in-networks.ts";
-import { countInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
+import { countQuotasInNetworks, type NetworkQuotaName } from "../../limits/count-in-networks.ts";
+import { countQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits, QuotaName } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 
@@ -17,7 +17,7 @@ export type Throttle = (counts: Counts) => Promise<void>;
 export function createThrottle(limits: Limits): Throttle {
   return async (counts) => {
     const counters = Object.entries(counts) as [...QuotaCounter][];
-    const refusal = rateLimitProblem(await countInOrder(limits, counters));
+    const refusal = rateLimitProblem(await countQuotasInOrder(limits, counters));
     if (refusal !== undefined) throw refusal;
   };
 }
@@ -26,14 +26,14 @@ export function createThrottle(limits: Limits): Throttle {
  * Counts an action against quotas for each network of an address. @throws {Problem} `rate_limited`
  */
 export type ThrottleNetworks = (
-  quotas: readonly NestedQuota[],
+  quotas: readonly NetworkQuotaName[],
   ip: string | undefined,
 ) => Promise<void>;
 
 /** Creates the throttle for actions that require no sign-in. */
 export function createThrottleNetworks(limits: Limits): ThrottleNetworks {
   return async (quotas, ip) => {
-    const refusal = rateLimitProblem(await countEachInNetworks(limits, quotas, ip));
+    const refusal = rateLimitProblem(await countQuotasInNetworks(limits, quotas, ip));
     if (refusal !== undefined) throw refusal;
   };
 }

@@ -6,11 +6,15 @@ import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { validateInput } from "../api/parse.ts";
 import { queryOf } from "../request-context.ts";
-import { matchEntryInstruments, type Suggestion, symbolErrors } from "./alerts/alert-entry.ts";
+import {
+  type InstrumentSuggestion,
+  matchEntryInstruments,
+  symbolErrors,
+} from "./alerts/alert-entry.ts";
 import { instrumentsField } from "./alerts/instruments-field.ts";
 import { type FieldErrors, field, form, select } from "./elements.ts";
-import { Checkboxes, formReader } from "./form.ts";
-import { listAddress } from "./home/filter.ts";
+import { CheckboxValues, createFormReader } from "./form.ts";
+import { watchlistHref } from "./home/filter.ts";
 import { html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
@@ -24,7 +28,7 @@ const MAX_FORM_FIELDS = 80;
 
 const Entry = z.object({
   symbols: z.string().catch(""),
-  symbol: Checkboxes.catch([]),
+  symbol: CheckboxValues.catch([]),
   /** Key of an existing watchlist; empty for a new one. */
   list: z.string().catch(""),
   name: z.string().catch(""),
@@ -35,7 +39,7 @@ interface FormView {
   readonly formToken: string;
   readonly entry: z.output<typeof Entry>;
   readonly errors: FieldErrors;
-  readonly suggestions: readonly Suggestion[];
+  readonly suggestions: readonly InstrumentSuggestion[];
   readonly lists: WatchlistOverview["lists"];
 }
 
@@ -57,7 +61,7 @@ export function watchlistAddRoutes(options: PageContext): Router {
   routes
     .route("/account/watchlists")
     .post(
-      ...formReader(MAX_FORM_BYTES, MAX_FORM_FIELDS),
+      ...createFormReader(MAX_FORM_BYTES, MAX_FORM_FIELDS),
       signedIn("requireOwnForm", (visit) => add(visit, options)),
     )
     .all(rejectOtherMethods(["post"]));
@@ -135,7 +139,7 @@ async function add(visit: SignedInVisit, options: PageContext): Promise<void> {
     const call = { caller, scopes: caller.scopes, idempotencyKey: undefined };
     await manageWatchlist.run(data, context, call);
     const { key } = await watchlists.find(caller, data.watchlist ?? "");
-    res.redirect(303, listAddress(key));
+    res.redirect(303, watchlistHref(key));
   } catch (problem) {
     if (!(problem instanceof Problem) || problem.code === "rate_limited") throw problem;
     return refuse([{ id: "symbols", text: `${problem.detail} ${problem.next}` }]);

@@ -1,4 +1,4 @@
-import { isPerson } from "../../alerts/alert.ts";
+import { isPersonWithoutClient } from "../../alerts/alert.ts";
 import { type StoredWatchlist, watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
 import { creatorText, symbolList } from "./alerts-section.ts";
@@ -10,7 +10,7 @@ import {
   textArea,
   untrustedText,
 } from "./elements.ts";
-import { listAddress } from "./home/filter.ts";
+import { watchlistHref } from "./home/filter.ts";
 import { type Html, html } from "./html.ts";
 
 /** A watchlist whose change was rejected, with the entered values. */
@@ -67,7 +67,7 @@ ${descriptionList([
   ["Symbols", symbolList(symbols)],
   ["Made by", creatorText(owner, keys)],
 ])}
-<p><a href="${listAddress(key)}">See it on the market</a>${isPerson(owner) && html`, or <a href="/account/alerts/new?watchlist=${encodeURIComponent(name)}">make an alert of it</a>`}</p>
+<p><a href="${watchlistHref(key)}">See it on the market</a>${isPersonWithoutClient(owner) && html`, or <a href="/account/alerts/new?watchlist=${encodeURIComponent(name)}">make an alert of it</a>`}</p>
 <details${refused && html` open`}>
 <summary>Change its symbols</summary>
 ${refused?.isStale && html`<p class="note warning">The list was changed after you opened the form. Above is how it is saved now, here what you entered; saving it replaces that.</p>`}

@@ -6,7 +6,7 @@ const OUTCOMES = ["proved", "not_proved", "failed"] as const;
 export type CheckOutcome = (typeof OUTCOMES)[number];
 
 /** A check and its result. */
-export interface Check {
+export interface VerificationCheck {
   readonly name: string;
   readonly outcome: CheckOutcome;
   readonly detail: string;
@@ -15,8 +15,8 @@ export interface Check {
 }
 
 /** The worst outcome of several checks. */
-export function overallOutcome(checks: readonly Check[]): CheckOutcome {
-  const rank = ({ outcome }: Check) => OUTCOMES.indexOf(outcome);
+export function overallOutcome(checks: readonly VerificationCheck[]): CheckOutcome {
+  const rank = ({ outcome }: VerificationCheck) => OUTCOMES.indexOf(outcome);
   return OUTCOMES[Math.max(0, ...checks.map(rank))] as CheckOutcome;
 }
 
@@ -32,7 +32,7 @@ export class CheckFailure extends Error {
 }
 
 /** Converts a `CheckFailure` into a failed check; other errors are rethrown. */
-export function failedCheck(name: string, error: unknown): Check {
+export function failedCheck(name: string, error: unknown): VerificationCheck {
   if (!(error instanceof CheckFailure)) throw error;
   const { message, entry } = error;
   return { name, outcome: "failed", detail: message, ...(entry !== undefined && { entry }) };

@@ -2,12 +2,12 @@ import type { TrackRecordTerms } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
 import type { Hash } from "../merkle.ts";
-import type { Note } from "../signed-note.ts";
+import type { ParsedNote } from "../signed-note.ts";
 import { type Cosignature, cosignaturesOf } from "../witness/cosignature.ts";
 import type { WitnessPolicy } from "../witness/policy.ts";
-import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
 import type { CheckpointSighting } from "./known-log.ts";
-import { type LeafOf, readLeaf } from "./read-leaf.ts";
+import { type LeafOf, parseLeaf } from "./read-leaf.ts";
 import type { CommittedSignal } from "./score-check.ts";
 import { SessionGaps } from "./session-gaps.ts";
 import {
@@ -74,7 +74,7 @@ export class EntryVerifier {
    * entry.
    */
   readonly #roots = new Map<number, string>();
-  readonly #failures = new Map<string, Check>();
+  readonly #failures = new Map<string, VerificationCheck>();
   readonly #universes = new Map<AssetClass, Covered>();
   readonly #lastRuns = new Map<AssetClass, CheckedRun>();
   readonly #gaps = new SessionGaps();
@@ -113,7 +113,7 @@ export class EntryVerifier {
       this.#skipped = this.#entries;
       return;
     }
-    const leaf = this.#try("entries", index, () => readLeaf(text));
+    const leaf = this.#try("entries", index, () => parseLeaf(text));
     if (leaf === undefined) return;
     if (leaf.kind !== "outcome") {
       this.#try("settlements", index, () => this.#settlements.endSettlement());
@@ -125,7 +125,7 @@ export class EntryVerifier {
     this.#addLeaf(index, leaf);
   }
 
-  #addLeaf(index: number, leaf: ReturnType<typeof readLeaf>): void {
+  #addLeaf(index: number, leaf: ReturnType<typeof parseLeaf>): void {
     switch (leaf.kind) {
       case "method":
         this.#method = leaf;
@@ -162,7 +162,7 @@ export class EntryVerifier {
   }
 
   /** The checks of all added entries. */
-  checks(): readonly Check[] {
+  checks(): readonly VerificationCheck[] {
     this.#try("runs", this.#entries, () => this.#endRun());
     this.#try("settlements", this.#entries, () => this.#settlements.endSettlement());
     const [runs, signals] = [this.#runs, this.#signals];
@@ -205,13 +205,13 @@ export class EntryVerifier {
     return this.#settlements.records(size);
   }
 
-  #anchorCheck(): readonly Check[] {
+  #anchorCheck(): readonly VerificationCheck[] {
     if (this.#anchors === 0) return [];
     const detail = `all ${this.#anchors} name trees that this log had`;
     return [this.#check("anchors", true, detail)];
   }
 
-  #times(): Check {
+  #times(): VerificationCheck {
     const { market } = this.#method ?? {};
     const isSimulated = market === "sandbox" || market === "replay";
     // The next close after the last run of a class is not known yet, so a lower bound is used.
@@ -226,7 +226,7 @@ export class EntryVerifier {
     return this.#check("times", proved === runs && runs > 0 && !isSimulated, detail);
   }
 
-  #check(name: string, isProved: boolean, detail: string): Check {
+  #check(name: string, isProved: boolean, detail: string): VerificationCheck {
     const outcome = isProved ? "proved" : "not_proved";
     return this.#failures.get(name) ?? { name, outcome, detail };
   }
@@ -401,7 +401,7 @@ function checkpointIn(text: string): SignedCheckpoint {
  *
  * @throws {CheckFailure} If the signature of a witness is wrong.
  */
-function cosignaturesIn(note: Note, { verifiers }: WitnessPolicy): readonly Cosignature[] {
+function cosignaturesIn(note: ParsedNote, { verifiers }: WitnessPolicy): readonly Cosignature[] {
   try {
     return cosignaturesOf(note, verifiers);
   } catch (error) {

@@ -29,7 +29,7 @@ export type KnownLog = z.infer<typeof KnownLog>;
 const KEPT_SIGHTINGS = 1_000;
 
 /** The state to store after another verification. */
-export function withSighting(
+export function knownLogWithSighting(
   known: KnownLog | undefined,
   seen: Omit<KnownLog, "sightings">,
   sighting: CheckpointSighting,

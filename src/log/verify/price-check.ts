@@ -1,7 +1,7 @@
-import { exclusionOutcome } from "../graded-settlement.ts";
+import { exclusionOutcomeOf } from "../graded-settlement.ts";
 import type { SettlementOutcome } from "../leaves.ts";
-import { outcomesOf, type RunOutcomes, type SettlementMarket } from "../outcomes.ts";
-import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import { computeRunOutcomes, type RunOutcomes, type SettlementMarket } from "../outcomes.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
 import type { LoggedSettlement } from "./settlement-verifier.ts";
 
 const NAME = "outcomes";
@@ -10,7 +10,7 @@ const NAME = "outcomes";
 const TOLERANCE = 1e-9;
 
 /** Result when no prices are given: only the log itself states the returns. */
-export const NO_PRICES: Check = {
+export const NO_PRICES_CHECK: VerificationCheck = {
   name: NAME,
   outcome: "not_proved",
   detail: "not recomputed: --prices names a folder of prices",
@@ -25,8 +25,11 @@ export class PriceCheck {
   /** Number of outcomes whose sessions or instruments have no prices in this market. */
   #unknown = 0;
   #largest = 0;
-  /** Failures by the index of the wrong settlement; a correct correction removes the failure. */
-  readonly #failures = new Map<number, Check>();
+  /**
+   * Failures by the index of the wrong settlement; a later correction with the right figures
+   * removes the failure.
+   */
+  readonly #failures = new Map<number, VerificationCheck>();
 
   constructor(market: SettlementMarket) {
     this.#market = market;
@@ -59,7 +62,7 @@ export class PriceCheck {
     const { assetClass, close, horizon } = leaf;
     const symbols = statements.map(({ symbol }) => symbol);
     const run = { assetClass, close, symbols, horizon };
-    const found = await outcomesOf(run, this.#market, knownUntil);
+    const found = await computeRunOutcomes(run, this.#market, knownUntil);
     if (found === undefined) {
       this.#unknown += outcomes.length;
       return;
@@ -67,7 +70,7 @@ export class PriceCheck {
     checkSessions(settlement, found);
     for (const [at, logged] of outcomes.entries()) {
       const recomputed =
-        exclusionOutcome(statements[at]) ?? (found.outcomes[at] as SettlementOutcome);
+        exclusionOutcomeOf(statements[at]) ?? (found.outcomes[at] as SettlementOutcome);
       if (this.#symbols.has(symbols[at] as string)) {
         this.#compareOne(logged, recomputed, settlement.index + 1 + at);
       } else {
@@ -85,7 +88,7 @@ export class PriceCheck {
     throw new CheckFailure(wrong, entry);
   }
 
-  check(): Check {
+  check(): VerificationCheck {
     const [failure] = this.#failures.values();
     if (failure !== undefined) return failure;
     const compared = `${this.#compared} recomputed, largest difference ${this.#largest}`;

@@ -1,6 +1,6 @@
 import canonicalize from "canonicalize";
 import { z } from "zod";
-import { HEADLINE_HORIZONS } from "../../grading/run-grade.ts";
+import { HEADLINE_HORIZON_SESSIONS } from "../../grading/run-grade.ts";
 import { EXCLUSION_REASONS, TRACK_RECORD_RULES } from "../../grading/track-record.ts";
 import { AssetClass } from "../../market/instrument.ts";
 import { MarketMode } from "../../market/market.ts";
@@ -20,14 +20,14 @@ const Method = z.looseObject({
       thresholds: z.looseObject({ exitLong: z.number(), exitShort: z.number() }),
     }),
   }),
-  /** Absent in methods from before settlements existed. */
+  /** Absent in methods that predate settlements. */
   record: z
     .looseObject({
       horizons: z.partialRecord(AssetClass, z.array(z.int().min(1))),
-      headline: z.partialRecord(AssetClass, z.int().min(1)).default(HEADLINE_HORIZONS),
+      headline: z.partialRecord(AssetClass, z.int().min(1)).default(HEADLINE_HORIZON_SESSIONS),
       rules: z.looseObject({
         significance: z.number().gt(0).lt(1).default(TRACK_RECORD_RULES.significance),
-        /** Absent in methods from before corrections existed. */
+        /** Absent in methods that predate corrections. */
         correctedWithin: z.int().min(0).default(TRACK_RECORD_RULES.correctedWithin),
         minPeriods: z.number().min(0).default(TRACK_RECORD_RULES.minPeriods),
         maxIntervalWidth: z.number().min(0).default(TRACK_RECORD_RULES.maxIntervalWidth),
@@ -36,7 +36,7 @@ const Method = z.looseObject({
       verdictDates: z.array(Instant),
     })
     .optional(),
-  /** Absent in methods from before settlements existed. */
+  /** Absent in methods that predate settlements. */
   risk: z
     .partialRecord(
       AssetClass,
@@ -45,7 +45,7 @@ const Method = z.looseObject({
           horizon: z.int().min(1),
           fallPercent: z.number(),
           quantiles: z.array(z.number()).min(1),
-          /** Absent in methods from before report dates were forecast. */
+          /** Absent in methods that predate the forecast of report dates. */
           reportDays: z
             .looseObject({ before: z.int().min(0), factors: z.array(z.number().positive()) })
             .nullable()
@@ -76,7 +76,9 @@ const Run = z.looseObject({
   results: Index,
 });
 
-/** Maximum accepted forecast standard deviation of a log return: far beyond any price. */
+/**
+ * Maximum accepted forecast standard deviation of a log return: far above that of any real price.
+ */
 const MAX_SIGMA = 1_000;
 /** Maximum number of horizons of a class. */
 const MAX_HORIZONS = 8;
@@ -170,7 +172,7 @@ type ParsedLeaf = { [K in keyof typeof SCHEMAS]: LeafOf<K> }[keyof typeof SCHEMA
  *
  * @throws {CheckFailure} If the text is not canonical JSON, or does not have the form of its kind.
  */
-export function readLeaf(text: string): ParsedLeaf | { readonly kind: "unknown" } {
+export function parseLeaf(text: string): ParsedLeaf | { readonly kind: "unknown" } {
   const content = parsed(text);
   const { kind } = (content ?? {}) as { readonly kind?: unknown };
   if (!Object.hasOwn(SCHEMAS, String(kind))) return { kind: "unknown" };

@@ -6,7 +6,7 @@ import {
   type TrackRecordTerms,
   trackRecordVerdicts,
 } from "../../grading/track-record.ts";
-import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
 import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
 
 const NAME = "record";
@@ -33,10 +33,18 @@ interface GradedEntries {
  * @param answer Answer of `GET /api/track-record`, fetched before the entries; `undefined` if it
  * was not fetched.
  */
-export function checkTrackRecord(entries: GradedEntries, size: number, answer: unknown): Check {
+export function checkTrackRecord(
+  entries: GradedEntries,
+  size: number,
+  answer: unknown,
+): VerificationCheck {
   const newest = entries.records(size);
   const of = `recomputed from ${newest.reduce((sum, { runs }) => sum + runs.length, 0)} graded runs`;
-  const unproved = (detail: string): Check => ({ name: NAME, outcome: "not_proved", detail });
+  const unproved = (detail: string): VerificationCheck => ({
+    name: NAME,
+    outcome: "not_proved",
+    detail,
+  });
   if (answer === undefined) return unproved(`${of}; no answer of the service to compare with`);
   const { data } = TrackRecordAnswer.safeParse(answer);
   if (data === undefined) return unproved(`${of}; the service answers no track record`);
@@ -135,7 +143,7 @@ function requireAnswered(
 const isSame = (a: unknown, b: unknown): boolean =>
   typeof a === "number" && typeof b === "number" ? Math.abs(a - b) <= TOLERANCE : a === b;
 
-/** Every value in an answer that is not an object, with its path. */
+/** Every value in an answer, except objects, with its path. */
 function valuesIn(value: unknown, path = ""): readonly (readonly [string, unknown])[] {
   if (typeof value !== "object" || value === null) return [[path, value]];
   return Object.entries(value).flatMap(([name, member]) =>

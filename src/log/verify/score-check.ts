@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { type CommitmentOpening, commitment } from "../leaves.ts";
-import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import { type CommitmentOpening, commitmentHash } from "../leaves.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
 
 const NAME = "scores";
 
@@ -24,7 +24,7 @@ export interface CommittedSignal {
  * Fetches the opening of an entry's commitment to its factors; resolves with `undefined` if the
  * factors are not disclosed, or no longer stored.
  */
-export type OpenFactors = (index: number) => Promise<CommitmentOpening | undefined>;
+export type FetchFactorsOpening = (index: number) => Promise<CommitmentOpening | undefined>;
 
 /**
  * Recomputes the scores of a sample of entries from their factors: 50 plus the contributions.
@@ -36,9 +36,13 @@ export type OpenFactors = (index: number) => Promise<CommitmentOpening | undefin
 export async function checkScores(
   recent: readonly CommittedSignal[],
   signals: number,
-  open: OpenFactors | undefined,
-): Promise<Check> {
-  const unproved = (detail: string): Check => ({ name: NAME, outcome: "not_proved", detail });
+  open: FetchFactorsOpening | undefined,
+): Promise<VerificationCheck> {
+  const unproved = (detail: string): VerificationCheck => ({
+    name: NAME,
+    outcome: "not_proved",
+    detail,
+  });
   if (open === undefined) {
     return unproved("not recomputed: the factors are committed to, not told");
   }
@@ -65,7 +69,7 @@ export async function checkScores(
  * @throws {CheckFailure} If the factors do not match the commitment or the score.
  */
 function compare({ index, factors, scoreRaw }: CommittedSignal, opening: CommitmentOpening): void {
-  if (commitment(opening) !== factors) {
+  if (commitmentHash(opening) !== factors) {
     throw new CheckFailure(`entry ${index} commits to other factors than those shown`, index);
   }
   const contributions = contributionsIn(opening.text);

@@ -1,7 +1,7 @@
 import { sessionsBetween } from "../../market/calendar.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { newYorkDate } from "../../market/new-york.ts";
-import type { Check } from "./check.ts";
+import type { VerificationCheck } from "./check.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -19,10 +19,10 @@ const NEXT_CLOSE_MS = 1.5 * DAY_MS;
 const NAMED = 10;
 
 /**
- * Sessions between two closes of a class (Unix milliseconds), both exclusive, as ISO dates: those of the
+ * Sessions strictly between two closes of a class (Unix milliseconds), as ISO dates: those of the
  * New York exchanges for stocks and funds, every UTC day for coins.
  */
-export function sessionsWithin(
+export function sessionsBetweenCloses(
   assetClass: AssetClass,
   after: number,
   before: number,
@@ -60,7 +60,7 @@ export class SessionGaps {
     const last = this.#lastCloses.get(assetClass);
     this.#lastCloses.set(assetClass, close);
     if (last === undefined) return;
-    const missing = sessionsWithin(assetClass, last, close);
+    const missing = sessionsBetweenCloses(assetClass, last, close);
     this.#count += missing.length;
     const named = missing.slice(0, NAMED - this.#missing.length);
     this.#missing.push(...named.map((session) => `${assetClass} ${session}`));
@@ -72,7 +72,7 @@ export class SessionGaps {
    * @param hasCalendar Whether sessions follow the calendar of the exchanges; `false` for the
    * sandbox.
    */
-  check(hasCalendar: boolean): Check {
+  check(hasCalendar: boolean): VerificationCheck {
     const name = "sessions";
     if (!hasCalendar) {
       const detail = "not compared: the sessions of the sandbox are in no calendar";

@@ -6,12 +6,12 @@ import {
 } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { type HorizonSpread, horizonVariance } from "../../risk/report-days.ts";
-import { exclusionOutcome, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
+import { exclusionOutcomeOf, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
 import type { SettlementOutcome } from "../leaves.ts";
 import { CONFIRMATION_SESSIONS, MAX_PRICE_WAIT_SESSIONS } from "../outcomes.ts";
-import { type Check, CheckFailure } from "./check.ts";
+import { CheckFailure, type VerificationCheck } from "./check.ts";
 import type { LeafOf } from "./read-leaf.ts";
-import { sessionsWithin } from "./session-gaps.ts";
+import { sessionsBetweenCloses } from "./session-gaps.ts";
 
 /** Tolerated difference between clocks, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 300_000;
@@ -138,8 +138,8 @@ export class SettlementVerifier {
       (one) => this.#laterThan(one) >= dueAfter(one) + MAX_PRICE_WAIT_SESSIONS,
     );
     const method = this.#method;
-    // The horizons of the first method count: a later method cannot drop a horizon whose outcomes look
-    // bad.
+    // The horizons of the first method count: a later method cannot drop a horizon whose outcomes
+    // look bad.
     const horizons = this.#terms?.horizons[assetClass] ?? [];
     const isJudged = horizons.length > 0;
     const added = { index, run, place: closes.length, method, horizons, isJudged };
@@ -222,8 +222,8 @@ export class SettlementVerifier {
         `corrects ${corrects}, which is no settlement of run ${of.index} over ${horizon} sessions that can be corrected`,
       );
     }
-    // Otherwise the operator of the log could choose the day of a correction, and so remove unwelcome
-    // outcomes.
+    // Otherwise the operator of the log could choose the day of a correction, and so remove
+    // unwelcome outcomes.
     if (this.#laterThan(of) < this.#correctedAfter(of)) {
       throw new CheckFailure(`corrects ${corrects} before it is looked at again`);
     }
@@ -242,7 +242,7 @@ export class SettlementVerifier {
 
   #canBeCovered({ coveredAt, close, at }: LeafOf<"settlement">, of: RunToSettle): boolean {
     if (of.coveredAt !== undefined && of.coveredAt !== coveredAt) return false;
-    // In other markets, the market's clock differs from the clock of the log.
+    // Outside the live market, the market's clock differs from the clock of the log.
     if (of.method?.market !== "live") return coveredAt >= close;
     const isAfterRun = coveredAt >= of.run.at - CLOCK_TOLERANCE_MS;
     return isAfterRun && coveredAt >= close && coveredAt <= at + CLOCK_TOLERANCE_MS;
@@ -362,7 +362,7 @@ export class SettlementVerifier {
   }
 
   /** The result of the check, provided that no settlement is wrong. */
-  check(): Check {
+  check(): VerificationCheck {
     const name = "settlements";
     const waiting = [...this.#waiting.values()].flat();
     const due = waiting.filter((one) => this.#laterThan(one) >= dueAfter(one)).length;
@@ -407,12 +407,12 @@ export class SettlementVerifier {
   }
 }
 
-/** Maximum relative difference between two variance ratios that rounding explains. */
+/** Maximum relative difference between two variance ratios that can be due to rounding. */
 const SAME_FORECAST = 1e-9;
 
 /**
- * Registered forecast variances over each horizon, divided by that over the first one: once without
- * an earnings report, and once for each distance of a report that affects a horizon.
+ * Registered forecast variance over each horizon, divided by the variance over the first horizon:
+ * once without an earnings report, and once for each distance of a report that affects a horizon.
  */
 const ratios = new WeakMap<readonly HorizonSpread[], readonly (readonly number[])[]>();
 
@@ -487,7 +487,7 @@ function sessionsWithoutRun(
   const between = closes.slice(place, place + 2 + horizon);
   return between.reduce(
     (sum, close, at) =>
-      sum + sessionsWithin(run.assetClass, between[at - 1] ?? close, close).length,
+      sum + sessionsBetweenCloses(run.assetClass, between[at - 1] ?? close, close).length,
     0,
   );
 }
@@ -498,7 +498,7 @@ function sessionsWithoutRun(
  * @throws {CheckFailure} If the statement contradicts the reason for excluding the outcome.
  */
 function checkReason({ status }: LeafOf<"outcome">, { leaf, of, outcomes }: OpenSettlement): void {
-  const wanted = exclusionOutcome(of.statements[outcomes.length - 1])?.status;
+  const wanted = exclusionOutcomeOf(of.statements[outcomes.length - 1])?.status;
   const isOfStatement = status === "failed" || status === "unscored";
   const isRight =
     wanted === undefined

@@ -1,8 +1,8 @@
 import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
-import { type NoteVerifier, parseVerifier } from "../note-keys.ts";
+import { type NoteVerifier, parseLogVerifier } from "../note-keys.ts";
 import { verifyNote } from "../note-signatures.ts";
-import { type Check, CheckFailure, failedCheck } from "./check.ts";
-import { type KnownLog, withSighting } from "./known-log.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
+import { type KnownLog, knownLogWithSighting } from "./known-log.ts";
 
 /** The keys and earlier observations that a log is verified against. */
 export interface KeyTrust {
@@ -17,7 +17,7 @@ export interface KeyTrust {
  *
  * @throws {CheckFailure} If the text is not a checkpoint.
  */
-export function readCheckpoint(text: string): SignedCheckpoint {
+export function parseCheckpointOrFail(text: string): SignedCheckpoint {
   try {
     return parseCheckpoint(text);
   } catch (error) {
@@ -25,7 +25,7 @@ export function readCheckpoint(text: string): SignedCheckpoint {
   }
 }
 
-/** The result of a verification without a failure. */
+/** Data of a successful verification, from which `knownLogAfter` computes the state to store. */
 interface SignatureCheckInput {
   readonly known: KnownLog | undefined;
   /** The keys that the checkpoint was verified with. */
@@ -45,12 +45,16 @@ export function knownLogAfter(
   { known, keys, published, seenAt }: SignatureCheckInput,
 ): KnownLog {
   const signing = published.filter((text) => {
-    const { keyId } = readVerifier(text);
+    const { keyId } = parseVerifierOrFail(text);
     const hasSigned = note.signatures.some((one) => one.name === origin && one.keyId === keyId);
-    return hasSigned && signedBy(note, [readVerifier(text)], origin).length > 0;
+    return hasSigned && signedBy(note, [parseVerifierOrFail(text)], origin).length > 0;
   });
   const seen = { origin, keys: [...new Set([...keys, ...signing])] };
-  return withSighting(known, seen, { size, root: Buffer.from(root).toString("base64"), seenAt });
+  return knownLogWithSighting(known, seen, {
+    size,
+    root: Buffer.from(root).toString("base64"),
+    seenAt,
+  });
 }
 
 /**
@@ -62,7 +66,7 @@ export function checkSignature(
   { origin, note }: SignedCheckpoint,
   { keys: pinned, known }: KeyTrust,
   keys: readonly string[],
-): Check {
+): VerificationCheck {
   const name = "signature";
   try {
     if (known !== undefined && known.origin !== origin) {
@@ -71,8 +75,8 @@ export function checkSignature(
     if (keys.length === 0) {
       return { name, outcome: "not_proved", detail: "give the key of the log with --key" };
     }
-    const [key] = signedBy(note, keys.map(readVerifier), origin);
-    if (pinned.length > 0) signedBy(note, pinned.map(readVerifier), origin);
+    const [key] = signedBy(note, keys.map(parseVerifierOrFail), origin);
+    if (pinned.length > 0) signedBy(note, pinned.map(parseVerifierOrFail), origin);
     if (pinned.length > 0 || known !== undefined) {
       const from = pinned.length > 0 ? "that was given" : "of the first look";
       return { name, outcome: "proved", detail: `by the key ${key.keyId} ${from}` };
@@ -105,9 +109,9 @@ function signedBy(note: SignedCheckpoint["note"], keys: readonly NoteVerifier[],
  *
  * @throws {CheckFailure} If the text is not such a key.
  */
-export function readVerifier(text: string): NoteVerifier {
+export function parseVerifierOrFail(text: string): NoteVerifier {
   try {
-    return parseVerifier(text);
+    return parseLogVerifier(text);
   } catch (error) {
     throw new CheckFailure((error as Error).message);
   }

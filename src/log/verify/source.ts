@@ -1,5 +1,5 @@
 import { HASH_BYTES, type Hash } from "../merkle.ts";
-import { type Bundle, bundlePath, tilePath } from "../tile-path.ts";
+import { type EntryBundle, entryBundlePath, tilePath } from "../tile-path.ts";
 import { splitHashes, TILE_WIDTH, type Tile } from "../tiles.ts";
 import { CheckFailure } from "./check.ts";
 import type { BundleContent, TreeReader } from "./tree-walk.ts";
@@ -22,10 +22,10 @@ export const readText = async (source: LogSource, path: string): Promise<string>
   Buffer.from(await readWhole(source, path)).toString("utf8");
 
 /**
- * Reads the tree of a log. A log may drop its oldest entries (C2SP tlog-tiles, "Pruning"); their hashes
- * stay in the tree.
+ * Reads the tree of a log. A log may drop its oldest entries (C2SP tlog-tiles, "Pruning"); their
+ * hashes stay in the tree.
  */
-export function treeReader(source: LogSource): TreeReader {
+export function createTreeReader(source: LogSource): TreeReader {
   let isKept = false;
   return {
     hashes: (tile) => readTile(source, tile),
@@ -55,9 +55,12 @@ async function readTile(source: LogSource, tile: Tile): Promise<readonly Hash[]>
 }
 
 /** Reads the entries of a bundle; `undefined` if there is no such bundle. */
-async function readBundle(source: LogSource, bundle: Bundle): Promise<BundleContent | undefined> {
-  const path = bundlePath(bundle);
-  const part = await findPart(source, bundle.width, path, bundlePath(full(bundle)));
+async function readBundle(
+  source: LogSource,
+  bundle: EntryBundle,
+): Promise<BundleContent | undefined> {
+  const path = entryBundlePath(bundle);
+  const part = await findPart(source, bundle.width, path, entryBundlePath(full(bundle)));
   if (part === undefined) return undefined;
   const { bytes, isExact } = part;
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -78,7 +81,7 @@ async function readBundle(source: LogSource, bundle: Bundle): Promise<BundleCont
   return { entries, fault };
 }
 
-const full = <T extends Bundle>(part: T): T => ({ ...part, width: TILE_WIDTH });
+const full = <T extends EntryBundle>(part: T): T => ({ ...part, width: TILE_WIDTH });
 
 /** Reads a tile or bundle. If a partial one is missing, the full one is read. */
 async function findPart(source: LogSource, width: number, path: string, whole: string) {

@@ -1,8 +1,8 @@
 import type { SignedCheckpoint } from "../checkpoint.ts";
 import { type Hash, isSameHash, leafHash } from "../merkle.ts";
-import type { Bundle } from "../tile-path.ts";
+import type { EntryBundle } from "../tile-path.ts";
 import { allTiles, type FilledTile, TILE_WIDTH, type Tile, TreeEdge, widthAt } from "../tiles.ts";
-import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
 import type { CheckpointSighting } from "./known-log.ts";
 
 /** The entries of a bundle, as far as they can be read. */
@@ -19,7 +19,7 @@ export interface BundleContent {
  */
 export interface TreeReader {
   hashes(tile: Tile): Promise<readonly Hash[]>;
-  entries(bundle: Bundle): Promise<BundleContent>;
+  entries(bundle: EntryBundle): Promise<BundleContent>;
 }
 
 /** Callbacks of a tree walk. */
@@ -51,7 +51,7 @@ export class TreeWalk {
   readonly #edge = new TreeEdge();
   /** Earlier observations of the tree, by number of leaves. */
   readonly #seen: ReadonlyMap<number, readonly CheckpointSighting[]>;
-  #history: Check | undefined;
+  #history: VerificationCheck | undefined;
 
   /** @param sightings Earlier observations of the log, in ascending order of size. */
   constructor(
@@ -70,7 +70,7 @@ export class TreeWalk {
    *
    * @returns The checks of the tree and of the earlier observations.
    */
-  async run(listener: WalkListener): Promise<readonly Check[]> {
+  async run(listener: WalkListener): Promise<readonly VerificationCheck[]> {
     const name = "tree";
     const { size, root } = this.#checkpoint;
     this.#history = this.#rollback();
@@ -142,7 +142,7 @@ export class TreeWalk {
     this.#history = { name: "history", outcome: "failed", detail };
   }
 
-  #rollback(): Check | undefined {
+  #rollback(): VerificationCheck | undefined {
     const { size } = this.#checkpoint;
     const largest = this.#sightings.at(-1)?.size ?? 0;
     if (largest <= size) return undefined;
@@ -150,7 +150,7 @@ export class TreeWalk {
     return { name: "history", outcome: "failed", detail, entry: size };
   }
 
-  #checkHistory(): Check {
+  #checkHistory(): VerificationCheck {
     if (this.#history !== undefined) return this.#history;
     const name = "history";
     const last = this.#sightings.at(-1);

@@ -3,21 +3,21 @@ import { type Hash, leafHash, verifyInclusion } from "../merkle.ts";
 import type { SettlementMarket } from "../outcomes.ts";
 import { parseProof } from "../tlog-proof.ts";
 import type { WitnessPolicy } from "../witness/policy.ts";
-import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
 import { EntryVerifier } from "./entry-verifier.ts";
 import type { CheckpointSighting, KnownLog } from "./known-log.ts";
-import { NO_PRICES, PriceCheck } from "./price-check.ts";
+import { NO_PRICES_CHECK, PriceCheck } from "./price-check.ts";
 import { checkTrackRecord } from "./record-check.ts";
-import { checkScores, type OpenFactors } from "./score-check.ts";
+import { checkScores, type FetchFactorsOpening } from "./score-check.ts";
 import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
 import {
   checkSignature,
   type KeyTrust,
   knownLogAfter,
-  readCheckpoint,
-  readVerifier,
+  parseCheckpointOrFail,
+  parseVerifierOrFail,
 } from "./signature-check.ts";
-import { type LogSource, readText, treeReader } from "./source.ts";
+import { createTreeReader, type LogSource, readText } from "./source.ts";
 import { TreeWalk } from "./tree-walk.ts";
 import { checkCosignatures, type WitnessCheckInput, witnessViewOf } from "./witness-check.ts";
 
@@ -28,7 +28,7 @@ export interface VerificationTrust extends KeyTrust {
 }
 
 /** Options of `verifyLog`. */
-export interface VerifyOptions extends VerificationTrust {
+export interface LogVerificationOptions extends VerificationTrust {
   readonly source: LogSource;
   /** Clock of the verifier, Unix milliseconds. */
   readonly now: () => number;
@@ -37,7 +37,7 @@ export interface VerifyOptions extends VerificationTrust {
   /** Prices from which outcomes are recomputed; without them, outcomes are not recomputed. */
   readonly prices?: SettlementMarket | undefined;
   /** Opens the factors of entries; without it, scores are not recomputed. */
-  readonly openFactors?: OpenFactors | undefined;
+  readonly openFactors?: FetchFactorsOpening | undefined;
   /** Fetches the track record of the service; without it, the record is not compared. */
   readonly trackRecord?: (() => Promise<unknown>) | undefined;
   /** Called with the number of entries read so far, and the number of all entries. */
@@ -48,7 +48,7 @@ export interface VerifyOptions extends VerificationTrust {
 export interface VerificationResult {
   readonly origin: string | undefined;
   readonly size: number | undefined;
-  readonly checks: readonly Check[];
+  readonly checks: readonly VerificationCheck[];
   /** The track record computed from the entries alone; absent if only one entry was verified. */
   readonly records?: readonly VerifiedTrackRecord[];
   /** State to store for the next verification; absent if a check failed. */
@@ -58,14 +58,15 @@ export interface VerificationResult {
 /**
  * Verifies a whole log: its signature, its tree, earlier observations of the log, and its entries.
  */
-export async function verifyLog(options: VerifyOptions): Promise<VerificationResult> {
+export async function verifyLog(options: LogVerificationOptions): Promise<VerificationResult> {
   const { source, known, now, onProgress = () => undefined } = options;
   let checkpoint: SignedCheckpoint;
   let keys: readonly string[];
-  // Fetched before the checkpoint, so that the checkpoint covers the entries of the record.
+  // The track record is fetched before the checkpoint, so that the checkpoint covers all entries of
+  // the record.
   const answered = await options.trackRecord?.();
   try {
-    checkpoint = readCheckpoint(await readText(source, "checkpoint"));
+    checkpoint = parseCheckpointOrFail(await readText(source, "checkpoint"));
     keys = known?.keys ?? (options.keys.length > 0 ? options.keys : await publishedKeys(source));
   } catch (error) {
     const checks = [failedCheck("checkpoint", error)];
@@ -77,7 +78,7 @@ export async function verifyLog(options: VerifyOptions): Promise<VerificationRes
   const view = await witnessViewOf({
     checkpoint,
     policy,
-    keys: signature.outcome === "failed" ? [] : keys.map(readVerifier),
+    keys: signature.outcome === "failed" ? [] : keys.map(parseVerifierOrFail),
     now: now(),
     ask: options.ask,
   });
@@ -90,11 +91,11 @@ export async function verifyLog(options: VerifyOptions): Promise<VerificationRes
     policy,
     onSettled: (settlement) => prices?.add(settlement),
   });
-  const walk = new TreeWalk(treeReader(source), checkpoint, sightings);
+  const walk = new TreeWalk(createTreeReader(source), checkpoint, sightings);
   const onEntry = (entry: string | undefined, rootBefore: () => Hash) =>
     entries.add(entry, rootBefore);
   const tree = await walk.run({ onEntry, onProgress, onPause: async () => prices?.compare() });
-  const outcomes = prices?.check() ?? NO_PRICES;
+  const outcomes = prices?.check() ?? NO_PRICES_CHECK;
   const records = entries.records(size);
   const record = checkTrackRecord(entries, size, answered);
   const scores = await checkScores(entries.recentSignals, entries.signals, options.openFactors);
@@ -126,7 +127,7 @@ export function verifyProofFile(text: string, trust: VerificationTrust): Verific
   const leaf = extra && leafHash(extra);
   const isIncluded =
     leaf !== undefined && verifyInclusion({ index, size, leaf, root, proof: proof.proof });
-  const inclusion: Check = isIncluded
+  const inclusion: VerificationCheck = isIncluded
     ? { name: "inclusion", outcome: "proved", detail: `entry ${index} is in the tree of ${size}` }
     : {
         name: "inclusion",
@@ -149,7 +150,10 @@ async function publishedKeys(source: LogSource): Promise<readonly string[]> {
 }
 
 /** Compares the checkpoint of a proof with an earlier one of the same size. */
-function checkSightingOf({ size, root }: SignedCheckpoint, known: KnownLog | undefined): Check {
+function checkSightingOf(
+  { size, root }: SignedCheckpoint,
+  known: KnownLog | undefined,
+): VerificationCheck {
   const name = "history";
   const seen = known?.sightings.find((one) => one.size === size);
   if (seen === undefined) {

@@ -4,7 +4,7 @@ import { verifyNote } from "../note-signatures.ts";
 import { hashLogOrigin } from "../witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../witness/cosignature.ts";
 import type { PolicyWitness, WitnessPolicy } from "../witness/policy.ts";
-import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
 import type { CheckpointSighting } from "./known-log.ts";
 
 const NAME = "witnesses";
@@ -15,7 +15,7 @@ const NAME = "witnesses";
 const PUBLISHING_MS = 600_000;
 
 /** Result when no witness is trusted: only the log itself states when an entry existed. */
-const NO_WITNESSES: Check = {
+const NO_WITNESSES: VerificationCheck = {
   name: NAME,
   outcome: "not_proved",
   detail: "no witness was asked (--policy): that others saw the same log is not proved",
@@ -39,14 +39,14 @@ export interface WitnessCheckInput {
 
 /** Result of checking the cosignatures of a checkpoint. */
 export interface CosignatureCheck {
-  readonly check: Check;
+  readonly check: VerificationCheck;
   /** The checkpoint, and when a quorum had seen it. */
   readonly quorum?: CheckpointSighting;
 }
 
 /** Evidence of witnesses about a log. */
 export interface WitnessView extends CosignatureCheck {
-  /** Last checkpoints that witnesses return, if not larger than the checkpoint of the log. */
+  /** The last checkpoint that each witness returned, unless it is larger than that of the log. */
   readonly sightings: readonly CheckpointSighting[];
 }
 
@@ -88,8 +88,8 @@ export async function witnessViewOf(question: WitnessCheckInput): Promise<Witnes
 }
 
 /**
- * The last checkpoint that a witness cosigned; empty if the witness does not return one that the
- * log signed, or if it is larger than the one being verified.
+ * The last checkpoint that a witness cosigned; empty if the witness returns none that the log
+ * signed, or one that is larger than the checkpoint being verified.
  *
  * @throws {CheckFailure} If the witness cosigned a larger tree so long ago that the log should have
  * published it.

@@ -7,16 +7,16 @@ import { decodeBase64 } from "../signed-note.ts";
 const MAX_HASHES = 63;
 
 /**
- * Media type of the response to a request with an outdated size; its body is the size that the
- * witness has cosigned.
+ * Media type of the response to a request with an outdated size; the response body is the size that
+ * the witness has cosigned.
  */
-export const SIZE_TYPE = "text/x.tlog.size";
+export const TREE_SIZE_MEDIA_TYPE = "text/x.tlog.size";
 
 /** Identifier of a log in the URLs of a witness: SHA-256 of its origin, in hexadecimal. */
 export const hashLogOrigin = (origin: string): string => hash("sha256", origin, "hex");
 
 /** A log's request to a witness to cosign a checkpoint (C2SP tlog-witness, "add-checkpoint"). */
-export interface AddCheckpoint {
+export interface AddCheckpointRequest {
   /** Size of the last checkpoint of the log that the witness cosigned. */
   readonly old: number;
   /** Consistency proof from the old size to the size of the checkpoint. */
@@ -26,7 +26,7 @@ export interface AddCheckpoint {
 }
 
 /** The body of an add-checkpoint request. */
-export function addCheckpointText({ old, proof, note }: AddCheckpoint): string {
+export function addCheckpointRequestText({ old, proof, note }: AddCheckpointRequest): string {
   const hashes = proof.map((hash) => `${Buffer.from(hash).toString("base64")}\n`);
   return `old ${old}\n${hashes.join("")}\n${note}`;
 }
@@ -36,9 +36,9 @@ export function addCheckpointText({ old, proof, note }: AddCheckpoint): string {
  *
  * @throws {Error} If the body is malformed.
  */
-export function parseAddCheckpoint(
+export function parseAddCheckpointRequest(
   body: string,
-): AddCheckpoint & { readonly signed: SignedCheckpoint } {
+): AddCheckpointRequest & { readonly signed: SignedCheckpoint } {
   const end = body.indexOf("\n\n");
   const [first = "", ...lines] = body.slice(0, Math.max(0, end)).split("\n");
   const old = first.startsWith("old ") ? parseDecimal(first.slice("old ".length)) : undefined;

@@ -1,5 +1,5 @@
 import type { NoteSigner, NoteVerifier } from "../note-keys.ts";
-import { type Note, signatureLine } from "../signed-note.ts";
+import { type ParsedNote, signatureLine } from "../signed-note.ts";
 import { signatureTime, signWithTime } from "../timed-signature.ts";
 
 /**
@@ -32,7 +32,7 @@ export function cosign(text: string, signer: NoteSigner, now: number): string {
  * @throws {Error} If the signature of a known witness is wrong.
  */
 export function cosignaturesOf(
-  { text, signatures }: Note,
+  { text, signatures }: ParsedNote,
   verifiers: readonly NoteVerifier[],
 ): readonly Cosignature[] {
   const found = new Map<NoteVerifier, Cosignature>();

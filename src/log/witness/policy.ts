@@ -1,4 +1,4 @@
-import { type NoteVerifier, parseCosigner, parseVerifier } from "../note-keys.ts";
+import { type NoteVerifier, parseLogVerifier, parseWitnessVerifier } from "../note-keys.ts";
 import type { Cosignature } from "./cosignature.ts";
 
 /** Control characters other than tab and newline, which a policy must not contain. */
@@ -112,7 +112,7 @@ class PolicyFile {
   #addLog([key, url, ...rest]: readonly string[]): void {
     if (key === undefined || rest.length > 0) throw new Error("expected log <key> [<url>]");
     if (url !== undefined) checkUrl(url);
-    const verifier = parseVerifier(key);
+    const verifier = parseLogVerifier(key);
     if (this.logs.some((other) => isSameKey(other.verifier, verifier))) {
       throw new Error("the key of this log stands in an earlier line");
     }
@@ -125,7 +125,7 @@ class PolicyFile {
     }
     this.#checkNew(name);
     if (url !== undefined) checkUrl(url);
-    const verifier = parseCosigner(key);
+    const verifier = parseWitnessVerifier(key);
     if (this.witnesses.some((other) => isSameKey(other.verifier, verifier))) {
       throw new Error("the key of this witness stands in an earlier line");
     }
@@ -176,8 +176,8 @@ function thresholdOf(count: string, members: number): number {
 }
 
 /**
- * Whether two keys are equal. OpenSSL can compare only keys of one type; comparing other keys makes
- * a later call fail.
+ * Whether two keys are equal. OpenSSL can compare only keys of one type; comparing keys of
+ * different types makes a later call fail.
  */
 const isSameKey = (one: NoteVerifier, other: NoteVerifier): boolean =>
   one.type === other.type && one.publicKey.equals(other.publicKey);

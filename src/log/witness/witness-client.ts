@@ -7,7 +7,7 @@ import type { NoteVerifier } from "../note-keys.ts";
 import { verifyNote } from "../note-signatures.ts";
 import { parseNote } from "../signed-note.ts";
 import { rangeHashes } from "../tiles.ts";
-import { addCheckpointText, hashLogOrigin } from "./add-checkpoint-request.ts";
+import { addCheckpointRequestText, hashLogOrigin } from "./add-checkpoint-request.ts";
 import { type Cosignature, cosignaturesOf } from "./cosignature.ts";
 import type { PolicyWitness, WitnessPolicy } from "./policy.ts";
 
@@ -108,8 +108,8 @@ export class WitnessClient {
   }
 
   /**
-   * Why a log must not be signed: a witness returned, or has just claimed to have, a larger or
-   * different tree that was signed. `undefined` if it may be signed.
+   * Why a log must not be signed: a witness returned a signed tree that is larger or different, or
+   * has just claimed to have one. `undefined` if the log may be signed.
    */
   refusal(id: string): string | undefined {
     if (this.#checkpoint?.id !== id) return undefined;
@@ -275,7 +275,7 @@ export class WitnessClient {
     const { store } = this.#options;
     const path = old > 0 ? consistencyPath(old, size) : [];
     const proof = await rangeHashes(path, size, (tile) => store.tile(id, tile));
-    const body = addCheckpointText({ old, proof, note });
+    const body = addCheckpointRequestText({ old, proof, note });
     return this.#request(`${url}/add-checkpoint`, { method: "POST", body });
   }
 

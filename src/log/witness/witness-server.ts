@@ -24,7 +24,7 @@ type Answers = Pick<Witness, "addCheckpoint" | "checkpoint">;
  * The HTTP server of a witness; its root is both the submission and the monitoring prefix of C2SP
  * tlog-witness.
  */
-export function witnessServer(witness: Answers): Server {
+export function createWitnessServer(witness: Answers): Server {
   const limits = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS };
   const server = createServer(
     { ...limits, connectionsCheckingInterval: REQUEST_MS },

@@ -6,10 +6,10 @@ import type { NoteSigner, NoteVerifier } from "../note-keys.ts";
 import { verifyNote } from "../note-signatures.ts";
 import { signatureLine } from "../signed-note.ts";
 import {
-  type AddCheckpoint,
+  type AddCheckpointRequest,
   hashLogOrigin,
-  parseAddCheckpoint,
-  SIZE_TYPE,
+  parseAddCheckpointRequest,
+  TREE_SIZE_MEDIA_TYPE,
 } from "./add-checkpoint-request.ts";
 import { cosign } from "./cosignature.ts";
 
@@ -64,7 +64,8 @@ export class Witness {
   constructor(options: WitnessOptions) {
     this.#options = options;
     this.#database = new DatabaseSync(options.path, { timeout: 0 });
-    // An exclusive transaction takes the file lock, and in this locking mode it is never released.
+    // An exclusive transaction takes the file lock, and in this locking mode SQLite never releases
+    // the lock.
     this.#database.exec(`
       PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA synchronous = EXTRA;
@@ -78,9 +79,9 @@ export class Witness {
 
   /** Handles POST <prefix>/add-checkpoint. */
   addCheckpoint(body: string): WitnessAnswer {
-    let request: AddCheckpoint & { readonly signed: SignedCheckpoint };
+    let request: AddCheckpointRequest & { readonly signed: SignedCheckpoint };
     try {
-      request = parseAddCheckpoint(body);
+      request = parseAddCheckpointRequest(body);
     } catch (error) {
       return refused(400, (error as Error).message);
     }
@@ -104,7 +105,7 @@ export class Witness {
     this.#database.close();
   }
 
-  #add({ old, proof, signed }: ReturnType<typeof parseAddCheckpoint>): WitnessAnswer {
+  #add({ old, proof, signed }: ReturnType<typeof parseAddCheckpointRequest>): WitnessAnswer {
     const { origin, size, root, note } = signed;
     const keys = this.#verifiersOf(signed);
     if (old > size) throw new Refusal(400, "the old size is larger than the checkpoint");
@@ -112,7 +113,7 @@ export class Witness {
     const before = this.#cosigned(originHash);
     const last = before === undefined ? undefined : parseCheckpoint(before);
     if (old !== (last?.size ?? 0)) {
-      return { status: 409, type: SIZE_TYPE, body: `${last?.size ?? 0}\n` };
+      return { status: 409, type: TREE_SIZE_MEDIA_TYPE, body: `${last?.size ?? 0}\n` };
     }
     const fromRoot = last?.root ?? EMPTY_ROOT;
     if (size === 0 && !isSameHash(root, EMPTY_ROOT)) {

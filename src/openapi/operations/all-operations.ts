@@ -7,9 +7,9 @@ import { exportOperations } from "./export.ts";
 import { mcpOperations } from "./mcp.ts";
 import { openbbOperations } from "./openbb.ts";
 import { registrationOperations } from "./registration.ts";
-import { serviceOperations } from "./service-status.ts";
+import { serviceStatusOperations } from "./service-status.ts";
 import { signalLogOperations } from "./signal-log.ts";
-import { authorizationOperations, getToken, userInfoOperations } from "./tokens.ts";
+import { authorizationOperations, tokenOperation, userInfoOperations } from "./tokens.ts";
 import { toolOperations } from "./tools.ts";
 
 /** Every operation except pages for people, in display order. */
@@ -17,12 +17,12 @@ export const allOperations = (documents: readonly DocumentRoute[]): readonly Ope
   ...toolOperations,
   ...exportOperations,
   ...openbbOperations,
-  ...serviceOperations,
+  ...serviceStatusOperations,
   ...signalLogOperations,
   ...alertOperations,
   ...registrationOperations,
   ...userInfoOperations,
-  getToken,
+  tokenOperation,
   ...authorizationOperations,
   ...claimOperations,
   ...applicationOperations,

@@ -1,6 +1,6 @@
 import { PanelQuery } from "../../answers/export-page.ts";
 import { panelColumns } from "../../answers/export-table.ts";
-import { PARQUET_TYPE } from "../../tables/parquet.ts";
+import { PARQUET_MEDIA_TYPE } from "../../tables/parquet.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS } from "../problems.ts";
@@ -24,7 +24,7 @@ export const exportOperations = [
         description: "The rows, by date and symbol.",
         content: [
           csvContent({ panel: panelColumns({ dayMs: 86_400_000, hasFactors: true }) }),
-          binaryContent(PARQUET_TYPE),
+          binaryContent(PARQUET_MEDIA_TYPE),
         ],
         headers: ["ETag", "Link", ...LIMIT_HEADERS],
       },

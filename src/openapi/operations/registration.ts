@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { InstantAnswer } from "../../answers/common.ts";
-import { ID_JAG, JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
+import { ID_JAG_TOKEN_TYPE, JWT_BEARER_GRANT_TYPE } from "../../auth/assertions/oauth-urns.ts";
 import { allScopes, scopeDescriptions } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
@@ -13,7 +13,12 @@ const ScopeText = z
   .string()
   .describe(`Names separated by spaces: ${Object.keys(scopeDescriptions).join(", ")}.`);
 
-const Grant = z.enum(["client_credentials", "authorization_code", "refresh_token", JWT_BEARER]);
+const Grant = z.enum([
+  "client_credentials",
+  "authorization_code",
+  "refresh_token",
+  JWT_BEARER_GRANT_TYPE,
+]);
 
 /** Client metadata members that occur in both requests and responses. */
 const Metadata = {
@@ -51,7 +56,7 @@ export const RegistrationBody = z.looseObject({
       "The owner of the agent: by default nobody yet; with service_auth the person in login_hint, once they have claimed it; with identity_assertion the person in the assertion.",
     ),
   login_hint: z.string().meta({ format: "email" }).optional().describe("With service_auth."),
-  assertion_type: z.literal(ID_JAG).optional().describe("With identity_assertion."),
+  assertion_type: z.literal(ID_JAG_TOKEN_TYPE).optional().describe("With identity_assertion."),
   assertion: z.string().optional().describe("With identity_assertion: an ID-JAG."),
 });
 

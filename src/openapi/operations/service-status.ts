@@ -44,7 +44,7 @@ export const Liveness = z.object({ status: z.literal("alive") });
 const READINESS = [jsonContent(ReadinessBody)];
 
 /** Operations that return the status of the service and its scoring method. */
-export const serviceOperations = [
+export const serviceStatusOperations = [
   {
     id: "get_method",
     method: "get",

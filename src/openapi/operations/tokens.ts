@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
-import { JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../auth/assertions/oauth-urns.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonResponse, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
 /** Media type of OAuth requests (RFC 6749 section 4.1.3). */
-export const FORM_TYPE = "application/x-www-form-urlencoded";
+export const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
 
 const Resource = z
   .string()
@@ -29,7 +29,12 @@ const ERROR_PAGE = {
 
 /** Schema of a token request (RFC 6749). */
 export const TokenRequest = z.looseObject({
-  grant_type: z.enum(["client_credentials", "authorization_code", "refresh_token", JWT_BEARER]),
+  grant_type: z.enum([
+    "client_credentials",
+    "authorization_code",
+    "refresh_token",
+    JWT_BEARER_GRANT_TYPE,
+  ]),
   ...ClientAuthentication,
   scope: z
     .string()
@@ -105,7 +110,7 @@ export const userInfoOperations = [
 ] as const satisfies readonly Operation[];
 
 /** The operation of the token endpoint. */
-export const getToken = {
+export const tokenOperation = {
   id: "get_token",
   method: "post",
   path: paths.token,
@@ -115,7 +120,7 @@ export const getToken = {
     "The client authenticates in the form, by HTTP Basic, or with a signed assertion (RFC 7523). No other credential is needed.",
   security: [],
   allowsAnyOrigin: true,
-  body: { mediaType: FORM_TYPE, schema: TokenRequest },
+  body: { mediaType: FORM_MEDIA_TYPE, schema: TokenRequest },
   answers: {
     200: jsonResponse("A token.", AccessToken, LIMIT_HEADERS),
   },
@@ -143,7 +148,7 @@ export const authorizationOperations = [
       "The holder of a credential can revoke it. A client that authenticates can only revoke its own. Unknown and expired tokens get the same response (RFC 7009).",
     security: [],
     allowsAnyOrigin: true,
-    body: { mediaType: FORM_TYPE, schema: RevocationBody },
+    body: { mediaType: FORM_MEDIA_TYPE, schema: RevocationBody },
     answers: { 200: { description: "The credential is no longer valid.", headers: LIMIT_HEADERS } },
     errorsByStatus: {
       400: ["invalid_request"],

@@ -177,4 +177,4 @@ export const routeNotesOf = ({ method, path }: ToolRoute): RouteNotes =>
   notes[`${method} ${path}`] ?? {};
 
 /** Method and path of the routes that have overrides. */
-export const notedRoutes: readonly string[] = Object.keys(notes);
+export const routesWithNotes: readonly string[] = Object.keys(notes);

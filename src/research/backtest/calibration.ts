@@ -12,7 +12,7 @@ export interface ProbabilityForecast {
 interface ReliabilityBin {
   readonly forecasts: number;
   readonly meanProbability: number;
-  /** Fraction of the events that happened, in [0, 1]. */
+  /** Fraction of the bin's forecasts whose event happened, in [0, 1]. */
   readonly frequency: number;
 }
 

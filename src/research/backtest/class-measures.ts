@@ -11,22 +11,31 @@ import type { AssetClass } from "../../market/instrument.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
 import { brierSkillOf, type Calibration, calibrate } from "./calibration.ts";
 import { coverageOf, type DatedValue, type SubjectCoverage } from "./coverage.ts";
-import { type DecileBook, decileBook } from "./decile-book.ts";
-import { type HitRates, hitRates } from "./hit-rates.ts";
+import { type DecileBook, measureDecileBook } from "./decile-book.ts";
+import { computeHitRates, type HitRates } from "./hit-rates.ts";
 import {
-  crossSections,
+  correlateCrossSections,
   datesWithCrossSection,
   joinOutcomes,
   timeSeriesCoefficient,
 } from "./outcomes.ts";
-import { type ProbabilityCalibration, type WalkForward, walkForward } from "./probabilities.ts";
-import { type BacktestQuestion, headlineHorizon, horizonsOf, sessionsPerDate } from "./question.ts";
+import {
+  forecastWalkForward,
+  type ProbabilityCalibration,
+  type WalkForwardForecasts,
+} from "./probabilities.ts";
+import {
+  type BacktestQuestion,
+  headlineHorizonSessions,
+  horizonsOf,
+  sessionsPerGradedDate,
+} from "./question.ts";
 import type { ReportAccuracy } from "./report-dates.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { gradeRisk } from "./risk/grade.ts";
 import type { RiskMeasures } from "./risk/measures.ts";
 import type { SignalCount } from "./signal-count.ts";
-import { type Slice, slicesByRegime, slicesByYear } from "./slices.ts";
+import { type CoefficientSlice, slicesByRegime, slicesByYear } from "./slices.ts";
 import type { StatementPanel } from "./statement-panel.ts";
 
 /** Measures of a class's returns over one horizon. */
@@ -34,16 +43,16 @@ export interface HorizonMeasures {
   /** Length of the horizon in sessions. */
   readonly horizon: number;
   /**
-   * Rank information coefficients by date, summarized. Like the `null` members below, `null` if
-   * there are too few dates.
+   * Summary of the rank information coefficients by date. This and the other nullable members are
+   * `null` if there are too few dates.
    */
   readonly ic: SeriesSummary | null;
   readonly neutralIc: SeriesSummary | null;
   readonly shuffledIc: SeriesSummary | null;
   readonly hits: HitRates | null;
   readonly book: DecileBook | null;
-  readonly years: readonly Slice[];
-  readonly regimes: readonly Slice[];
+  readonly years: readonly CoefficientSlice[];
+  readonly regimes: readonly CoefficientSlice[];
   readonly history: readonly DatedValue[];
 }
 
@@ -56,7 +65,7 @@ interface ProbabilityMeasures extends Calibration {
    * interval is above 0.
    */
   readonly skillInterval: ConfidenceInterval | null;
-  readonly years: WalkForward["years"];
+  readonly years: WalkForwardForecasts["years"];
   /** Calibration for the probabilities after the backtest. */
   readonly next: ProbabilityCalibration;
 }
@@ -65,8 +74,8 @@ interface ProbabilityMeasures extends Calibration {
 export interface ClassMeasures {
   readonly assetClass: AssetClass;
   /**
-   * What statements are compared with: those about other instruments on the same date, or those
-   * about the same instrument on other dates.
+   * The statements with which a statement is compared: those about other instruments on the same
+   * date, or those about the same instrument on other dates.
    */
   readonly comparison: "cross_section" | "through_time";
   /** Number of sessions from one graded date to the next. */
@@ -85,8 +94,8 @@ export interface ClassMeasures {
   /** Accuracy of the predicted filing dates; only for stocks and the composite. */
   readonly reports: ReportAccuracy | null;
   /**
-   * The figures that the public track record would show for the same sessions; only for the
-   * composite.
+   * The figures that the public track record would show for the sessions of the backtest; only for
+   * the composite.
    */
   readonly record: readonly TrackRecordFigures[];
   /** Statistics of the published signals of the graded instruments; independent of the subject. */
@@ -122,11 +131,11 @@ export function measureClass(replayed: ReplayedClass): ClassMeasures {
   const { question, grid, records, panel, graded, leftOut, reports, record, sameDay, nextOpen } =
     replayed;
   const { assetClass } = grid;
-  const headline = headlineHorizon(question.subject, assetClass);
+  const headline = headlineHorizonSessions(question.subject, assetClass);
   return {
     assetClass,
     comparison: isThroughTime(replayed) ? "through_time" : "cross_section",
-    step: sessionsPerDate(question.pace, assetClass),
+    step: sessionsPerGradedDate(question.pace, assetClass),
     coverage: coverageOf(panel.dates, grid, graded),
     leftOut,
     headline,
@@ -156,11 +165,11 @@ const isThroughTime = ({ graded }: ReplayedClass): boolean => graded.size === 1;
 function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasures {
   const { question, grid, panel } = replayed;
   const { seed } = question;
-  const overlap = { horizon, step: sessionsPerDate(question.pace, grid.assetClass) };
+  const overlap = { horizon, step: sessionsPerGradedDate(question.pace, grid.assetClass) };
   const dates = joinOutcomes(panel.dates, grid, horizon);
   const series = isThroughTime(replayed)
     ? timeSeriesCoefficient(dates, seed)
-    : crossSections(dates, grid, seed);
+    : correlateCrossSections(dates, grid, seed);
   const summary = (figures: readonly { readonly value: number }[]) => {
     const values = figures.map(({ value }) => value);
     return summarizeSeries(values, overlap, seed) ?? null;
@@ -170,8 +179,8 @@ function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasur
     ic: summary(series.raw),
     neutralIc: summary(series.neutral),
     shuffledIc: summary(series.shuffled),
-    hits: hitRates(dates) ?? null,
-    book: decileBook(dates, overlap, seed) ?? null,
+    hits: computeHitRates(dates) ?? null,
+    book: measureDecileBook(dates, overlap, seed) ?? null,
     years: slicesByYear(series.raw, grid),
     regimes: slicesByRegime(series.raw, grid),
     history: series.raw.map(({ place, value }) => ({
@@ -186,12 +195,17 @@ function measureProbabilities({
   grid,
   panel,
 }: ReplayedClass): ProbabilityMeasures | null {
-  const horizon = headlineHorizon(question.subject, grid.assetClass);
-  const overlap = { horizon, step: sessionsPerDate(question.pace, grid.assetClass) };
+  const horizon = headlineHorizonSessions(question.subject, grid.assetClass);
+  const overlap = { horizon, step: sessionsPerGradedDate(question.pace, grid.assetClass) };
   const dates = datesWithCrossSection(joinOutcomes(panel.dates, grid, horizon));
   if (dates.length === 0) return null;
-  const { raw } = crossSections(dates, grid, question.seed);
-  const { years, next, forecasts } = walkForward({ dates, coefficients: raw, grid, overlap });
+  const { raw } = correlateCrossSections(dates, grid, question.seed);
+  const { years, next, forecasts } = forecastWalkForward({
+    dates,
+    coefficients: raw,
+    grid,
+    overlap,
+  });
   const calibration = calibrate(forecasts.flat());
   if (calibration === undefined) return null;
   const skills = forecasts.map((ofDate) => brierSkillOf(ofDate, calibration.climatology));

@@ -15,7 +15,7 @@ export interface DatedValue {
 export interface SubjectCoverage {
   /** Number of graded instruments that have traded. */
   readonly instruments: number;
-  /** Number of those that stopped trading before the last session of the class. */
+  /** Number of these instruments that stopped trading before the last session of the class. */
   readonly ended: number;
   readonly dates: number;
   /** Number of instruments with a value: by date, and summarized. */

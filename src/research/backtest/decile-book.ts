@@ -36,7 +36,10 @@ export interface DecileBook {
   readonly turnover: number;
   /** Mean spread after costs, in the order of `COSTS_BP`. */
   readonly net: readonly { readonly costBp: number; readonly mean: number }[];
-  /** Consecutive spreads that do not overlap, before costs and at 10 bp. */
+  /**
+   * Spreads of consecutive holding periods that do not overlap, before costs and after costs of 10
+   * bp.
+   */
   readonly path: readonly PathPoint[];
   readonly maxDrawdown: number;
   /** Sharpe ratio of the path before costs; `null` if it cannot be measured. */
@@ -47,7 +50,7 @@ export interface DecileBook {
 interface PathPoint {
   /** ISO date of the scores. */
   readonly date: string;
-  /** Simple returns over the holding period, before costs and after 10 bp. */
+  /** Simple returns over the holding period, before costs and after costs of 10 bp. */
   readonly gross: number;
   readonly net10: number;
 }
@@ -71,7 +74,7 @@ interface Holding {
  *
  * @returns `undefined` if there are too few dates.
  */
-export function decileBook(
+export function measureDecileBook(
   dates: readonly DatedOutcomes[],
   overlap: HorizonOverlap,
   seed: number,
@@ -147,7 +150,7 @@ const meanReturn = (outcomes: readonly StatementOutcome[]): number =>
   mean(outcomes.map(({ followed }) => Math.expm1(followed)));
 
 /**
- * Mean turnover of the top and bottom decile. The first book only buys, which counts as a turnover
+ * Mean turnover of the top and bottom deciles. The first book only buys, which counts as a turnover
  * of 0.5.
  */
 function legTurnover(

@@ -15,7 +15,10 @@ export interface SharpeEstimate {
   readonly kurtosis: number;
 }
 
-/** How many variants were tried before a Sharpe ratio was found, and how much they differed. */
+/**
+ * Number of variants that were tried before a Sharpe ratio was found, and the dispersion of their
+ * Sharpe ratios.
+ */
 export interface VariantSearch {
   /** Number of variants tried, including this one. */
   readonly variants: number;

@@ -2,7 +2,9 @@ import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
 /** Exposures of an instrument to common risk factors, as known at the close of a session. */
 export interface Exposures {
-  /** Beta: slope of its returns on the class's equal-weighted return over 252 sessions. */
+  /**
+   * Beta: slope of the instrument's returns on the class's equal-weighted return over 252 sessions.
+   */
   readonly beta: number;
   /** Natural logarithm of the daily volatility over 63 sessions. */
   readonly logVolatility: number;

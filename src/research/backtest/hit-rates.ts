@@ -29,7 +29,7 @@ export interface HitRates {
  *
  * @returns `undefined` without any outcome.
  */
-export function hitRates(dates: readonly DatedOutcomes[]): HitRates | undefined {
+export function computeHitRates(dates: readonly DatedOutcomes[]): HitRates | undefined {
   const all = dates.flatMap(({ outcomes }) => outcomes);
   if (all.length === 0) return undefined;
   const rose = ({ followed }: StatementOutcome) => followed > 0;

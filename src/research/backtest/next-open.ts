@@ -1,9 +1,9 @@
 import { createShortPressureTracker } from "../../factors/short-pressure.ts";
 import type { InstrumentRecords, RecordList, ShortVolume } from "../../market/records.ts";
 import {
-  crossSections,
+  correlateCrossSections,
   type DatedOutcomes,
-  type DateFigure,
+  type GradedDateValue,
   type StatementOutcome,
   timeSeriesCoefficient,
 } from "./outcomes.ts";
@@ -22,12 +22,14 @@ interface NextOpenOptions {
 
 /**
  * For each date, the rank correlation of the short ratio's negated z (negated as in the score, so
- * that high is bullish) with the return from the first open after its publication to the close of
- * that session. It is measured separately because short volume is published after the close: the
- * score at a close can use only the short volume of the previous session, and the effect, which
- * lasts one session, is over when the ordinary returns begin.
+ * that a high value is bullish) with the return from the first open after the ratio's publication
+ * to the close of that session. It is measured separately because short volume is published after
+ * the close: the score at a close can use only the short volume of the previous session, and the
+ * effect, which lasts one session, is over when the ordinary returns begin.
  */
-export function shortRatioNextOpenCorrelations(wanted: NextOpenOptions): readonly DateFigure[] {
+export function shortRatioNextOpenCorrelations(
+  wanted: NextOpenOptions,
+): readonly GradedDateValue[] {
   const { records, grid, graded, from, seed } = wanted;
   const volumes = new Map(records.map((one) => [one.instrument.symbol, one.shortVolumes ?? []]));
   const statements = [...graded].flatMap((row) => {
@@ -44,7 +46,7 @@ export function shortRatioNextOpenCorrelations(wanted: NextOpenOptions): readonl
     .filter(({ date }) => date >= from);
   return graded.size === 1
     ? timeSeriesCoefficient(dates, seed).raw
-    : crossSections(dates, grid, seed).raw;
+    : correlateCrossSections(dates, grid, seed).raw;
 }
 
 /** The newest statement before the open of each session, by index of the session. */

@@ -1,5 +1,5 @@
 import { shuffled } from "../../grading/random.ts";
-import { rankCorrelation, rankProducts } from "../../grading/rank-correlation.ts";
+import { rankCorrelation, standardizedRankProducts } from "../../grading/rank-correlation.ts";
 import { returnAfterStatement } from "../../grading/session-returns.ts";
 import { type Exposures, exposuresAt } from "./exposures.ts";
 import { residualize } from "./residuals.ts";
@@ -42,7 +42,7 @@ export function joinOutcomes(
 }
 
 /** A value for one graded date. */
-export interface DateFigure {
+export interface GradedDateValue {
   readonly place: number;
   readonly value: number;
 }
@@ -56,25 +56,25 @@ export const datesWithCrossSection = (dates: readonly DatedOutcomes[]): readonly
 
 /** Rank information coefficients of one horizon, one per date that has a cross-section. */
 export interface CoefficientSeries {
-  readonly raw: readonly DateFigure[];
+  readonly raw: readonly GradedDateValue[];
   /**
    * Coefficients against volatility-scaled returns, after regressing out beta, volatility, size and
    * sector.
    */
-  readonly neutral: readonly DateFigure[];
+  readonly neutral: readonly GradedDateValue[];
   /** Coefficients of the same statements shuffled among instruments, as a placebo. */
-  readonly shuffled: readonly DateFigure[];
+  readonly shuffled: readonly GradedDateValue[];
 }
 
 /** Computes Spearman's rank correlation for the cross-section of every date. */
-export function crossSections(
+export function correlateCrossSections(
   dates: readonly DatedOutcomes[],
   grid: ReturnGrid,
   seed: number,
 ): CoefficientSeries {
   const full = datesWithCrossSection(dates);
   const series = (coefficient: (date: DatedOutcomes) => number | undefined) =>
-    full.flatMap((date): DateFigure[] => {
+    full.flatMap((date): GradedDateValue[] => {
       const value = coefficient(date);
       return value === undefined ? [] : [{ place: date.place, value }];
     });
@@ -127,7 +127,7 @@ export function timeSeriesCoefficient(
   );
   const followed = single.map((one) => one.followed);
   const series = (z: readonly number[]) =>
-    (rankProducts(z, followed) ?? []).map((value, index) => ({
+    (standardizedRankProducts(z, followed) ?? []).map((value, index) => ({
       place: (single[index] as (typeof single)[number]).place,
       value,
     }));

@@ -2,13 +2,13 @@ import { mean, normalCdf } from "../../factors/statistics.ts";
 import { medianOf } from "../../grading/median.ts";
 import { datesPerHorizon, type HorizonOverlap } from "../../grading/series-summary.ts";
 import type { ProbabilityForecast } from "./calibration.ts";
-import type { DatedOutcomes, DateFigure } from "./outcomes.ts";
+import type { DatedOutcomes, GradedDateValue } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";
-import { MIN_PERIODS } from "./verdict.ts";
+import { MIN_VERDICT_PERIODS } from "./verdict.ts";
 
 /** Rank information coefficient that is assumed before any measurement. */
 const PRIOR_IC = 0.02;
-/** Weight of the prior coefficient; the measured coefficient has the rest. */
+/** Weight of the prior coefficient; the measured coefficient has the remaining weight. */
 const PRIOR_WEIGHT = 0.5;
 
 /**
@@ -34,7 +34,7 @@ interface YearlyRho extends ProbabilityCalibration {
 }
 
 /** Walk-forward probabilities and their outcomes. */
-export interface WalkForward {
+export interface WalkForwardForecasts {
   readonly years: readonly YearlyRho[];
   /** Calibration for probabilities after the last date. */
   readonly next: ProbabilityCalibration;
@@ -45,7 +45,7 @@ export interface WalkForward {
 /** Inputs of the walk-forward calibration. */
 interface WalkInput {
   readonly dates: readonly DatedOutcomes[];
-  readonly coefficients: readonly DateFigure[];
+  readonly coefficients: readonly GradedDateValue[];
   readonly grid: ReturnGrid;
   readonly overlap: HorizonOverlap;
 }
@@ -55,7 +55,7 @@ interface WalkInput {
  * at 0. With fewer than 30 independent periods, the prior .02 is used. Dates whose returns reach
  * into the forecast year are purged. No embargo is needed, since later data are never used.
  */
-export function walkForward(input: WalkInput): WalkForward {
+export function forecastWalkForward(input: WalkInput): WalkForwardForecasts {
   const { dates, coefficients, grid, overlap } = input;
   const endedBefore = (year: string) =>
     coefficients.filter(({ place }) => {
@@ -77,10 +77,10 @@ const yearAt = ({ sessions }: ReturnGrid, place: number): string =>
   (sessions[place]?.label ?? "").slice(0, 4);
 
 function calibrated(
-  figures: readonly DateFigure[],
+  figures: readonly GradedDateValue[],
   overlap: HorizonOverlap,
 ): ProbabilityCalibration {
-  const isRecord = figures.length / datesPerHorizon(overlap) >= MIN_PERIODS;
+  const isRecord = figures.length / datesPerHorizon(overlap) >= MIN_VERDICT_PERIODS;
   const measured = isRecord ? mean(figures.map(({ value }) => value)) : PRIOR_IC;
   const rho = Math.max(0, PRIOR_WEIGHT * PRIOR_IC + (1 - PRIOR_WEIGHT) * measured);
   return { rho, dates: figures.length };

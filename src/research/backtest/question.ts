@@ -1,6 +1,6 @@
 import { FACTORS, type Factor } from "../../factors/reading.ts";
 import type { AssetClass } from "../../market/instrument.ts";
-import { SCORE_HORIZONS } from "../../score/backtest-verdicts.ts";
+import { SCORE_HORIZON_SESSIONS } from "../../score/backtest-verdicts.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 
@@ -23,7 +23,7 @@ export interface BacktestQuestion {
   readonly from: string;
   /** Last session used, also for returns, ISO date. */
   readonly to: string;
-  /** Symbols to grade, empty for all. The peer group is the whole class in either case. */
+  /** Symbols to grade; empty to grade all. The peer group is the whole class in either case. */
   readonly symbols: readonly string[];
   readonly pace: GradingPace;
   /** Seed of all random numbers. */
@@ -34,15 +34,16 @@ export interface BacktestQuestion {
 const BRIEF: ReadonlySet<BacktestSubject> = new Set(["social", "darkpool"]);
 
 /**
- * Default interval between graded dates of a subject: every session if its evidence lasts one session.
+ * Default interval between graded dates of a subject: every session if its evidence lasts one
+ * session.
  */
 export const defaultPace = (subject: BacktestSubject): GradingPace =>
   BRIEF.has(subject) ? "session" : "week";
 
 /** The horizon, in sessions, on which the verdict and the probabilities are based. */
-export function headlineHorizon(subject: BacktestSubject, assetClass: AssetClass): number {
+export function headlineHorizonSessions(subject: BacktestSubject, assetClass: AssetClass): number {
   if (subject === CANDIDATE.name && assetClass === "stock") return CANDIDATE.rule.horizon;
-  return BRIEF.has(subject) ? 1 : SCORE_HORIZONS[assetClass];
+  return BRIEF.has(subject) ? 1 : SCORE_HORIZON_SESSIONS[assetClass];
 }
 
 /** Sessions a year, for annualization. */
@@ -53,7 +54,7 @@ export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
 };
 
 /** Number of sessions of a class from one graded date to the next. */
-export function sessionsPerDate(pace: GradingPace, assetClass: AssetClass): number {
+export function sessionsPerGradedDate(pace: GradingPace, assetClass: AssetClass): number {
   if (pace === "session") return 1;
   return assetClass === "crypto" ? 7 : 5;
 }
@@ -70,7 +71,7 @@ const weekOf = (date: string): number =>
  * Indices of the graded sessions: every session from `from` on, or the last session of each week.
  * The last session of the grid is never graded, since no return follows it.
  */
-export function gradedDates(
+export function gradedSessionIndices(
   { sessions }: ReturnGrid,
   { from, pace }: Pick<BacktestQuestion, "from" | "pace">,
 ): readonly number[] {

@@ -1,4 +1,8 @@
-import { gradeRun, type SettledStatement, TRACK_RECORD_HORIZONS } from "../../grading/run-grade.ts";
+import {
+  gradeRun,
+  type SettledStatement,
+  TRACK_RECORD_HORIZON_SESSIONS,
+} from "../../grading/run-grade.ts";
 import { returnAfterStatement, returnFromEntry } from "../../grading/session-returns.ts";
 import {
   computeTrackRecordFigures,
@@ -10,14 +14,14 @@ import { copiedCoinsAt } from "../../log/outcomes.ts";
 import { countKnownRecords, newestKnownRecord } from "../../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../../market/records.ts";
 import {
+  computeSessionVariances,
   forecastSigma,
   RISK_MODEL_BY_CLASS,
   type SessionVariances,
-  sessionVariances,
 } from "../../risk/forecast.ts";
 import { RISK_TABLE } from "../../risk/measured-table.ts";
 import { horizonSigma, sessionsToReport } from "../../risk/report-days.ts";
-import type { HorizonTable } from "../../risk/table.ts";
+import type { HorizonRiskTable } from "../../risk/table.ts";
 import type { Direction } from "../../score/signal-hysteresis.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import type { PanelDate, SignalStatement, StatementPanel } from "./statement-panel.ts";
@@ -32,14 +36,16 @@ export interface TrackRecordInput {
   readonly dayMs: number;
 }
 
-/** The figures that the public track record would show for the same sessions, by horizon. */
+/**
+ * The figures that the public track record would show for the sessions of the backtest, by horizon.
+ */
 export function backtestTrackRecordFigures(input: TrackRecordInput): readonly TrackRecordFigures[] {
   const { grid, records, panel } = input;
   if (panel === undefined) return [];
   const { assetClass } = grid;
   const group = records.filter(({ instrument }) => instrument.assetClass === assetClass);
-  const variances = group.map(({ bars }) => sessionVariances(bars));
-  return TRACK_RECORD_HORIZONS[assetClass].map((horizon) =>
+  const variances = group.map(({ bars }) => computeSessionVariances(bars));
+  return TRACK_RECORD_HORIZON_SESSIONS[assetClass].map((horizon) =>
     computeTrackRecordFigures(
       assetClass,
       horizon,
@@ -50,7 +56,8 @@ export function backtestTrackRecordFigures(input: TrackRecordInput): readonly Tr
 }
 
 /**
- * Adds the instruments of the class and the variances of their sessions, in the order of the grid.
+ * The input, with the instruments of the class and the variances of their sessions in the order of
+ * the grid.
  */
 interface Prepared extends TrackRecordInput {
   readonly group: readonly InstrumentRecords[];
@@ -75,7 +82,7 @@ function gradedRun(
   const { close } = session;
   const copies = copiedCoinsAt(group, { assetClass, close }, dayMs);
   const table = RISK_TABLE.classes[assetClass].find((one) => one.horizon === horizon);
-  const sigmaOf = (index: number, at: number, of: HorizonTable): number | null => {
+  const sigmaOf = (index: number, at: number, of: HorizonRiskTable): number | null => {
     const measured = variances[index] as SessionVariances;
     const count = countKnownRecords(measured.bars, at);
     const sigma = forecastSigma(RISK_MODEL_BY_CLASS[assetClass], measured, count);

@@ -1,14 +1,14 @@
 import {
   daysAfter,
-  expectedFiling,
-  medianLag,
+  expectedFilingOfQuarter,
+  medianFilingLagMs,
   type QuarterlyFiling,
   quarterlyFilings,
   REPORT_RULES,
   type ReportBasis,
   type ReportWindow,
   type ReportWindowDays,
-  reportWindowDays,
+  reportWindowDaysAt,
 } from "../../factors/next-report.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
 
@@ -55,12 +55,12 @@ function outcomesOf(
     const newest = filings[index] as QuarterlyFiling;
     const known = filings.slice(0, index + 1);
     const periodEnd = newest.periodEnd + REPORT_RULES.quarterDays * dayMs;
-    const prediction = expectedFiling(known, periodEnd, dayMs);
+    const prediction = expectedFilingOfQuarter(known, periodEnd, dayMs);
     if (prediction === undefined) return [];
     const isExpected = Math.abs(next.periodEnd - periodEnd) <= REPORT_RULES.matchDays * dayMs;
     const errorFrom = (expected: number) =>
       isExpected ? daysAfter(next.availableAt, expected, dayMs) : null;
-    const lag = medianLag(known, periodEnd, dayMs);
+    const lag = medianFilingLagMs(known, periodEnd, dayMs);
     return [
       {
         symbol,
@@ -104,18 +104,19 @@ function daysHolding(errors: readonly (number | null)[]): ReportWindowDays | und
 
 /** Accuracy of the predicted filing dates. */
 export interface ReportAccuracy {
-  /** Number of predicted filings that came. */
+  /** Number of predicted filings that were made. */
   readonly filings: number;
-  /** Number of predicted filings that had not come when the following quarter was filed. */
+  /** Number of predicted filings that had not been made when the following quarter was filed. */
   readonly missing: number;
   /** Median of the absolute errors, in days. */
   readonly medianError: number;
   readonly meanError: number;
-  /** Fraction of the filings that came within 3 and within 7 days of the expected day. */
+  /** Fraction of the filings that were made within 3 and within 7 days of the expected day. */
   readonly within3: number;
   readonly within7: number;
   /**
-   * Fraction inside the predicted window: of the filings that came, and of all predicted filings.
+   * Fraction inside the predicted window: of the filings that were made, and of all predicted
+   * filings.
    */
   readonly inside: number;
   readonly insideOfExpected: number;
@@ -133,7 +134,7 @@ export function gradeReportPredictions(
   windows: readonly ReportWindow[],
 ): ReportAccuracy {
   const predictions = outcomes.flatMap(({ predictedAt, basis, errorDays }) => {
-    const days = reportWindowDays(windows, predictedAt)?.[basis];
+    const days = reportWindowDaysAt(windows, predictedAt)?.[basis];
     return days === undefined ? [] : [{ errorDays, days }];
   });
   const came = predictions.flatMap(({ errorDays, days }) =>

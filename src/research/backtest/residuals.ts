@@ -1,8 +1,8 @@
 import { mean } from "../../factors/statistics.ts";
 
 /**
- * A column counts as collinear with earlier columns if less than this fraction of its variation
- * remains.
+ * Minimum fraction of a column's variation that must remain after projection on the earlier
+ * columns; with less, the column counts as collinear.
  */
 const REDUNDANT = 1e-9;
 

@@ -1,4 +1,4 @@
-import { reportWindows } from "../../factors/report-windows.ts";
+import { reportWindowsOf } from "../../factors/report-windows.ts";
 import { findIndistinctInstruments, type IndistinctSymbols } from "../../grading/distinct.ts";
 import { summarizeSeries } from "../../grading/series-summary.ts";
 import { AssetClass } from "../../market/instrument.ts";
@@ -12,9 +12,9 @@ import { DataHash } from "../../sources/data-hash.ts";
 import { measureClass } from "./class-measures.ts";
 import { type ClassResult, classResults } from "./class-results.ts";
 import { shortRatioNextOpenCorrelations } from "./next-open.ts";
-import type { DateFigure } from "./outcomes.ts";
+import type { GradedDateValue } from "./outcomes.ts";
 import type { BacktestQuestion } from "./question.ts";
-import { gradedDates } from "./question.ts";
+import { gradedSessionIndices } from "./question.ts";
 import { backtestTrackRecordFigures } from "./record.ts";
 import { gradeReportPredictions, type ReportAccuracy, reportOutcomes } from "./report-dates.ts";
 import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
@@ -67,7 +67,7 @@ interface Prepared {
 /**
  * Replays a market with the service's own engine and grades its scores by the returns after them.
  * Scores are computed at session closes from data known by then; returns start at the close of the
- * next session and end by `question.to`.
+ * session after the score and end by `question.to`.
  */
 export function runBacktest({
   market,
@@ -142,7 +142,7 @@ function prepare(
   const graded = new Set(
     [...grid.rows.keys()].filter((row) => isWanted(grid.rows[row]?.instrument.symbol ?? "")),
   );
-  const places = gradedDates(grid, question);
+  const places = gradedSessionIndices(grid, question);
   return graded.size === 0 || places.length === 0 ? [] : [{ grid, graded, leftOut, places }];
 }
 
@@ -184,7 +184,7 @@ function collect(
 }
 
 /**
- * Whether the track record can be computed, which grades every session and every instrument,
+ * Whether the backtest covers what the track record grades: every session and every instrument,
  * including duplicates of stocks.
  */
 const isWholeRecord = ({ subject, pace, symbols }: BacktestQuestion): boolean =>
@@ -235,11 +235,14 @@ function gradedReports(
   const outcomes = reportOutcomes(companies, dayMs).filter(
     ({ filedAt }) => filedAt >= first && filedAt < last,
   );
-  const accuracy = gradeReportPredictions(outcomes, reportWindows(source));
+  const accuracy = gradeReportPredictions(outcomes, reportWindowsOf(source));
   return accuracy.filings === 0 ? null : accuracy;
 }
 
-/** Measures specific to a subject: the same session for `social`, the next open for `darkpool`. */
+/**
+ * Measures specific to a subject: the correlation with the return of the same session for `social`,
+ * and with the return from the next open for `darkpool`.
+ */
 function extras(
   {
     records,
@@ -253,7 +256,7 @@ function extras(
 ) {
   const { subject, seed } = question;
   const from = grid.sessions[places[0] ?? 0]?.label ?? question.from;
-  const summary = (figures: readonly DateFigure[]) => {
+  const summary = (figures: readonly GradedDateValue[]) => {
     const values = figures.map(({ value }) => value);
     return summarizeSeries(values, { horizon: 1, step: 1 }, seed) ?? null;
   };

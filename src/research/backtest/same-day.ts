@@ -3,13 +3,13 @@ import { type AuthorActivity, createAuthorActivity } from "../../factors/message
 import { rankCorrelation } from "../../grading/rank-correlation.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
 import { createMessageStream } from "../../score/message-stream.ts";
-import type { DateFigure } from "./outcomes.ts";
+import type { GradedDateValue } from "./outcomes.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
 /** Minimum total message weight of a graded instrument. */
 const MIN_WEIGHT = 1;
 /** Minimum number of instruments in a cross-section. */
-export const SAME_DAY_NAMES = 20;
+export const MIN_SAME_DAY_INSTRUMENTS = 20;
 
 /** Sentiment about one instrument at a close, and its return in that session. */
 interface SentimentAndReturn {
@@ -29,7 +29,7 @@ export function sameDayCoefficients(
   records: readonly InstrumentRecords[],
   grid: ReturnGrid,
   { from, dayMs }: { readonly from: string; readonly dayMs: number },
-): readonly DateFigure[] {
+): readonly GradedDateValue[] {
   const rows = new Map(grid.rows.map((row) => [row.instrument.symbol, row]));
   const authors = authorsOf(records, dayMs);
   const pairs = records.flatMap((one) => {
@@ -39,8 +39,8 @@ export function sameDayCoefficients(
   const recent = pairs.filter(({ place }) => (grid.sessions[place]?.label ?? "") >= from);
   return [...Map.groupBy(recent, ({ place }) => place)]
     .toSorted(([a], [b]) => a - b)
-    .flatMap(([place, members]): DateFigure[] => {
-      if (members.length < SAME_DAY_NAMES) return [];
+    .flatMap(([place, members]): GradedDateValue[] => {
+      if (members.length < MIN_SAME_DAY_INSTRUMENTS) return [];
       const value = rankCorrelation(
         members.map(({ sentiment }) => sentiment),
         members.map(({ logReturn }) => logReturn),

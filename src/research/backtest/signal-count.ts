@@ -5,10 +5,10 @@ import { SESSIONS_PER_YEAR } from "./question.ts";
 export interface SignalCount {
   /** Number of sessions, summed over instruments. */
   readonly sessions: number;
-  /** Fraction of those sessions in each direction; the fractions add up to 1. */
+  /** Fraction of the sessions in which the signal had each direction; the fractions add up to 1. */
   readonly shares: Readonly<Record<Direction, number>>;
   readonly changesPerYear: number;
-  /** Fraction of the changes that were reversed within five sessions. */
+  /** Fraction of the changes of direction that were reversed within five sessions. */
   readonly flipBackShare: number;
 }
 

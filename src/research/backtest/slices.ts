@@ -1,25 +1,25 @@
 import { mean, sampleSd } from "../../factors/statistics.ts";
 import { marketVolatility } from "./exposures.ts";
-import type { DateFigure } from "./outcomes.ts";
+import type { GradedDateValue } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 
 /** Mean of the coefficients in a subset of the dates. */
-export interface Slice {
+export interface CoefficientSlice {
   readonly label: string;
   readonly dates: number;
   readonly mean: number;
   /**
-   * mean / (sd / sqrt(n)); `null` with fewer than two dates. It is overstated for overlapping
-   * horizons.
+   * t-statistic mean / (sd / sqrt(n)); `null` with fewer than two dates. It is overstated if
+   * horizons overlap.
    */
   readonly plainT: number | null;
 }
 
 /** Mean coefficients by calendar year, oldest first. */
 export function slicesByYear(
-  figures: readonly DateFigure[],
+  figures: readonly GradedDateValue[],
   { sessions }: ReturnGrid,
-): readonly Slice[] {
+): readonly CoefficientSlice[] {
   const years = Map.groupBy(figures, ({ place }) => (sessions[place]?.label ?? "").slice(0, 4));
   return [...years].map(([label, members]) => sliceOf(label, members));
 }
@@ -31,7 +31,10 @@ const REGIMES = ["calm", "usual", "turbulent"] as const;
  * return over the 63 sessions before the score. The terciles are known only in hindsight, so the
  * result is descriptive.
  */
-export function slicesByRegime(figures: readonly DateFigure[], grid: ReturnGrid): readonly Slice[] {
+export function slicesByRegime(
+  figures: readonly GradedDateValue[],
+  grid: ReturnGrid,
+): readonly CoefficientSlice[] {
   const known = figures.flatMap((figure) => {
     const volatility = marketVolatility(grid, figure.place);
     return volatility === undefined ? [] : [{ figure, volatility }];
@@ -51,7 +54,7 @@ export function slicesByRegime(figures: readonly DateFigure[], grid: ReturnGrid)
   });
 }
 
-function sliceOf(label: string, figures: readonly DateFigure[]): Slice {
+function sliceOf(label: string, figures: readonly GradedDateValue[]): CoefficientSlice {
   const values = figures.map(({ value }) => value);
   const center = mean(values);
   const sd = values.length < 2 ? 0 : sampleSd(values);

@@ -9,7 +9,7 @@ import { createSignalCount, type SignalCount } from "./signal-count.ts";
 
 /** What the service states about one instrument at one close. */
 export interface SignalStatement {
-  /** z of the factor, or of the composite, for which the score is 100 Phi(z). */
+  /** z of the factor or of the composite; the score is 100 Phi(z). */
   readonly z: number;
   /** Direction of the statement: 1 for LONG, -1 for SHORT, 0 for WAIT. */
   readonly call: -1 | 0 | 1;
@@ -89,8 +89,8 @@ export function createPanelCollector({
 const CALLS = { LONG: 1, WAIT: 0, SHORT: -1 } as const;
 
 /**
- * The statement in a snapshot; `undefined` without a value. The composite's call is its signal;
- * other subjects use the same thresholds without smoothing.
+ * The statement in a snapshot; `undefined` without a value. The call of the composite is the
+ * published signal; the calls of other subjects use the thresholds of the signal without smoothing.
  */
 function statementOf(snapshot: Snapshot, subject: BacktestSubject): SignalStatement | undefined {
   if (subject === "composite") {

@@ -7,10 +7,10 @@ import {
 import type { BacktestVerdict } from "../../score/backtest-verdicts.ts";
 
 /** Minimum number of independent periods for a verdict. */
-export const MIN_PERIODS = 30;
+export const MIN_VERDICT_PERIODS = 30;
 /** Minimum |t| of a weak and of a strong finding (Harvey, Liu & Zhu, 2016). */
-export const WEAK_T = 2;
-export const STRONG_T = 3;
+export const WEAK_T_VALUE = 2;
+export const STRONG_T_VALUE = 3;
 
 /** Two-sided significance level, divided among all variants tried (Bonferroni). */
 const SIGNIFICANCE = 0.05;
@@ -38,12 +38,12 @@ export function verdictOf(
   overlap: HorizonOverlap,
   variants: number,
 ): BacktestVerdict {
-  if (ic === null || ic.dates / datesPerHorizon(overlap) < MIN_PERIODS) {
+  if (ic === null || ic.dates / datesPerHorizon(overlap) < MIN_VERDICT_PERIODS) {
     return "insufficient_data";
   }
   const { t, interval } = ic;
-  const needed = Math.max(WEAK_T, deflatedTThreshold(variants));
+  const needed = Math.max(WEAK_T_VALUE, deflatedTThreshold(variants));
   if (interval.high < 0 && t <= -needed) return "inverted";
   if (interval.low <= 0 || t < needed) return "no_evidence";
-  return t >= STRONG_T ? "positive" : "weak_positive";
+  return t >= STRONG_T_VALUE ? "positive" : "weak_positive";
 }

@@ -1,14 +1,14 @@
 import { fnv1a } from "../../factors/hashed-linear/fnv1a.ts";
 import { type LabeledMessage, trainHashedLinear } from "../../factors/hashed-linear/training.ts";
 import type { SentimentLabel } from "../../factors/hashed-linear.ts";
-import { COUNTER_RULES } from "../../factors/message-counters.ts";
-import { normalizedText, polarity } from "../../factors/polarity.ts";
+import { SOCIAL_COUNTER_RULES } from "../../factors/message-counters.ts";
+import { messagePolarity, normalizeMessageText } from "../../factors/polarity.ts";
 
 /** Number of folds in the cross-validation. */
 export const CROSS_VALIDATION_FOLDS = 5;
 
 /** Polarities of a message by a model that was not trained on it, in [-1, 1]. */
-export interface Prediction {
+export interface OutOfFoldPolarity {
   readonly label: LabeledMessage["label"];
   readonly lexicon: number;
   readonly model: number;
@@ -24,10 +24,10 @@ interface Training {
 }
 
 /** Predicts every message with a model trained on the other folds. */
-export function predictOutOfFold(
+export function computeOutOfFoldPolarities(
   messages: readonly LabeledMessage[],
   training: Training,
-): readonly Prediction[] {
+): readonly OutOfFoldPolarity[] {
   const byFold = Map.groupBy(messages, ({ text }) => foldOf(text));
   return Array.from({ length: CROSS_VALIDATION_FOLDS }, (_, fold) => {
     const model = trainHashedLinear(
@@ -35,8 +35,8 @@ export function predictOutOfFold(
       training,
     );
     return (byFold.get(fold) ?? []).map(({ text, label }) => {
-      const lexicon = polarity(text);
-      const average = polarity(text, model);
+      const lexicon = messagePolarity(text);
+      const average = messagePolarity(text, model);
       return { label, lexicon, average, model: 2 * average - lexicon };
     });
   }).flat();
@@ -45,7 +45,7 @@ export function predictOutOfFold(
 /**
  * The fold of a message. Duplicates share a fold, so that no model is tested on its training data.
  */
-const foldOf = (text: string): number => fnv1a(normalizedText(text)) % CROSS_VALIDATION_FOLDS;
+const foldOf = (text: string): number => fnv1a(normalizeMessageText(text)) % CROSS_VALIDATION_FOLDS;
 
 /** Predicted polarity and true label of a message. */
 export interface LabeledPolarity {
@@ -82,6 +82,6 @@ export function accuracy(readings: readonly LabeledPolarity[]): number {
 
 /** The label that a polarity implies, by the thresholds of the social factor. */
 function counted(polarity: number): SentimentLabel {
-  if (Math.abs(polarity) <= COUNTER_RULES.minPolarity) return "neutral";
+  if (Math.abs(polarity) <= SOCIAL_COUNTER_RULES.minPolarity) return "neutral";
   return polarity > 0 ? "bullish" : "bearish";
 }

@@ -20,7 +20,7 @@ const faults: Readonly<Record<string, string>> = {
  *
  * @throws {Error} If the file cannot be read, a line is invalid, or there are too few messages.
  */
-export async function readLabeled(file: string): Promise<readonly LabeledMessage[]> {
+export async function readLabeledMessages(file: string): Promise<readonly LabeledMessage[]> {
   const messages: LabeledMessage[] = [];
   let number = 0;
   const lines = createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity });

@@ -1,5 +1,5 @@
 import { BarFilter } from "../../market/bar-quality.ts";
-import { withReturn } from "../../market/bar-return.ts";
+import { withLogReturn } from "../../market/bar-return.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { createPackedList, type RecordPacking } from "../../market/packed-list.ts";
 import type { Bar, BarDoubt, RecordList, ReportedBar } from "../../market/records.ts";
@@ -53,7 +53,7 @@ export function readBars(
   let before: number | undefined;
   for (const one of reported) {
     for (const bar of filter.add(one)) {
-      bars.push(withReturn(bar, before));
+      bars.push(withLogReturn(bar, before));
       before = bar.close;
     }
   }

@@ -24,8 +24,8 @@ const INSTANT = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9
 const MAX_FIGURE = 1e18;
 
 /**
- * Maximum number of digits for which both the digits, read as an integer, and the power of ten are
- * exact.
+ * Maximum number of digits for which a double is exact, both for the digits read as an integer and
+ * for the power of ten.
  */
 const EXACT_DIGITS = 15;
 const POWERS_OF_TEN = Float64Array.from({ length: EXACT_DIGITS }, (_, power) => 10 ** power);
@@ -103,9 +103,9 @@ export const parseDate = (cell: string): string | undefined =>
   DATE.test(cell) && parseReal(cell) !== undefined ? cell : undefined;
 
 /** Description of a valid date, for error messages. */
-export const EXPECTED_DATE = "a date such as 2014-06-09";
+export const EXPECTED_DATE_TEXT = "a date such as 2014-06-09";
 
-/** A UTC instant, read as Unix milliseconds; further digits of the second are cut off. */
+/** A UTC instant, read as Unix milliseconds; digits beyond the millisecond are dropped. */
 export const instantColumn: CsvColumn<number> = cellColumn(
   "a UTC instant such as 2013-10-07T12:00:16.051Z",
   (cell) => (INSTANT.test(cell) ? parseReal(cell) : undefined),

@@ -59,7 +59,9 @@ const cellsOf = ({ text, count, starts, ends }: Cells): readonly string[] =>
 
 const [COMMA, LINE_FEED, BYTE_ORDER_MARK] = [44, 10, 0xfeff];
 
-/** The lines of a text without quotes. The yielded object is reused for each line. */
+/**
+ * The lines of a text that contains no quotation marks. The yielded object is reused for each line.
+ */
 function* plainLines(text: string): Generator<Cells, void, void> {
   const cells: Cells = { text, count: 0, starts: [], ends: [] };
   let start = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;

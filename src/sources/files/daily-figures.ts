@@ -1,4 +1,4 @@
-import type { OnChain, ShortVolume } from "../../market/records.ts";
+import type { OnChainFigures, ShortVolume } from "../../market/records.ts";
 import { nonNegativeColumn, optionalColumn, positiveColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
 import { dataError } from "./data-error.ts";
@@ -43,7 +43,7 @@ export function readShortVolumes(file: TextFile, calendar: PublicationCalendar):
 }
 
 /** Reads network figures of a coin, known at 06:00 UTC on the following day. */
-export function readOnChain(file: TextFile, calendar: PublicationCalendar): OnChain[] {
+export function readOnChain(file: TextFile, calendar: PublicationCalendar): OnChainFigures[] {
   const columns = {
     date: calendar.date,
     priceUsd: optionalColumn(positiveColumn),
@@ -54,7 +54,7 @@ export function readOnChain(file: TextFile, calendar: PublicationCalendar): OnCh
     activeAddresses: optionalColumn(nonNegativeColumn),
     transactions: optionalColumn(nonNegativeColumn),
   };
-  return readCsv(file, columns, (row, place, above: OnChain | undefined): OnChain => {
+  return readCsv(file, columns, (row, place, above: OnChainFigures | undefined): OnChainFigures => {
     requireLaterSession(row.date, above?.session, place);
     return {
       session: row.date,

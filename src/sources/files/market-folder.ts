@@ -25,7 +25,8 @@ import {
 const INSTRUMENTS = "instruments.csv";
 
 /**
- * The subfolders of a market folder and the extension of their files; each has one file per symbol.
+ * The subfolders of a market folder, each with the extension of its files; a subfolder has one file
+ * per symbol.
  */
 const FOLDERS = {
   bars: ".csv",
@@ -61,8 +62,8 @@ export async function readMarketFolder(
   folder: string,
   { until = Number.POSITIVE_INFINITY, onProgress }: ReadOptions = {},
 ): Promise<Market> {
-  // Sorted independently of the file order, since the last digits of sums over a class depend on the
-  // order.
+  // Sorted independently of the file order, since the last digits of sums over a class depend on
+  // the order.
   const instruments = readInstruments(await openInstruments(folder)).sort((one, other) =>
     one.symbol < other.symbol ? -1 : 1,
   );
@@ -74,8 +75,8 @@ export async function readMarketFolder(
   for (const [index, instrument] of instruments.entries()) {
     const files = await opening;
     opening = openFiles(instruments[index + 1], present);
-    // A read error is thrown when its instrument is reached, unless parsing fails before; this avoids
-    // an unhandled rejection.
+    // Avoids an unhandled rejection: a read error is thrown when its instrument is reached, unless
+    // parsing fails earlier.
     opening.catch(() => undefined);
     records.push(readInstrument(instrument, files, { calendar, until }));
     onProgress?.(records.length, instruments.length);
@@ -97,8 +98,8 @@ export async function readMarketFolder(
 }
 
 /**
- * Creates `Market.servedFrom` of a folder. It is called at every close, so the year of the last
- * result is cached.
+ * Creates `Market.servedFrom` of a folder. It is called at every close, so the bounds of the last
+ * calendar year are cached.
  */
 function createServedFrom(): Market["servedFrom"] {
   const startOf = (year: number) => newYorkInstant(`${year}-01-01`, "00:00");
@@ -127,7 +128,8 @@ type FilesBySymbol = ReadonlyMap<string, ReadonlyMap<FolderName, string>>;
 /**
  * Lists the files of a market folder.
  *
- * @throws {Error} For a file whose symbol is not in instruments.csv, since it may be a typo.
+ * @throws {Error} For a file whose symbol is not in instruments.csv, since the symbol may be a
+ * typo.
  */
 async function knownFiles(
   folder: string,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { parseJson } from "../../lib/json.ts";
-import { byTimeAndId } from "../../market/point-in-time.ts";
+import { compareByTimeAndId } from "../../market/point-in-time.ts";
 import type { Mention } from "../../market/records.ts";
 import type { TextFile } from "./csv-table.ts";
 import { createUniquenessCheck, dataError, type FileLocation, quoted } from "./data-error.ts";
@@ -35,7 +35,7 @@ export function readMentions({ path, content }: TextFile): Mention[] {
       requireNew(mention.id, place);
       return mention;
     })
-    .sort(byTimeAndId);
+    .sort(compareByTimeAndId);
 }
 
 function readLine(line: string, place: FileLocation): Mention {
@@ -58,8 +58,8 @@ function readLine(line: string, place: FileLocation): Mention {
     availableAt: Date.parse(data.at),
     // The cut may split a surrogate pair.
     text: data.text.slice(0, MAX_TEXT_CHARACTERS).toWellFormed(),
-    // A message without a name has no author. Unpaired surrogates are replaced, since they would all
-    // hash to one author.
+    // A message without a name has no author. Unpaired surrogates are replaced, since they would
+    // all hash to one author.
     author: data.author?.toWellFormed() || null,
     followers: data.followers ?? null,
     symbolCount: Math.max(1, new Set(data.symbols).size),

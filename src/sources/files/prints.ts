@@ -1,5 +1,5 @@
-import { newYorkDates } from "../../market/new-york.ts";
-import { byTimeAndId } from "../../market/point-in-time.ts";
+import { createNewYorkDateReader } from "../../market/new-york.ts";
+import { compareByTimeAndId } from "../../market/point-in-time.ts";
 import type { Print } from "../../market/records.ts";
 import { filledTextColumn, instantColumn, positiveColumn, textColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
@@ -25,7 +25,7 @@ const COLUMNS = {
  */
 export function readPrints(file: TextFile): Print[] {
   const requireNew = createUniquenessCheck("print");
-  const sessionOf = newYorkDates();
+  const sessionOf = createNewYorkDateReader();
   const prints = readCsv(file, COLUMNS, (row, place): Print => {
     requireNew(row.id, place);
     return {
@@ -43,5 +43,5 @@ export function readPrints(file: TextFile): Print[] {
       signable: false,
     };
   });
-  return prints.sort(byTimeAndId);
+  return prints.sort(compareByTimeAndId);
 }

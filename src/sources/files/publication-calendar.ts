@@ -1,7 +1,7 @@
 import { sessionsBetween } from "../../market/calendar.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
-import { type CsvColumn, EXPECTED_DATE, parseDate } from "./columns.ts";
+import { type CsvColumn, EXPECTED_DATE_TEXT, parseDate } from "./columns.ts";
 import { dataError, type FileLocation, quoted } from "./data-error.ts";
 
 /** One UTC day in milliseconds. */
@@ -55,7 +55,7 @@ function dateColumn(): CsvColumn<string> {
   const places = new Map<string, number>();
   let expected = 0;
   return {
-    expected: EXPECTED_DATE,
+    expected: EXPECTED_DATE_TEXT,
     parse(text, from, to) {
       const guess = dates[expected];
       if (guess !== undefined && to - from === guess.length && text.startsWith(guess, from)) {

@@ -1,5 +1,5 @@
 import type { Instrument } from "../../market/instrument.ts";
-import { newYorkDates } from "../../market/new-york.ts";
+import { createNewYorkDateReader } from "../../market/new-york.ts";
 import { coinsNamedIn } from "./coin-names.ts";
 import { coinTicker } from "./provider-symbols.ts";
 import { currentTicker } from "./ticker-changes.ts";
@@ -82,7 +82,7 @@ export function createCashtagReader(
   const byListing = new Set(
     instruments.filter(({ assetClass }) => assetClass !== "crypto").map(({ symbol }) => symbol),
   );
-  const dayOf = newYorkDates();
+  const dayOf = createNewYorkDateReader();
   return (text, writtenAt) => {
     const plain = visible(text);
     const all = namesIn(plain);
@@ -125,7 +125,8 @@ interface Name {
 function namesIn(text: string): readonly Name[] {
   const cashtags = [...text.matchAll(CASHTAG)].filter(([, ticker = ""]) => isTicker(ticker));
   const listed = new Set(Array.from(text.matchAll(LISTING), spelled));
-  // Listings are removed first, because the names of some coins are also tickers of funds: BTC, XRP.
+  // Listings are removed first, because the names of some coins are also tickers of funds: BTC,
+  // XRP.
   const coins = coinsNamedIn(text.replace(LISTING, " "));
   return [
     // A ticker with an exchange in brackets means the listing everywhere in the text:

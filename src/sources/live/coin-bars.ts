@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { Bar } from "../../market/records.ts";
-import { cursorText, type DayQuery } from "./cursor.ts";
+import { type DayQuery, dayCursorText } from "./cursor.ts";
 import type { Observation, ParsedResponse, RejectedObservation } from "./provider.ts";
 import {
   addDays,
   coinBarKnownAt,
   coinBarRequestAt,
-  isFuture,
+  isLaterThanArrival,
   lastDayKnown,
 } from "./publication-times.ts";
 
@@ -43,7 +43,7 @@ interface CoinPage extends DayQuery {
 export function readCoinDays(page: CoinPage): ParsedResponse {
   const { symbol, from, through, surelyOver = "", receivedAt } = page;
   const days = page.days.toSorted((one, other) => (one.session < other.session ? -1 : 1));
-  const isEarly = ({ session }: CoinDay) => isFuture(Date.parse(session), receivedAt);
+  const isEarly = ({ session }: CoinDay) => isLaterThanArrival(Date.parse(session), receivedAt);
   const newest = days.findLast((day) => !isEarly(day));
   const ended = newest ? addDays(newest.session, -1) : "";
   const over = ended > surelyOver ? ended : surelyOver;
@@ -53,7 +53,7 @@ export function readCoinDays(page: CoinPage): ParsedResponse {
   return {
     data: wanted.map((day) => barOf(day, symbol)),
     rejected: days.filter(isEarly).map((day) => earlyDay(day, symbol)),
-    cursor: cursorText(last < from ? from : addDays(last, 1)),
+    cursor: dayCursorText(last < from ? from : addDays(last, 1)),
     ...(last < through && { notBefore: receivedAt + (isInTime ? AGAIN_MS.early : AGAIN_MS.late) }),
   };
 }
@@ -64,7 +64,7 @@ export const readNotTraded = (
   receivedAt: number,
 ): ParsedResponse => ({
   data: [],
-  cursor: cursorText(from),
+  cursor: dayCursorText(from),
   unknown: [symbol],
   notBefore: receivedAt + NOT_TRADED_MS,
 });

@@ -1,7 +1,8 @@
 /**
- * Names that mean a coin wherever they occur: invented words only. Solana is also a town and a
- * surname, Ripple, Stellar and Cosmos are words, ETH is a university. `null` marks a longer name
- * that begins like that of a coin but means something without a trading pair here.
+ * Names that mean a coin wherever they occur: invented words only. Names with other meanings are
+ * left out: Solana is also a town and a surname, Ripple, Stellar and Cosmos are words, ETH is a
+ * university. `null` marks a longer name that begins with the name of a coin but means something
+ * that has no trading pair here.
  */
 const COIN_NAMES: Readonly<Record<string, string | null>> = {
   bitcoin: "BTC",

@@ -23,11 +23,11 @@ export interface DayQuery {
 export const DayCursor = z.object({ day: z.iso.date() });
 
 /** Serializes a `DayCursor`. */
-export const cursorText = (day: string): string =>
+export const dayCursorText = (day: string): string =>
   JSON.stringify({ day } satisfies z.infer<typeof DayCursor>);
 
 /** Number of consecutive malformed answers after which a page token counts as expired. */
 const LOST_AFTER = 5;
 
 /** Whether a page token has expired, so that its session or period is read again. */
-export const isPageLost = (failures = 0): boolean => failures >= LOST_AFTER;
+export const isPageTokenExpired = (failures = 0): boolean => failures >= LOST_AFTER;

@@ -1,7 +1,7 @@
 import { neutralizeText } from "../../outbound/neutral-text.ts";
 
 /** Kinds of faults, by the reaction that they require. */
-export type FaultKind =
+export type ProviderFaultKind =
   /** No connection, no answer in time, or an answer that was cut off. */
   | "unreachable"
   /** The provider limits our request rate (429 or an equivalent). */
@@ -26,11 +26,11 @@ const MAX_CHARACTERS = 300;
  */
 export class ProviderFault extends Error {
   override readonly name = "ProviderFault";
-  readonly kind: FaultKind;
+  readonly kind: ProviderFaultKind;
   /** Pause that the provider asks for, in milliseconds; `undefined` if it asks for none. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(kind: FaultKind, message: string, retryAfterMs?: number) {
+  constructor(kind: ProviderFaultKind, message: string, retryAfterMs?: number) {
     super(neutralizeText(message.slice(0, MAX_CHARACTERS)).replace(/\s+/g, " "));
     this.kind = kind;
     this.retryAfterMs = retryAfterMs;

@@ -3,17 +3,17 @@ import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import type { DataSource, Market, SourcesByFeed } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { FEEDS, type InstrumentRecords } from "../../market/records.ts";
-import { boundMessages } from "./message-retention.ts";
+import { evictSurplusMessages } from "./message-retention.ts";
 import { barDueTimes, utcDay } from "./publication-times.ts";
-import { knownAt, type ReceivedObservation, RecordBook } from "./record-book.ts";
+import { observationKnownAt, type ReceivedObservation, RecordBook } from "./record-book.ts";
 
 const DAY_MS = 86_400_000;
 
 /**
  * Pause between the first two revisions, in milliseconds; while more history arrives, each pause is
  * twice as long as the previous one. Backfilled history changes sessions that were already scored,
- * so a revision scores all sessions again, which takes 0.3 seconds for 40 instruments, 4 for 500,
- * and 2 for 500,000 messages.
+ * so a revision scores all sessions again. This takes 0.3 s for 40 instruments and 4 s for 500
+ * instruments, and 500,000 messages add 2 s.
  */
 const FIRST_PAUSE_MS = 5_000;
 
@@ -26,7 +26,8 @@ const CALM_MS = 600_000;
 /**
  * Age up to which messages stay in memory, in milliseconds before the start of the month. The
  * attention factor looks back furthest: 60 sessions, each compared with the 30 before it, span 131
- * days of trading. When all sessions are scored again, earlier ones are scored without messages.
+ * calendar days. When all sessions are scored again, sessions before that age are scored without
+ * messages.
  */
 const MENTIONS_KEPT_MS = 180 * DAY_MS;
 
@@ -106,8 +107,8 @@ export class LiveMarket implements Market {
     this.#sources = sources;
     this.#polled = polled;
     this.#maxMessages = maxMessages;
-    // Sorted independently of the configured order, since the last digits of sums over a class depend
-    // on the order.
+    // Sorted independently of the configured order, since the last digits of sums over a class
+    // depend on the order.
     const inOrder = instruments.toSorted((one, other) => (one.symbol < other.symbol ? -1 : 1));
     const calendars = calendarsOf(instruments);
     this.#books = new Map(inOrder.map((one) => [one.symbol, new RecordBook(one, calendars)]));
@@ -128,12 +129,14 @@ export class LiveMarket implements Market {
       if (!this.#polled.has(provider)) continue;
       this.#confirmedAt = Math.max(this.#confirmedAt, observedAt);
     }
-    // Sorted by the time at which they became known: an observation about an earlier instant may arrive
-    // later.
-    const inOrder = observed.toSorted((one, other) => knownAt(one) - knownAt(other));
+    // Sorted by the time at which they became known: an observation about an earlier instant may
+    // arrive later.
+    const inOrder = observed.toSorted(
+      (one, other) => observationKnownAt(one) - observationKnownAt(other),
+    );
     for (const one of inOrder) this.#books.get(one.symbol)?.add(one, this.#shownUntil);
     const hasMessages = observed.some(({ feed }) => feed === "mentions");
-    if (hasMessages) boundMessages([...this.#books.values()], this.#maxMessages);
+    if (hasMessages) evictSurplusMessages([...this.#books.values()], this.#maxMessages);
   }
 
   /**

@@ -7,18 +7,18 @@ const DAY_MS = 86_400_000;
  * Maximum number of messages per author and day that are kept when memory is full: the method
  * counts 50 messages per author and day, and one more shows that the author wrote more.
  */
-export const MAX_PER_AUTHOR_DAY = 51;
+export const MAX_MESSAGES_PER_AUTHOR_DAY = 51;
 
 /** Share of the maximum number of messages to which eviction reduces memory. */
 const ROOM = 0.8;
 
 /**
- * Evicts messages when there are too many: first those without weight, so that one author cannot
- * evict all others, then the oldest.
+ * Evicts messages when there are too many: first those without weight, then the oldest. Without
+ * this order, the messages of one author could displace all others.
  *
  * @param most Maximum number of messages.
  */
-export function boundMessages(books: readonly RecordBook[], most: number): void {
+export function evictSurplusMessages(books: readonly RecordBook[], most: number): void {
   const count = books.reduce((sum, book) => sum + book.messageCount(), 0);
   if (count <= most) return;
   const all = books
@@ -46,7 +46,7 @@ function surplusOf(messages: readonly Mention[]): ReadonlySet<Mention> {
     const ids = written.get(key) ?? new Set();
     written.set(key, ids);
     // A message about several instruments counts once.
-    if (ids.size < MAX_PER_AUTHOR_DAY) ids.add(id);
+    if (ids.size < MAX_MESSAGES_PER_AUTHOR_DAY) ids.add(id);
     return !ids.has(id);
   };
   return new Set(messages.filter(isSurplus));

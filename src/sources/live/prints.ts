@@ -3,7 +3,7 @@ import { MIN_BLOCK_SIZE } from "../../market/block-size.ts";
 import { isTradingDay, nextSession, sessionCloseAt, sessionOf } from "../../market/calendar.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import type { Print } from "../../market/records.ts";
-import { isPageLost, readCursor } from "./cursor.ts";
+import { isPageTokenExpired, readCursor } from "./cursor.ts";
 import { ProviderFault } from "./fault.ts";
 import type {
   Observation,
@@ -13,7 +13,7 @@ import type {
   RejectedObservation,
 } from "./provider.ts";
 import type { ProviderResponse } from "./provider-response.ts";
-import { isFuture } from "./publication-times.ts";
+import { isLaterThanArrival } from "./publication-times.ts";
 
 /**
  * Reads off-exchange prints, session by session. Only blocks from regular trading hours are stored:
@@ -44,7 +44,7 @@ const MAX_LOST = 3;
 /** A print as reported by a provider; its session is that of the request. */
 export type RawPrint = Omit<Print, "session">;
 
-/** A page of a session to request. */
+/** A page of the prints of a session to request. */
 export interface PrintWindow {
   readonly session: string;
   /** Start of regular trading, Unix milliseconds. */
@@ -121,7 +121,7 @@ function positionOf(
   failures: number | undefined,
 ): PrintCursor | undefined {
   const position = readCursor(cursor, PrintCursor);
-  if (position?.page === undefined || !isPageLost(failures)) return position;
+  if (position?.page === undefined || !isPageTokenExpired(failures)) return position;
   const { session, lost = 0 } = position;
   return lost < MAX_LOST ? { session, lost: lost + 1 } : { session: nextSession(session) };
 }
@@ -149,7 +149,9 @@ function cursorAfter(
   return { session, page: next, lost };
 }
 
-/** The next session; if the history available begins later, its first session. */
+/**
+ * The next session or, if the available history begins later, the first session of that history.
+ */
 function sessionAfter(session: string, availableFrom = session): string {
   if (availableFrom <= session) return nextSession(session);
   return isTradingDay(availableFrom) ? availableFrom : nextSession(availableFrom);
@@ -176,8 +178,8 @@ function blocksOf(prints: readonly RawPrint[], context: Context): Omit<ParsedRes
 }
 
 /**
- * Whether a print is below block size. If the price is not a number, neither this nor `isBlockTrade` is
- * true, so that the print is rejected rather than ignored.
+ * Whether a print is below block size. If the price is not a number, neither this nor
+ * `isBlockTrade` is true, so that the print is rejected rather than ignored.
  */
 const isSmall = ({ price, sizeShares }: RawPrint): boolean =>
   sizeShares < MIN_BLOCK_SIZE.shares && price * sizeShares < MIN_BLOCK_SIZE.notionalUsd;
@@ -190,7 +192,7 @@ function printFault(
   if (!(price > 0 && sizeShares > 0 && Number.isFinite(price * sizeShares))) {
     return `price ${price} and size ${sizeShares} must be positive`;
   }
-  if (isFuture(tradedAt, context.receivedAt)) {
+  if (isLaterThanArrival(tradedAt, context.receivedAt)) {
     return `${isoText(tradedAt)} has not come yet at ${isoText(context.receivedAt)}`;
   }
   if (newYorkDate(tradedAt) === context.session) return undefined;

@@ -4,10 +4,10 @@
  */
 
 /** Spelling `BRK.B`, used by Alpaca, Massive and StockTwits. */
-export const withDot = (symbol: string): string => symbol.replace("-", ".");
+export const dottedSymbol = (symbol: string): string => symbol.replace("-", ".");
 
 /** Spelling `BRK/B`, used by FINRA. Preferred shares, such as `ABRpD`, are not covered. */
-export const withSlash = (symbol: string): string => symbol.replace("-", "/");
+export const slashedSymbol = (symbol: string): string => symbol.replace("-", "/");
 
 /** Ticker of a coin without its quote currency: `BTC` for `BTC-USD`. */
 export const coinTicker = (symbol: string): string => symbol.replace(/-USD$/, "");

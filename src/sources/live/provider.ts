@@ -4,7 +4,7 @@ import type {
   Feed,
   Fundamental,
   Mention,
-  OnChain,
+  OnChainFigures,
   PointInTimeRecord,
   Print,
   ReportedBar,
@@ -21,7 +21,7 @@ interface FeedRecords extends Readonly<Record<Feed, PointInTimeRecord>> {
   readonly prints: Print;
   readonly shortVolumes: ShortVolume;
   readonly weeklyVolumes: WeeklyVolume;
-  readonly onChain: OnChain;
+  readonly onChain: OnChainFigures;
 }
 
 /** One record with its key. If a key is observed twice, the first record is stored. */
@@ -124,7 +124,8 @@ export interface ProviderOptions {
   /** Instruments of the asset classes that the provider covers. */
   readonly instruments: readonly Instrument[];
   /**
-   * The feeds that the provider is used for; a feed of several providers is taken from one of them.
+   * The feeds that the provider is used for. Messages are taken from several providers, every other
+   * feed from one.
    */
   readonly feeds: ReadonlySet<Feed>;
   /** Start of the history that is needed, Unix milliseconds. */

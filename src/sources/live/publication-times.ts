@@ -21,7 +21,9 @@ const DAY_MS = 86_400_000;
 /** UTC day that contains an instant, an ISO date. */
 export const utcDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
-/** The UTC day that is a number of days after another; before it if the number is negative. */
+/**
+ * The UTC day that is a number of days after the given day; a negative number gives an earlier day.
+ */
 export const addDays = (day: string, days: number): string =>
   utcDay(Date.parse(day) + days * DAY_MS);
 
@@ -55,7 +57,8 @@ export const shortVolumeKnownAt = (session: string): number => newYorkInstant(se
 
 /** When a record such as a filing counts as known if only its date is known: the next midnight in
  *  New York. */
-export const dateKnownAt = (date: string): number => newYorkInstant(addDays(date, 1), "00:00");
+export const datedRecordKnownAt = (date: string): number =>
+  newYorkInstant(addDays(date, 1), "00:00");
 
 /** When network figures of a UTC day are published: at 06:00 UTC on the following day. */
 export const onChainKnownAt = (day: string): number => utcDayEnd(day) + 6 * 3_600_000;
@@ -74,10 +77,10 @@ export function lastDayKnown(at: number, known: (day: string) => number): string
 const CLOCK_SKEW_MS = 5 * 60_000;
 
 /**
- * Whether an instant is later than the arrival of the record that contains it, by more than clocks
- * may differ.
+ * Whether an instant is later than the arrival of the record that contains it, by more than the
+ * tolerated clock difference.
  */
-export const isFuture = (at: number, receivedAt: number): boolean =>
+export const isLaterThanArrival = (at: number, receivedAt: number): boolean =>
   at > receivedAt + CLOCK_SKEW_MS;
 
 /** How long an answer that never changes is cached, in milliseconds. */

@@ -1,5 +1,5 @@
 import { BarFilter } from "../../market/bar-quality.ts";
-import { withReturn } from "../../market/bar-return.ts";
+import { withLogReturn } from "../../market/bar-return.ts";
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import { createLazyList } from "../../market/lazy-list.ts";
 import type {
@@ -30,8 +30,8 @@ export type ReceivedObservation = Observation & {
 const HISTORY_MS = 2 * 86_400_000;
 
 /**
- * Feeds whose records count from their arrival, whatever time they state. Bars and figures are
- * published at fixed times, often later than they arrive.
+ * Feeds whose records count as known from their arrival, whatever time they state. Bars and figures
+ * are published at fixed times, often later than they arrive.
  */
 const REPORTED_FEEDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
 
@@ -42,10 +42,10 @@ const REPORTED_FEEDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
 export const STALE_MENTION_MS = 2 * 86_400_000;
 
 /**
- * Maximum delay of a late record behind records that were already read, in milliseconds. Until a
- * session closes, such a record counts as known only after those records, so that it does not cause
- * a year to be scored again. Causes of delays are slow answers, clocks that differ, and processes
- * that read what another process wrote.
+ * Maximum lateness of a record that became known before records that were already read, in
+ * milliseconds. Until a session closes, a late record counts as known only after those records, so
+ * that it does not cause a year to be scored again. Causes of delays are slow answers, clocks that
+ * differ, and processes that read what another process wrote.
  */
 const LATE_MS = 3_600_000;
 
@@ -59,8 +59,8 @@ interface FeedRecords {
   /** Whether `shown` lacks a record or contains a dropped one. */
   isOutdated: boolean;
   /**
-   * When the earliest late record became known, Unix milliseconds; such a record is too far back in
-   * `shown`. Infinity if there is none.
+   * When the earliest late record became known, Unix milliseconds; infinity if there is none. In
+   * `shown`, a late record comes after records that became known later.
    */
   lateFrom: number;
 }
@@ -226,7 +226,7 @@ function changesScores({ feed, record, shownUntil, calendars }: Addition): boole
 }
 
 /** When an observation counts as known, Unix milliseconds. */
-export function knownAt({
+export function observationKnownAt({
   feed,
   record: { availableAt },
   observedAt,
@@ -241,7 +241,7 @@ export function knownAt({
  */
 function recordOf(observed: ReceivedObservation): PointInTimeRecord | undefined {
   const { feed, record, observedAt } = observed;
-  const availableAt = knownAt(observed);
+  const availableAt = observationKnownAt(observed);
   if (feed === "mentions" && observedAt - record.availableAt > STALE_MENTION_MS) return undefined;
   return availableAt === record.availableAt ? record : { ...record, availableAt };
 }
@@ -310,7 +310,7 @@ function orderBars(received: readonly ReportedBar[]): ShownList {
   const read = (index: number): Bar => {
     const bar = bars[index] as ReportedBar;
     const availableAt = times[index] as number;
-    return withReturn({ ...bar, availableAt }, bars[index - 1]?.close);
+    return withLogReturn({ ...bar, availableAt }, bars[index - 1]?.close);
   };
   return {
     records: createLazyList(() => bars.length, read),

@@ -27,7 +27,7 @@ const DEFAULT: readonly Instrument[] = [
  * of which those in `-USD` are coins; or the path of a file with the columns of `instruments.csv`.
  * @throws {Error} If the file is invalid; the message says where.
  */
-export async function openUniverse(universe: string | undefined): Promise<readonly Instrument[]> {
+export async function readUniverse(universe: string | undefined): Promise<readonly Instrument[]> {
   if (universe === undefined) return DEFAULT;
   if (LIST.test(universe)) return [...new Set(universe.split(/[\s,]+/).map(spelled))].map(named);
   return readInstruments({ path: universe, content: await contentOf(universe) });

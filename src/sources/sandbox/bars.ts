@@ -2,14 +2,14 @@ import type { RecordPacking } from "../../market/packed-list.ts";
 import type { Bar, ReportedBar } from "../../market/records.ts";
 import type { DayContext, SandboxWorld } from "./day-context.ts";
 import { dividendYieldOn } from "./price-paths.ts";
-import type { Profile } from "./profile.ts";
+import type { InstrumentProfile } from "./profile.ts";
 import { standardNormal } from "./rng.ts";
 
 /** Share of a day's move that happens before the open. */
 const OVERNIGHT_SHARE = 0.3;
 
 /** Rounds a price in USD to the nearest price step, but to at least one step. */
-function toTick({ ticksPerUsd }: Profile, price: number): number {
+function toTick({ ticksPerUsd }: InstrumentProfile, price: number): number {
   return Math.max(1, Math.round(price * ticksPerUsd)) / ticksPerUsd;
 }
 
@@ -17,7 +17,11 @@ function toTick({ ticksPerUsd }: Profile, price: number): number {
  * Volume of a day, in shares for stocks and in USD for coins. The caller's `noise` grows with the
  * size of the price move.
  */
-function volumeOf({ instrument, dailyVolumeUsd }: Profile, noise: number, close: number): number {
+function volumeOf(
+  { instrument, dailyVolumeUsd }: InstrumentProfile,
+  noise: number,
+  close: number,
+): number {
   const turnover = dailyVolumeUsd * Math.exp(noise);
   return Math.round(instrument.assetClass === "crypto" ? turnover : turnover / close);
 }

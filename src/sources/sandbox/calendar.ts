@@ -1,4 +1,4 @@
-import type { Traits } from "./universe.ts";
+import type { MissingDataTraits } from "./universe.ts";
 
 /**
  * Number of sessions in a sandbox year, the same as in a year of US sessions; every simulated day
@@ -37,7 +37,7 @@ export interface SandboxYear {
 }
 
 /** The sandbox year that contains a day. */
-export function yearOf(day: number): SandboxYear {
+export function sandboxYearOf(day: number): SandboxYear {
   const number = Math.floor(day / YEAR_DAYS);
   const firstScored = firstScoredDay(number * YEAR_DAYS);
   return {
@@ -66,7 +66,7 @@ export const firstServedDay = (day: number): number =>
  * the year of a new listing, the old one is absent from the first day on, because lists never
  * shrink.
  */
-export function listedFrom({ listing }: Traits, year: number): number {
+export function firstListedDay({ listing }: MissingDataTraits, year: number): number {
   if (listing === null) return Number.NEGATIVE_INFINITY;
   const isListingYear = Math.abs(year % 2) === listing.parity;
   return (isListingYear ? year : year - 1) * YEAR_DAYS + listing.dayOfYear;

@@ -1,12 +1,12 @@
 import type { ReportedBar } from "../../market/records.ts";
 import type { FindSegment } from "./price-paths.ts";
-import type { Profile } from "./profile.ts";
+import type { InstrumentProfile } from "./profile.ts";
 import type { RngFor } from "./rng.ts";
 
 /** The constants of a running sandbox. */
 export interface SandboxWorld {
   /** Profiles of all instruments, in the order of the universe. */
-  readonly profiles: readonly Profile[];
+  readonly profiles: readonly InstrumentProfile[];
   readonly rngFor: RngFor;
   readonly segmentOf: FindSegment;
   /** Length of a simulated day in milliseconds. */
@@ -18,7 +18,7 @@ export interface SandboxWorld {
 /** One instrument on one simulated day, for which feeds generate records. */
 export interface DayContext {
   readonly world: SandboxWorld;
-  readonly profile: Profile;
+  readonly profile: InstrumentProfile;
   /** Days since the Unix epoch. */
   readonly day: number;
 }
@@ -32,7 +32,9 @@ export interface TradedDayContext extends DayContext {
  * Creates a function that gives the id prefix of an instrument's records of a day. The last prefix
  * is cached, since the records of a day are read one after another.
  */
-export function idPrefixes({ index }: Pick<Profile, "index">): (day: number) => string {
+export function createIdPrefixes({
+  index,
+}: Pick<InstrumentProfile, "index">): (day: number) => string {
   let last = { day: Number.NaN, prefix: "" };
   return (day) => {
     if (day !== last.day) last = { day, prefix: `${index}.${day.toString(36)}.` };

@@ -1,5 +1,5 @@
 import type { RecordPacking } from "../../market/packed-list.ts";
-import type { Bar, Fundamental, FundamentalMetric, OnChain } from "../../market/records.ts";
+import type { Bar, Fundamental, FundamentalMetric, OnChainFigures } from "../../market/records.ts";
 import { QUARTER_DAYS } from "./calendar.ts";
 import type { DayContext, SandboxWorld } from "./day-context.ts";
 import { SEGMENT_DAYS } from "./price-paths.ts";
@@ -64,7 +64,7 @@ const ON_CHAIN_PUBLISHED_DAYS = 1.25;
 const UNPUBLISHED_PROBABILITY = 0.005;
 
 /** A network valuation as packed in memory. */
-type PackedOnChain = Pick<OnChain, "mvrv"> & {
+type PackedOnChain = Pick<OnChainFigures, "mvrv"> & {
   /** Days since the Unix epoch. */
   readonly day: number;
 };
@@ -89,7 +89,7 @@ export function onChainOf(
 export const onChainPacking = ({
   dayMs,
   sessionOf,
-}: Pick<SandboxWorld, "dayMs" | "sessionOf">): RecordPacking<PackedOnChain, OnChain> => ({
+}: Pick<SandboxWorld, "dayMs" | "sessionOf">): RecordPacking<PackedOnChain, OnChainFigures> => ({
   bytes: 12,
   write(view, at, { day, mvrv }) {
     view.setUint32(at, day);

@@ -1,7 +1,7 @@
 import type { RecordPacking } from "../../market/packed-list.ts";
 import type { Mention } from "../../market/records.ts";
-import { type DayContext, idPrefixes, type SandboxWorld } from "./day-context.ts";
-import type { Profile } from "./profile.ts";
+import { createIdPrefixes, type DayContext, type SandboxWorld } from "./day-context.ts";
+import type { InstrumentProfile } from "./profile.ts";
 import { clamp, eventCount, type Rng, standardNormal, uniformInteger } from "./rng.ts";
 import { UNIVERSE } from "./universe.ts";
 
@@ -99,7 +99,7 @@ interface PackedMention {
 
 type Words = Pick<PackedMention, "mood" | "sentence" | "isTagged">;
 
-function wordsOf(rng: Rng, feeling: number, phrases: Profile["phrases"]): Words {
+function wordsOf(rng: Rng, feeling: number, phrases: InstrumentProfile["phrases"]): Words {
   const mood = moodOf(feeling);
   const sentence = uniformInteger(rng, (phrases[mood] as readonly string[]).length);
   return { mood, sentence, isTagged: rng() < STANCE_PROBABILITY };
@@ -187,10 +187,10 @@ function write(view: DataView, at: number, draft: PackedMention): void {
 
 /** Binary layout of the messages about an instrument. */
 export function mentionPacking(
-  profile: Profile,
+  profile: InstrumentProfile,
   { dayMs }: Pick<SandboxWorld, "dayMs">,
 ): RecordPacking<PackedMention, Mention> {
-  const prefixOf = idPrefixes(profile);
+  const prefixOf = createIdPrefixes(profile);
   return {
     bytes: 16,
     write,

@@ -1,5 +1,5 @@
 import { QUARTER_DAYS } from "./calendar.ts";
-import type { Profile } from "./profile.ts";
+import type { InstrumentProfile } from "./profile.ts";
 import { clamp, type Rng, type RngFor, standardNormal, uniformInteger } from "./rng.ts";
 import { SECTOR_NAMES } from "./universe.ts";
 
@@ -72,7 +72,9 @@ export const SEGMENT_DAYS = 1024;
 /** Standard deviation of an anchor's log price around the base price. */
 const ANCHOR_SPREAD = 0.35;
 
-/** Bounds of a daily log return before the bridge; they keep every |log return| below .8. */
+/**
+ * Bounds of a daily log return before `bridge` adjusts it; they keep every |log return| below .8.
+ */
 const RETURN_BOUNDS = [-0.45, 0.45] as const;
 
 const JUMP_PROBABILITY = 0.003;
@@ -113,12 +115,16 @@ interface PriceSegment {
 export type FindSegment = (day: number) => PriceSegment;
 
 /** Dividend per share on a day, as a fraction of the price; 0 on most days. */
-export function dividendYieldOn(profile: Profile, day: number): number {
+export function dividendYieldOn(profile: InstrumentProfile, day: number): number {
   const exDay = (profile.index * 7) % QUARTER_DAYS;
   return day % QUARTER_DAYS === exDay ? profile.dividendYield : 0;
 }
 
-function haltsOf(rngFor: RngFor, profiles: readonly Profile[], firstDay: number): Uint8Array {
+function haltsOf(
+  rngFor: RngFor,
+  profiles: readonly InstrumentProfile[],
+  firstDay: number,
+): Uint8Array {
   const candidates = profiles.filter(
     ({ instrument, traits }) => instrument.assetClass === "stock" && traits.listing === null,
   );
@@ -131,7 +137,7 @@ function haltsOf(rngFor: RngFor, profiles: readonly Profile[], firstDay: number)
     // Consecutive halts draw from different quarters of the candidates, so that no stock is halted
     // twice in a row.
     const pick = (part: number) =>
-      candidates[uniformInteger(rng, quarter) * 4 + ((cycle * 2 + part) % 4)] as Profile;
+      candidates[uniformInteger(rng, quarter) * 4 + ((cycle * 2 + part) % 4)] as InstrumentProfile;
     halted.fill(pick(0).index, start, change);
     halted.fill(pick(1).index, change, start + HALT_CYCLE_DAYS);
   }
@@ -140,7 +146,7 @@ function haltsOf(rngFor: RngFor, profiles: readonly Profile[], firstDay: number)
 
 function splitOf(
   rngFor: RngFor,
-  profile: Profile,
+  profile: InstrumentProfile,
   segment: Pick<PriceSegment, "firstDay" | "halted">,
 ) {
   if (!profile.splits) return null;
@@ -163,7 +169,7 @@ function commonOf(rngFor: RngFor, firstDay: number): Common {
   return { market, sectors: [...stocks, coins] };
 }
 
-function anchor(rngFor: RngFor, profile: Profile, day: number): number {
+function anchor(rngFor: RngFor, profile: InstrumentProfile, day: number): number {
   const spread = ANCHOR_SPREAD * standardNormal(rngFor("anchor", profile.index, day));
   return Math.log(profile.basePrice) + spread;
 }
@@ -171,11 +177,12 @@ function anchor(rngFor: RngFor, profile: Profile, day: number): number {
 type Moves = Pick<Path, "returns"> & { readonly payouts: Float64Array };
 
 /**
- * Log returns before the bridge, and the log factors by which splits and dividends lower the price.
+ * Log returns before `bridge` adjusts them, and the log factors by which splits and dividends lower
+ * the price.
  */
 function movesOf(
   rngFor: RngFor,
-  profile: Profile,
+  profile: InstrumentProfile,
   segment: Pick<PriceSegment, "firstDay" | "halted"> & { common: Common; split: Split | null },
 ): Moves {
   const rng = rngFor("path", profile.index, segment.firstDay);
@@ -214,7 +221,7 @@ function bridge({ returns, payouts }: Moves, from: number, to: number): Omit<Pat
 
 function createSegment(
   rngFor: RngFor,
-  profiles: readonly Profile[],
+  profiles: readonly InstrumentProfile[],
   firstDay: number,
 ): PriceSegment {
   const halted = haltsOf(rngFor, profiles, firstDay);
@@ -233,7 +240,10 @@ function createSegment(
  * Generates segments on demand, 0.8 MB each. Days are read in order and at most half a year back,
  * so it is enough to keep a segment and its neighbors.
  */
-export function createPriceSegments(rngFor: RngFor, profiles: readonly Profile[]): FindSegment {
+export function createPriceSegments(
+  rngFor: RngFor,
+  profiles: readonly InstrumentProfile[],
+): FindSegment {
   const segments = new Map<number, PriceSegment>();
   return (day) => {
     const firstDay = Math.floor(day / SEGMENT_DAYS) * SEGMENT_DAYS;

@@ -1,12 +1,12 @@
 import type { RecordPacking } from "../../market/packed-list.ts";
 import type { Print, ReportedBar } from "../../market/records.ts";
 import {
+  createIdPrefixes,
   type DayContext,
-  idPrefixes,
   type SandboxWorld,
   type TradedDayContext,
 } from "./day-context.ts";
-import type { Profile } from "./profile.ts";
+import type { InstrumentProfile } from "./profile.ts";
 import { clamp, eventCount, logUniform, type Rng, standardNormal, uniformInteger } from "./rng.ts";
 
 /** Maximum number of prints in a day; with more, late reports could change their order. */
@@ -147,10 +147,10 @@ function write(view: DataView, at: number, draft: PackedPrint): void {
 
 /** Binary layout of the prints of an instrument. */
 export function printPacking(
-  profile: Profile,
+  profile: InstrumentProfile,
   { dayMs, sessionOf }: Pick<SandboxWorld, "dayMs" | "sessionOf">,
 ): RecordPacking<PackedPrint, Print> {
-  const prefixOf = idPrefixes(profile);
+  const prefixOf = createIdPrefixes(profile);
   return {
     bytes: 35,
     write,

@@ -1,14 +1,14 @@
 import type { Instrument } from "../../market/instrument.ts";
 import { phrasesFor } from "./phrases.ts";
 import { logUniform, type Rng, type RngFor } from "./rng.ts";
-import { type InstrumentSpec, SECTOR_NAMES, type Traits, UNIVERSE } from "./universe.ts";
+import { type InstrumentSpec, type MissingDataTraits, SECTOR_NAMES, UNIVERSE } from "./universe.ts";
 
 /** One instrument and the parameters of its records. */
-export interface Profile {
+export interface InstrumentProfile {
   /** Index of the instrument in the universe. */
   readonly index: number;
   readonly instrument: Instrument;
-  readonly traits: Traits;
+  readonly traits: MissingDataTraits;
   /**
    * Index of the sector whose common returns the instrument shares; all coins share one additional
    * sector.
@@ -40,7 +40,7 @@ export interface Profile {
 }
 
 /**
- * Every how many stocks one makes losses, pays no dividend, or splits; fixed, so that each case
+ * One in this many stocks makes losses, pays no dividend, or splits; fixed, so that each case
  * occurs.
  */
 const EVERY = { lossMaker: 13, noDividend: 2, split: 4 } as const;
@@ -58,7 +58,7 @@ function instrumentOf({ ticker, name, sector }: InstrumentSpec): Instrument {
   };
 }
 
-type StockKey = Pick<Profile, "index" | "sectorIndex" | "traits">;
+type StockKey = Pick<InstrumentProfile, "index" | "sectorIndex" | "traits">;
 
 /** Earnings yield of a stock. The mean differs by sector, from 2.5 % to 8.5 %. */
 function earningsYieldOf(rng: Rng, { index, sectorIndex }: StockKey): number {
@@ -103,7 +103,7 @@ function coinFigures(rng: Rng) {
   };
 }
 
-function profileOf(role: InstrumentSpec, index: number, rng: Rng): Profile {
+function profileOf(role: InstrumentSpec, index: number, rng: Rng): InstrumentProfile {
   const instrument = instrumentOf(role);
   const isCoin = role.sector === null;
   const sectorIndex = isCoin ? SECTOR_NAMES.length : SECTOR_NAMES.indexOf(role.sector);
@@ -120,6 +120,6 @@ function profileOf(role: InstrumentSpec, index: number, rng: Rng): Profile {
 }
 
 /** Profiles of the whole universe. Which data an instrument lacks is the same for every seed. */
-export function createProfiles(rngFor: RngFor): readonly Profile[] {
+export function createProfiles(rngFor: RngFor): readonly InstrumentProfile[] {
   return UNIVERSE.map((role, index) => profileOf(role, index, rngFor("profile", index, 0)));
 }

@@ -1,23 +1,23 @@
-import { dayName } from "../../lib/market-day.ts";
+import { marketDayName } from "../../lib/market-day.ts";
 import { BarFilter } from "../../market/bar-quality.ts";
-import { withReturn } from "../../market/bar-return.ts";
+import { withLogReturn } from "../../market/bar-return.ts";
 import type { DataSource, Market } from "../../market/market.ts";
 import { createPackedList } from "../../market/packed-list.ts";
 import type { Fundamental } from "../../market/records.ts";
 import { barOf, barPacking } from "./bars.ts";
 import {
+  firstListedDay,
   firstScoredDay,
   firstServedDay,
-  listedFrom,
   type SandboxYear,
-  yearOf,
+  sandboxYearOf,
 } from "./calendar.ts";
 import type { DayContext, SandboxWorld } from "./day-context.ts";
 import { filingsOf, onChainOf, onChainPacking } from "./fundamentals.ts";
 import { mentionPacking, mentionsOf } from "./mentions.ts";
 import { createPriceSegments } from "./price-paths.ts";
 import { printPacking, printsOf } from "./prints.ts";
-import { createProfiles, type Profile } from "./profile.ts";
+import { createProfiles, type InstrumentProfile } from "./profile.ts";
 import { createRngFor } from "./rng.ts";
 import { shortVolumeOf, shortVolumePacking } from "./short-volumes.ts";
 
@@ -42,7 +42,7 @@ interface GeneratedYear {
  * Creates the empty record lists of one instrument. A list is absent if no feed covers the
  * instrument.
  */
-function openRecordLists(profile: Profile, world: SandboxWorld, filter: BarFilter) {
+function openRecordLists(profile: InstrumentProfile, world: SandboxWorld, filter: BarFilter) {
   const { instrument, traits } = profile;
   const isCoin = instrument.assetClass === "crypto";
   const { messages, filings, offExchange, onChain } = traits;
@@ -77,7 +77,7 @@ function createLabels(dayMs: number): SandboxWorld["sessionOf"] {
     const known = labels.get(day);
     if (known !== undefined) return known;
     if (labels.size === REMEMBERED_DAYS) labels.clear();
-    const label = dayName(day * dayMs, dayMs);
+    const label = marketDayName(day * dayMs, dayMs);
     labels.set(day, label);
     return label;
   };
@@ -100,7 +100,7 @@ function addDay(lists: RecordLists, filter: BarFilter, context: DayContext, feed
   const yesterday = before?.availableAt === context.day * context.world.dayMs ? before : undefined;
   const bar = barOf(context);
   for (const passed of bar === undefined ? [] : filter.add(bar)) {
-    lists.bars.push(withReturn(passed, lists.bars.at(-1)?.close));
+    lists.bars.push(withLogReturn(passed, lists.bars.at(-1)?.close));
   }
   lists.fundamentals?.push(...filingsOf(context));
   if (yesterday !== undefined) lists.onChain?.push(onChainOf(context, yesterday));
@@ -113,7 +113,7 @@ function addDay(lists: RecordLists, filter: BarFilter, context: DayContext, feed
 /** Generates the missing days up to and including `day`. */
 function generateUntil(day: number, generated: GeneratedYear, world: SandboxWorld): GeneratedYear {
   const { year, lastDay, lists, filters } = generated;
-  const firstDays = world.profiles.map(({ traits }) => listedFrom(traits, year.number));
+  const firstDays = world.profiles.map(({ traits }) => firstListedDay(traits, year.number));
   for (let next = lastDay + 1; next <= day; next++) {
     for (const [index, profile] of world.profiles.entries()) {
       if (next < (firstDays[index] as number)) continue;
@@ -125,8 +125,8 @@ function generateUntil(day: number, generated: GeneratedYear, world: SandboxWorl
 }
 
 /**
- * A simulated market of 40 invented stocks and 8 invented coins that never closes. Its records are
- * a pure function of the seed and the instant, independent of process and order of calls.
+ * A simulated market of 40 invented stocks and 8 invented coins, open around the clock. Its records
+ * are a pure function of the seed and the instant, independent of process and order of calls.
  *
  * @param options.sessionSeconds Real seconds in which one simulated day passes, above 0.
  */
@@ -150,7 +150,7 @@ export function createSandbox(options: {
     servedFrom: (at) => firstServedDay(Math.floor(at / dayMs)) * dayMs,
     recordsUntil(at) {
       const day = Math.floor(at / dayMs);
-      const year = yearOf(day);
+      const year = sandboxYearOf(day);
       const continues = generated?.year.number === year.number && generated.lastDay <= day;
       const from = continues && generated ? generated : startYear(year, world);
       generated = generateUntil(day, from, world);

@@ -1,5 +1,5 @@
 /** Data that an instrument lacks; together the instruments cover every kind of missing data. */
-export interface Traits {
+export interface MissingDataTraits {
   /** `quiet`: covered by a feed, but without messages most of the time. */
   readonly messages: "usual" | "quiet" | "unobserved";
   /** `thin`: less than one print a week; `short`: short volumes but no prints. */
@@ -13,7 +13,7 @@ export interface Traits {
   readonly listing: Listing | null;
 }
 
-/** A new listing every second sandbox year; see `listedFrom`. */
+/** A new listing every second sandbox year; see `firstListedDay`. */
 interface Listing {
   /** Whether listings are in even (0) or odd (1) sandbox years. */
   readonly parity: 0 | 1;
@@ -27,12 +27,12 @@ export interface InstrumentSpec {
   readonly name: string;
   /** Sector of a stock; `null` for a coin. */
   readonly sector: string | null;
-  readonly traits: Traits;
+  readonly traits: MissingDataTraits;
 }
 
-type Entry = readonly [ticker: string, name: string, traits?: Partial<Traits>];
+type Entry = readonly [ticker: string, name: string, traits?: Partial<MissingDataTraits>];
 
-const USUAL: Traits = {
+const USUAL: MissingDataTraits = {
   messages: "usual",
   offExchange: "usual",
   filings: "usual",

@@ -1,7 +1,7 @@
 import { type Hash, isSameHash, leafHash } from "../../log/merkle.ts";
-import { type Bundle, tilePath } from "../../log/tile-path.ts";
+import { type EntryBundle, tilePath } from "../../log/tile-path.ts";
 import { splitHashes, TILE_WIDTH, type Tile, widthAt } from "../../log/tiles.ts";
-import { storedTile } from "../../log/tree-store.ts";
+import { readStoredTile } from "../../log/tree-store.ts";
 import { CheckFailure } from "../../log/verify/check.ts";
 import type { BundleContent, TreeReader } from "../../log/verify/tree-walk.ts";
 import type { Archive, ArchiveRow } from "../port/archive.ts";
@@ -9,9 +9,9 @@ import type { Records } from "../port/records.ts";
 import { AUDIT_TREE_KEY, type AuditTree, auditLeafOf, auditTrees } from "./audit-tree.ts";
 import { AUDIT_KIND, type AuditEntry, auditPositionOf } from "./entry.ts";
 import {
+  CHAIN_PRUNED_KEY,
   HashChain,
   missingRowsMessage,
-  PRUNED_KEY,
   type SealedPoint,
   sealedPoints,
 } from "./hash-chain.ts";
@@ -35,9 +35,9 @@ export interface AuditRowsOptions {
 }
 
 /**
- * Reads the sealed rows in archive order, and provides those of the audit tree by position for the
- * tree walk. Reports rows that are missing, inserted or reordered; the tree walk finds rows that
- * were changed in place.
+ * Reads the sealed rows in archive order, and provides the rows of the audit tree by position for
+ * the tree walk. Reports rows that are missing, inserted or reordered; the tree walk finds rows
+ * that were changed in place.
  */
 export class AuditRows implements TreeReader {
   readonly #options: AuditRowsOptions;
@@ -80,7 +80,7 @@ export class AuditRows implements TreeReader {
   async hashes(tile: Tile): Promise<readonly Hash[]> {
     const { archive, records, tree } = this.#options;
     const current = async () => (await records.get(auditTrees, AUDIT_TREE_KEY))?.value;
-    const stored = storedTile(archive, { id: tree?.id ?? "", ...tile }, current);
+    const stored = readStoredTile(archive, { id: tree?.id ?? "", ...tile }, current);
     const found = await stored.catch((error: unknown) => {
       if (error instanceof RangeError) return undefined;
       throw error;
@@ -90,7 +90,7 @@ export class AuditRows implements TreeReader {
     throw new CheckFailure(`tile ${tilePath(tile)} is not whole`, entry);
   }
 
-  async entries({ index, width }: Bundle): Promise<BundleContent> {
+  async entries({ index, width }: EntryBundle): Promise<BundleContent> {
     const entries: (string | undefined)[] = [];
     for (let at = 0; at < width; at++) {
       const row = await this.#rowAt(this.#first + index * TILE_WIDTH + at);
@@ -138,7 +138,7 @@ export class AuditRows implements TreeReader {
     }
   }
 
-  /** Whether a row is the leaf of a later position than the given one. */
+  /** Whether a row is the leaf of a position later than `position`. */
   async #isFurtherOn(row: ArchiveRow, position: number): Promise<boolean> {
     const found = auditPositionOf(row);
     if (found === undefined || found <= position || found > this.#last) return false;
@@ -200,8 +200,9 @@ export class AuditRows implements TreeReader {
     this.#page = await archive.read(AUDIT_KIND, { ...selection, ...(after && { after }) });
     this.#at = 0;
     this.#isEnd = this.#page.length < PAGE;
-    // Retention may run concurrently. It records which rows it is about to remove before removing them.
-    const pruned = (await records.get(sealedPoints, PRUNED_KEY))?.value;
+    // Retention may run concurrently. It records which rows it is about to remove before removing
+    // them.
+    const pruned = (await records.get(sealedPoints, CHAIN_PRUNED_KEY))?.value;
     if (pruned !== undefined) this.#chain.pruned = pruned;
     this.#pruned = pruned?.position ?? 0;
     const done = this.#rows + this.#page.length;

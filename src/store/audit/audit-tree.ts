@@ -4,16 +4,19 @@ import { verifierText } from "../../log/note-keys.ts";
 import { type SigningKeys, signCheckpoint, signersOf } from "../../log/signers.ts";
 import { appendLeaves, type StoredTree } from "../../log/tree-store.ts";
 import type { ArchiveRow } from "../port/archive.ts";
-import { append, insert, removeAt, replace } from "../port/operations.ts";
+import { appendToArchive, insert, removeUnchanged, replace } from "../port/operations.ts";
 import { collection, type Records } from "../port/records.ts";
 import { AUDIT_KIND, type AuditEntry, auditRowId, unsealedAudit } from "./entry.ts";
-import { CHAIN_START, HEAD_KEY, type SealedPoint, sealedPoints } from "./hash-chain.ts";
+import { CHAIN_HEAD_KEY, CHAIN_START, type SealedPoint, sealedPoints } from "./hash-chain.ts";
 
 /** The Merkle tree of the audit rows (RFC 6962), in its most recently signed state. */
 export interface AuditTree extends StoredTree {
   /** Origin: the first line of the tree's checkpoints. */
   readonly origin: string;
-  /** Position of the row that is the first leaf: 1, or one after the last row of the hash chain. */
+  /**
+   * Position of the row that is the first leaf: 1, or the position after the last row of the hash
+   * chain.
+   */
   readonly first: number;
   /** Position of the row that is the last leaf. */
   readonly last: number;
@@ -72,7 +75,7 @@ export async function sealAudit(
   const waiting = await records.list(unsealedAudit, { limit: BATCH });
   if (waiting.length === 0) return 0;
   const stored = await records.get(auditTrees, AUDIT_TREE_KEY);
-  const chain = stored ? undefined : (await records.get(sealedPoints, HEAD_KEY))?.value;
+  const chain = stored ? undefined : (await records.get(sealedPoints, CHAIN_HEAD_KEY))?.value;
   const before = stored?.value ?? newTree(chain);
   const sealedAt = Math.max(now(), before.sealedAt);
   const rows = [
@@ -93,9 +96,9 @@ export async function sealAudit(
     stored
       ? replace(auditTrees, stored, { value })
       : insert(auditTrees, { key: AUDIT_TREE_KEY, value }),
-    ...rows.map(append),
+    ...rows.map(appendToArchive),
     ...steps,
-    ...waiting.map((each) => removeAt(unsealedAudit, each)),
+    ...waiting.map((each) => removeUnchanged(unsealedAudit, each)),
   ]);
   return waiting.length;
 }

@@ -13,8 +13,8 @@ export const unsealedAudit = collection<ArchiveRow>("unsealed-audit");
 export const AUDIT_TOPIC = "audit";
 
 /**
- * An audited action with its actor and target. It contains no secrets, and network addresses only
- * as hashes.
+ * An audited action with its actor and target. It contains no secrets. Network addresses are stored
+ * only as hashes.
  */
 export interface AuditEntry {
   /** What was done, for example `client.registered`. */
@@ -48,7 +48,7 @@ export function auditPositionOf({ id }: Pick<ArchiveRow, "id">): number | undefi
  *
  * @param at When the action was performed, in milliseconds since the epoch.
  */
-export function auditSteps(entry: AuditEntry, at: number): readonly Operation[] {
+export function auditOperations(entry: AuditEntry, at: number): readonly Operation[] {
   const body = storable(entry);
   const row: ArchiveRow = { kind: AUDIT_KIND, at, id: randomUUID(), subject: body.target, body };
   return [insert(unsealedAudit, { key: `${at}:${row.id}`, value: row }), announce(AUDIT_TOPIC)];

@@ -20,13 +20,13 @@ export interface SealedPoint {
 export const sealedPoints = collection<SealedPoint>("audit-chain");
 
 /** Record key of the position of the last row in the hash chain. */
-export const HEAD_KEY = "head";
+export const CHAIN_HEAD_KEY = "head";
 
 /**
  * Record key of the position of the newest row that retention has removed, from the chain or from
  * the tree.
  */
-export const PRUNED_KEY = "pruned";
+export const CHAIN_PRUNED_KEY = "pruned";
 
 /** The position before the first row, with a hash of zeros. */
 export const CHAIN_START: SealedPoint = { position: 0, hash: "0".repeat(64), sealedAt: 0 };

@@ -1,8 +1,12 @@
 import { isSameHash } from "../../log/merkle.ts";
 import { treeEdgeOf } from "../../log/tree-store.ts";
-import { type Check, CheckFailure, failedCheck } from "../../log/verify/check.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "../../log/verify/check.ts";
 import type { KnownLog } from "../../log/verify/known-log.ts";
-import { checkSignature, knownLogAfter, readCheckpoint } from "../../log/verify/signature-check.ts";
+import {
+  checkSignature,
+  knownLogAfter,
+  parseCheckpointOrFail,
+} from "../../log/verify/signature-check.ts";
 import { TreeWalk } from "../../log/verify/tree-walk.ts";
 import type { Archive } from "../port/archive.ts";
 import { recordPages } from "../port/read-all.ts";
@@ -11,7 +15,7 @@ import { AUDIT_RETENTION_MS } from "../retention.ts";
 import { AuditRows, changedRowMessage } from "./audit-rows.ts";
 import { AUDIT_TREE_KEY, type AuditTree, auditTrees } from "./audit-tree.ts";
 import { unsealedAudit } from "./entry.ts";
-import { CHAIN_START, HEAD_KEY, sealedPoints } from "./hash-chain.ts";
+import { CHAIN_HEAD_KEY, CHAIN_START, sealedPoints } from "./hash-chain.ts";
 
 /** Maximum number of problems with rows that are reported. */
 const MAX_PROBLEMS = 100;
@@ -66,7 +70,7 @@ export async function verifyAudit(
     if (found.length < MAX_PROBLEMS) found.push(problem);
   };
   const tree = (await records.get(auditTrees, AUDIT_TREE_KEY))?.value;
-  const head = (await records.get(sealedPoints, HEAD_KEY))?.value ?? CHAIN_START;
+  const head = (await records.get(sealedPoints, CHAIN_HEAD_KEY))?.value ?? CHAIN_START;
   const rows = new AuditRows({ records, archive, tree, head, report, onProgress });
   const { faults, after } = tree
     ? await verifyTree(tree, { rows, known, now, report })
@@ -99,12 +103,12 @@ async function verifyTree(
   tree: AuditTree,
   { rows, known, now, report }: TreeVerification,
 ): Promise<VerifiedTree> {
-  const faultOf = ({ name, entry, detail }: Check) => {
+  const faultOf = ({ name, entry, detail }: VerificationCheck) => {
     const from = entry === undefined ? "" : `, from row ${tree.first + entry} on`;
     return `The ${name} of the audit log${from}: ${detail}.`;
   };
   try {
-    const checkpoint = readCheckpoint(tree.checkpoint);
+    const checkpoint = parseCheckpointOrFail(tree.checkpoint);
     const keys = known?.keys ?? tree.keys;
     const walk = new TreeWalk(rows, checkpoint, known?.sightings ?? []);
     const onOther = (index: number) => report(changedRowMessage(tree.first + index));

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { parseJson } from "../../lib/json.ts";
 import type { DumpRow, StoreIdentity } from "../port/store.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
-import { isOutboxRecord, outboxRow } from "./outbox-records.ts";
+import { isOutboxRecord, upgradeOutboxRecord } from "./outbox-records.ts";
 
 /** Name of the format, in the header of every backup. */
 const BACKUP_FORMAT = "market-signal-backup";
@@ -114,7 +114,8 @@ export async function* encodeBackup(
   yield lines([header]);
   for await (const batch of batches) {
     for (const { table } of batch) rows[table] += 1;
-    // Rows are encoded one by one, because a batch of long rows may exceed the maximum string length.
+    // Rows are encoded one by one, because a batch of long rows may exceed the maximum string
+    // length.
     for (const row of batch) yield lines([row]);
     onRows(rows);
   }
@@ -201,7 +202,7 @@ function rowReader(name: string, hash: Hash) {
     if (!row.success) throw damaged(name, number, why(row.error));
     rows[row.data.table] += 1;
     hash.update(line).update("\n");
-    return isOutboxRecord(row.data) ? outboxRow(row.data) : row.data;
+    return isOutboxRecord(row.data) ? upgradeOutboxRecord(row.data) : row.data;
   };
 }
 

@@ -6,7 +6,7 @@ import type { Store, StoreIdentity } from "../port/store.ts";
 import { type Backup, decodeBackup, encodeBackup, type RowCounts } from "./backup-format.ts";
 import { splitLines } from "./lines.ts";
 import { writeNewFile } from "./new-file.ts";
-import { fractionOf, type OnProgress } from "./progress.ts";
+import { completedFraction, type OnCommandProgress } from "./progress.ts";
 
 /** Summary of a backup that was written or completely read. */
 export interface BackupFacts {
@@ -23,7 +23,7 @@ export interface BackupTask {
   readonly store: Store;
   /** Path of a file that does not exist yet. */
   readonly file: string;
-  /** Milliseconds since the epoch. */
+  /** The current time, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -34,7 +34,7 @@ export interface BackupTask {
  */
 export async function writeBackup(
   { store, file, now }: BackupTask,
-  onProgress: OnProgress,
+  onProgress: OnCommandProgress,
 ): Promise<BackupFacts> {
   const { records, archive } = await store.counts();
   const { identity } = store;
@@ -43,7 +43,7 @@ export async function writeBackup(
   const chunks = encodeBackup({ identity, createdAt, batches: store.dump() }, (counts) => {
     rows = counts;
     const done = counts.record + counts.archive;
-    const fraction = fractionOf(done, records + archive);
+    const fraction = completedFraction(done, records + archive);
     onProgress({ doing: "writing the backup", rows: done, fraction });
   });
   const bytes = await writeNewFile({ path: file, chunks, through: [createGzip()] });
@@ -53,8 +53,8 @@ export async function writeBackup(
 /**
  * Starts reading a backup.
  *
- * @throws {Error} If the file is not a backup; the message gives file and line. Reading damaged
- * rows later throws in the same way.
+ * @throws {Error} If the file is not a backup; the message gives file and line. If a row is
+ * damaged, the same kind of error is thrown later, when the row is read.
  */
 export function openBackup(file: string): Promise<Backup> {
   return decodeBackup(
@@ -68,13 +68,16 @@ export function openBackup(file: string): Promise<Backup> {
  *
  * @throws {Error} If the backup is damaged; the message gives file and line.
  */
-export async function checkBackup(file: string, onProgress: OnProgress): Promise<BackupFacts> {
+export async function checkBackup(
+  file: string,
+  onProgress: OnCommandProgress,
+): Promise<BackupFacts> {
   const { size: bytes } = await stat(file).catch((error) => {
     throw readingFault(error, file, 0);
   });
   const rows = { record: 0, archive: 0 };
   const onBytes = (done: number) => {
-    const fraction = fractionOf(done, bytes);
+    const fraction = completedFraction(done, bytes);
     onProgress({ doing: "checking the backup", rows: rows.record + rows.archive, fraction });
   };
   const backup = await decodeBackup(readLines(file, onBytes), file);

@@ -2,7 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import type { DumpRow } from "../port/store.ts";
 
 /** Summary of a collection or an archive kind. */
-export interface Digest {
+export interface RowsDigest {
   readonly rows: number;
   /** SHA-256 of the rows in order, in hexadecimal. Equal digests mean equal contents. */
   readonly sha256: string;
@@ -15,7 +15,7 @@ export interface Digest {
  */
 export async function digestDump(
   batches: AsyncIterable<readonly DumpRow[]>,
-): Promise<ReadonlyMap<string, Digest>> {
+): Promise<ReadonlyMap<string, RowsDigest>> {
   const sums = new Map<string, { rows: number; readonly hash: Hash }>();
   for await (const batch of batches) {
     for (const row of batch) {

@@ -10,12 +10,12 @@ import { requireJson } from "./json-text.ts";
 export const EXPORT_FORMAT = "market-signal-export";
 
 /** Format version, incremented when older programs cannot read the format. */
-export const EXPORT_VERSION = 1;
+export const EXPORT_FORMAT_VERSION = 1;
 
 /**
  * Collections with transient state, which would be meaningless in another store or at another time.
  */
-export const NOT_EXPORTED: readonly string[] = [
+export const COLLECTIONS_NOT_EXPORTED: readonly string[] = [
   ...[unsealedAudit, auditTrees, sealedPoints, leases, probes].map(({ name }) => name),
   // Earlier versions used this collection for rows that were to be archived.
   "outbox",
@@ -47,7 +47,7 @@ export type ExportedRecord = z.infer<typeof ExportedRecord>;
 /** Schema of an export without the contents of its collections. */
 const Head = z.object({
   format: z.literal(EXPORT_FORMAT),
-  version: z.literal(EXPORT_VERSION),
+  version: z.literal(EXPORT_FORMAT_VERSION),
   storeId: z.string().min(1),
   mode: z.enum(["sandbox", "files", "replay", "live"]),
   exportedAt: z.iso.datetime(),

@@ -1,12 +1,12 @@
 import type { DumpRow, Store, StoreIdentity } from "../port/store.ts";
 import {
+  COLLECTIONS_NOT_EXPORTED,
   EXPORT_FORMAT,
-  EXPORT_VERSION,
+  EXPORT_FORMAT_VERSION,
   type ExportedRecord,
-  NOT_EXPORTED,
 } from "./export-format.ts";
 import { writeNewFile } from "./new-file.ts";
-import { fractionOf, type OnProgress } from "./progress.ts";
+import { completedFraction, type OnCommandProgress } from "./progress.ts";
 
 /**
  * The latest instant with a four-digit year (ISO 8601), 9999-12-31T23:59:59.999Z, in milliseconds
@@ -33,7 +33,7 @@ export interface ExportTask {
   readonly store: Store;
   /** Path of a file that does not exist yet. */
   readonly file: string;
-  /** Milliseconds since the epoch. */
+  /** The current time, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -45,14 +45,14 @@ export interface ExportTask {
  */
 export async function writeExport(
   { store, file, now }: ExportTask,
-  onProgress: OnProgress,
+  onProgress: OnCommandProgress,
 ): Promise<ExportFacts> {
   const at = now();
   const { identity } = store;
   const collections = await readRecords(store, at, onProgress);
   const head = {
     format: EXPORT_FORMAT,
-    version: EXPORT_VERSION,
+    version: EXPORT_FORMAT_VERSION,
     storeId: identity.id,
     mode: identity.mode,
     exportedAt: new Date(at).toISOString(),
@@ -62,7 +62,11 @@ export async function writeExport(
   return { identity, exportedAt: head.exportedAt, collections: Object.fromEntries(sizes), bytes };
 }
 
-async function readRecords(store: Store, at: number, onProgress: OnProgress): Promise<Collections> {
+async function readRecords(
+  store: Store,
+  at: number,
+  onProgress: OnCommandProgress,
+): Promise<Collections> {
   const collections: Collections = new Map();
   const total = (await store.counts()).records;
   let rows = 0;
@@ -70,7 +74,7 @@ async function readRecords(store: Store, at: number, onProgress: OnProgress): Pr
     const records = batch.filter((row) => row.table === "record");
     for (const row of records) if (isExported(row, at)) add(collections, row);
     rows += records.length;
-    onProgress({ doing: "reading the records", rows, fraction: fractionOf(rows, total) });
+    onProgress({ doing: "reading the records", rows, fraction: completedFraction(rows, total) });
     // A dump contains all records before the first archive row.
     if (records.length < batch.length) break;
   }
@@ -80,7 +84,7 @@ async function readRecords(store: Store, at: number, onProgress: OnProgress): Pr
 type RecordRow = Extract<DumpRow, { readonly table: "record" }>;
 
 function isExported({ collection, expiresAt }: RecordRow, at: number): boolean {
-  return !NOT_EXPORTED.includes(collection) && (expiresAt === null || expiresAt > at);
+  return !COLLECTIONS_NOT_EXPORTED.includes(collection) && (expiresAt === null || expiresAt > at);
 }
 
 function add(collections: Collections, row: RecordRow): void {

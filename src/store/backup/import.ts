@@ -1,13 +1,13 @@
 import { readFile, stat } from "node:fs/promises";
-import { auditSteps } from "../audit/entry.ts";
+import { auditOperations } from "../audit/entry.ts";
 import { consume, put, remove } from "../port/operations.ts";
 import { readAll } from "../port/read-all.ts";
 import { collection, type Operation } from "../port/records.ts";
 import type { Store } from "../port/store.ts";
 import {
+  COLLECTIONS_NOT_EXPORTED,
   type ExportDocument,
   type ExportedRecord,
-  NOT_EXPORTED,
   parseExport,
 } from "./export-format.ts";
 
@@ -30,15 +30,15 @@ export interface ImportedCollection {
 export interface ImportTask {
   readonly store: Store;
   readonly document: ExportDocument;
-  /** Milliseconds since the epoch. */
+  /** The current time, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /**
  * Reads an export and validates it against the store.
  *
- * @throws {Error} If the document is invalid, with the file and the place of the fault, or if it
- * belongs to a store of another mode.
+ * @throws {Error} If the document is invalid or belongs to a store of another mode; the message
+ * gives the file and, for an invalid document, the place of the fault.
  */
 export async function readExport(file: string, store: Store): Promise<ExportDocument> {
   const { size } = await stat(file).catch((error: Error) => {
@@ -54,7 +54,9 @@ export async function readExport(file: string, store: Store): Promise<ExportDocu
       `${file} is of a store of the mode ${document.mode}; this one belongs to ${mode}. Nothing was changed.`,
     );
   }
-  const odd = [...document.collections.keys()].find((name) => NOT_EXPORTED.includes(name));
+  const odd = [...document.collections.keys()].find((name) =>
+    COLLECTIONS_NOT_EXPORTED.includes(name),
+  );
   if (odd !== undefined) {
     throw new Error(`${file}: collections.${odd}: is never imported. Nothing was changed.`);
   }
@@ -91,7 +93,7 @@ export async function importDocument({
     target: store.identity.id,
     detail: { from: document.storeId, collections: [...done.keys()].join(" ") },
   };
-  await store.records.commit([...operations, ...auditSteps(entry, at)]);
+  await store.records.commit([...operations, ...auditOperations(entry, at)]);
   return Object.fromEntries(done);
 }
 

@@ -8,14 +8,14 @@ type RecordRow = Extract<DumpRow, { table: "record" }>;
 /**
  * Whether a row is an outbox record. Earlier versions committed archive rows as records of the
  * collection `outbox` and archived them later; stores and backups of these versions may still
- * contain some.
+ * contain such records.
  */
 export function isOutboxRecord(row: DumpRow): row is RecordRow {
   return row.table === "record" && row.collection === "outbox";
 }
 
 /** Converts an outbox record to its current form: a pending audit row, or an archive row. */
-export function outboxRow(record: RecordRow): DumpRow {
+export function upgradeOutboxRecord(record: RecordRow): DumpRow {
   const row = JSON.parse(record.text) as ArchiveRow;
   const isUnsealed = row.kind === AUDIT_KIND && chainedEntry(row) === undefined;
   if (isUnsealed) return { ...record, collection: unsealedAudit.name };

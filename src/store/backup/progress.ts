@@ -1,5 +1,5 @@
 /** Progress of a long-running command. */
-export interface Progress {
+export interface CommandProgress {
   /** Current activity, for example `writing the backup`. */
   readonly doing: string;
   /** Number of rows processed so far. */
@@ -12,9 +12,9 @@ export interface Progress {
  * Called with the progress of a long-running command, at least after every batch of rows. If the
  * callback throws, the command fails.
  */
-export type OnProgress = (progress: Progress) => void;
+export type OnCommandProgress = (progress: CommandProgress) => void;
 
 /** Completed fraction, from 0 to 1, of a total that may be unknown, zero or outdated. */
-export function fractionOf(done: number, total: number): number {
+export function completedFraction(done: number, total: number): number {
   return total > 0 ? Math.min(1, done / total) : 1;
 }

@@ -1,8 +1,8 @@
 import { parseJson } from "../../lib/json.ts";
 import { type AuditReport, type AuditVerification, verifyAudit } from "../audit/verify-audit.ts";
 import type { DumpRow, Store } from "../port/store.ts";
-import { faultText, isStoreFault } from "../port/unavailable.ts";
-import { fractionOf, type OnProgress } from "./progress.ts";
+import { isStoreFault, operatorErrorText } from "../port/unavailable.ts";
+import { completedFraction, type OnCommandProgress } from "./progress.ts";
 
 /** Maximum number of problems with rows that are reported. */
 const MAX_PROBLEMS = 100;
@@ -19,14 +19,14 @@ export interface VerifyReport {
 }
 
 /**
- * Checks the files of a store, if it has any, reads every row and the whole audit log, and reports
- * problems. If one part cannot be read, that is reported, and the other parts are still read. A
- * server may write to the store during the check.
+ * Checks the files of a store (if the store has files), reads every row and the whole audit log,
+ * and reports problems. If one part cannot be read, this is reported as a problem, and the other
+ * parts are still read. A server may write to the store during the check.
  */
 export async function verifyStore(
   store: Store,
   look: Omit<AuditVerification, "onProgress">,
-  onProgress: OnProgress,
+  onProgress: OnCommandProgress,
 ): Promise<VerifyReport> {
   const faults = canCheck(store) ? [...(await store.check())] : [];
   const rows = await readRows(store, onProgress);
@@ -48,17 +48,19 @@ interface Checkable extends Store {
 
 const canCheck = (store: Store): store is Checkable => "check" in store;
 
-/** Verifies the audit log. A log that cannot be read counts as one problem and no rows. */
+/**
+ * Verifies the audit log. If the log cannot be read, the report contains one problem and no rows.
+ */
 async function readAudit(
   store: Store,
   look: Omit<AuditVerification, "onProgress">,
-  onProgress: OnProgress,
+  onProgress: OnCommandProgress,
 ): Promise<AuditReport> {
   try {
     return await verifyAudit(store, {
       ...look,
       onProgress: (done, total) => {
-        const fraction = fractionOf(done, total);
+        const fraction = completedFraction(done, total);
         onProgress({ doing: "checking the audit rows", rows: done, fraction });
       },
     });
@@ -72,11 +74,11 @@ async function readAudit(
 /**
  * Describes a part of the store that could not be read.
  *
- * @throws The error itself, unless it means that the store was unavailable.
+ * @throws The given error, unless it means that the store was unavailable.
  */
 function unread(what: string, error: unknown): string {
   if (!isStoreFault(error)) throw error;
-  return `${what} could not be read to the end: ${faultText(error)}`;
+  return `${what} could not be read to the end: ${operatorErrorText(error)}`;
 }
 
 interface RowsRead {
@@ -85,7 +87,7 @@ interface RowsRead {
   readonly problems: string[];
 }
 
-async function readRows(store: Store, onProgress: OnProgress): Promise<RowsRead> {
+async function readRows(store: Store, onProgress: OnCommandProgress): Promise<RowsRead> {
   const read: RowsRead = { records: new Map(), archive: new Map(), problems: [] };
   try {
     await readInto(read, store, onProgress);
@@ -95,7 +97,11 @@ async function readRows(store: Store, onProgress: OnProgress): Promise<RowsRead>
   return read;
 }
 
-async function readInto(read: RowsRead, store: Store, onProgress: OnProgress): Promise<void> {
+async function readInto(
+  read: RowsRead,
+  store: Store,
+  onProgress: OnCommandProgress,
+): Promise<void> {
   const counts = await store.counts();
   const total = counts.records + counts.archive;
   let rows = 0;
@@ -108,12 +114,12 @@ async function readInto(read: RowsRead, store: Store, onProgress: OnProgress): P
       count(read, row);
     }
     rows += batch.length;
-    onProgress({ doing: "reading the rows", rows, fraction: fractionOf(rows, total) });
+    onProgress({ doing: "reading the rows", rows, fraction: completedFraction(rows, total) });
   }
 }
 
 /**
- * Describes what is wrong with a row; `undefined` if nothing is.
+ * Describes what is wrong with a row; `undefined` if the row is valid.
  *
  * @param after Revision of the preceding record, which must be lower.
  */

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { type AuditEntry, auditSteps } from "../audit/entry.ts";
-import { announce, insert, removeAt, replace } from "../port/operations.ts";
+import { type AuditEntry, auditOperations } from "../audit/entry.ts";
+import { announce, insert, removeUnchanged, replace } from "../port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../port/records.ts";
-import { type JwkOf, type KeyUse, keyUses } from "./key-uses.ts";
+import { type JwkByUse, type KeyUse, keyUses } from "./key-uses.ts";
 import type { Vault } from "./vault.ts";
 
 /** Topic that announces that keys were created or removed. */
@@ -20,23 +20,23 @@ export interface Key<U extends KeyUse = KeyUse> {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   /**
-   * When the key was superseded, in milliseconds since the epoch. Since then it is used only for
-   * verifying or decrypting. `null` for the newest key.
+   * When the key was superseded, in milliseconds since the epoch; `null` for the newest key. A
+   * superseded key is used only for verifying or decrypting.
    */
   readonly retiredAt: number | null;
-  readonly jwk: JwkOf[U] & { readonly kid: string };
+  readonly jwk: JwkByUse[U] & { readonly kid: string };
 }
 
 /** A stored key, whose secret part is encrypted. */
 export interface KeyRecord extends Omit<Key, "jwk"> {
   readonly use: KeyUse;
-  /** Number of the key among those of the same use, starting at 1. */
+  /** Number of the key among the keys of the same use, starting at 1. */
   readonly generation: number;
   /** The JWK, encrypted. */
   readonly sealed: string;
 }
 
-/** Who changes keys, for the audit log. */
+/** The actor of a key change, for the audit log. */
 export type KeyChanger = Pick<AuditEntry, "actor" | "addressHash" | "requestId">;
 
 /** Context of a key change. */
@@ -50,7 +50,7 @@ export interface KeyChange {
 export const keyRecords = collection<KeyRecord>("keys");
 
 /** Whether the store contains keys. They can be decrypted only with this store's master key. */
-export async function holdsKeys(records: Records): Promise<boolean> {
+export async function hasStoredKeys(records: Records): Promise<boolean> {
   return (await records.list(keyRecords, { limit: 1 })).length > 0;
 }
 
@@ -63,16 +63,19 @@ export function decryptKey(
   return { kid, createdAt, retiredAt, jwk };
 }
 
-/** The steps that create the first key of a use. The commit fails if there already is one. */
-export function firstKeySteps(use: KeyUse, change: KeyChange): readonly Operation[] {
+/**
+ * The steps that create the first key of a use. The commit fails if a key of this use already
+ * exists.
+ */
+export function firstKeyOperations(use: KeyUse, change: KeyChange): readonly Operation[] {
   return insertKey(newRecord(use, 1, change), "key.created", change);
 }
 
 /**
- * The steps that add a successor to the newest key of a use. The commit fails if there already is a
- * successor.
+ * The steps that add a successor to the newest key of a use. The commit fails if a successor
+ * already exists.
  */
-export function successorKeySteps(newest: Stored<KeyRecord>, change: KeyChange) {
+export function prepareSuccessorKey(newest: Stored<KeyRecord>, change: KeyChange) {
   const { use, generation } = newest.value;
   const record = newRecord(use, generation + 1, change);
   const value = { ...newest.value, retiredAt: change.now };
@@ -81,10 +84,10 @@ export function successorKeySteps(newest: Stored<KeyRecord>, change: KeyChange) 
 }
 
 /** The steps that remove a key. */
-export function keyRemovalSteps(ended: Stored<KeyRecord>, now: number): readonly Operation[] {
+export function keyRemovalOperations(ended: Stored<KeyRecord>, now: number): readonly Operation[] {
   const { kid, use } = ended.value;
   const entry = { action: "key.removed", actor: "system", target: kid, detail: { use } };
-  return [removeAt(keyRecords, ended), ...auditSteps(entry, now), announce(KEYS_TOPIC)];
+  return [removeUnchanged(keyRecords, ended), ...auditOperations(entry, now), announce(KEYS_TOPIC)];
 }
 
 /**
@@ -102,14 +105,14 @@ function newRecord(use: KeyUse, generation: number, { vault, now }: KeyChange): 
 }
 
 /**
- * The steps that insert a key. The record key is derived from the generation, so that of several
- * processes only one can create the next key.
+ * The steps that insert a key. The record key is derived from the generation, so that only one of
+ * several processes can create the next key.
  */
 function insertKey(value: KeyRecord, action: string, { now, by }: KeyChange): readonly Operation[] {
   const { use, generation, kid } = value;
   const entry = { ...by, action, target: kid, detail: { use } };
   const key = `${use}:${generation}`;
-  return [insert(keyRecords, { key, value }), ...auditSteps(entry, now), announce(KEYS_TOPIC)];
+  return [insert(keyRecords, { key, value }), ...auditOperations(entry, now), announce(KEYS_TOPIC)];
 }
 
 /** Encryption context that binds an encrypted key to its use and kid. */

@@ -49,7 +49,7 @@ interface MlDsaPrivateJwk {
 }
 
 /** The JWK type for each key use. */
-export interface JwkOf {
+export interface JwkByUse {
   /** ES256, for the ID tokens of clients that registered for this algorithm. */
   readonly "token-signing": PrivateJwk;
   /** RS256, for all other ID tokens (OpenID Connect Dynamic Client Registration 1.0 section 2). */
@@ -68,12 +68,12 @@ export interface JwkOf {
 }
 
 /** Purpose of a key. */
-export type KeyUse = keyof JwkOf;
+export type KeyUse = keyof JwkByUse;
 
 interface Use<U extends KeyUse> {
   /** How long a superseded key is retained, in milliseconds. */
   readonly retentionMs: number;
-  generate(): JwkOf[U];
+  generate(): JwkByUse[U];
 }
 
 const secret = (): SecretJwk => ({
@@ -94,7 +94,8 @@ const RSA_BITS = 2048;
 const LOG_KEYS_OVERLAP_MS = 90 * DAY_MS;
 
 /**
- * Properties of every key use. A key is retained longer than anything produced with it is valid.
+ * Properties of every key use. Each key is retained for longer than the lifetime of anything
+ * produced with it.
  */
 export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
   "token-signing": {

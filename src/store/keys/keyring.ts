@@ -2,14 +2,14 @@ import { createHmac } from "node:crypto";
 import type { Records, Stored } from "../port/records.ts";
 import {
   decryptKey,
-  firstKeySteps,
+  firstKeyOperations,
   hasKeyRetentionEnded,
   type Key,
   type KeyChanger,
   type KeyRecord,
   keyRecords,
-  keyRemovalSteps,
-  successorKeySteps,
+  keyRemovalOperations,
+  prepareSuccessorKey,
 } from "./key-records.ts";
 import { type KeyUse, keyUses } from "./key-uses.ts";
 import { createVault, type Vault } from "./vault.ts";
@@ -25,7 +25,7 @@ export interface KeyringOptions {
   readonly records: Records;
   /** The master key, 32 bytes. */
   readonly masterKey: Uint8Array;
-  /** Milliseconds since the epoch. */
+  /** The current time, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -86,7 +86,7 @@ export async function openKeyring({ records, masterKey, now }: KeyringOptions): 
       for (;;) {
         await index.reload();
         const [newest] = index.of(use) as [Entry];
-        const { kid, steps } = successorKeySteps(newest.stored, { vault, now: now(), by });
+        const { kid, steps } = prepareSuccessorKey(newest.stored, { vault, now: now(), by });
         if (!(await records.commit(steps))) continue;
         await index.reload();
         return kid;
@@ -94,7 +94,7 @@ export async function openKeyring({ records, masterKey, now }: KeyringOptions): 
     },
     async removeEnded() {
       const ended = index.all().filter(({ stored }) => hasKeyRetentionEnded(stored.value, now()));
-      const steps = ended.flatMap(({ stored }) => keyRemovalSteps(stored, now()));
+      const steps = ended.flatMap(({ stored }) => keyRemovalOperations(stored, now()));
       if (steps.length === 0 || !(await records.commit(steps))) return 0;
       await index.reload();
       return ended.length;
@@ -192,6 +192,6 @@ async function makeMissing(
     const missing = Object.keys(keyUses).filter((use) => index.of(use as KeyUse).length === 0);
     if (missing.length === 0) return;
     const change = { vault, now: now(), by };
-    await records.commit(missing.flatMap((use) => firstKeySteps(use as KeyUse, change)));
+    await records.commit(missing.flatMap((use) => firstKeyOperations(use as KeyUse, change)));
   }
 }

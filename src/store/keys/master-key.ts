@@ -14,7 +14,7 @@ import { syncFolder } from "../../lib/sync-folder.ts";
 const KEY_BYTES = 32;
 
 /** Matches 32 bytes in base64 or base64url (RFC 4648), with or without padding. */
-export const ENCODED_KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
+export const ENCODED_MASTER_KEY_PATTERN = /^[A-Za-z0-9+/_-]{43}=?$/;
 
 /** Where the master key is looked for. */
 export interface MasterKeyPlaces {
@@ -27,11 +27,12 @@ export interface MasterKeyPlaces {
 }
 
 /**
- * Reads the master key, which encrypts all other keys. Without the setting `MASTER_KEY`, it is in
- * its own file, which is generated at the first start and must never be part of a backup or export.
+ * Reads the master key, which encrypts all other keys. Without the setting `MASTER_KEY`, the key is
+ * in its own file, which is generated at the first start and must never be part of a backup or
+ * export.
  *
  * @returns 32 bytes.
- * @throws {Error} If the master key is missing or malformed, or others can read its file; the
+ * @throws {Error} If the master key is missing or malformed, or other users can read its file; the
  * message says what to do.
  */
 export function readMasterKey({ fromEnv, folder, holdsKeys }: MasterKeyPlaces): Buffer {
@@ -49,7 +50,7 @@ export function readMasterKey({ fromEnv, folder, holdsKeys }: MasterKeyPlaces): 
 }
 
 function decoded(text: string, otherwise: string): Buffer {
-  if (!ENCODED_KEY.test(text)) throw new Error(otherwise);
+  if (!ENCODED_MASTER_KEY_PATTERN.test(text)) throw new Error(otherwise);
   return Buffer.from(text, "base64");
 }
 

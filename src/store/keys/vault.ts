@@ -13,8 +13,8 @@ export interface Vault {
   /**
    * Encrypts a secret.
    *
-   * @param context Identifies where the value is stored; it can be decrypted only with the same
-   * context.
+   * @param context Identifies where the value is stored. The value can be decrypted only with the
+   * same context.
    * @returns Text of base64url characters and a dot.
    */
   seal(secret: string, context: string): string;

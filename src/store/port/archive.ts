@@ -29,7 +29,7 @@ export interface ArchiveSelection {
 
 /**
  * Storage for immutable events, which are kept on disk and not in memory. To commit rows together
- * with records, use the operation `append` (operations.ts).
+ * with records, use the operation `appendToArchive` (operations.ts).
  *
  * Every method rejects with the problem `store_unavailable` if the store cannot answer.
  */

@@ -4,7 +4,7 @@ export interface CounterAddition {
   readonly name: string;
   /** Integer to add; 0 only reads the window. */
   readonly points: number;
-  /** Length of the window in milliseconds, if the addition starts a new one. */
+  /** Length of the window in milliseconds, which is used if the addition starts a new window. */
   readonly windowMs: number;
 }
 
@@ -18,8 +18,8 @@ export interface CountedWindow {
 
 /**
  * Counters shared by all processes; concurrent additions are each counted exactly once. A window
- * begins with its first addition, and ends by the store's clock. Counts are not durable: a database
- * crash may lose them.
+ * begins with its first addition; its end is determined by the store's clock. Counts are not
+ * durable: a database crash may lose them.
  */
 export interface Counters {
   /**

@@ -24,7 +24,7 @@ export function insert<T>(
   return { kind: "insert", collection: to.name, key, value, placing };
 }
 
-/** Changes a record that was read before. The commit fails if the record was changed since. */
+/** Changes a record that was read before. The commit fails if the record has changed since then. */
 export function replace<T>(
   to: Collection<T>,
   { key, revision }: Pick<Stored<T>, "key" | "revision">,
@@ -33,7 +33,7 @@ export function replace<T>(
   return { kind: "replace", collection: to.name, key, revision, value, placing };
 }
 
-/** Changes nothing, but makes the commit fail if the record was changed since it was read. */
+/** Changes nothing, but makes the commit fail if the record has changed since it was read. */
 export function requireUnchanged<T>(
   from: Collection<T>,
   { key, revision }: Pick<Stored<T>, "key" | "revision">,
@@ -51,8 +51,8 @@ export function remove<T>(from: Collection<T>, key: string): Operation {
   return { kind: "remove", collection: from.name, key };
 }
 
-/** Removes a record that was read before. The commit fails if the record was changed since. */
-export function removeAt<T>(
+/** Removes a record that was read before. The commit fails if the record has changed since then. */
+export function removeUnchanged<T>(
   from: Collection<T>,
   { key, revision }: Pick<Stored<T>, "key" | "revision">,
 ): Operation {
@@ -65,7 +65,7 @@ export function removeGroup(group: string): Operation {
 }
 
 /** Adds a row to the archive, unless the row already exists. */
-export function append(row: ArchiveRow): Operation {
+export function appendToArchive(row: ArchiveRow): Operation {
   return { kind: "append", row };
 }
 
@@ -85,7 +85,7 @@ type Changed = readonly Operation[] | undefined;
  * unchanged.
  * @returns Whether anything was written.
  */
-export async function update<T>(
+export async function updateRecord<T>(
   records: Records,
   at: { readonly collection: Collection<T>; readonly key: string },
   change: (stored: Stored<T> | undefined) => Changed | Promise<Changed>,

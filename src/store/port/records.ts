@@ -32,7 +32,7 @@ export interface Stored<T> {
   readonly expiresAt: number | undefined;
   /** Instant from which `claimDue` returns the record; `undefined` if it is never due. */
   readonly dueAt: number | undefined;
-  /** When the single-use record was consumed; `undefined` if it was not. */
+  /** When the single-use record was consumed; `undefined` if the record was not consumed. */
   readonly consumedAt: number | undefined;
 }
 
@@ -97,8 +97,8 @@ export type Operation =
   /** Marks a single-use record as consumed; fails if the record is absent or already consumed. */
   | { readonly kind: "consume"; readonly collection: string; readonly key: string }
   /**
-   * Removes the record, if it exists. With `revision`, fails unless the record's revision is still
-   * the same.
+   * Removes the record, if it exists. With `revision`, fails unless the record still has that
+   * revision.
    */
   | {
       readonly kind: "remove";
@@ -114,7 +114,7 @@ export type Operation =
   | { readonly kind: "announce"; readonly topic: string; readonly text: string };
 
 /** Selection of records. */
-export interface Selection {
+export interface RecordSelection {
   /** Selects only records of this group. */
   readonly group?: string;
   /** Selects only records with a higher revision. */
@@ -124,7 +124,7 @@ export interface Selection {
 }
 
 /** Selection of due records. */
-export interface DueSelection {
+export interface DueRecordSelection {
   /** Maximum number of records, from 1 to 10,000. */
   readonly limit: number;
   /**
@@ -154,7 +154,7 @@ export interface Records {
    * Lists records, oldest change first. A record that changes between two pages is returned again
    * at the end.
    */
-  list<T>(from: Collection<T>, selection: Selection): Promise<readonly Stored<T>[]>;
+  list<T>(from: Collection<T>, selection: RecordSelection): Promise<readonly Stored<T>[]>;
 
   /**
    * Performs all operations, or none.
@@ -164,12 +164,12 @@ export interface Records {
   commit(operations: readonly Operation[]): Promise<boolean>;
 
   /**
-   * Claims due records, longest due first, for this caller alone: their revisions change, and they
+   * Claims due records for this caller alone, longest due first: their revisions change, and they
    * become due again when the lease ends. A worker that has finished with a record replaces or
    * removes it at the claimed revision. This fails if the lease has expired and another worker has
    * claimed the record.
    */
-  claimDue<T>(from: Collection<T>, selection: DueSelection): Promise<readonly Stored<T>[]>;
+  claimDue<T>(from: Collection<T>, selection: DueRecordSelection): Promise<readonly Stored<T>[]>;
 
   /**
    * Deletes expired records.

@@ -9,7 +9,7 @@ const RETRY_AFTER_SECONDS = 1;
  * @param detail Public description; the cause is only for the log.
  * @param cause The error of the storage engine.
  */
-export function storeUnavailable(detail: string, cause?: unknown): Problem {
+export function storeUnavailableProblem(detail: string, cause?: unknown): Problem {
   const headers = { "retry-after": String(RETRY_AFTER_SECONDS) };
   const problem = new Problem("store_unavailable", {
     detail,
@@ -22,9 +22,10 @@ export function storeUnavailable(detail: string, cause?: unknown): Problem {
 
 /**
  * The message of an error, for the operator. The problems of a store are worded for callers, who
- * should retry; the operator gets the message of the storage engine, which describes the fault.
+ * should retry. The operator instead gets the message of the storage engine, which describes the
+ * fault.
  */
-export function faultText(error: unknown): string {
+export function operatorErrorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!isStoreFault(error)) return error.message;
   const { detail, cause } = error;

@@ -7,7 +7,9 @@ const LONGEST_NAME = 512;
  */
 const LONGEST_NAME_BYTES = 1_000;
 
-/** Last instant that a `Date` can represent (ECMA-262, 21.4.1.1), in milliseconds since the epoch. */
+/**
+ * Last instant that a `Date` can represent (ECMA-262, 21.4.1.1), in milliseconds since the epoch.
+ */
 const LAST_INSTANT = 8.64e15;
 
 /** What is wrong with a name; `undefined` if every storage engine can store it. */
@@ -22,12 +24,12 @@ function faultOfName(name: string): string | undefined {
 }
 
 /** Whether a text can be the name of a record. */
-export function isValidName(name: string): boolean {
+export function isValidRecordName(name: string): boolean {
   return faultOfName(name) === undefined;
 }
 
 /** Checks a name. @throws {RangeError} If one of the storage engines cannot store it. */
-export function checkName(name: string): void {
+export function checkRecordName(name: string): void {
   const fault = faultOfName(name);
   if (fault !== undefined) throw new RangeError(fault);
 }
@@ -37,8 +39,8 @@ export function checkName(name: string): void {
  *
  * @throws {RangeError} If one of the storage engines cannot store one of them.
  */
-export function checkNames(names: readonly string[]): void {
-  for (const name of names) checkName(name);
+export function checkRecordNames(names: readonly string[]): void {
+  for (const name of names) checkRecordName(name);
 }
 
 /** Checks a revision. @throws {RangeError} If the number is not a safe integer. */
@@ -51,7 +53,7 @@ export function checkRevision(revision: number): void {
  *
  * @throws {RangeError} For NaN.
  */
-export function checkInstant(at: number): number {
+export function toStorableInstant(at: number): number {
   if (Number.isNaN(at)) throw new RangeError("An instant or duration is not a number.");
   return Math.max(-LAST_INSTANT, Math.min(Math.round(at), LAST_INSTANT));
 }

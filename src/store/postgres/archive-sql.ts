@@ -1,11 +1,11 @@
-import { lockKey } from "./locks.ts";
+import { lockKeySql } from "./locks.ts";
 
 /**
  * SQL that creates the archive table, partitioned by month (UTC); only months with rows have a
  * partition. `place` is the insertion order. The index on subjects omits the id, because three long
  * names would exceed the maximum size of an index entry (2,704 bytes).
  */
-export const archiveTables = `
+export const archiveTablesSql = `
 create sequence market_signal.place;
 
 create table market_signal.archive (
@@ -26,7 +26,7 @@ create index archive_place on market_signal.archive (place);
  * SQL that creates the functions of the archive. Appends are serialized across all processes, so
  * that they do not deadlock or conflict when partitions are created or dropped.
  */
-export const archiveFunctions = `
+export const archiveFunctionsSql = `
 /* Creates the partition of each month. A partition that was created apart is attached without
  *  waiting for readers; creating it in place would wait for them. */
 create function market_signal.make_months(months timestamp[]) returns void
@@ -79,7 +79,7 @@ declare
   rows bigint;
   gone bigint := 0;
 begin
-  perform pg_advisory_xact_lock(${lockKey("archive")});
+  perform pg_advisory_xact_lock(${lockKeySql("archive")});
   if not exists (select from market_signal.archive where kind = pruned and at < before) then
     return 0;
   end if;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
-import { checkNames, isValidName, jsonText } from "../port/values.ts";
+import { checkRecordNames, isValidRecordName, jsonText } from "../port/values.ts";
 import type { Connection, PreparedStatement } from "./connection.ts";
 import type { RunOnce } from "./once.ts";
 
@@ -18,7 +18,7 @@ interface Row extends Omit<ArchiveRow, "subject"> {
 }
 
 /** Creates the archive of a database. */
-export function postgresArchive(connection: Connection, once: RunOnce): Archive {
+export function createPostgresArchive(connection: Connection, once: RunOnce): Archive {
   return {
     async append(rows) {
       if (rows.length === 0) return 0;
@@ -28,12 +28,12 @@ export function postgresArchive(connection: Connection, once: RunOnce): Archive 
     },
     async read(kind, selection) {
       const { subject = "", after = { id: "" } } = selection;
-      if (![kind, subject, after.id].every(isValidName)) return [];
+      if (![kind, subject, after.id].every(isValidRecordName)) return [];
       const { rows } = await connection.query<Row>(reading(kind, selection));
       return rows.map(decode);
     },
     async prune(kind, before) {
-      if (!isValidName(kind)) return 0;
+      if (!isValidRecordName(kind)) return 0;
       const text = "select market_signal.prune($1, $2, $3) as gone";
       const values = [kind, bound(Math.ceil(before)), PRUNE_ROWS];
       for (let total = 0; ; ) {
@@ -52,7 +52,7 @@ export function postgresArchive(connection: Connection, once: RunOnce): Archive 
  * @throws {RangeError} If the store cannot hold the row.
  */
 export function encodeArchiveRow({ kind, at, id, subject, body }: ArchiveRow): object {
-  checkNames([kind, id, subject ?? ""]);
+  checkRecordNames([kind, id, subject ?? ""]);
   if (!Number.isInteger(at) || at < RANGE.first || at > RANGE.last) {
     throw new RangeError("Instants are whole milliseconds in the years from 1 to 9999.");
   }
@@ -63,10 +63,13 @@ function decode({ subject, ...row }: Row): ArchiveRow {
   return subject === null ? row : { ...row, subject };
 }
 
-/** Clamps an instant to just outside the column's range. The selected rows stay the same. */
+/**
+ * Clamps a bound of a selection to just outside the column's range, which does not change the
+ * selected rows.
+ */
 const bound = (at: number) => Math.max(RANGE.first - 1, Math.min(at, RANGE.last + 1));
 
-/** A condition of a selection. The values replace the `?` in its SQL, in order. */
+/** A condition of a selection. The values replace the question marks in the SQL text, in order. */
 type Condition = readonly [name: string, sql: string, ...values: readonly unknown[]];
 
 function reading(kind: string, selection: ArchiveSelection): PreparedStatement {

@@ -1,4 +1,4 @@
-import { lockKey } from "./locks.ts";
+import { lockKeySql } from "./locks.ts";
 
 /**
  * SQL expression for the lane of a record. Records with the same groups share a lane, which the
@@ -8,7 +8,7 @@ const LANE = "hash_array_extended(groups, 0)";
 
 const ALIVE = "(expires_at is null or expires_at > now)";
 
-/** SQL query for the first due record, in order of lanes, that meets a condition. */
+/** SQL query for the first record, in order of lane, that has a due time and meets a condition. */
 const firstWhere = (condition: string): string => `
   select ${LANE} as hash, groups, due_at, revision from market_signal.record
   where collection = source and due_at is not null and ${ALIVE} and ${condition}
@@ -16,10 +16,10 @@ const firstWhere = (condition: string): string => `
 
 /**
  * SQL query for the keys of due records in lanes that have no group among the keys of the object
- * `passed_over`. The query walks from lane to lane by the index, and takes due records from the
- * lanes whose first record is due earliest. It considers as many lanes as records are requested,
- * because each lane has at least one. The cost therefore depends on the number of lanes, not on the
- * number of skipped records.
+ * `passed_over`. The query follows the index from lane to lane, and takes due records from the
+ * lanes whose first record is due earliest. It takes records from at most as many lanes as records
+ * are requested, because each of these lanes has at least one due record. The cost depends on the
+ * number of lanes, not on the number of skipped records.
  */
 const DUE_APART = `
   with recursive lane as (
@@ -41,7 +41,7 @@ const DUE_APART = `
  * groups `passed`. Processes of schema version 2 call it without `passed`, which is empty by
  * default.
  */
-export const claimFunction = `
+export const claimFunctionSql = `
 create index if not exists record_lanes on market_signal.record
   (collection, ${LANE}, due_at, revision) where due_at is not null;
 
@@ -58,7 +58,7 @@ declare
   due market_signal.record;
 begin
   perform market_signal.durably();
-  perform pg_advisory_xact_lock(${lockKey("records")});
+  perform pg_advisory_xact_lock(${lockKeySql("records")});
   now := market_signal.instant(given, clock_timestamp());
   if passed = '{}' then
     keys := array(

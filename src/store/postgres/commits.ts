@@ -1,18 +1,22 @@
 import { randomUUID } from "node:crypto";
 import type { Operation, ReplaceOptions } from "../port/records.ts";
-import { storeUnavailable } from "../port/unavailable.ts";
-import { checkNames, jsonText } from "../port/values.ts";
+import { storeUnavailableProblem } from "../port/unavailable.ts";
+import { checkRecordNames, jsonText } from "../port/values.ts";
 import { encodeArchiveRow } from "./archive.ts";
 import type { RunOnce } from "./once.ts";
 import { isRejectedByServer } from "./retry.ts";
 
-/** Maximum number of commits in a batch, and maximum number of characters of their JSON text. */
+/**
+ * Maximum size of a batch: the number of commits, and the number of characters of their JSON text.
+ */
 const BATCH = { commits: 200, characters: 4_000_000 };
 
 /** Maximum size of a notification payload: PostgreSQL requires fewer than 8,000 bytes (NOTIFY). */
 const MAX_PAYLOAD_BYTES = 7_999;
 
-/** Maximum lifetime or delay, in milliseconds; as long as a `Date` reaches. */
+/**
+ * Maximum lifetime or delay, in milliseconds: the largest time value that a `Date` can represent.
+ */
 const MAX_SPAN = 8_640_000_000_000_000;
 
 /** Queue of the commits of one process. */
@@ -61,12 +65,12 @@ export function createCommits(once: RunOnce): Commits {
     const held = await once<Held>({ id, work: "cancel", given: "[]", parts: 0 }).catch(ignore);
     if (held?.length) return answer(batch, held);
     if (batch.length === 1 || held === undefined) return giveUp(batch, error);
-    // Nothing was committed. A single commit may be the cause, so each is sent separately.
+    // Nothing was committed. A single commit may be the cause, so each commit is sent separately.
     for (const each of batch) await send([each]);
   };
   const giveUp = (batch: readonly Waiting[], error: unknown) => {
-    // If the database did not respond within the whole retry time, other waiting commits have waited as
-    // long and are rejected too.
+    // If the database did not respond within the whole retry time, other waiting commits have
+    // waited as long and are rejected too.
     const others = isRejectedByServer(error) ? [] : waiting.splice(0);
     for (const { reject } of [...batch, ...others]) reject(error);
   };
@@ -81,7 +85,7 @@ export function createCommits(once: RunOnce): Commits {
   return {
     async commit(operations) {
       const steps = JSON.stringify(operations.map(encode));
-      if (isClosed) throw storeUnavailable("The store is closed.");
+      if (isClosed) throw storeUnavailableProblem("The store is closed.");
       if (operations.length === 0) return true;
       return new Promise((resolve, reject) => {
         waiting.push({ steps, parts: operations.length, resolve, reject });
@@ -128,18 +132,18 @@ function encode(operation: Operation): object {
       return { ...placed(operation), revision: operation.revision, ...keeps };
     }
     case "check":
-      checkNames([operation.collection, operation.key]);
+      checkRecordNames([operation.collection, operation.key]);
       checkRevision(operation.revision);
       return operation;
     case "consume":
-      checkNames([operation.collection, operation.key]);
+      checkRecordNames([operation.collection, operation.key]);
       return operation;
     case "remove":
-      checkNames([operation.collection, operation.key]);
+      checkRecordNames([operation.collection, operation.key]);
       if (operation.revision !== undefined) checkRevision(operation.revision);
       return operation;
     case "removeGroup":
-      checkNames([operation.group]);
+      checkRecordNames([operation.group]);
       return { kind: operation.kind, key: operation.group };
     case "append":
       return { kind: operation.kind, archived: encodeArchiveRow(operation.row) };
@@ -151,7 +155,7 @@ function encode(operation: Operation): object {
 function placed(operation: Extract<Operation, { readonly value: unknown }>): object {
   const { kind, collection, key, value } = operation;
   const { groups, ttlMs, dueInMs }: ReplaceOptions = operation.placing;
-  checkNames([collection, key, ...(groups ?? [])]);
+  checkRecordNames([collection, key, ...(groups ?? [])]);
   const spans = { ttl: wholeMs(ttlMs), due: wholeMs(dueInMs) };
   return { kind, collection, key, value: jsonText(value), groups, ...spans };
 }

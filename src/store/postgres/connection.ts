@@ -6,7 +6,7 @@ import {
   type QueryResult,
   type QueryResultRow,
 } from "pg";
-import { storeUnavailable } from "../port/unavailable.ts";
+import { storeUnavailableProblem } from "../port/unavailable.ts";
 import { retry } from "./retry.ts";
 import type { DatabaseTarget } from "./target.ts";
 /**
@@ -24,7 +24,9 @@ export function runStatement<R extends QueryResultRow>(
   return client.query<R>(timed);
 }
 
-/** Number of connections of one process, not counting the one that listens for announcements. */
+/**
+ * Number of connections of one process, not counting the connection that listens for announcements.
+ */
 const POOL_SIZE = 10;
 
 /** Milliseconds after which an idle connection is closed. */
@@ -83,7 +85,7 @@ export function openConnection({ config }: DatabaseTarget, budgetMs: number): Co
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
   const run = async <T>(work: Work<T>, extraMs = 0): Promise<T> => {
-    if (isClosed) throw storeUnavailable("The store is closed.");
+    if (isClosed) throw storeUnavailableProblem("The store is closed.");
     const result = retry((leftMs) => attemptOn(pool, work, leftMs), budgetMs + extraMs);
     underWay.add(result);
     try {

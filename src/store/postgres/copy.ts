@@ -1,5 +1,5 @@
 import type { DumpRow } from "../port/store.ts";
-import { INSERT_RECORDS } from "./record-sql.ts";
+import { INSERT_RECORDS_SQL } from "./record-sql.ts";
 import { inTransaction } from "./schema.ts";
 import type { DatabaseSession } from "./session.ts";
 
@@ -79,7 +79,7 @@ async function copyRecords(
     );
   }
   const missing = rows.filter(({ revision }) => revision > position.copied.revision);
-  if (missing.length > 0) await session.query(INSERT_RECORDS, [JSON.stringify(missing)]);
+  if (missing.length > 0) await session.query(INSERT_RECORDS_SQL, [JSON.stringify(missing)]);
   position.revision = last;
 }
 
@@ -95,8 +95,8 @@ async function copyArchive(
 }
 
 /**
- * Deletes copied archive rows that the source no longer has, up to the last of the given rows that
- * was already copied, and advances the position to that row.
+ * Deletes copied archive rows that the source no longer has, up to the last given row that was
+ * already copied. Then advances the position to that row.
  *
  * @returns The given rows that have not been copied yet.
  */

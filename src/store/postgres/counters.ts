@@ -5,7 +5,7 @@ import type { Connection } from "./connection.ts";
  * cost disk writes, and a server crash loses only the counts of minutes or hours. Instants are
  * milliseconds since the epoch.
  */
-export const counterTable = `
+export const counterTableSql = `
 create unlogged table if not exists market_signal.counter (
   name text collate "C" primary key,
   points bigint not null,
@@ -37,7 +37,7 @@ from given join market_signal.counter as old using (name)
 where given.points = 0 and old.ends_at > ${NOW}
 `;
 
-/** SQL statement that deletes a limited number of ended windows, skipping locked ones. */
+/** SQL statement that deletes a limited number of ended windows, skipping locked windows. */
 const SWEEP = `
 delete from market_signal.counter where name in (
   select name from market_signal.counter where ends_at <= ${NOW}
@@ -58,7 +58,7 @@ interface Row {
  *
  * @param now Overrides the database's clock.
  */
-export function postgresCounters(
+export function createPostgresCounters(
   connection: Connection,
   now: (() => number) | undefined,
 ): Counters {

@@ -1,6 +1,6 @@
 import type { DumpRow, StoreIdentity } from "../port/store.ts";
-import { lockKey } from "./locks.ts";
-import { INSERT_RECORDS, NOTIFY_CHANNEL } from "./record-sql.ts";
+import { lockKeySql } from "./locks.ts";
+import { INSERT_RECORDS_SQL, NOTIFY_CHANNEL } from "./record-sql.ts";
 import { changeEpoch, inTransaction, writeMeta } from "./schema.ts";
 import type { DatabaseSession } from "./session.ts";
 
@@ -8,9 +8,9 @@ import type { DatabaseSession } from "./session.ts";
 const BATCH_ROWS = 500;
 
 /**
- * Gap between the highest revision of a copy and the next assigned one. The source store may have
- * assigned higher revisions to records that it has since removed, and the copy does not contain
- * them. A revision that a client still remembers must not be reused.
+ * Gap between the highest revision of a copy and the next revision that is assigned. The source
+ * store may have assigned higher revisions to records that it has since removed, and the copy does
+ * not contain them. A revision that a client still remembers must not be reused.
  */
 const REVISION_GAP = 1_000_000;
 
@@ -56,19 +56,19 @@ async function* fetchRows(
 }
 
 /**
- * Replaces everything in the database in one transaction. Readers see the state before or after it,
- * never in between.
+ * Replaces everything in the database in one transaction. Readers see the state before or after the
+ * transaction, never in between.
  *
  * @returns The new epoch of the store.
  */
-export async function replaceAll(
+export async function replaceAllRows(
   session: DatabaseSession,
   identity: StoreIdentity,
   batches: AsyncIterable<readonly DumpRow[]>,
 ): Promise<string> {
   return inTransaction(session, async () => {
-    await session.query(`select pg_advisory_xact_lock(${lockKey("records")})`);
-    await session.query(`select pg_advisory_xact_lock(${lockKey("archive")})`);
+    await session.query(`select pg_advisory_xact_lock(${lockKeySql("records")})`);
+    await session.query(`select pg_advisory_xact_lock(${lockKeySql("archive")})`);
     await session.query("delete from market_signal.record");
     await session.query("delete from market_signal.archive");
     for await (const batch of batches) await insertRows(session, batch);
@@ -84,7 +84,7 @@ export async function replaceAll(
 
 async function insertRows(session: DatabaseSession, batch: readonly DumpRow[]): Promise<void> {
   const { record = [], archive = [] } = Object.groupBy(batch, ({ table }) => table);
-  if (record.length > 0) await session.query(INSERT_RECORDS, [JSON.stringify(record)]);
+  if (record.length > 0) await session.query(INSERT_RECORDS_SQL, [JSON.stringify(record)]);
   if (archive.length > 0) {
     await session.query("select market_signal.append($1)", [JSON.stringify(archive)]);
   }

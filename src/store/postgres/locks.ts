@@ -11,6 +11,6 @@ const CLASS = 0x4d53;
 const locks = { schema: 1, records: 2, archive: 3, migration: 4 } as const;
 
 /** Arguments for PostgreSQL's advisory lock functions, as SQL. */
-export function lockKey(lock: keyof typeof locks): string {
+export function lockKeySql(lock: keyof typeof locks): string {
   return `${CLASS}, ${locks[lock]}`;
 }

@@ -1,17 +1,17 @@
-import { type Digest, digestDump } from "../backup/digest.ts";
+import { digestDump, type RowsDigest } from "../backup/digest.ts";
 import type { Store } from "../port/store.ts";
 import { copyRows } from "./copy.ts";
 import { dumpRows, raiseRevision } from "./dump.ts";
-import { lockKey } from "./locks.ts";
+import { lockKeySql } from "./locks.ts";
 import { inTransaction, prepareSchema, type StoreMeta, writeMeta } from "./schema.ts";
 import { type DatabaseSession, openSession } from "./session.ts";
-import { type DatabaseTarget, explainConnectionErrors, readTarget } from "./target.ts";
+import { type DatabaseTarget, explainConnectionErrors, parseDatabaseTarget } from "./target.ts";
 
 /** Timeouts for connecting and for one statement, in milliseconds. */
 const TIMES = { connectMs: 5_000, answerMs: 300_000 };
 
 /** Source and target of a migration. */
-export interface Migration {
+export interface PostgresMigration {
   readonly source: Store & {
     /** Rejects commits with the given reason, until the returned function is called. */
     freeze(reason: string): () => void;
@@ -29,7 +29,7 @@ export interface MigrationReport {
   readonly records: number;
   readonly archive: number;
   /** Digests by `record/<collection>` and `archive/<kind>`, which are the same in both stores. */
-  readonly digests: Readonly<Record<string, Digest>>;
+  readonly digests: Readonly<Record<string, RowsDigest>>;
 }
 
 /**
@@ -38,8 +38,12 @@ export interface MigrationReport {
  *
  * @throws {Error} The message says what to do.
  */
-export async function migrate({ source, url, onProgress }: Migration): Promise<MigrationReport> {
-  const target = readTarget(url);
+export async function migrateToPostgres({
+  source,
+  url,
+  onProgress,
+}: PostgresMigration): Promise<MigrationReport> {
+  const target = parseDatabaseTarget(url);
   // Connects to the database first, so that an unreachable database does not interrupt users of the
   // source.
   const session = await explainConnectionErrors(target, () => openSession(target, TIMES));
@@ -52,7 +56,7 @@ export async function migrate({ source, url, onProgress }: Migration): Promise<M
 }
 
 /** A migration whose target database has been claimed. */
-interface Move extends Omit<Migration, "url"> {
+interface Move extends Omit<PostgresMigration, "url"> {
   readonly target: DatabaseTarget;
   readonly session: DatabaseSession;
   readonly meta: StoreMeta;
@@ -72,7 +76,7 @@ async function move(to: Move): Promise<MigrationReport> {
   }
 }
 
-async function copyAndCompare(to: Move): Promise<ReadonlyMap<string, Digest>> {
+async function copyAndCompare(to: Move): Promise<ReadonlyMap<string, RowsDigest>> {
   const { source, target, session, meta, onProgress } = to;
   const { records, archive } = await source.counts();
   if (meta.isCopying) {
@@ -94,7 +98,7 @@ async function claimTarget(
   { name }: DatabaseTarget,
 ): Promise<StoreMeta> {
   const [lock] = await session.query<{ ours: boolean }>(
-    `select pg_try_advisory_lock(${lockKey("migration")}) as ours`,
+    `select pg_try_advisory_lock(${lockKeySql("migration")}) as ours`,
   );
   if (lock?.ours !== true) throw new Error(`Another store is just being moved to ${name}.`);
   const created = { ...identity, isCopying: true };
@@ -105,8 +109,8 @@ async function claimTarget(
 
 function checkSame(
   { name }: DatabaseTarget,
-  source: ReadonlyMap<string, Digest>,
-  target: ReadonlyMap<string, Digest>,
+  source: ReadonlyMap<string, RowsDigest>,
+  target: ReadonlyMap<string, RowsDigest>,
 ): void {
   const names = [...new Set([...source.keys(), ...target.keys()])];
   const differing = names.filter((each) => source.get(each)?.sha256 !== target.get(each)?.sha256);

@@ -1,13 +1,13 @@
-import { lockKey } from "./locks.ts";
+import { lockKeySql } from "./locks.ts";
 
 /** SQLSTATE for work that was rolled back because its deadline had passed. */
-export const DEADLINE_PASSED = "MS002";
+export const DEADLINE_PASSED_SQLSTATE = "MS002";
 
 /**
  * SQL that creates the table with the results of completed work. If an answer is lost, the repeated
  * request gets the stored result.
  */
-export const onceTables = `
+export const onceTablesSql = `
 create table market_signal.answered (
   id uuid primary key,
   answer json not null,
@@ -19,7 +19,7 @@ create table market_signal.answered (
  * SQL that creates the functions with which work is done exactly once before its deadline, or
  * never.
  */
-export const onceFunctions = `
+export const onceFunctionsSql = `
 /* Milliseconds since the epoch: the given instant in tests, otherwise by the database's clock. */
 create function market_signal.instant(given bigint, clock timestamptz) returns bigint
 language sql stable return coalesce(given, floor(extract(epoch from clock) * 1000)::bigint);
@@ -41,7 +41,7 @@ declare
   left_ms bigint := finish - market_signal.instant(null, clock_timestamp());
 begin
   if left_ms < 0 then
-    raise sqlstate '${DEADLINE_PASSED}' using message = 'The time was over before the work was done.';
+    raise sqlstate '${DEADLINE_PASSED_SQLSTATE}' using message = 'The time was over before the work was done.';
   end if;
   perform set_config('lock_timeout', least(left_ms + 1, 2147483647)::text, true);
 end $$;
@@ -67,9 +67,9 @@ begin
     perform market_signal.in_time(finish);
     perform market_signal.durably();
     if work = 'append' then
-      perform pg_advisory_xact_lock(${lockKey("archive")});
+      perform pg_advisory_xact_lock(${lockKeySql("archive")});
     else
-      perform pg_advisory_xact_lock(${lockKey("records")});
+      perform pg_advisory_xact_lock(${lockKeySql("records")});
     end if;
   end if;
   select answer into known from market_signal.answered where id = asked;

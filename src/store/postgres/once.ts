@@ -1,17 +1,17 @@
-import { storeUnavailable } from "../port/unavailable.ts";
+import { storeUnavailableProblem } from "../port/unavailable.ts";
 import type { Connection } from "./connection.ts";
 import { runStatement } from "./connection.ts";
 
 /**
- * Share of the remaining time within which the server must start the work. A server that is later
- * than that rejects the work.
+ * Share of the remaining time within which the server must start the work. If the server starts
+ * later, it rejects the work.
  */
 const BEGIN_SHARE = 0.8;
 
 /**
- * Share of the remaining time within which the server must finish the work. A server that is later
- * than that rolls the work back. Rejected work therefore never takes effect later, unless the
- * server hangs at the very end of the transaction.
+ * Share of the remaining time within which the server must finish the work. If the server is later,
+ * it rolls the work back. Rejected work therefore never takes effect later, unless the server hangs
+ * at the very end of the transaction.
  */
 const FINISH_SHARE = 0.95;
 
@@ -43,7 +43,7 @@ interface OnceRequest {
 export type RunOnce = <T>(request: OnceRequest) => Promise<T | null>;
 
 /** Dependencies of `createRunOnce`. */
-export interface OnceOptions {
+export interface RunOnceOptions {
   /** Overrides the database's clock as the time of the work, in milliseconds since the epoch. */
   readonly now: (() => number) | undefined;
   /**
@@ -64,11 +64,11 @@ interface Answered {
 }
 
 /**
- * Creates the function that does work once. Deadlines are given by the server's clock, estimated
- * from its last answer. If that clock was set since, the server rejects the work as late, and it is
- * requested again.
+ * Creates the function that does work once. Deadlines are given by the server's clock, which is
+ * estimated from its last answer. If that clock was set in the meantime, the server rejects the
+ * work as late, and the work is requested again.
  */
-export function createRunOnce(connection: Connection, { now, epoch }: OnceOptions): RunOnce {
+export function createRunOnce(connection: Connection, { now, epoch }: RunOnceOptions): RunOnce {
   let known = { clock: 0, at: performance.now() };
   const text = "select market_signal.once($1, $2, $3, $4, $5, $6, $7) as answered";
   return async <T>({ id, work, given, parts }: OnceRequest) => {
@@ -94,6 +94,6 @@ export function createRunOnce(connection: Connection, { now, epoch }: OnceOption
     }, parts * MS_PER_PART);
     if (answered.outcome !== "replaced") return answered.answer as T | null;
     epoch.current = answered.epoch ?? expected;
-    throw storeUnavailable("The store was replaced by a copy.");
+    throw storeUnavailableProblem("The store was replaced by a copy.");
   };
 }

@@ -8,18 +8,18 @@ import type {
   StoreMode,
   StoreSize,
 } from "../port/store.ts";
-import { storeUnavailable } from "../port/unavailable.ts";
+import { storeUnavailableProblem } from "../port/unavailable.ts";
 import { listenForAnnouncements } from "./announcements.ts";
-import { postgresArchive } from "./archive.ts";
+import { createPostgresArchive } from "./archive.ts";
 import { createCommits } from "./commits.ts";
 import { type Connection, openConnection } from "./connection.ts";
-import { postgresCounters } from "./counters.ts";
-import { dumpRows, replaceAll } from "./dump.ts";
+import { createPostgresCounters } from "./counters.ts";
+import { dumpRows, replaceAllRows } from "./dump.ts";
 import { createRunOnce } from "./once.ts";
-import { postgresRecords } from "./records.ts";
+import { createPostgresRecords } from "./records.ts";
 import { type ExistingStore, type ExpectedStore, prepareSchema } from "./schema.ts";
 import { type DatabaseSession, openSession } from "./session.ts";
-import { type DatabaseTarget, explainConnectionErrors, readTarget } from "./target.ts";
+import { type DatabaseTarget, explainConnectionErrors, parseDatabaseTarget } from "./target.ts";
 
 /** How long work is retried while the database is unavailable, in milliseconds. */
 const BUDGET_MS = 2_000;
@@ -35,8 +35,8 @@ export interface PostgresOptions {
   /** Connection URL of the database (DATABASE_URL). */
   readonly url: string;
   /**
-   * Mode of the store, which is created if it does not exist and rejected if it has another mode.
-   * Absent: the store must exist and can have any mode.
+   * Mode of the store. If the store does not exist, it is created with this mode; a store of
+   * another mode is rejected. Absent: the store must exist and can have any mode.
    */
   readonly mode?: StoreMode;
   /** Overrides the database's clock, in milliseconds since the epoch. */
@@ -50,14 +50,15 @@ export interface PostgresOptions {
 /**
  * Opens the store in a PostgreSQL database. Several processes can open the same store.
  *
- * @throws {Error} If the database cannot be used; the message names it and says what to do.
+ * @throws {Error} If the database cannot be used; the message contains the name of the database and
+ * says what to do.
  */
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { url, mode, now, onWarning = () => undefined, budgetMs = BUDGET_MS } = options;
-  const target = readTarget(url);
+  const target = parseDatabaseTarget(url);
   let isClosed = false;
   const connect = async (answerMs: number) => {
-    if (isClosed) throw storeUnavailable("The store is closed.");
+    if (isClosed) throw storeUnavailableProblem("The store is closed.");
     return openSession(target, { connectMs: budgetMs, answerMs });
   };
   const [meta, announcements] = await explainConnectionErrors(target, async () => [
@@ -78,9 +79,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     get identity() {
       return identity;
     },
-    records: postgresRecords({ connection, commits, announcements, now }),
-    archive: postgresArchive(connection, once),
-    counters: postgresCounters(connection, now),
+    records: createPostgresRecords({ connection, commits, announcements, now }),
+    archive: createPostgresArchive(connection, once),
+    counters: createPostgresCounters(connection, now),
     counts: () => count(connection),
     size: () => sizeOf(connection),
     backlog: (of) => backlogOf(connection, { collection: of.name, now: now?.() }),
@@ -89,7 +90,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     },
     async load(loaded, batches) {
       const session = await connect(LONG_MS);
-      epoch.current = await replaceAll(session, loaded, batches).finally(session.close);
+      epoch.current = await replaceAllRows(session, loaded, batches).finally(session.close);
       identity = loaded;
     },
     async close() {

@@ -1,4 +1,4 @@
-import { lockKey } from "./locks.ts";
+import { lockKeySql } from "./locks.ts";
 
 /** PostgreSQL notification channel for announcements to all processes. */
 export const NOTIFY_CHANNEL = "market_signal";
@@ -9,7 +9,7 @@ const RECORD_ROWS = `json_to_recordset($1::json) as given(
   "expiresAt" bigint, "dueAt" bigint, "consumedAt" bigint)`;
 
 /** SQL statement that inserts record dump rows unchanged. */
-export const INSERT_RECORDS = `
+export const INSERT_RECORDS_SQL = `
   insert into market_signal.record
     (collection, key, value, revision, groups, expires_at, due_at, consumed_at)
   select collection, key, text::json, revision, groups, "expiresAt", "dueAt", "consumedAt"
@@ -19,7 +19,7 @@ export const INSERT_RECORDS = `
  * SQL that creates the record tables. Instants are milliseconds since the epoch. Values are `json`,
  * not `jsonb`, because `json` preserves their text.
  */
-export const recordTables = `
+export const recordTablesSql = `
 create sequence market_signal.revision;
 
 create table market_signal.record (
@@ -44,9 +44,9 @@ create index record_expiry on market_signal.record (expires_at) where expires_at
 /**
  * SQL that creates the commit function. Commits are serialized across all processes. Revisions
  * therefore increase in the order in which commits become visible, so that a reader that continues
- * after a revision misses none, and commits cannot deadlock.
+ * after a revision misses no change, and commits cannot deadlock.
  */
-export const commitFunction = `
+export const commitFunctionSql = `
 /* Returns whether each commit succeeded; a failed one has changed nothing. Null: none succeeded.
  *  All of them are rolled back if they have not ended by "finish". */
 create or replace function market_signal.commit(commits json, now bigint, finish bigint) returns json
@@ -112,7 +112,7 @@ begin
           where groups @> array[step.key] and groups <> '{}'
             and (expires_at is null or expires_at > now);
         when 'append' then
-          perform pg_advisory_xact_lock(${lockKey("archive")});
+          perform pg_advisory_xact_lock(${lockKeySql("archive")});
           perform market_signal.append(json_build_array(step.archived));
         when 'announce' then
           perform pg_notify('${NOTIFY_CHANNEL}', step.payload);
@@ -133,7 +133,7 @@ end $$;
 `;
 
 /** SQL that creates the other functions for records. */
-export const recordFunctions = `
+export const recordFunctionsSql = `
 create function market_signal.purge(most int, given bigint) returns bigint
 language sql as $$
   delete from market_signal.answered where at < clock_timestamp() - interval '10 minutes';
@@ -152,7 +152,7 @@ $$;
  * of the collection "outbox" and archived later. The migration turns them into archive rows or into
  * pending audit records.
  */
-export const outboxMigration = `
+export const outboxMigrationSql = `
 create or replace function market_signal.is_unsealed(value json) returns boolean
 language sql immutable return value->>'kind' = 'audit' and value->'body'->>'hash' is null;
 
@@ -162,8 +162,8 @@ language sql immutable return json_build_object(
   'kind', value->>'kind', 'at', value->'at', 'id', value->>'id', 'subject', value->>'subject',
   'text', (value->'body')::text);
 
-select pg_advisory_xact_lock(${lockKey("records")});
-select pg_advisory_xact_lock(${lockKey("archive")});
+select pg_advisory_xact_lock(${lockKeySql("records")});
+select pg_advisory_xact_lock(${lockKeySql("archive")});
 select market_signal.append(json_agg(market_signal.outbox_row(value) order by revision))
   from market_signal.record where collection = 'outbox' and not market_signal.is_unsealed(value);
 delete from market_signal.record

@@ -1,10 +1,16 @@
-import type { Collection, DueSelection, Records, Selection, Stored } from "../port/records.ts";
-import { isValidName } from "../port/values.ts";
+import type {
+  Collection,
+  DueRecordSelection,
+  RecordSelection,
+  Records,
+  Stored,
+} from "../port/records.ts";
+import { isValidRecordName } from "../port/values.ts";
 import type { Announcements } from "./announcements.ts";
 import type { Commits } from "./commits.ts";
 import type { Connection, PreparedStatement } from "./connection.ts";
 
-/** Dependencies of `postgresRecords`. */
+/** Dependencies of `createPostgresRecords`. */
 export interface RecordsOptions {
   readonly connection: Connection;
   readonly commits: Commits;
@@ -30,7 +36,7 @@ const ALIVE =
   "(expires_at is null or expires_at > market_signal.instant($1, statement_timestamp()))";
 
 /** Creates the records of a database. */
-export function postgresRecords(options: RecordsOptions): Records {
+export function createPostgresRecords(options: RecordsOptions): Records {
   const { connection, commits, announcements, now } = options;
   const ask = async <T>(statement: PreparedStatement) => {
     const values = [now?.(), ...(statement.values ?? [])];
@@ -39,18 +45,20 @@ export function postgresRecords(options: RecordsOptions): Records {
   };
   return {
     async get<T>(from: Collection<T>, key: string) {
-      if (![from.name, key].every(isValidName)) return undefined;
+      if (![from.name, key].every(isValidRecordName)) return undefined;
       const [found] = await ask<T>(getting(from.name, key));
       return found;
     },
-    async list<T>(from: Collection<T>, selection: Selection) {
-      if (![from.name, selection.group ?? ""].every(isValidName)) return [];
+    async list<T>(from: Collection<T>, selection: RecordSelection) {
+      if (![from.name, selection.group ?? ""].every(isValidRecordName)) return [];
       return ask<T>(listing(from.name, selection));
     },
     commit: commits.commit,
-    async claimDue<T>(from: Collection<T>, { limit, leaseMs, except = [] }: DueSelection) {
-      if (!isValidName(from.name)) return [];
-      return ask<T>(claiming([from.name, limit, Math.round(leaseMs), except.filter(isValidName)]));
+    async claimDue<T>(from: Collection<T>, { limit, leaseMs, except = [] }: DueRecordSelection) {
+      if (!isValidRecordName(from.name)) return [];
+      return ask<T>(
+        claiming([from.name, limit, Math.round(leaseMs), except.filter(isValidRecordName)]),
+      );
     },
     async purgeExpired(limit) {
       const values = [limit, now?.()];
@@ -68,7 +76,10 @@ function getting(collection: string, key: string): PreparedStatement {
   return { name: "get", text, values: [collection, key] };
 }
 
-function listing(collection: string, { group, after = 0, limit }: Selection): PreparedStatement {
+function listing(
+  collection: string,
+  { group, after = 0, limit }: RecordSelection,
+): PreparedStatement {
   const rest = `collection = $2 and revision > $3 and ${ALIVE} order by revision limit $4`;
   const values = [collection, after, limit];
   if (group === undefined) {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { DatabaseError } from "pg";
 import { Problem } from "../../problem.ts";
-import { storeUnavailable } from "../port/unavailable.ts";
-import { DEADLINE_PASSED } from "./once-sql.ts";
+import { storeUnavailableProblem } from "../port/unavailable.ts";
+import { DEADLINE_PASSED_SQLSTATE } from "./once-sql.ts";
 
 /**
  * Minimum pause between attempts, in milliseconds. A random time of up to the same length is added.
@@ -16,7 +16,7 @@ const PAUSE_MS = 40;
  */
 const TRANSIENT_CODES = new Set([
   ...["53300", "57P01", "57P02", "57P03", "57P05", "25006"],
-  ...["40001", "40P01", "55P03", DEADLINE_PASSED],
+  ...["40001", "40P01", "55P03", DEADLINE_PASSED_SQLSTATE],
 ]);
 
 /**
@@ -46,7 +46,7 @@ export function unavailableProblem(error: unknown): Problem {
   const detail = isTransient(error)
     ? "The database does not answer."
     : "The database cannot do this now.";
-  return storeUnavailable(detail, error);
+  return storeUnavailableProblem(detail, error);
 }
 
 /** Whether the server rejected the work, so that no part of it was done or will be done. */

@@ -1,10 +1,15 @@
 import type { StoreIdentity } from "../port/store.ts";
-import { archiveFunctions, archiveTables } from "./archive-sql.ts";
-import { claimFunction } from "./claim-sql.ts";
-import { counterTable } from "./counters.ts";
-import { lockKey } from "./locks.ts";
-import { onceFunctions, onceTables } from "./once-sql.ts";
-import { commitFunction, outboxMigration, recordFunctions, recordTables } from "./record-sql.ts";
+import { archiveFunctionsSql, archiveTablesSql } from "./archive-sql.ts";
+import { claimFunctionSql } from "./claim-sql.ts";
+import { counterTableSql } from "./counters.ts";
+import { lockKeySql } from "./locks.ts";
+import { onceFunctionsSql, onceTablesSql } from "./once-sql.ts";
+import {
+  commitFunctionSql,
+  outboxMigrationSql,
+  recordFunctionsSql,
+  recordTablesSql,
+} from "./record-sql.ts";
 import type { DatabaseSession } from "./session.ts";
 
 const migrations = `
@@ -21,7 +26,7 @@ create table market_signal.migration (
 `;
 
 /**
- * SQL that creates the table with facts about the store, which has one row. `is_copying` is set
+ * SQL that creates the table with facts about the store. The table has one row. `is_copying` is set
  * while a migration into the store is unfinished. `epoch` changes with each load.
  */
 const meta = `
@@ -41,20 +46,20 @@ create table market_signal.meta (
  */
 const steps: readonly string[] = [
   [
-    ...[migrations, meta, onceTables, recordTables, archiveTables],
-    ...[onceFunctions, commitFunction, recordFunctions, archiveFunctions],
+    ...[migrations, meta, onceTablesSql, recordTablesSql, archiveTablesSql],
+    ...[onceFunctionsSql, commitFunctionSql, recordFunctionsSql, archiveFunctionsSql],
   ].join("\n"),
   // Adds the operation `check`; databases created since then have it from version 1.
-  commitFunction,
+  commitFunctionSql,
   // Lets claims skip groups; databases created since then have this from version 1.
-  claimFunction,
+  claimFunctionSql,
   // Adds shared counters.
-  counterTable,
+  counterTableSql,
   // Lets commits contain archive rows; databases created since then have this from version 1.
-  outboxMigration + commitFunction,
+  outboxMigrationSql + commitFunctionSql,
 ];
 
-/** Facts about a store that its database records. */
+/** Facts about a store that are kept in its database. */
 export interface StoreMeta extends StoreIdentity {
   /** Whether a migration into the store is unfinished. */
   readonly isCopying: boolean;
@@ -77,8 +82,8 @@ export interface ExpectedStore {
 }
 
 /**
- * Upgrades the schema and finds the store, in one transaction. If several processes start, one
- * upgrades while the others wait.
+ * Upgrades the schema and finds the store, in one transaction. If several processes start at the
+ * same time, one upgrades while the others wait.
  *
  * @throws {Error} If the server or the schema cannot be used, or if there is no store; the message
  * says what to do.
@@ -90,7 +95,7 @@ export async function prepareSchema(
   const { name, created } = wanted;
   await checkServer(session, wanted);
   return inTransaction(session, async () => {
-    await session.query(`select pg_advisory_xact_lock(${lockKey("schema")})`);
+    await session.query(`select pg_advisory_xact_lock(${lockKeySql("schema")})`);
     const version = await versionOf(session);
     if (version > steps.length) {
       throw new Error(

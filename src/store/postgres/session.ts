@@ -16,7 +16,7 @@ export interface DatabaseSession {
 }
 
 /** Timeouts of a database session, in milliseconds. */
-export interface SessionTimes {
+export interface SessionTimeouts {
   /** Timeout for connecting, including retries. */
   readonly connectMs: number;
   /** Timeout for each statement. */
@@ -30,7 +30,7 @@ export interface SessionTimes {
  */
 export async function openSession(
   { config }: DatabaseTarget,
-  { connectMs, answerMs }: SessionTimes,
+  { connectMs, answerMs }: SessionTimeouts,
 ): Promise<DatabaseSession> {
   const client = await retry((leftMs) => connectAlone(config, leftMs), connectMs);
   return {

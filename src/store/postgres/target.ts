@@ -22,7 +22,7 @@ export interface DatabaseTarget {
  * @throws {Error} If the URL is invalid. The message does not contain the URL, because it may
  * include a password.
  */
-export function readTarget(url: string): DatabaseTarget {
+export function parseDatabaseTarget(url: string): DatabaseTarget {
   const config = { connectionString: url, types: parsers, application_name: "market-signal" };
   try {
     const { host, port, database } = new Client(config);

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
 import type { DumpRow } from "../port/store.ts";
-import { checkInstant, checkName, jsonText } from "../port/values.ts";
+import { checkRecordName, jsonText, toStorableInstant } from "../port/values.ts";
 import type { StoreGate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { damagedRowProblem } from "./sqlite-errors.ts";
@@ -27,7 +27,7 @@ const INSERT = `INSERT INTO archive (kind, at, name, subject, text, crc) VALUES 
  *
  * @param table Returns the current archive table.
  */
-export function createArchive(
+export function createSqliteArchive(
   table: () => ArchiveTable,
   gate: StoreGate,
   commits: GroupCommit,
@@ -124,24 +124,25 @@ export class ArchiveTable {
 }
 
 /**
- * Converts an archive row to the form that is inserted.
+ * Converts an archive row to the form that `ArchiveTable.insert` takes.
  *
  * @throws {Error} If the store cannot hold the row.
  */
 export function archiveRowOf({ kind, at, id, subject, body }: Row): ArchiveDumpRow {
-  for (const name of [kind, id, subject ?? ""]) checkName(name);
+  for (const name of [kind, id, subject ?? ""]) checkRecordName(name);
   const text = jsonText(body);
-  return { table: "archive", kind, at: checkInstant(at), id, subject: subject ?? null, text };
+  return { table: "archive", kind, at: toStorableInstant(at), id, subject: subject ?? null, text };
 }
 
 /** An archive row, possibly without a subject. */
 type Row = Omit<ArchiveRow, "subject"> & { readonly subject?: string | null };
 
 /**
- * Among the next `limit` rows after the row number `after`, the numbers of those whose checksum
- * does not match.
+ * Verifies the checksums of the next `limit` rows after the row number `after`.
+ *
+ * @returns The number of the last row, and the numbers of the rows whose checksum does not match.
  */
-export function brokenArchiveRows(file: StoreFile, after: number, limit: number) {
+export function findBrokenArchiveRows(file: StoreFile, after: number, limit: number) {
   const sql = "SELECT * FROM archive WHERE id > ? ORDER BY id LIMIT ?";
   const rows = file.statement(sql).all(after, limit);
   const broken = rows.filter((row) => !isWhole(dumpRowOf(row), row.crc));

@@ -38,7 +38,7 @@ export interface StorePaths {
 }
 
 /** The paths of the store in a folder. */
-export function pathsIn(given: string): StorePaths {
+export function storePathsIn(given: string): StorePaths {
   const folder = resolve(given);
   const store = join(folder, "store.sqlite");
   return {
@@ -174,7 +174,7 @@ export function syncFile(path: string): void {
 }
 
 /** Renames the finished successor file. From then on, it replaces the store. */
-export function markNextFinished({ folder, next, unfinished }: StorePaths): void {
+export function markNextStoreFinished({ folder, next, unfinished }: StorePaths): void {
   syncFolder(folder);
   renameSync(unfinished, next);
   syncFolder(folder);
@@ -184,16 +184,16 @@ export function markNextFinished({ folder, next, unfinished }: StorePaths): void
  * Moves a finished successor file into place, or removes an unfinished one. Can be repeated safely
  * after an interruption.
  */
-export function recoverNext(paths: StorePaths): void {
+export function recoverNextStore(paths: StorePaths): void {
   if (existsSync(paths.next)) {
     keepFormat1(paths);
     replaceFile(paths.next, paths.store);
   }
-  removeNext(paths);
+  removeNextStore(paths);
 }
 
 /** Removes the successor file, finished or not. */
-export function removeNext({ next, unfinished }: StorePaths): void {
+export function removeNextStore({ next, unfinished }: StorePaths): void {
   for (const path of [next, unfinished]) {
     for (const file of [...databaseFiles(path), `${path}-journal`]) rmSync(file, { force: true });
   }

@@ -1,6 +1,6 @@
 import type { Problem } from "../../problem.ts";
-import { storeUnavailable } from "../port/unavailable.ts";
-import { clientErrorOf, isDiskStateUnknown } from "./sqlite-errors.ts";
+import { storeUnavailableProblem } from "../port/unavailable.ts";
+import { isDiskStateUnknown, sqliteErrorAsProblem } from "./sqlite-errors.ts";
 
 /** Warns the operator. `cause` is for the log. */
 export type OnWarning = (message: string, cause?: unknown) => void;
@@ -13,7 +13,7 @@ export class StoreGate {
   #isClosed = false;
   #hasFailed = false;
 
-  /** @param undo Removes from disk what was rejected after a disk failure. */
+  /** @param undo Removes from disk the writes that were rejected because the disk failed. */
   constructor(onWarning: OnWarning, undo: () => void) {
     this.#onWarning = onWarning;
     this.#undo = undo;
@@ -21,7 +21,7 @@ export class StoreGate {
 
   /** Checks that reads are allowed. @throws {Problem} If the store is closed. */
   checkReadable(): void {
-    if (this.#isClosed) throw storeUnavailable("The store is closed.");
+    if (this.#isClosed) throw storeUnavailableProblem("The store is closed.");
   }
 
   /**
@@ -31,7 +31,7 @@ export class StoreGate {
    */
   checkWritable(): void {
     this.checkReadable();
-    for (const { detail } of this.#freezes) throw storeUnavailable(detail);
+    for (const { detail } of this.#freezes) throw storeUnavailableProblem(detail);
   }
 
   /**
@@ -40,7 +40,7 @@ export class StoreGate {
    * @returns A function that allows writes again.
    */
   freeze(reason: string): () => void {
-    const problem = storeUnavailable(reason);
+    const problem = storeUnavailableProblem(reason);
     this.#freezes.add(problem);
     return () => void this.#freezes.delete(problem);
   }
@@ -65,7 +65,7 @@ export class StoreGate {
   }
 
   /**
-   * Converts an error to the one that the caller gets. If the error leaves the state on disk
+   * Converts an error to the error that the caller gets. If the error leaves the state on disk
    * unknown, writes are blocked until the file has been reopened.
    */
   refusal(error: unknown): unknown {
@@ -75,7 +75,7 @@ export class StoreGate {
       this.#onWarning("The disk failed; nothing is written until the service is restarted.", error);
       this.#undoOrWarn();
     }
-    return clientErrorOf(error);
+    return sqliteErrorAsProblem(error);
   }
 
   #undoOrWarn(): void {

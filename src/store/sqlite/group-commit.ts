@@ -11,8 +11,8 @@ export type UnitOfWork<T> = () => T;
 /** Runs the units of work of a batch in one transaction. */
 export interface BatchTransaction {
   /**
-   * Runs units of work in one transaction. It is durable when this returns, and rolled back when
-   * this throws.
+   * Runs units of work in one transaction. The transaction is durable when this method returns, and
+   * rolled back when it throws.
    */
   transaction<T>(works: () => T): T;
   /**
@@ -38,7 +38,7 @@ const BATCH_WORKS = 500;
 
 /**
  * Maximum number of event loop turns for which a transaction waits for more work, as long as each
- * turn brings some. A disk sync takes as long as several requests, no matter whether it covers one
+ * turn brings more. A disk sync takes as long as several requests, no matter whether it covers one
  * unit of work or fifty.
  */
 const GATHERING_TURNS = 2;
@@ -143,8 +143,8 @@ export class GroupCommit {
 }
 
 /**
- * Runs a unit of work, and returns a function that settles its promise. If the work throws, it has
- * changed nothing, and the others continue.
+ * Runs a unit of work, and returns a function that settles its promise. If the unit throws, it has
+ * changed nothing, and the other units of the batch continue.
  */
 function answerTo({ resolve, reject }: Waiting, perform: () => unknown): Answer {
   try {

@@ -2,11 +2,11 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, Worker, workerData } from "node:worker_threads";
-import { brokenArchiveRows } from "./archive.ts";
+import { findBrokenArchiveRows } from "./archive.ts";
 import { createFile, databaseFiles, walPathOf } from "./folder.ts";
-import { brokenRecords } from "./record-table.ts";
+import { findBrokenRecords } from "./record-table.ts";
 import { damagedFileError, explainFileErrors, messageOf } from "./sqlite-errors.ts";
-import { PAGE_BYTES, RECORD_TABLES, StoreFile } from "./store-file.ts";
+import { PAGE_BYTES, START_CHECKED_TABLES, StoreFile } from "./store-file.ts";
 import { walFault } from "./write-ahead-log.ts";
 
 /**
@@ -26,13 +26,13 @@ const MAX_PROBLEMS = 100;
  * Resolves a symbolic link. SQLite keeps the write-ahead log and its index next to the target of
  * the link.
  */
-export function resolvedPath(path: string): string {
+export function resolveSymbolicLink(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
 /**
  * Checks a file and its write-ahead log before SQLite opens them, because SQLite would silently
- * extend a truncated last page. A truncated page is no damage only if a crash has left a log.
+ * extend a truncated last page. A truncated page counts as damage unless a crash has left a log.
  *
  * @throws {Error} If the file or the log is damaged.
  */
@@ -49,7 +49,8 @@ export function checkBeforeOpening(path: string): void {
 
 /**
  * Checks a file at every start. An archive of many gigabytes must not delay the start, so archive
- * rows and records are verified when they are read, and the whole file by `checkInBackground`.
+ * rows and records are verified when they are read, and the whole file is verified by
+ * `checkInBackground`.
  *
  * @throws {Error} If the file is damaged; the message says how.
  */
@@ -59,8 +60,11 @@ export function checkAtStart(file: StoreFile): void {
   // The file is memory-mapped, so that every page is read once and none stays in the cache.
   file.database.exec(`PRAGMA mmap_size = ${size}`);
   const [fault] = isSmall
-    ? [...file.faults("integrity_check(1)"), ...brokenRowsOf(file, brokenRecords, "the record in")]
-    : RECORD_TABLES.flatMap((table) => file.faults(`quick_check('${table}')`));
+    ? [
+        ...file.faults("integrity_check(1)"),
+        ...brokenRowsOf(file, findBrokenRecords, "the record in"),
+      ]
+    : START_CHECKED_TABLES.flatMap((table) => file.faults(`quick_check('${table}')`));
   file.database.exec("PRAGMA mmap_size = 0");
   if (fault !== undefined) throw new Error(fault);
 }
@@ -73,14 +77,14 @@ export function checkAtStart(file: StoreFile): void {
 function checkAll(file: StoreFile): readonly string[] {
   return [
     ...file.faults("integrity_check"),
-    ...brokenRowsOf(file, brokenRecords, "the record in"),
-    ...brokenRowsOf(file, brokenArchiveRows, "the archive's"),
+    ...brokenRowsOf(file, findBrokenRecords, "the record in"),
+    ...brokenRowsOf(file, findBrokenArchiveRows, "the archive's"),
   ];
 }
 
 function brokenRowsOf(
   file: StoreFile,
-  brokenRows: typeof brokenRecords,
+  brokenRows: typeof findBrokenRecords,
   what: string,
 ): readonly string[] {
   const problems: string[] = [];

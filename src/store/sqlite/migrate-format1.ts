@@ -10,23 +10,23 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { syncFolder } from "../../lib/sync-folder.ts";
-import { isOutboxRecord, outboxRow } from "../backup/outbox-records.ts";
+import { isOutboxRecord, upgradeOutboxRecord } from "../backup/outbox-records.ts";
 import { ArchiveTable } from "./archive.ts";
 import {
   createFile,
   databaseFiles,
-  markNextFinished,
-  recoverNext,
-  removeNext,
+  markNextStoreFinished,
+  recoverNextStore,
+  removeNextStore,
   replaceFile,
   type StorePaths,
   syncFile,
 } from "./folder.ts";
-import { checkBeforeOpening, resolvedPath } from "./integrity-check.ts";
-import { insertCopied } from "./next-store.ts";
+import { checkBeforeOpening, resolveSymbolicLink } from "./integrity-check.ts";
+import { insertCopiedRecord } from "./next-store.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
 import { damagedFileError, explainFileErrors } from "./sqlite-errors.ts";
-import { ADDED_IN_FORMAT_2, checksumOf, FORMAT_VERSION, StoreFile } from "./store-file.ts";
+import { checksumOf, FORMAT_2_UPGRADE_SQL, FORMAT_VERSION, StoreFile } from "./store-file.ts";
 
 /** Size in bytes up to which format 1 checked the archive at every start. */
 const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;
@@ -35,7 +35,7 @@ const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;
 const COPY_BYTES = 4 * 2 ** 20;
 
 /** Called with the progress of the migration, as text for the operator. */
-export type OnProgress = (text: string) => void;
+export type OnMigrationProgress = (text: string) => void;
 
 /** The two open files of a store in format 1. */
 interface Format1 {
@@ -49,7 +49,7 @@ interface Format1 {
  *
  * @throws {Error} If a file is damaged. Nothing is changed then.
  */
-export function migrateFormat1(paths: StorePaths, onProgress: OnProgress): void {
+export function migrateFormat1(paths: StorePaths, onProgress: OnMigrationProgress): void {
   settleFormat1(paths);
   onProgress(`${paths.folder} is of an earlier version; its files are checked.`);
   const files = openFormat1(paths);
@@ -58,19 +58,22 @@ export function migrateFormat1(paths: StorePaths, onProgress: OnProgress): void 
     copyArchive(files.archive.path, paths.unfinished, onProgress);
     addRecords(files.records, paths.unfinished, onProgress);
   } catch (error) {
-    removeNext(paths);
+    removeNextStore(paths);
     throw error;
   } finally {
     files.records.close();
     files.archive.close();
   }
   syncFile(paths.unfinished);
-  markNextFinished(paths);
-  recoverNext(paths);
+  markNextStoreFinished(paths);
+  recoverNextStore(paths);
   onProgress(`Done. The files of the earlier version are kept in ${paths.format1Backup}.`);
 }
 
-/** Completes or discards a copy that was being loaded when a program of format 1 stopped. */
+/**
+ * Completes the loading of a copy that was interrupted when a program of format 1 stopped, or
+ * discards the copy.
+ */
 function settleFormat1({ format1: { records, archive } }: StorePaths): void {
   if (existsSync(`${records}.new`)) {
     for (const path of [archive, records]) {
@@ -82,9 +85,15 @@ function settleFormat1({ format1: { records, archive } }: StorePaths): void {
   syncFolder(dirname(records));
 }
 
-/** Opens both files with all checks that format 1 made at a start, and writes their logs back. */
+/**
+ * Opens both files, performs the checks that format 1 made at every start, and writes the changes
+ * in the write-ahead logs back to the files.
+ */
 function openFormat1({ format1 }: StorePaths): Format1 {
-  const [recordsPath, archivePath] = [resolvedPath(format1.records), resolvedPath(format1.archive)];
+  const [recordsPath, archivePath] = [
+    resolveSymbolicLink(format1.records),
+    resolveSymbolicLink(format1.archive),
+  ];
   checkBeforeOpening(recordsPath);
   checkBeforeOpening(archivePath);
   const records = openChecked(recordsPath, true);
@@ -117,7 +126,7 @@ function openChecked(path: string, isChecked: boolean): StoreFile {
  * Copies the archive file page by page, because it is the larger file and its tables are unchanged
  * in format 2. The file is open exclusively, and its log is empty.
  */
-function copyArchive(from: string, to: string, onProgress: OnProgress): void {
+function copyArchive(from: string, to: string, onProgress: OnMigrationProgress): void {
   const [source, target] = [openSync(from, "r"), openSync(to, "r+")];
   try {
     const { size } = fstatSync(source);
@@ -138,12 +147,12 @@ function copyArchive(from: string, to: string, onProgress: OnProgress): void {
   }
 }
 
-function addRecords(source: StoreFile, to: string, onProgress: OnProgress): void {
+function addRecords(source: StoreFile, to: string, onProgress: OnMigrationProgress): void {
   const facts = source.meta();
   const file = StoreFile.open(to);
   try {
     file.database.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
-    for (const sql of ADDED_IN_FORMAT_2) file.database.exec(sql);
+    for (const sql of FORMAT_2_UPGRADE_SQL) file.database.exec(sql);
     for (const name of ["mode", "moved"] as const) {
       const value = facts.get(name);
       if (value !== undefined) file.setMeta(name, value);
@@ -158,15 +167,15 @@ function addRecords(source: StoreFile, to: string, onProgress: OnProgress): void
 }
 
 /** Copies the records. @returns The newest revision. */
-function copyRecords(source: StoreFile, to: StoreFile, onProgress: OnProgress): number {
+function copyRecords(source: StoreFile, to: StoreFile, onProgress: OnMigrationProgress): number {
   const [records, archive] = [new RecordTable(to), new ArchiveTable(to)];
   let [copied, newest] = [0, 0];
   const select = source.database.prepare("SELECT * FROM record ORDER BY revision");
   for (const row of explainedRows(source.path, select.iterate())) {
     const record = recordOf(source.path, row as unknown as Format1Row);
-    const added = isOutboxRecord(record) ? outboxRow(record) : record;
+    const added = isOutboxRecord(record) ? upgradeOutboxRecord(record) : record;
     if (added.table === "archive") archive.insert(added);
-    else explainFileErrors(source.path, () => insertCopied(records, added));
+    else explainFileErrors(source.path, () => insertCopiedRecord(records, added));
     newest = record.revision;
     copied += 1;
     if (copied % 20_000 === 0) onProgress(`Copying the records: ${copied} so far.`);

@@ -1,20 +1,26 @@
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import type { DumpRow, StoreIdentity } from "../port/store.ts";
-import { storeUnavailable } from "../port/unavailable.ts";
-import { checkInstant, checkJson, checkName, checkRevision } from "../port/values.ts";
+import { storeUnavailableProblem } from "../port/unavailable.ts";
+import { checkJson, checkRecordName, checkRevision, toStorableInstant } from "../port/values.ts";
 import { ArchiveTable, archiveRowOf } from "./archive.ts";
-import { createFile, markNextFinished, removeNext, type StorePaths, syncFile } from "./folder.ts";
+import {
+  createFile,
+  markNextStoreFinished,
+  removeNextStore,
+  type StorePaths,
+  syncFile,
+} from "./folder.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
-import { FORMAT_VERSION, PAGE_BYTES, SCHEMA, StoreFile } from "./store-file.ts";
+import { FORMAT_VERSION, PAGE_BYTES, SCHEMA_SQL, StoreFile } from "./store-file.ts";
 
 /** Number of rows per batch of a dump. The event loop can run other work between batches. */
 const BATCH_ROWS = 200;
 
 /**
- * Gap between the newest revision of a copy and the next assigned one. The source store may have
- * assigned higher revisions to records that it has since removed, and the copy does not contain
- * them. A revision that a client still remembers must not be reused.
+ * Gap between the newest revision of a copy and the next revision that is assigned. The source
+ * store may have assigned higher revisions to records that it has since removed, and the copy does
+ * not contain them. A revision that a client still remembers must not be reused.
  */
 export const REVISION_GAP = 1_000_000;
 
@@ -38,7 +44,7 @@ export class StoreSnapshot {
         yield batch;
         await setImmediate();
         if (!this.#file.database.isOpen) {
-          throw storeUnavailable("The store was closed or replaced meanwhile.");
+          throw storeUnavailableProblem("The store was closed or replaced meanwhile.");
         }
       }
     }
@@ -85,7 +91,7 @@ export class NextStore {
 
   /** Creates the file without a journal, because an unfinished file is discarded after a crash. */
   constructor(paths: StorePaths, { identity, revision }: NextStoreOptions) {
-    removeNext(paths);
+    removeNextStore(paths);
     createFile(paths.unfinished);
     this.#paths = paths;
     this.#revision = revision;
@@ -98,7 +104,7 @@ export class NextStore {
         PRAGMA synchronous = OFF;
         BEGIN;
       `);
-      for (const sql of SCHEMA) file.database.exec(sql);
+      for (const sql of SCHEMA_SQL) file.database.exec(sql);
       file.setMeta("format", FORMAT_VERSION);
       file.setMeta("id", identity.id);
       file.setMeta("mode", identity.mode);
@@ -114,7 +120,7 @@ export class NextStore {
       checkJson(row.text);
       this.#archive.insert({ ...archiveRowOf({ ...row, body: null }), text: row.text });
     } else {
-      insertCopied(this.#records, row);
+      insertCopiedRecord(this.#records, row);
       this.#revision = Math.max(this.#revision, row.revision + REVISION_GAP);
     }
   }
@@ -125,7 +131,7 @@ export class NextStore {
     this.#file.database.exec("COMMIT; PRAGMA journal_mode = WAL");
     this.#file.close();
     syncFile(this.#paths.unfinished);
-    markNextFinished(this.#paths);
+    markNextStoreFinished(this.#paths);
     this.#isOver = true;
   }
 
@@ -134,7 +140,7 @@ export class NextStore {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#file.close();
-    removeNext(this.#paths);
+    removeNextStore(this.#paths);
   }
 }
 
@@ -143,12 +149,12 @@ export class NextStore {
  *
  * @throws {Error} If the record cannot be stored unchanged, or already exists.
  */
-export function insertCopied(records: RecordTable, row: RecordDumpRow): void {
+export function insertCopiedRecord(records: RecordTable, row: RecordDumpRow): void {
   const { table: _, groups, ...record } = row;
-  for (const name of [row.collection, row.key, ...groups]) checkName(name);
+  for (const name of [row.collection, row.key, ...groups]) checkRecordName(name);
   checkJson(row.text);
   checkRevision(row.revision + REVISION_GAP);
-  const instant = (at: number | null) => (at === null ? null : checkInstant(at));
+  const instant = (at: number | null) => (at === null ? null : toStorableInstant(at));
   records.insert({
     ...record,
     groups: JSON.stringify(groups),

@@ -14,18 +14,18 @@ import type {
   StoreMode,
   StoreSize,
 } from "../port/store.ts";
-import { storeUnavailable } from "../port/unavailable.ts";
-import { ArchiveTable, createArchive } from "./archive.ts";
+import { storeUnavailableProblem } from "../port/unavailable.ts";
+import { ArchiveTable, createSqliteArchive } from "./archive.ts";
 import {
   checkNeverHeldStore,
   createFolder,
   holdsFormat1,
   holdsStore,
   lockFolder,
-  pathsIn,
-  recoverNext,
-  removeNext,
+  recoverNextStore,
+  removeNextStore,
   type StorePaths,
+  storePathsIn,
   walPathOf,
 } from "./folder.ts";
 import { type OnWarning, StoreGate } from "./gate.ts";
@@ -34,21 +34,21 @@ import {
   checkAtStart,
   checkBeforeOpening,
   checkInBackground,
-  resolvedPath,
+  resolveSymbolicLink,
 } from "./integrity-check.ts";
-import { migrateFormat1, type OnProgress } from "./migrate-format1.ts";
+import { migrateFormat1, type OnMigrationProgress } from "./migrate-format1.ts";
 import { NextStore, REVISION_GAP, StoreSnapshot } from "./next-store.ts";
 import { RecordTable } from "./record-table.ts";
 import { SqliteRecords } from "./records.ts";
 import {
-  clientErrorOf,
   damagedFileError,
   explainFileErrors,
   isSqliteError,
   messageOf,
+  sqliteErrorAsProblem,
 } from "./sqlite-errors.ts";
 import type { StoreTables } from "./steps.ts";
-import { FORMAT_VERSION, SCHEMA, StoreFile } from "./store-file.ts";
+import { FORMAT_VERSION, SCHEMA_SQL, StoreFile } from "./store-file.ts";
 import { truncateWal } from "./write-ahead-log.ts";
 
 /** Options of `openEmbedded`. */
@@ -56,8 +56,8 @@ export interface EmbeddedOptions {
   /** Folder of the store file. */
   readonly folder: string;
   /**
-   * Mode of the store, which is created if it does not exist. Absent: the store must exist and can
-   * have any mode.
+   * Mode of the store. If the store does not exist, it is created with this mode. Absent: the store
+   * must exist and can have any mode.
    */
   readonly mode?: StoreMode;
   /**
@@ -70,7 +70,7 @@ export interface EmbeddedOptions {
    * Called with the progress of a migration from an earlier version. Absent: progress is written to
    * standard error.
    */
-  readonly onProgress?: OnProgress;
+  readonly onProgress?: OnMigrationProgress;
 }
 
 /** A store in a local file that only this process uses. */
@@ -114,7 +114,7 @@ interface Opened extends StoreTables {
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { mode, onProgress = toStandardError } = options;
-  const paths = pathsIn(options.folder);
+  const paths = storePathsIn(options.folder);
   const { folder } = paths;
   if (mode === undefined && !holdsStore(paths)) {
     throw new Error(`there is no store in ${folder}: set DATA_DIR to the directory of the service`);
@@ -122,7 +122,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   createFolder(folder);
   const unlock = lockFolder(paths);
   try {
-    recoverNext(paths);
+    recoverNextStore(paths);
     if (holdsFormat1(paths)) migrateFormat1(paths, onProgress);
     if (mode !== undefined && !holdsStore(paths)) {
       checkNeverHeldStore(paths);
@@ -135,17 +135,17 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   }
 }
 
-const toStandardError: OnProgress = (text) => void process.stderr.write(`${text}\n`);
+const toStandardError: OnMigrationProgress = (text) => void process.stderr.write(`${text}\n`);
 
 function create(paths: StorePaths, mode: StoreMode): void {
   const identity = { id: randomUUID(), mode };
   try {
     new NextStore(paths, { identity, revision: 0 }).finish();
   } catch (error) {
-    removeNext(paths);
+    removeNextStore(paths);
     throw new Error(`no store can be created in ${paths.folder} (${messageOf(error)})`);
   }
-  recoverNext(paths);
+  recoverNextStore(paths);
 }
 
 function openFor(paths: StorePaths, mode: StoreMode | undefined): Opened {
@@ -157,7 +157,7 @@ function openFor(paths: StorePaths, mode: StoreMode | undefined): Opened {
 }
 
 function openFile({ store }: StorePaths): Opened {
-  const path = resolvedPath(store);
+  const path = resolveSymbolicLink(store);
   checkBeforeOpening(path);
   const hasCrashed = (statSync(walPathOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
   const file = explainFileErrors(path, () => StoreFile.open(path));
@@ -171,7 +171,7 @@ function openFile({ store }: StorePaths): Opened {
     if (id === undefined || mode === undefined) throw damagedFileError(path, "a fact is missing");
     explainFileErrors(path, () => {
       checkAtStart(file);
-      file.checkSchema(SCHEMA);
+      file.checkSchema(SCHEMA_SQL);
     });
     const tables = { records: new RecordTable(file), archive: new ArchiveTable(file) };
     const identity = { id, mode: mode as StoreMode };
@@ -226,7 +226,7 @@ class SqliteStore implements EmbeddedStore {
     );
     const [gate, commits] = [this.#gate, this.#commits];
     this.records = new SqliteRecords({ tables, gate, commits, now, onWarning });
-    this.archive = createArchive(() => this.#opened.archive, gate, commits);
+    this.archive = createSqliteArchive(() => this.#opened.archive, gate, commits);
     const identity = { enumerable: true, get: () => this.#opened.identity };
     Object.defineProperty(this, "identity", identity);
     if (opened.hasCrashed) void this.#checkAfterCrash(onWarning);
@@ -292,7 +292,7 @@ class SqliteStore implements EmbeddedStore {
     } catch (error) {
       this.#next?.discard();
       unfreeze();
-      throw clientErrorOf(error);
+      throw sqliteErrorAsProblem(error);
     } finally {
       this.#next = undefined;
     }
@@ -311,16 +311,17 @@ class SqliteStore implements EmbeddedStore {
   }
 
   /**
-   * Swaps the files. The new file is already valid, so if this fails, the next start completes it.
+   * Swaps the files. The new file is already valid, so if the swap fails, the next start completes
+   * it.
    */
   #changeOver(): void {
     try {
       this.#closeFile();
-      recoverNext(this.#paths);
+      recoverNextStore(this.#paths);
       this.#opened = openFile(this.#paths);
     } catch (error) {
       this.#gate.close();
-      throw storeUnavailable("The store waits for a restart.", error);
+      throw storeUnavailableProblem("The store waits for a restart.", error);
     }
   }
 

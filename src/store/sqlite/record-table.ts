@@ -45,7 +45,8 @@ const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 const FIND = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND "key" = ?`;
 
 /**
- * SQL query for the facts about an existing record that a write needs: its row id and its groups.
+ * SQL query for the row id and the groups of an existing record, which are needed to overwrite the
+ * record.
  */
 const FIND_PLACE = `SELECT id, groups FROM record WHERE collection = ? AND "key" = ?`;
 
@@ -243,10 +244,10 @@ export class RecordTable implements BatchTransaction {
   }
 
   /**
-   * Finds due records without the skipped groups. It walks the index from one combination of groups
-   * to the next, and queries the combinations whose records are due earliest: as many combinations
-   * as records are requested, because each has at least one. The cost depends on the number of
-   * combinations, not on the number of skipped records.
+   * Finds due records without the skipped groups. It follows the index from one combination of
+   * groups to the next, and queries the combinations whose records are due earliest. It queries at
+   * most as many combinations as records are requested, because each of them has at least one due
+   * record. The cost depends on the number of combinations, not on the number of skipped records.
    */
   #dueApart(collection: string, { now, limit, except }: DueQuery): readonly RecordRow[] {
     const next = this.#file.statement(
@@ -379,10 +380,11 @@ export function storedOf<T>(row: RecordRow): Stored<T> {
 }
 
 /**
- * Among the next `limit` rows after the row number `after`, the numbers of those whose checksum
- * does not match.
+ * Verifies the checksums of the next `limit` records after the row number `after`.
+ *
+ * @returns The number of the last row, and the numbers of the rows whose checksum does not match.
  */
-export function brokenRecords(file: StoreFile, after: number, limit: number) {
+export function findBrokenRecords(file: StoreFile, after: number, limit: number) {
   const sql = `SELECT ${COLUMNS} FROM record WHERE id > ? ORDER BY id LIMIT ?`;
   const rows = file.statement(sql).all(after, limit);
   const broken = rows.filter((row) => !isWhole(rowOf(row), row.crc));

@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import type {
   Collection,
-  DueSelection,
+  DueRecordSelection,
   Operation,
+  RecordSelection,
   Records,
-  Selection,
   Stored,
 } from "../port/records.ts";
-import { checkInstant, isValidName } from "../port/values.ts";
+import { isValidRecordName, toStorableInstant } from "../port/values.ts";
 import type { OnWarning, StoreGate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { storedOf } from "./record-table.ts";
@@ -19,7 +19,7 @@ export interface RecordsOptions {
   readonly tables: () => StoreTables;
   readonly gate: StoreGate;
   readonly commits: GroupCommit;
-  /** Milliseconds since the epoch. */
+  /** The current time, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly onWarning: OnWarning;
 }
@@ -41,14 +41,14 @@ export class SqliteRecords implements Records {
   readonly get = async <T>(from: Collection<T>, key: string): Promise<Stored<T> | undefined> => {
     const { gate, tables, now } = this.#options;
     gate.checkReadable();
-    if (!isValidName(key)) return undefined;
+    if (!isValidRecordName(key)) return undefined;
     const row = gate.answer(() => tables().records.find(from.name, key, now()));
     return row && storedOf<T>(row);
   };
 
   readonly list = async <T>(
     from: Collection<T>,
-    selection: Selection,
+    selection: RecordSelection,
   ): Promise<readonly Stored<T>[]> => {
     const { gate, tables, now } = this.#options;
     const { group, after = 0, limit } = selection;
@@ -77,17 +77,17 @@ export class SqliteRecords implements Records {
 
   readonly claimDue = async <T>(
     from: Collection<T>,
-    selection: DueSelection,
+    selection: DueRecordSelection,
   ): Promise<readonly Stored<T>[]> => {
     const { gate, tables, commits, now } = this.#options;
     gate.checkReadable();
     const { limit, except } = selection;
-    const leaseMs = checkInstant(selection.leaseMs);
+    const leaseMs = toStorableInstant(selection.leaseMs);
     const query = { limit, except: new Set(except) };
     return commits.add(() => {
       const { records } = tables();
       const at = now();
-      const dueAt = checkInstant(at + leaseMs);
+      const dueAt = toStorableInstant(at + leaseMs);
       return records
         .due(from.name, { ...query, now: at })
         .map((row) => storedOf<T>(records.change(row, { dueAt })));

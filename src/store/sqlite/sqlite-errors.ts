@@ -1,5 +1,5 @@
 import type { Problem } from "../../problem.ts";
-import { storeUnavailable } from "../port/unavailable.ts";
+import { storeUnavailableProblem } from "../port/unavailable.ts";
 
 /** An error of SQLite; `errcode` is its extended result code. */
 interface SqliteError extends Error {
@@ -25,14 +25,14 @@ export function isSqliteError(error: unknown): error is SqliteError {
   return error instanceof Error && "errcode" in error;
 }
 
-/** Whether an error means that another process holds the file. */
+/** Whether an error means that another process has locked the file. */
 export function isBusyError(error: unknown): boolean {
   return isSqliteError(error) && primary(error) === BUSY;
 }
 
 /**
- * Whether an error means that the disk is full. Nothing was written then, and writes work again
- * once there is space.
+ * Whether an error means that the disk is full. In that case nothing was written, and writes work
+ * again once there is space.
  */
 function isDiskFull(error: unknown): boolean {
   if (!isSqliteError(error)) return false;
@@ -56,7 +56,7 @@ export function isDiskStateUnknown(error: unknown): boolean {
 /**
  * Converts an error for the caller: an SQLite error becomes a problem, other errors are unchanged.
  */
-export function clientErrorOf(error: unknown): unknown {
+export function sqliteErrorAsProblem(error: unknown): unknown {
   return isSqliteError(error) ? problemOf(error) : error;
 }
 
@@ -70,7 +70,7 @@ export function folderInUseError(path: string): Error {
   return new Error(`another process is using ${path}; stop it or set DATA_DIR`);
 }
 
-/** The error for a damaged file, which must not be opened, to prevent further loss. */
+/** The error for a damaged file. The file must not be opened, to prevent further loss. */
 export function damagedFileError(path: string, what: string): Error {
   return new Error(
     `${path} is damaged (${what}). Nothing was changed. ` +
@@ -84,7 +84,7 @@ export function damagedFileError(path: string, what: string): Error {
  * @param path Path of the database file.
  */
 export function damagedRowProblem(path: string, row: string): Problem {
-  return storeUnavailable(
+  return storeUnavailableProblem(
     "A part of the store is damaged.",
     damagedFileError(path, `${row} is not as it was written`),
   );
@@ -109,8 +109,8 @@ export function explainFileErrors<T>(path: string, work: () => T): T {
 
 function problemOf(error: SqliteError): Problem {
   return isDiskFull(error)
-    ? storeUnavailable("The disk of the store is full.", error)
-    : storeUnavailable("The files of the store did not answer.", error);
+    ? storeUnavailableProblem("The disk of the store is full.", error)
+    : storeUnavailableProblem("The files of the store did not answer.", error);
 }
 
 function primary({ errcode }: SqliteError): number {

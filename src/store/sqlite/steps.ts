@@ -1,5 +1,5 @@
 import type { Operation, ReplaceOptions, WriteOptions } from "../port/records.ts";
-import { checkInstant, checkName, checkRevision, jsonText } from "../port/values.ts";
+import { checkRecordName, checkRevision, jsonText, toStorableInstant } from "../port/values.ts";
 import { type ArchiveTable, archiveRowOf } from "./archive.ts";
 import type { RecordRow, RecordTable } from "./record-table.ts";
 
@@ -106,7 +106,7 @@ function removeStep({ collection, key, revision }: OfKind<"remove">): CommitStep
 }
 
 function removeGroupStep({ group }: OfKind<"removeGroup">): CommitStep {
-  checkName(group);
+  checkRecordName(group);
   return ({ records }, now) => {
     records.removeGroup(group, now);
     return true;
@@ -138,15 +138,15 @@ function atRevision(
 }
 
 function checkPlace(collection: string, key: string): void {
-  checkName(collection);
-  checkName(key);
+  checkRecordName(collection);
+  checkRecordName(key);
 }
 
 function checkPlacing(placing: WriteOptions | ReplaceOptions): void {
-  placing.groups?.forEach(checkName);
-  for (const ms of [placing.ttlMs, placing.dueInMs]) checkInstant(ms ?? 0);
+  placing.groups?.forEach(checkRecordName);
+  for (const ms of [placing.ttlMs, placing.dueInMs]) toStorableInstant(ms ?? 0);
 }
 
 function instantAfter(now: number, ms: number | null | undefined): number | null {
-  return ms === undefined || ms === null ? null : checkInstant(now + ms);
+  return ms === undefined || ms === null ? null : toStorableInstant(now + ms);
 }

@@ -41,16 +41,16 @@ const ARCHIVE: readonly string[] = [
 ];
 
 /** Tables that are checked at every start: all except the archive. */
-export const RECORD_TABLES: readonly string[] = ["meta", "record", "record_group"];
+export const START_CHECKED_TABLES: readonly string[] = ["meta", "record", "record_group"];
 
 /** All SQL statements that create the tables and indexes of a file. */
-export const SCHEMA: readonly string[] = [META, ...RECORDS, ...ARCHIVE];
+export const SCHEMA_SQL: readonly string[] = [META, ...RECORDS, ...ARCHIVE];
 
 /**
  * SQL statements that turn an archive file of format 1 into a file of format 2. Its meta and
  * archive tables are unchanged.
  */
-export const ADDED_IN_FORMAT_2 = RECORDS;
+export const FORMAT_2_UPGRADE_SQL = RECORDS;
 
 /**
  * Checkpoint interval, in pages of the write-ahead log (16 MB). With a longer log, writes are
@@ -60,8 +60,8 @@ export const ADDED_IN_FORMAT_2 = RECORDS;
 const CHECKPOINT_PAGES = 4_000;
 
 /**
- * Size in bytes to which the write-ahead log is truncated when it restarts; needed because it grows
- * during a backup.
+ * Size in bytes to which the write-ahead log is truncated when it restarts; needed because the log
+ * grows during a backup.
  */
 const LOG_BYTES = 16 * 2 ** 20;
 
@@ -71,7 +71,7 @@ export const PAGE_BYTES = 4_096;
 /** Size of the page cache, in KiB. */
 const CACHE_KIB = 32 * 1_024;
 
-/** Names of the facts that a file records. */
+/** Names of the facts that are kept in a database file. */
 export type MetaName = "format" | "id" | "mode" | "revision" | "moved";
 
 const SET_META = `INSERT INTO meta VALUES (?, ?, ?)
@@ -101,7 +101,7 @@ export class StoreFile {
    * Opens a file such that every transaction is durable when it ends. `fullfsync` is needed on
    * macOS, where a plain fsync reaches only the disk's cache.
    *
-   * @throws {Error} An SQLite error, if another program holds the file or it is damaged.
+   * @throws {Error} An SQLite error, if another program has locked the file or the file is damaged.
    */
   static open(path: string): StoreFile {
     const file = new StoreFile(path, new DatabaseSync(path));
@@ -136,7 +136,7 @@ export class StoreFile {
     return this.#writes;
   }
 
-  /** Runs a statement that writes, and counts it. */
+  /** Runs a statement that writes, and increments `writes`. */
   write(sql: string, ...values: readonly SqlValue[]): StatementResultingChanges {
     this.#writes += 1;
     return this.statement(sql).run(...values);

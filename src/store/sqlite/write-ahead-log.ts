@@ -20,7 +20,7 @@ type Summer = (bytes: Buffer, from: Sum) => Sum;
 interface LogHeader {
   /**
    * Random numbers of the current generation of the log. Frames left over from earlier generations
-   * have different ones.
+   * have different salts.
    */
   readonly salts: Buffer;
   readonly pageBytes: number;
@@ -38,10 +38,10 @@ interface Frame {
 }
 
 /**
- * Detects damage to a log that a crash cannot cause. SQLite accepts a log up to the first invalid
- * frame and silently ignores the rest. It has to, because unsynced writes may be torn after a power
- * failure. However, the header is synced before the first frame is written, and each transaction is
- * synced before the next one begins. The following are therefore damage:
+ * Detects log damage that a crash cannot cause. SQLite accepts a log up to the first invalid frame
+ * and silently ignores the rest, because unsynced writes may be torn after a power failure.
+ * However, the header is synced before the first frame is written, and each transaction is synced
+ * before the next one begins. The following are therefore damage:
  *
  * - an invalid header followed by frames;
  * - an invalid frame followed by two or more transactions in an unbroken run.
@@ -88,8 +88,8 @@ function frameOf(bytes: Buffer, before: Sum, { salts, summer }: LogHeader): Fram
 }
 
 /**
- * Checksum of a frame after the given one. It covers the first 8 bytes of the frame header and the
- * page, but not the salts or the checksum itself.
+ * The running checksum after a frame, continued from the checksum before the frame. It covers the
+ * first 8 bytes of the frame header and the page, but not the salts or the checksum itself.
  */
 function contentSum(bytes: Buffer, before: Sum, summer: Summer): Sum {
   return summer(bytes.subarray(FRAME_HEADER_BYTES), summer(bytes.subarray(0, 8), before));

@@ -5,7 +5,7 @@ import pino from "pino";
 import { createAuthServices } from "../../../src/auth/create.ts";
 import { readConfig } from "../../../src/config/config.ts";
 import { createOAuthEndpoints } from "../../../src/http/oauth/endpoints.ts";
-import { openState } from "../../../src/state.ts";
+import { openPersistentState } from "../../../src/state.ts";
 import { listenerOf } from "../../support/route-listener.ts";
 
 /** Checks bearer tokens in the same way as the service. */
@@ -23,7 +23,12 @@ export async function startBearer(): Promise<Bearer> {
   const config = readConfig(process.env);
   const now = () => new Date();
   const log = pino({ level: "error" }, pino.destination(2));
-  const state = await openState({ choice: config.store, mode: "sandbox", now: Date.now, log });
+  const state = await openPersistentState({
+    choice: config.store,
+    mode: "sandbox",
+    now: Date.now,
+    log,
+  });
   const server = createServer();
   const tokensUrl = await listen(server);
   const access = await createAuthServices({

@@ -11,7 +11,10 @@ export function startBareExpress(answers: Answers, bearer: Bearer): Promise<stri
   return listen(createServer(routes(express(), answers, bearer)));
 }
 
-/** Express with the same routes, but without the optional features that slow down every answer. */
+/**
+ * Express with the routes of `startBareExpress`, but without the optional features that slow down
+ * every answer.
+ */
 export function startLeanExpress(answers: Answers, bearer: Bearer): Promise<string> {
   const app = express().disable("etag").disable("x-powered-by");
   return listen(createServer(routes(app, answers, bearer)));
@@ -25,7 +28,7 @@ function routes(app: Express, answers: Answers, bearer: Bearer): Express {
   return app;
 }
 
-/** Lets requests with a valid token pass; answers others with 401. */
+/** Lets requests with a valid token pass, and answers all other requests with 401. */
 export const requireValidBearer =
   (bearer: Bearer): RequestHandler =>
   async (req, res, next) => {

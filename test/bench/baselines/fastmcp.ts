@@ -4,8 +4,8 @@ import { type Answers, fixedTools } from "./answers.ts";
 import type { Bearer } from "./bearer.ts";
 
 /**
- * fastmcp in stateless mode, on the HTTP server that it brings along. It supports only the older
- * revisions of MCP.
+ * fastmcp in stateless mode, on its bundled HTTP server. It supports only the older revisions of
+ * MCP.
  */
 export async function startFastmcp(answers: Answers, bearer: Bearer): Promise<string> {
   const server = new FastMCP({

@@ -8,8 +8,8 @@ import { type Answers, fixedTools } from "./answers.ts";
 import { type Bearer, listen } from "./bearer.ts";
 
 /**
- * The adapter of tmcp fails on input schemas with transforms, so this one publishes the schema of
- * the input before the transform.
+ * The adapter of tmcp fails on input schemas with transforms, so this adapter publishes the schema
+ * of the input before the transform.
  */
 class InputAdapter extends ZodJsonSchemaAdapter {
   override async toJsonSchema(schema: z.ZodType) {

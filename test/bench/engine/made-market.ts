@@ -10,7 +10,7 @@ import type {
 
 const DAY_MS = 86_400_000;
 const CLOSE_MS = 20 * 3_600_000;
-/** The close of a session in Unix milliseconds, from the number of its day since 1970-01-01. */
+/** The close of a session in Unix milliseconds. `day` is the number of days since 1970-01-01. */
 export const closeOf = (day: number) => day * DAY_MS + CLOSE_MS;
 
 /** Number of sessions before the measurement, and number of measured sessions. */

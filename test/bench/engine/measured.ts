@@ -1,6 +1,6 @@
 /**
- * Result of one run. The lists have one value per session, in session order, which is the same in
- * every run.
+ * Result of one run. The lists have one value per session, in an order of sessions that is the same
+ * in every run.
  */
 export interface MeasuredEngine {
   /** Wall-clock time and CPU time of each full refresh at a session close, in milliseconds. */

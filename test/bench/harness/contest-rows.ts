@@ -48,8 +48,8 @@ export function rateRow(what: string, rounds: Rounds, other: BaselineName, goal?
 }
 
 /**
- * The service sheds load with 503 when other processes take its CPU, and the other servers do not,
- * so the title counts the refusals.
+ * When other processes take its CPU, the service sheds load with 503, unlike the other servers, so
+ * the title shows the number of refusals.
  */
 function titleOf(what: string, rounds: Rounds): string {
   const refused = (rounds[SERVICE] ?? []).reduce((sum, round) => sum + round.refused, 0);

@@ -1,4 +1,8 @@
-/** Value below which the given part of the values lies. @param part From 0 to 1. */
+/**
+ * Returns the value below which the given fraction of the values lies.
+ *
+ * @param part Fraction, from 0 to 1.
+ */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;

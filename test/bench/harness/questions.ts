@@ -35,7 +35,7 @@ export const restSignals = (): readonly Question[] =>
 export const keyOf = (version: string, method: string, symbol = ""): string =>
   `${version} ${method} ${symbol}`;
 
-/** What an MCP client sends about itself in each message since revision 2026-07-28. */
+/** Metadata that an MCP client sends about itself in each message since revision 2026-07-28. */
 const ENVELOPE = {
   "io.modelcontextprotocol/protocolVersion": ERAS.modern,
   "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1.0.0" },
@@ -95,7 +95,7 @@ export async function ask({ baseUrl }: Server, question: Question, token: string
 /**
  * Prepares a question as a raw HTTP request, with text that only the right answer contains.
  *
- * @param expected The service's answer; other servers must give the same one.
+ * @param expected The service's answer; other servers must give the same answer.
  * @throws {Error} When the server gives a different answer.
  */
 export async function rawCall(
@@ -116,8 +116,8 @@ const payloadOf = (answer: object): unknown => {
 };
 
 /**
- * The part that must be equal on all servers. Of a tool it is only the name, because servers
- * publish different fields besides.
+ * The part of an answer that must be equal on all servers. For a tool, this is only the name,
+ * because servers publish different additional fields.
  */
 function sameOf(answer: object): unknown {
   const payload = payloadOf(answer);

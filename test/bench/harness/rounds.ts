@@ -10,7 +10,7 @@ export interface Variant {
   readonly name: string;
   readonly servers: readonly Pick<Server, "baseUrl" | "pid">[];
   readonly calls: readonly RawCall[];
-  /** Number of concurrent callers; absent: that of the pace. */
+  /** Number of concurrent callers; default: `callers` of the pace. */
   readonly callers?: number;
   /** Process ids of helpers, such as a database, whose CPU time is counted too. */
   readonly helpers?: () => readonly number[];
@@ -96,7 +96,7 @@ export const cpuMicrosPerRequest: Member = ({ cpuMicros }) => cpuMicros;
 export const medianOfRounds = (rounds: Rounds, name: string, pick: Member): number =>
   median((rounds[name] ?? []).map(pick));
 
-/** Median of the ratios of two variants, which are computed round by round. */
+/** Median of the ratios of two variants in each round. */
 export function ratioOf(rounds: Rounds, [name, baseline]: readonly [string, string], pick: Member) {
   const others = rounds[baseline] ?? [];
   return median((rounds[name] ?? []).map((round, at) => pick(round) / pick(others[at] as Round)));

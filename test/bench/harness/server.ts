@@ -44,12 +44,12 @@ async function noLimitsOf(root: string): Promise<string> {
 export interface Server {
   readonly name: string;
   readonly baseUrl: string;
-  /** Base URL of its authorization server. */
+  /** Base URL of the authorization server that belongs to this server. */
   readonly tokensUrl: string;
   readonly pid: number;
   /** Time from the start of the process to its ready line, in milliseconds. */
   readonly readyMs: number;
-  /** Stops it gracefully and removes its files. */
+  /** Stops the server gracefully and removes its files. */
   stop(): Promise<void>;
 }
 
@@ -133,7 +133,10 @@ export async function startServer(start: Start): Promise<Server> {
   return server;
 }
 
-/** Creates the error for a server that exits early, with the end of its standard error. */
+/**
+ * Creates the exception for a server that exits early; the message quotes the end of standard
+ * error.
+ */
 function failure(name: string, folder: string): Error {
   const said = readFileSync(join(folder, LOG), "utf8");
   rmSync(folder, { recursive: true, force: true });

@@ -40,8 +40,8 @@ export async function alerts({ isQuick }: Effort): Promise<Part> {
 
 interface Decided {
   /**
-   * Times of sessions without a changed signal, and of sessions in which the signals of some
-   * instruments changed, in milliseconds.
+   * Evaluation times in milliseconds: in sessions without a changed signal, and in sessions in
+   * which the signals of some instruments changed.
    */
   readonly quietMs: readonly number[];
   readonly newsMs: readonly number[];

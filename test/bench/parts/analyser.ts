@@ -3,7 +3,7 @@ import {
   type LabeledMessage,
   trainHashedLinear,
 } from "../../../src/factors/hashed-linear/training.ts";
-import { polarity } from "../../../src/factors/polarity.ts";
+import { messagePolarity } from "../../../src/factors/polarity.ts";
 import { median } from "../harness/numbers.ts";
 import { showProgress } from "../harness/progress.ts";
 import type { Effort, Part, Row } from "../harness/report.ts";
@@ -21,8 +21,8 @@ export async function analyser({ isQuick }: Effort): Promise<Part> {
   const model = trainHashedLinear(labelled, { seed: 1, onEpoch: () => {} });
   const texts = textsFrom(labelled);
   const readers = {
-    "by lexicon": (text: string) => polarity(text),
-    "by lexicon and model": (text: string) => polarity(text, model),
+    "by lexicon": (text: string) => messagePolarity(text),
+    "by lexicon and model": (text: string) => messagePolarity(text, model),
   };
   const rounds = Array.from({ length: isQuick ? 3 : 7 });
   const raw = Object.entries(readers).map(
@@ -44,7 +44,7 @@ const readMessages = (): readonly LabeledMessage[] =>
     .map((line) => JSON.parse(line) as LabeledMessage);
 
 /**
- * Joins two sentences to a message of about 90 characters, and adds a number that makes each
+ * Joins two sentences into a message of about 90 characters, and adds a number that makes each
  * message unique.
  */
 function textsFrom(labelled: readonly LabeledMessage[]): readonly string[] {

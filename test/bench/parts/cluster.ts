@@ -23,8 +23,8 @@ import { type Server, startProduct } from "../harness/server.ts";
 import { buyTokens } from "../harness/tokens.ts";
 
 /**
- * Number of processes that share a database, and the highest ratio of their CPU time per read to
- * that of one embedded process.
+ * Number of processes that share a database, and the highest allowed ratio of their CPU time per
+ * read to that of one embedded process.
  */
 const PROCESSES = 3;
 const MOST = 1.2;
@@ -40,8 +40,8 @@ const THREE_THIN = `${THREE} with ${CALLERS / PROCESSES} callers each`;
 
 /**
  * Measures a read when several processes share a database, with as many callers per process as for
- * a single process. With fewer callers a process does less in each turn of the event loop and a
- * call costs more, so those rows have no goal.
+ * a single process. Rows with fewer callers have no goal: each process does less in each turn of
+ * the event loop, so a call costs more.
  */
 export async function cluster(effort: Effort): Promise<Part> {
   if (!postgresAvailable) throw new Error("SKIPPED: no PostgreSQL for this platform");

@@ -14,7 +14,7 @@ import {
 import { HEAP_FLAGS, type Server, startProduct, startServer } from "../harness/server.ts";
 import { registerAgent } from "../harness/tokens.ts";
 
-/** Number of clients whose tokens callers request in turn. */
+/** Number of clients for which callers request tokens, one client after the other. */
 const CLIENTS = 100;
 
 /** Lowest acceptable ratio of the service's token rate to that of oidc-provider alone. */
@@ -22,7 +22,7 @@ const LEAST = 0.85;
 
 const BARE = "bare oidc-provider, Map adapter";
 
-/** Compares token issuance by client credentials with oidc-provider alone. */
+/** Compares the service with oidc-provider alone in issuing tokens for client credentials. */
 export async function issuance({ isQuick }: Effort): Promise<Part> {
   showProgress("Buying tokens from the service and from bare oidc-provider");
   const bare = await startServer({

@@ -61,7 +61,7 @@ export interface StartMeasurement {
 /**
  * Starts the sandbox, asks for a signal, and reads the memory after the idle time.
  *
- * @param root Root folder of the checkout; absent: this one.
+ * @param root Root folder of the checkout; absent: this checkout.
  */
 export async function startOnce(
   env: Readonly<Record<string, string>> = {},

@@ -291,7 +291,7 @@ describeStores("pruning the archive", (engine) => {
     expect(await store.counts()).toEqual({ records: 0, archive: 2 });
   });
 
-  it("cuts exactly at a millisecond, even at the turn of a month, and leaves other kinds unchanged", async () => {
+  it("cuts exactly at the given millisecond, even at the turn of a month, and leaves other kinds unchanged", async () => {
     const { archive } = await openStore(engine);
     const turns = [0, 1, 2, 12, 13].map((month) => Date.UTC(2025, month, 1));
     const instants = turns.flatMap((at) => [at - 1, at, at + 1]);
@@ -316,7 +316,8 @@ describeStores("pruning the archive", (engine) => {
   it("deletes thousands of rows that span years", async () => {
     const { store, archive } = await openStore(engine);
     const day = 86_400_000;
-    // One year at a time, since an engine with partitioned tables creates a partition for each month.
+    // One year at a time, since an engine with partitioned tables creates a partition for each
+    // month.
     for (let year = 0; year < 16; year++) {
       const rows = Array.from({ length: 375 }, (_, at) => row((year * 375 + at) * day, "x"));
       expect(await archive.append(rows.reverse())).toBe(375);

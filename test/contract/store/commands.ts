@@ -74,7 +74,7 @@ function weighted<T>(...choices: readonly [number, fc.Arbitrary<T>][]): fc.Arbit
 
 const is = <K extends string>(kind: K) => fc.constant(kind);
 
-// A few names, so that commands collide, including unusual ones.
+// A few names, including unusual ones, so that commands collide.
 const at = {
   collection: fc.constantFrom("a", "b"),
   key: fc.constantFrom("k", "", "__proto__", "ключ 😀"),

@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { ArchiveRow } from "../../../src/store/port/archive.ts";
 import {
   announce,
-  append,
+  appendToArchive,
   consume,
   insert,
   put,
   remove,
-  removeAt,
   removeGroup,
+  removeUnchanged,
   replace,
   requireUnchanged,
-  update,
+  updateRecord,
 } from "../../../src/store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../../src/store/port/records.ts";
 import { describeStores, dumpStore, openStore } from "../../support/stores.ts";
@@ -47,19 +47,22 @@ describeStores("a commit", (engine) => {
     ],
     ["a second consumption", () => consume(pages, "used")],
     ["a consumption of a missing record", () => consume(pages, "gone")],
-    ["a removal at an old revision", (at) => removeAt(pages, { key: "there", revision: at })],
+    [
+      "a removal at an old revision",
+      (at) => removeUnchanged(pages, { key: "there", revision: at }),
+    ],
     ["a check at an old revision", (at) => requireUnchanged(pages, { key: "there", revision: at })],
     ["a check of a missing record", (at) => requireUnchanged(pages, { key: "gone", revision: at })],
     [
       "a removal at a revision of a missing record",
-      (at) => removeAt(pages, { key: "gone", revision: at }),
+      (at) => removeUnchanged(pages, { key: "gone", revision: at }),
     ],
   ])("with %s", (_, failing) => {
     it.each([
       ["at the start", 0],
       ["in the middle", 4],
       ["at the end", 8],
-    ])("is rejected and changes nothing when that step is %s", async (_where, position) => {
+    ])("is rejected and changes nothing when its failing step is %s", async (_where, position) => {
       const opened = await openStore(engine);
       const { records, clock } = opened;
       await records.commit([put(pages, { key: "there", value: 1, groups: ["g"], dueInMs: 0 })]);
@@ -98,7 +101,7 @@ describeStores("a commit", (engine) => {
     });
   });
 
-  it("of checks alone succeeds while they hold, and changes nothing", async () => {
+  it("that contains only checks succeeds if every check passes, and changes nothing", async () => {
     const opened = await openStore(engine);
     const { records } = opened;
     await records.commit([
@@ -204,9 +207,11 @@ describeStores(
         await records.commit([first]);
         const read = { key: "a", revision: await revisionOf(records, "a") };
         expect(await records.commit([step, replace(pages, read, { value: 3 })])).toBe(false);
-        expect(await records.commit([step, removeAt(pages, read)])).toBe(false);
+        expect(await records.commit([step, removeUnchanged(pages, read)])).toBe(false);
         expect(await pageOf(records, "a")).toBe(1);
-        expect(await records.commit([removeAt(pages, read), step])).toBe(step.kind !== "consume");
+        expect(await records.commit([removeUnchanged(pages, read), step])).toBe(
+          step.kind !== "consume",
+        );
       },
     );
 
@@ -348,7 +353,7 @@ describeStores("commit helpers", (engine) => {
   it("update writes the new value computed from the stored record", async () => {
     const { records } = await openStore(engine);
     const count = () =>
-      update(records, { collection: pages, key: "a" }, (stored) =>
+      updateRecord(records, { collection: pages, key: "a" }, (stored) =>
         stored
           ? [replace(pages, stored, { value: stored.value + 1 })]
           : [insert(pages, { key: "a", value: 1 })],
@@ -356,7 +361,7 @@ describeStores("commit helpers", (engine) => {
     expect(await count()).toBe(true);
     expect(await count()).toBe(true);
     expect(await pageOf(records, "a")).toBe(2);
-    const nothing = await update(records, { collection: pages, key: "a" }, () => undefined);
+    const nothing = await updateRecord(records, { collection: pages, key: "a" }, () => undefined);
     expect(nothing).toBe(false);
   });
 
@@ -364,13 +369,15 @@ describeStores("commit helpers", (engine) => {
     const { records, archive } = await openStore(engine);
     const rows = async () => archive.read("audit", { order: "oldest", limit: 9 });
     const row: ArchiveRow = { kind: "audit", at: 5, id: "x", body: { n: 1 } };
-    const steps = [insert(pages, { key: "a", value: 1 }), append(row)];
+    const steps = [insert(pages, { key: "a", value: 1 }), appendToArchive(row)];
     expect(await records.commit(steps)).toBe(true);
     expect(await rows()).toEqual([row]);
     const second = { ...row, id: "y", subject: "s" };
-    expect(await records.commit([append(second), ...steps])).toBe(false);
+    expect(await records.commit([appendToArchive(second), ...steps])).toBe(false);
     expect(await rows()).toEqual([row]);
-    expect(await records.commit([append(second), append({ ...row, body: 2 })])).toBe(true);
+    expect(
+      await records.commit([appendToArchive(second), appendToArchive({ ...row, body: 2 })]),
+    ).toBe(true);
     expect(await rows()).toEqual([row, second]);
   });
 
@@ -381,7 +388,8 @@ describeStores("commit helpers", (engine) => {
   ])("reject an archive row with %s, and commit nothing", async (_, bad) => {
     const { records } = await openStore(engine);
     const row: ArchiveRow = { kind: "audit", at: 5, id: "x", body: 1, ...bad };
-    const commit = async () => records.commit([put(pages, { key: "a", value: 1 }), append(row)]);
+    const commit = async () =>
+      records.commit([put(pages, { key: "a", value: 1 }), appendToArchive(row)]);
     await expect(commit()).rejects.toThrow(RangeError);
     expect(await records.get(pages, "a")).toBeUndefined();
   });

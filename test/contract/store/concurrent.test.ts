@@ -125,7 +125,7 @@ async function explain(engine: Engine, numRuns: number): Promise<void> {
 describeEngines("random concurrent commands", (engine) => {
   const runs = random.runs(engine.isShared ? 40 : 100);
   it(
-    `give the results of some sequential order in the model, in ${runs} sequences of batches`,
+    `give the same results as some sequential order in the model, in ${runs} sequences of batches`,
     () => explain(engine, runs),
     random.timeoutMs,
   );

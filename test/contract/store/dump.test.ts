@@ -5,7 +5,7 @@ import {
   insert,
   put,
   remove,
-  removeAt,
+  removeUnchanged,
   replace,
 } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
@@ -244,7 +244,7 @@ describeStores("loading a dump", (engine) => {
     expect(list.map(({ revision }) => revision)).toEqual(revisions);
     const [first, , last] = list;
     if (!(first && last)) throw new Error("They were loaded.");
-    expect(await opened.records.commit([removeAt(pages, last)])).toBe(true);
+    expect(await opened.records.commit([removeUnchanged(pages, last)])).toBe(true);
     expect(await opened.records.commit([replace(pages, first, { value: 2 })])).toBe(true);
     const { revision = 0 } = (await opened.records.get(pages, first.key)) ?? {};
     expect(revision).toBeGreaterThan(5_000_000_000);

@@ -5,11 +5,11 @@ import {
   insert,
   put,
   remove,
-  removeAt,
   removeGroup,
+  removeUnchanged,
   replace,
   requireUnchanged,
-  update,
+  updateRecord,
 } from "../../../src/store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../../src/store/port/records.ts";
 import { describeStores, type Engine, openStore, slowRecords } from "../../support/stores.ts";
@@ -96,7 +96,7 @@ describeStores("100 concurrent commits to one key", (engine) => {
 
     it("when all remove the record at its revision", async () => {
       const { on, won } = await winners(
-        (_at, revision) => [removeAt(codes, { key: "one", revision })],
+        (_at, revision) => [removeUnchanged(codes, { key: "one", revision })],
         put(codes, { key: "one", value: 1 }),
       );
       expect(won).toHaveLength(1);
@@ -107,7 +107,7 @@ describeStores("100 concurrent commits to one key", (engine) => {
       const { won } = await winners(
         (at, revision) => {
           const read = { key: "one", revision };
-          const ways3 = [replace(codes, read, { value: at }), removeAt(codes, read)];
+          const ways3 = [replace(codes, read, { value: at }), removeUnchanged(codes, read)];
           return [ways3[at % 3] ?? consume(codes, "one")];
         },
         put(codes, { key: "one", value: 1 }),
@@ -138,7 +138,7 @@ describeStores("100 concurrent commits to one key", (engine) => {
     const on = await handles(engine);
     await on[0]?.commit([put(codes, { key: "one", value: 0 })]);
     await atOnce(on, 30, (records) =>
-      update(
+      updateRecord(
         records,
         { collection: codes, key: "one" },
         (stored) => stored && [replace(codes, stored, { value: stored.value + 1 })],
@@ -179,7 +179,7 @@ describeStores("50 concurrent workers", (engine) => {
       }
       const batch = await records.claimDue(jobs, { limit: 4, leaseMs: 60_000 });
       const done = batch.map(async (job) =>
-        (await records.commit([removeAt(jobs, job)])) ? [job.key] : [],
+        (await records.commit([removeUnchanged(jobs, job)])) ? [job.key] : [],
       );
       return (await Promise.all(done)).flat();
     });
@@ -285,7 +285,7 @@ describeStores("concurrent commits", (engine) => {
     for (const seen of await following) expect(seen).toEqual(all);
   });
 
-  it("are readable on every handle as soon as they are announced", async () => {
+  it("are readable through every open store handle as soon as they are announced", async () => {
     const on = await handles(engine);
     for (const round of numbers(20)) {
       const writer = on[round % on.length];

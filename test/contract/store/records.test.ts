@@ -4,8 +4,8 @@ import {
   insert,
   put,
   remove,
-  removeAt,
   removeGroup,
+  removeUnchanged,
   replace,
   requireUnchanged,
 } from "../../../src/store/port/operations.ts";
@@ -191,7 +191,7 @@ describeStores("a single record", (engine) => {
     const before = await found(records, "a");
     await records.commit([consume(pages, "a")]);
     expect(await records.commit([replace(pages, before, { value: 2 })])).toBe(false);
-    expect(await records.commit([removeAt(pages, before)])).toBe(false);
+    expect(await records.commit([removeUnchanged(pages, before)])).toBe(false);
   });
 
   it("can be consumed again after a new put", async () => {
@@ -219,10 +219,10 @@ describeStores("a single record", (engine) => {
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const first = await found(records, "a");
     await records.commit([put(pages, { key: "a", value: 1 })]);
-    expect(await records.commit([removeAt(pages, first)])).toBe(false);
+    expect(await records.commit([removeUnchanged(pages, first)])).toBe(false);
     const second = await found(records, "a");
-    expect(await records.commit([removeAt(pages, second)])).toBe(true);
-    expect(await records.commit([removeAt(pages, second)])).toBe(false);
+    expect(await records.commit([removeUnchanged(pages, second)])).toBe(true);
+    expect(await records.commit([removeUnchanged(pages, second)])).toBe(false);
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
@@ -262,7 +262,7 @@ describeStores("lists of records", (engine) => {
     expect(list).toEqual(await Promise.all(list.map(({ key }) => found(records, key))));
   });
 
-  it("contain a record once for each of its groups", async () => {
+  it("of a group contain each of its records once", async () => {
     const { records } = await openStore(engine);
     await records.commit([
       put(pages, { key: "a", value: 1, groups: ["g", "h"] }),
@@ -422,7 +422,7 @@ describeStores("keys, groups and collections", (engine) => {
     ...['"', "a:b", "a/b", "{}", "{a,b}", "\n", "\u0001", "\u007f"],
   ];
 
-  it("are distinguished as keys, even when their name is like __proto__", async () => {
+  it("with names like __proto__ are distinct as keys", async () => {
     const opened = await openStore(engine);
     expect(await opened.records.get(pages, "__proto__")).toBeUndefined();
     expect(await opened.records.get(pages, "constructor")).toBeUndefined();
@@ -435,7 +435,7 @@ describeStores("keys, groups and collections", (engine) => {
     }
   });
 
-  it("are distinguished as groups, even when their name is like __proto__", async () => {
+  it("with names like __proto__ are distinct as groups", async () => {
     const opened = await openStore(engine);
     expect(await listed(opened.records, "__proto__")).toEqual([]);
     const steps = names.map((group) => put(pages, { key: `${group}!`, value: 1, groups: [group] }));
@@ -447,7 +447,7 @@ describeStores("keys, groups and collections", (engine) => {
     expect((await listed(records)).length).toBe(names.length - 1);
   });
 
-  it("are distinguished as collections, even when their name is like __proto__", async () => {
+  it("with names like __proto__ are distinct as collections", async () => {
     const opened = await openStore(engine);
     const collections = names.filter((name) => name !== "").map((name) => collection(name));
     expect(await opened.records.get(collection("__proto__"), "a")).toBeUndefined();
@@ -504,7 +504,7 @@ describeStores("keys, groups and collections", (engine) => {
         replace(pages, read, { value: 1, groups: [bad] }),
         consume(pages, bad),
         remove(pages, bad),
-        removeAt(pages, { key: bad, revision: 1 }),
+        removeUnchanged(pages, { key: bad, revision: 1 }),
         requireUnchanged(pages, { key: bad, revision: 1 }),
         removeGroup(bad),
       ];

@@ -4,8 +4,8 @@ import {
   insert,
   put,
   remove,
-  removeAt,
   removeGroup,
+  removeUnchanged,
   replace,
   requireUnchanged,
 } from "../../../src/store/port/operations.ts";
@@ -21,7 +21,7 @@ async function claimed(records: Records, limit = 100): Promise<readonly string[]
   return keysOf(await records.claimDue(jobs, { limit, leaseMs: 1000 }));
 }
 
-describeStores("an expired record", (engine) => {
+describeStores("a record with an expiry", (engine) => {
   /**
    * Opens a store with the record "a", which expires in 100 ms.
    * @returns The store and the revision.
@@ -47,20 +47,20 @@ describeStores("an expired record", (engine) => {
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
-  it("is in no list and does not count against a limit", async () => {
+  it("is in no list after its expiry, and does not count against a limit", async () => {
     const { records, clock } = await expiring();
     clock.now += 100;
     expect(keysOf(await records.list(pages, { limit: 1 }))).toEqual(["b"]);
     expect(keysOf(await records.list(pages, { group: "g", limit: 1 }))).toEqual(["b"]);
   });
 
-  it("is not claimed, even if it is due", async () => {
+  it("is not claimed after its expiry, even if it is due", async () => {
     const { records, clock } = await expiring();
     clock.now += 100;
     expect(await records.claimDue(pages, { limit: 9, leaseMs: 1 })).toEqual([]);
   });
 
-  it("can be inserted again", async () => {
+  it("can be inserted again after its expiry", async () => {
     const { records, clock, read } = await expiring();
     await records.commit([consume(pages, "a")]);
     clock.now += 100;
@@ -75,24 +75,24 @@ describeStores("an expired record", (engine) => {
     expect((await records.get(pages, "a"))?.value).toBe(2);
   });
 
-  it("can be overwritten by put", async () => {
+  it("can be overwritten by put after its expiry", async () => {
     const { records, clock } = await expiring();
     clock.now += 100;
     expect(await records.commit([put(pages, { key: "a", value: 2, ttlMs: 10 })])).toBe(true);
     expect(await records.get(pages, "a")).toMatchObject({ value: 2, expiresAt: clock.now + 10 });
   });
 
-  it("cannot be checked, replaced, consumed or removed at its revision", async () => {
+  it("cannot be checked, replaced, consumed or removed at its revision after its expiry", async () => {
     const { records, clock, read } = await expiring();
     expect(await records.commit([requireUnchanged(pages, read)])).toBe(true);
     clock.now += 100;
     expect(await records.commit([requireUnchanged(pages, read)])).toBe(false);
     expect(await records.commit([replace(pages, read, { value: 2, ttlMs: null })])).toBe(false);
     expect(await records.commit([consume(pages, "a")])).toBe(false);
-    expect(await records.commit([removeAt(pages, read)])).toBe(false);
+    expect(await records.commit([removeUnchanged(pages, read)])).toBe(false);
   });
 
-  it("can be removed without effect", async () => {
+  it("can be removed after its expiry without effect", async () => {
     const { records, clock } = await expiring();
     clock.now += 100;
     expect(await records.commit([remove(pages, "a")])).toBe(true);
@@ -101,7 +101,7 @@ describeStores("an expired record", (engine) => {
     expect(await records.list(pages, { limit: 9 })).toEqual([]);
   });
 
-  it("never reappears, even after a restart", async () => {
+  it("never reappears after its expiry, even after a restart", async () => {
     const opened = await expiring();
     opened.clock.now += 100;
     const { records } = await opened.reopen();
@@ -110,7 +110,7 @@ describeStores("an expired record", (engine) => {
     expect(await records.commit([insert(pages, { key: "a", value: 2 })])).toBe(true);
   });
 
-  it("expires earlier, later or never when it was replaced before its expiry", async () => {
+  it("expires at its new time (earlier, later or never) if it was replaced before its first expiry", async () => {
     const { records, clock } = await openStore(engine);
     const keys = ["longer", "shorter", "ever", "kept"];
     await records.commit(keys.map((key) => put(pages, { key, value: 1, ttlMs: 100 })));
@@ -270,7 +270,7 @@ describeStores("a due record", (engine) => {
     expect(await claimed(records, 2)).toEqual([]);
   });
 
-  it("gets its new revisions in the order of the claims", async () => {
+  it("gets a higher revision than every record claimed before it", async () => {
     const { records, clock } = await openStore(engine);
     const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
     await records.commit(keys.map((key, at) => put(jobs, { key, value: 1, dueInMs: 100 - at })));
@@ -317,7 +317,7 @@ describeStores("a due record", (engine) => {
     const [a, b, c] = await records.claimDue(jobs, { limit: 9, leaseMs: 1000 });
     if (!(a && b && c)) throw new Error("Three were due.");
     expect(await records.commit([replace(jobs, a, { value: 2, dueInMs: null })])).toBe(true);
-    expect(await records.commit([removeAt(jobs, b)])).toBe(true);
+    expect(await records.commit([removeUnchanged(jobs, b)])).toBe(true);
     expect(await records.commit([replace(jobs, c, { value: 2, dueInMs: 5000 })])).toBe(true);
     clock.now += 4999;
     expect(await claimed(records)).toEqual([]);
@@ -333,7 +333,7 @@ describeStores("a due record", (engine) => {
     const [second] = await records.claimDue(jobs, { limit: 1, leaseMs: 1000 });
     if (!(late && second)) throw new Error("It was due twice.");
     expect(await records.commit([replace(jobs, late, { value: 2, dueInMs: null })])).toBe(false);
-    expect(await records.commit([removeAt(jobs, late)])).toBe(false);
+    expect(await records.commit([removeUnchanged(jobs, late)])).toBe(false);
     expect(await records.commit([replace(jobs, second, { value: 3, dueInMs: null })])).toBe(true);
     expect((await records.get(jobs, "a"))?.value).toBe(3);
   });
@@ -344,7 +344,7 @@ describeStores("a due record", (engine) => {
     const [late] = await records.claimDue(jobs, { limit: 1, leaseMs: 1000 });
     clock.now += 5000;
     if (!late) throw new Error("It was due.");
-    expect(await records.commit([removeAt(jobs, late)])).toBe(true);
+    expect(await records.commit([removeUnchanged(jobs, late)])).toBe(true);
     expect(await claimed(records)).toEqual([]);
   });
 

@@ -124,7 +124,7 @@ export const darkPool: readonly Task[] = [
   },
 ];
 
-/** Session of the day with the largest off-exchange share. */
+/** Date of the session with the largest off-exchange share of the volume. */
 const largest = (
   days: readonly { readonly session: string; readonly shareOfVolume: number | null }[],
 ): string =>

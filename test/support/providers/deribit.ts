@@ -145,7 +145,10 @@ const rfqAt = ({ rfqSince, rfqEveryMs }: DeribitWorld, id: number) => rfqSince +
 const rfqBefore = ({ rfqSince, rfqEveryMs }: DeribitWorld, now: number) =>
   Math.floor((now - rfqSince) / rfqEveryMs);
 
-/** A traded block RFQ. In turn: one future, two futures, options, and an option with a hedge. */
+/**
+ * A traded block RFQ. Four kinds alternate: one future, two futures, options, and an option with a
+ * hedge.
+ */
 export function deribitRfq(coin: string, world: DeribitWorld, id: number) {
   const timestamp = rfqAt(world, id);
   const price = coinClose(coin, isoDay(timestamp));

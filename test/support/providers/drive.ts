@@ -56,7 +56,7 @@ interface Sent extends ProviderRequest {
 
 /** Result of a run. */
 export interface DrivenPolling {
-  /** The data without duplicates, each as it was first received, in order of arrival. */
+  /** The data without duplicates, each datum as it was first received, in order of arrival. */
   readonly data: readonly Observation[];
   readonly rejected: readonly RejectedObservation[];
   readonly requests: readonly Sent[];
@@ -71,8 +71,8 @@ export interface DrivenPolling {
 }
 
 /**
- * Maximum number of requests, after which a provider counts as caught in a loop. Then: limits of
- * one answer.
+ * Maximum number of requests, after which a provider counts as caught in a loop. The other
+ * constants limit one answer.
  */
 const MAX_REQUESTS = 20_000;
 const MAX_DATA_PER_READING = 20_000;

@@ -120,7 +120,7 @@ export const quarterFlow = (ticker: string, tag: string, end: string): number =>
 /** Income after an amendment: a tenth lower. */
 export const amendedIncome = (income: number): number => Math.round(income * 0.9);
 
-/** A stock at the end of a day, in USD or in shares. */
+/** A balance-sheet amount in USD or a number of shares, at the end of a day. */
 export const counted = (ticker: string, tag: string, end: string): number =>
   Math.round(1e10 * (0.5 + drawnNumber(ticker, tag, end)));
 

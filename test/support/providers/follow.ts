@@ -1,5 +1,5 @@
-import { readObserved } from "../../../src/ingest/change-notices.ts";
-import { REJECTED_KIND, type RejectedBody } from "../../../src/ingest/market-rows.ts";
+import { readObservations } from "../../../src/ingest/change-notices.ts";
+import { REJECTED_ARCHIVE_KIND, type RejectedBody } from "../../../src/ingest/market-rows.ts";
 import { createPoller, type Poller } from "../../../src/ingest/poller.ts";
 import { openProviderClient } from "../../../src/ingest/provider-client.ts";
 import type { ResponseCache } from "../../../src/ingest/response-cache.ts";
@@ -15,7 +15,7 @@ const PATIENCE = { totalMs: 2_000, silenceMs: 250 };
 export interface FollowedProvider {
   readonly provider: PolledProvider;
   readonly options: ProviderOptions;
-  /** Origin of its simulated server. */
+  /** Origin of the provider's simulated server. */
   readonly origin: string;
   readonly store: TestStore;
   /** Absent: no cache. */
@@ -63,11 +63,11 @@ export async function followProvider(
   return asked;
 }
 
-/** Everything that the store has of some feeds, without the time of observation. */
+/** All stored data of some feeds, without the time of observation. */
 export async function contentOf({ archive }: TestStore, feeds: Iterable<Feed>) {
   const content: Omit<ReceivedObservation, "observedAt">[] = [];
   for (const feed of feeds) {
-    for await (const page of readObserved(archive, { feed, symbol: null, from: 0 })) {
+    for await (const page of readObservations(archive, { feed, symbol: null, from: 0 })) {
       content.push(...page.map(({ observedAt: _, ...one }) => one));
     }
   }
@@ -76,7 +76,7 @@ export async function contentOf({ archive }: TestStore, feeds: Iterable<Feed>) {
 
 /** The quarantined records with their reasons. */
 export const rejectedObservationsIn = async ({ archive }: TestStore) =>
-  (await archive.read(REJECTED_KIND, { order: "oldest", limit: 1_000 })).map(({ body }) => {
+  (await archive.read(REJECTED_ARCHIVE_KIND, { order: "oldest", limit: 1_000 })).map(({ body }) => {
     const { symbol, reason } = body as RejectedBody;
     return { symbol, reason };
   });

@@ -9,7 +9,7 @@ export interface KrakenWorld {
 }
 
 const DAY_MS = 86_400_000;
-/** Maximum number of days besides the current one. */
+/** Maximum number of days besides the current day. */
 const MAX_DAYS = 720;
 
 /** Names of the result rows that differ from the requested pair. */

@@ -1,6 +1,10 @@
 import type { AssetClass, Instrument } from "../../../src/market/instrument.ts";
 import type { PolledProvider } from "../../../src/sources/live/provider.ts";
-import { coinTicker, withDot, withSlash } from "../../../src/sources/live/provider-symbols.ts";
+import {
+  coinTicker,
+  dottedSymbol,
+  slashedSymbol,
+} from "../../../src/sources/live/provider-symbols.ts";
 import { alpaca } from "../../../src/sources/live/providers/alpaca.ts";
 import { coinMetrics } from "../../../src/sources/live/providers/coin-metrics.ts";
 import { coinbase } from "../../../src/sources/live/providers/coinbase.ts";
@@ -35,8 +39,8 @@ const DAY_MS = 24 * HOUR_MS;
 export interface Rig {
   readonly provider: PolledProvider;
   /**
-   * Creates its simulated server, which serves data only for the instruments of the rig and has a
-   * new rate limiter.
+   * Creates the provider's simulated server, which serves data only for the instruments of the rig
+   * and has a new rate limiter.
    */
   readonly serve: () => Serve;
   /** API keys that the server accepts. */
@@ -149,7 +153,7 @@ function stockRigs(instruments: readonly Instrument[], { tradesADay }: Density):
     since: 2021,
   }));
   const weekly = new Map(
-    symbols.map((symbol, index) => [withDot(symbol), index % 2 ? 4 : 2] as const),
+    symbols.map((symbol, index) => [dottedSymbol(symbol), index % 2 ? 4 : 2] as const),
   );
   return [
     {
@@ -175,7 +179,7 @@ function stockRigs(instruments: readonly Instrument[], { tradesADay }: Density):
     },
     {
       provider: finraDaily,
-      serve: () => serveFinraDaily({ symbols: [...symbols.map(withSlash), "ABRpD"] }),
+      serve: () => serveFinraDaily({ symbols: [...symbols.map(slashedSymbol), "ABRpD"] }),
       settings: {},
       shortMs: 30 * DAY_MS,
       ...AT_ONCE,
@@ -203,7 +207,7 @@ function talkRigs(
   { messageEveryMs: everyMs }: Density,
 ): readonly Rig[] {
   const symbols = instruments.map(({ symbol, assetClass }) =>
-    assetClass === "crypto" ? `${coinTicker(symbol)}.X` : withDot(symbol),
+    assetClass === "crypto" ? `${coinTicker(symbol)}.X` : dottedSymbol(symbol),
   );
   const topics = new Map(instruments.map(({ name }) => [phraseOf(name), nameInHeadlines(name)]));
   const common = { settings: {}, shortMs: DAY_MS, laterMs: 12 * HOUR_MS };

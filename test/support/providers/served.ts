@@ -1,4 +1,4 @@
-import { firstDue, loadState } from "../../../src/ingest/poller-state.ts";
+import { firstDueRequest, loadPollerState } from "../../../src/ingest/poller-state.ts";
 import { assignProviders } from "../../../src/ingest/setup.ts";
 import type { Instrument } from "../../../src/market/instrument.ts";
 import { providers } from "../../../src/sources/live/providers.ts";
@@ -20,8 +20,8 @@ export interface ServedProviders {
   /** The server of a provider. @throws {Error} When the provider is not served. */
   server(id: string): RememberingServer;
   /**
-   * Ids of the providers from which a service still has something to request, by the progress in
-   * its store.
+   * Ids of the providers from which a service still has something to request, according to the
+   * progress in its store.
    */
   due(records: Records): Promise<readonly string[]>;
 }
@@ -72,8 +72,8 @@ export async function serveProviders({ ids, now, symbols, others = {} }: ServedW
       const due = assignProviders(served, instruments).map(async ({ provider, ...use }) => {
         if (provider.kind === "streamed") return [];
         const series = provider.series({ ...use, historyFrom: 0, settings });
-        const progress = await loadState({ provider, series, records, now }, undefined);
-        return firstDue(progress.series, now()) === undefined ? [] : [provider.id];
+        const progress = await loadPollerState({ provider, series, records, now }, undefined);
+        return firstDueRequest(progress.series, now()) === undefined ? [] : [provider.id];
       });
       return (await Promise.all(due)).flat();
     },

@@ -1,7 +1,7 @@
 import { rejectedRow } from "../../../src/ingest/market-rows.ts";
 import {
-  NEW_PROVIDER,
-  NEW_SERIES,
+  NEW_PROVIDER_PROGRESS,
+  NEW_SERIES_PROGRESS,
   type ProviderProgress,
   providerProgress,
   type SeriesProgress,
@@ -44,7 +44,7 @@ export async function followedStore(
   await store.records.commit([
     put(ingestSetups, { key: INGEST_SETUP_KEY, value: setup }),
     ...Object.entries(progress).map(([key, value]) =>
-      put(providerProgress, { key, value: { ...NEW_PROVIDER, ...value } }),
+      put(providerProgress, { key, value: { ...NEW_PROVIDER_PROGRESS, ...value } }),
     ),
   ]);
   return store;
@@ -67,7 +67,7 @@ export async function notedSeries(
   all: Readonly<Record<string, Partial<SeriesProgress>>>,
 ): Promise<void> {
   const operations = Object.entries(all).map(([series, changes]) => {
-    const value = { ...NEW_SERIES, askedAt: START - 60_000, ...changes };
+    const value = { ...NEW_SERIES_PROGRESS, askedAt: START - 60_000, ...changes };
     return put(seriesProgress, { key: seriesKey(id, series), value, groups: [seriesGroup(id)] });
   });
   await records.commit(operations);

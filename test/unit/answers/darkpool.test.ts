@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { offExchangeView } from "../../../src/factors/off-exchange.ts";
 import type { Print, WeeklyVolume } from "../../../src/market/records.ts";
-import { atsShare } from "../../../tools/get-darkpool.ts";
+import { atsShareAnswer } from "../../../tools/get-darkpool.ts";
 import { instrument } from "../../support/instruments.ts";
 
 const INSTRUMENT = instrument("ACME");
@@ -21,7 +21,7 @@ const week = (weekStart: string, atsShares: number, otcShares: number): WeeklyVo
 function shown(weeklyVolumes: readonly WeeklyVolume[] | undefined, day: string, to = day) {
   const [at, until] = [Date.parse(`${day}T12:00:00Z`), Date.parse(`${to}T12:00:00Z`)];
   const records = { instrument: INSTRUMENT, bars: [], ...(weeklyVolumes && { weeklyVolumes }) };
-  return atsShare(
+  return atsShareAnswer(
     offExchangeView(records, { at, from: until - 7 * DAY_MS, to: until, dayMs: DAY_MS }).week,
   );
 }

@@ -10,9 +10,9 @@ import {
 import { REPORT_BASES } from "../../../src/factors/next-report.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
-import { RANGE_REASONS, type RangeAlert } from "../../../src/risk/range-events.ts";
-import type { HorizonTable } from "../../../src/risk/table.ts";
-import { REPORT_REASONS, type ReportAlert } from "../../../src/score/report-events.ts";
+import { RANGE_ALERT_REASONS, type RangeAlert } from "../../../src/risk/range-events.ts";
+import type { HorizonRiskTable } from "../../../src/risk/table.ts";
+import { REPORT_ALERT_REASONS, type ReportAlert } from "../../../src/score/report-events.ts";
 import type {
   EventPoint,
   SignalShift,
@@ -43,7 +43,7 @@ const STRICT = {
   "range.alert": RangeAlertEvent.extend({ data: RangeAlertEvent.shape.data.strict() }).strict(),
 };
 
-const table = RISK_TABLE.classes.stock[0] as HorizonTable;
+const table = RISK_TABLE.classes.stock[0] as HorizonRiskTable;
 
 const bar = {
   ...{ session: "2026-11-20", availableAt: AT, open: 50, high: 51, low: 44, close: 44.6 },
@@ -133,7 +133,7 @@ describe("the payload of an alert event", () => {
     });
   });
 
-  it("contains the range that the close left, as prices and as percentages adjusted for dividends and splits", () => {
+  it("contains the range that the close fell outside, as prices and as percentages adjusted for dividends and splits", () => {
     const event: RangeAlert = {
       ...{ kind: "range.alert", reason: "below", table, bar, logReturn: Math.log(0.9) },
       range: { openedAt: AT - 3 * DAY_MS, price: 100, low: Math.log(0.93), high: Math.log(1.08) },
@@ -188,7 +188,7 @@ describe("the payload of an alert event", () => {
     });
     const report = fc.record<ReportAlert>({
       kind: fc.constant("report.alert"),
-      reason: fc.constantFrom(...REPORT_REASONS),
+      reason: fc.constantFrom(...REPORT_ALERT_REASONS),
       report: fc.option(days),
       sessionsUntil: fc.option(fc.nat(21)),
       filing: fc.option(fc.record({ periodEnd: at, availableAt: at })),
@@ -196,7 +196,7 @@ describe("the payload of an alert event", () => {
     const log = fc.double({ min: -3, max: 3, noNaN: true });
     const range = fc.record<RangeAlert>({
       kind: fc.constant("range.alert"),
-      reason: fc.constantFrom(...RANGE_REASONS),
+      reason: fc.constantFrom(...RANGE_ALERT_REASONS),
       range: fc.record({ openedAt: at, price: fc.constant(0.001_234_567), low: log, high: log }),
       table: fc.constant(table),
       bar: fc.constant(bar),

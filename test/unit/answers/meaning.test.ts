@@ -5,9 +5,7 @@ import { DIRECTION_EVIDENCE } from "../../../src/score/backtest-verdicts.ts";
 
 const SENTENCES = Object.values(meaning).filter((value) => typeof value === "string");
 
-/**
- * Matches a claim: a score or a direction as the subject of what it is, means, predicts or shows.
- */
+/** Matches a claim: text that says what a score or a direction is, means, predicts or shows. */
 const CLAIM =
   /\b(scores?|directions?) (is not|is|are not|means?|predicts?|forecasts?|says?|shows?|could|will|beats?)\b(?! (computed|distributed|behind|another|about))/i;
 /** Terms that must not be used for scores outside the module. */
@@ -29,7 +27,7 @@ const sentencesOf = (text: string): readonly string[] =>
     .map((sentence) => sentence.replace(/^\*\*[^*]+\*\* /, ""));
 
 describe("the explanation of what scores mean", () => {
-  it("is worded only by the sentences of one module, in every page, tool and document", () => {
+  it("uses only the sentences of one module, in every page, tool and document", () => {
     const others = TEXTS.flatMap((path) =>
       sentencesOf(readFileSync(path, "utf8"))
         .filter((sentence) => CLAIM.test(sentence) || OTHER_NAME.test(sentence))
@@ -48,10 +46,10 @@ describe("the explanation of what scores mean", () => {
     expect(meaning.DIRECTION_EVIDENCE_TEXT).toContain(
       "−.0121 over 21 sessions (95 % interval −.0341 to +.0089",
     );
-    expect(meaning.pOutperformReason(DIRECTION_EVIDENCE.stock)).toBe(
+    expect(meaning.noProbabilityReason(DIRECTION_EVIDENCE.stock)).toBe(
       "Its out-of-sample Brier skill was −.00008 (95 % interval −.00034 to +.00016): the interval does not lie above 0.",
     );
-    expect(meaning.pOutperformReason(DIRECTION_EVIDENCE.etf)).toBe(
+    expect(meaning.noProbabilityReason(DIRECTION_EVIDENCE.etf)).toBe(
       "There is too little data to measure its skill.",
     );
   });

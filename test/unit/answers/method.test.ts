@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { MethodVersion, tableVersion } from "../../../src/answers/method.ts";
-import type { Analyzer } from "../../../src/ingest/sentiment-model.ts";
+import { MethodVersion, peerTableVersion } from "../../../src/answers/method.ts";
+import type { SentimentAnalyzer } from "../../../src/ingest/sentiment-model.ts";
 import { emptyPeerTables, type PeerTables } from "../../../src/score/peers.ts";
 
-const LEXICON: Analyzer = { name: "lexicon", modelSha256: null };
-const MODEL: Analyzer = { name: "lexicon_and_model", modelSha256: "ab".repeat(32) };
+const LEXICON: SentimentAnalyzer = { name: "lexicon", modelSha256: null };
+const MODEL: SentimentAnalyzer = { name: "lexicon_and_model", modelSha256: "ab".repeat(32) };
 
 const frozen: PeerTables = {
   ...emptyPeerTables("stock"),
@@ -19,7 +19,7 @@ describe("the version of a normalization table", () => {
   it("consists of the asset class, the close and a hash of the canonical content, including the sentiment model", () => {
     const content =
       '{"analyser":{"modelSha256":null,"name":"lexicon"},"assetClass":"stock","epoch":"2015-06-30T20:15:00.000Z","momentum":{},"social":{"mean":0.25,"sd":0.5},"valuation":{"yields":{}}}';
-    expect(tableVersion(frozen, LEXICON)).toEqual({
+    expect(peerTableVersion(frozen, LEXICON)).toEqual({
       version: `stock/2015-06-30T20:15:00.000Z/${sha256(content).slice(0, 16)}`,
       sha256: sha256(content),
     });
@@ -27,20 +27,22 @@ describe("the version of a normalization table", () => {
 
   it("changes with the sentiment model, even if there are no messages", () => {
     const silent = { ...frozen, social: undefined };
-    const [lexicon, model] = [LEXICON, MODEL].map((one) => tableVersion({ ...silent }, one));
+    const [lexicon, model] = [LEXICON, MODEL].map((one) => peerTableVersion({ ...silent }, one));
     expect(model?.version).not.toBe(lexicon?.version);
     expect(model?.sha256).not.toBe(lexicon?.sha256);
   });
 
   it("is defined even before the first close", () => {
-    expect(tableVersion(emptyPeerTables("crypto"), LEXICON).version).toMatch(
+    expect(peerTableVersion(emptyPeerTables("crypto"), LEXICON).version).toMatch(
       /^crypto\/none\/[0-9a-f]{16}$/,
     );
   });
 
   it("changes when one bit of the table changes", () => {
     const near = { ...frozen, social: { mean: 0.25, sd: 0.5 + Number.EPSILON } };
-    expect(tableVersion(near, LEXICON).version).not.toBe(tableVersion(frozen, LEXICON).version);
+    expect(peerTableVersion(near, LEXICON).version).not.toBe(
+      peerTableVersion(frozen, LEXICON).version,
+    );
   });
 });
 

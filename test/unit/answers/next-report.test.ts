@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { NextReportFields, nextReportAnswer } from "../../../src/answers/next-report.ts";
-import { reportWindows } from "../../../src/factors/report-windows.ts";
+import { reportWindowsOf } from "../../../src/factors/report-windows.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { Fundamental } from "../../../src/market/records.ts";
 import {
   gradeReportPredictions,
   reportOutcomes,
 } from "../../../src/research/backtest/report-dates.ts";
-import { dateKnownAt } from "../../../src/sources/live/publication-times.ts";
+import { datedRecordKnownAt } from "../../../src/sources/live/publication-times.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { namedInstrument } from "../../support/instruments.ts";
 
@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 const filed = (quarterEnd: string, date: string): Fundamental => ({
   metric: "netIncome",
   periodEnd: Date.parse(quarterEnd) + DAY_MS - 1,
-  availableAt: dateKnownAt(date),
+  availableAt: datedRecordKnownAt(date),
   value: 1,
 });
 
@@ -82,7 +82,7 @@ describe("the next report in an answer", () => {
     const { source, dayMs } = market;
     const years = Array.from({ length: 4 }, (_, year) => (252 * (2 * year + 1) - 1) * dayMs);
     const outcomes = years.flatMap((at) => reportOutcomes(market.recordsUntil(at), dayMs));
-    const { filings, inside } = gradeReportPredictions(outcomes, reportWindows(source));
+    const { filings, inside } = gradeReportPredictions(outcomes, reportWindowsOf(source));
     expect(filings).toBeGreaterThan(900);
     expect(inside).toBeGreaterThan(0.94);
     expect(inside).toBeLessThan(0.97);

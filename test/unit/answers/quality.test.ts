@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { type AnswerContext, commonMembers } from "../../../src/answers/common.ts";
+import { type AnswerContext, instrumentAnswerMembers } from "../../../src/answers/common.ts";
 import { BarFilter } from "../../../src/market/bar-quality.ts";
-import { withReturn } from "../../../src/market/bar-return.ts";
+import { withLogReturn } from "../../../src/market/bar-return.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { driftingMarket } from "../research/drifting-market.ts";
@@ -15,7 +15,8 @@ function spoiled(places: readonly number[]): InstrumentRecords {
   const bars: Bar[] = [];
   for (const [place, { logReturn: _, ...bar }] of [...clean.bars].entries()) {
     const high = places.includes(place) ? bar.high * 1e6 : bar.high;
-    for (const one of filter.add({ ...bar, high })) bars.push(withReturn(one, bars.at(-1)?.close));
+    for (const one of filter.add({ ...bar, high }))
+      bars.push(withLogReturn(one, bars.at(-1)?.close));
   }
   return { ...clean, bars, doubtedBars: filter.doubts };
 }
@@ -24,9 +25,13 @@ const records = spoiled([40, 300]);
 const origin = { market: { ...market, records: () => records } } satisfies AnswerContext;
 const atBar = (place: number) => clean.bars.at(place) as Bar;
 const answerAt = (at: number) =>
-  commonMembers(origin, { instrument: clean.instrument, at, status: "ok" } as PastSnapshot);
+  instrumentAnswerMembers(origin, {
+    instrument: clean.instrument,
+    at,
+    status: "ok",
+  } as PastSnapshot);
 
-it("an answer lists a suspect bar as soon as the bar is held back, and later its outcome", () => {
+it("an answer lists a suspect bar as soon as the bar is held back, and later adds the outcome", () => {
   const { session, availableAt } = atBar(300);
   expect(answerAt(availableAt - 1)).not.toHaveProperty("quality.1");
   expect(answerAt(availableAt).quality?.[0]).toMatchObject({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ResolvedSelector } from "../../../src/alerts/watchlists/watchlist.ts";
-import { rangeSteps, refuseWithoutRange } from "../../../src/answers/range-alert.ts";
+import { nextStepsOfRangeAlert, requireForecastRange } from "../../../src/answers/range-alert.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { MarketView } from "../../../src/market/market-view.ts";
 import { RANGE_BREACHES } from "../../../src/risk/measured-table.ts";
@@ -35,7 +35,7 @@ const all = (assetClass: AssetClass | null): ResolvedSelector => ({
   ...{ by: "filter", assetClass, signal: null },
 });
 const stepsFor = (watched: ResolvedSelector) =>
-  rangeSteps({ kinds: ["volatility", "range"], watched }, market);
+  nextStepsOfRangeAlert({ kinds: ["volatility", "range"], watched }, market);
 
 const STOCKS =
   "range: closes left 1 in 17 ranges of stocks (5.94 % of 90935 over 5 sessions, out of sample): expect about 3 events a year for each.";
@@ -47,7 +47,9 @@ describe("an alert on price ranges", () => {
     expect(stepsFor(named("AAA"))).toEqual([STOCKS]);
     expect(stepsFor(named("BTC"))).toEqual([COINS]);
     expect(RANGE_BREACHES.stock?.share).toBe(0.0594);
-    expect(rangeSteps({ kinds: ["volatility"], watched: named("AAA") }, market)).toEqual([]);
+    expect(nextStepsOfRangeAlert({ kinds: ["volatility"], watched: named("AAA") }, market)).toEqual(
+      [],
+    );
   });
 
   it("lists the instruments that cannot cause events, with the reason and an alternative", () => {
@@ -65,7 +67,7 @@ describe("an alert on price ranges", () => {
 
   it("is rejected with a suggested next step when none of its instruments has a range", () => {
     const refuse = (watched: ResolvedSelector, kinds: readonly ("range" | "volatility")[]) => () =>
-      refuseWithoutRange({ kinds, watched }, market);
+      requireForecastRange({ kinds, watched }, market);
     expect(refuse(named("SPY", "NEW"), ["range"])).toThrow(
       "invalid_request: kinds: there is no range for NEW: it needs 252 sessions in which the price moves; SPY: too few instruments to test it on. Use the kinds signal_shift or volatility, or name an instrument for which get_signal with risk=full has ranges.",
     );
@@ -73,7 +75,8 @@ describe("an alert on price ranges", () => {
     expect(refuse(named("SPY", "AAA"), ["range"])).not.toThrow();
     expect(refuse(named("SPY"), ["volatility", "range"])).not.toThrow();
     expect(refuse(all(null), ["range"])).not.toThrow();
-    const empty = () => refuseWithoutRange({ kinds: ["range"], watched: all(null) }, marketOf({}));
+    const empty = () =>
+      requireForecastRange({ kinds: ["range"], watched: all(null) }, marketOf({}));
     expect(empty).not.toThrow();
   });
 });

@@ -8,7 +8,7 @@ import type { MarketView } from "../../../src/market/market-view.ts";
 import type { Bar } from "../../../src/market/records.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { horizonVariance } from "../../../src/risk/report-days.ts";
-import type { HorizonTable } from "../../../src/risk/table.ts";
+import type { HorizonRiskTable } from "../../../src/risk/table.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import type { ToolCall } from "../../../src/tool.ts";
@@ -60,7 +60,8 @@ const ask = (context: typeof simulated, query: object) =>
   );
 
 /**
- * Returns the first instrument of a class that has a year of sessions, or the first that has less.
+ * Returns the first instrument of a class that has a year of sessions or, if `isOld` is false, the
+ * first one that has less.
  */
 function symbolOf(assetClass: string, isOld = true): string {
   const { market } = simulated;
@@ -83,7 +84,7 @@ describe("the risk answer for an instrument", () => {
     expect(risk.table).toBe(sha256(SIMULATED_RISK_TABLE).slice(0, 16));
   });
 
-  it("is given in full on request, from the last known close", () => {
+  it("is given in full on request, based on the last known close", () => {
     const { risk, price } = ask(recorded, { symbol, risk: "full" });
     expect(risk.forecast?.from).toEqual({ price: price.value, at: price.at });
     expect(risk.forecast?.sha256).toBe(sha256(RISK_TABLE));
@@ -148,7 +149,7 @@ describe("the risk answer for an instrument", () => {
 describe("the risk answer for a company before its next report", () => {
   const bars = weekdayBars("2022-01-03", 700);
   const instrument = { symbol: "AAA", name: "AAA", assetClass: "stock" } as Instrument;
-  const [WEEK] = RISK_TABLE.classes.stock as readonly [HorizonTable];
+  const [WEEK] = RISK_TABLE.classes.stock as readonly [HorizonRiskTable];
 
   /** The risk at the close of a session, when the next report is expected on 2024-08-01. */
   const riskOn = (session: string) => {

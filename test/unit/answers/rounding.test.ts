@@ -11,7 +11,7 @@ import { SIGNAL_THRESHOLDS } from "../../../src/score/signal-hysteresis.ts";
 const { enterLong, exitLong, enterShort, exitShort } = SIGNAL_THRESHOLDS;
 const { enterConfidence, holdConfidence, minCoverage } = SIGNAL_THRESHOLDS;
 
-/** States for each score threshold whether a value has reached it. */
+/** Returns, for each score threshold, whether a value has reached the threshold. */
 const pointSides = (value: number) => [
   ...[enterLong, exitLong].map((one) => value >= one),
   ...[enterShort, exitShort].map((one) => value <= one),

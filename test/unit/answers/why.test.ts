@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { attributionAnswer } from "../../../src/answers/why.ts";
+import { scoreAttributionAnswer } from "../../../src/answers/why.ts";
 import { FACTORS } from "../../../src/factors/reading.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
@@ -37,7 +37,7 @@ describe("the attribution of a score change", () => {
     let pairs = 0;
     let largest = 0;
     const check = (from: PastSnapshot, to: PastSnapshot) => {
-      const { change, factors } = attributionAnswer(from, to, full);
+      const { change, factors } = scoreAttributionAnswer(from, to, full);
       const sum = Object.values(factors ?? {}).reduce((total, one) => total + one.change, 0);
       largest = Math.max(largest, Math.abs(sum - change), Math.abs(change - to.score + from.score));
       pairs++;
@@ -51,20 +51,20 @@ describe("the attribution of a score change", () => {
     expect(largest).toBeLessThan(1e-9);
   });
 
-  it("lists factors without a value, with the reason for as long as it is stored", () => {
+  it("lists factors without a value, with the reason if the reason is still stored", () => {
     const [old, recent] = [histories.flatMap((one) => one.slice(0, 1)), histories.flat()];
     const lacking = old.find(({ missingFactors }) => missingFactors.length > 0);
     const same = recent.findLast(({ instrument }) => instrument === lacking?.instrument);
     const factor = lacking?.missingFactors[0] ?? "social";
     if (lacking === undefined || same === undefined) throw new Error("nothing is missing");
-    const { factors } = attributionAnswer(lacking, same, full);
+    const { factors } = scoreAttributionAnswer(lacking, same, full);
     expect(factors?.[factor].from).toBe("missing");
     expect(factors?.[factor].change).toBe(
       typeof factors?.[factor].to === "number" ? factors[factor].to : 0,
     );
   });
 
-  it("is returned by get_signal with since, and contains contributions only with the scope factor:read", () => {
+  it("is returned by get_signal when the argument since is given, and contains contributions only with the scope factor:read", () => {
     const [{ symbol } = { symbol: "" }] = instruments;
     const since = new Date(NOW - 40 * DAY_MS).toISOString();
     const query = getSignal.input.parse({ symbol, since, detail: "full" });

@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { intakeSlots, networkSlotsGroup } from "../../../src/applications/capacity.ts";
-import { createDecisions } from "../../../src/applications/decisions.ts";
-import { Intake } from "../../../src/applications/intake.ts";
+import { createApplicationDecisionService } from "../../../src/applications/decisions.ts";
+import { IntakeService } from "../../../src/applications/intake.ts";
 import {
-  applicationOfToken,
+  applicationOfQueueToken,
   readApplications,
   readInquiries,
 } from "../../../src/applications/intake-records.ts";
 import { createAuditor, withCallerAddress } from "../../../src/auth/auditor.ts";
-import { ApiKeys } from "../../../src/auth/keys/api-keys.ts";
+import { ApiKeyService } from "../../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../../src/auth/last-use.ts";
 import { anonymousScopeCeiling } from "../../../src/auth/scopes.ts";
 import { emailGroup } from "../../../src/mail/email-address.ts";
-import { createOutbox, openEmail, queuedMails } from "../../../src/mail/outbox.ts";
+import { createOutbox, decryptEmail, queuedMails } from "../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../../src/store/audit/entry.ts";
 import { createVault } from "../../../src/store/keys/vault.ts";
@@ -38,13 +38,13 @@ async function open(engine: Engine, mode: StoreMode = "sandbox") {
   const hashAddress = (address: string) => `hash of ${address}`;
   const audit = createAuditor({ hashAddress, now });
   const lastUse = new LastUseTracker({ records, now, onError: () => {} });
-  const keys = new ApiKeys({ records, mode, now, audit, lastUse });
+  const keys = new ApiKeyService({ records, mode, now, audit, lastUse });
   /** Creates an intake on the same store with some methods of the records replaced. */
   const again = (others: Partial<Records>) =>
-    new Intake({ records: { ...records, ...others }, mode, now, audit, keys, hashAddress });
+    new IntakeService({ records: { ...records, ...others }, mode, now, audit, keys, hashAddress });
   const intake = again({});
   const mailbox = createOutbox({ vault, now });
-  const decisions = createDecisions({ records, audit, keys, mailbox });
+  const decisions = createApplicationDecisionService({ records, audit, keys, mailbox });
   const audits = async () =>
     (await records.list(unsealedAudit, { limit: 1_000 })).map(
       ({ value }) => value.body as AuditEntry,
@@ -110,7 +110,7 @@ describeEngines("the intake of applications and inquiries", (engine) => {
     }
   });
 
-  it("stores only the first application of an email address, and answers a repeated application alike", async () => {
+  it("stores only the first application of an email address, and responds to a repeated application in the same way", async () => {
     const { intake, records, keys, clock } = await open(engine);
     const first = await intake.apply(ada);
     clock.now += DAY_MS;
@@ -133,10 +133,12 @@ describeEngines("the intake of applications and inquiries", (engine) => {
       for (let count = 0; count < 3; count += 1) tokens.push((await intake.apply(ada)).queueToken);
       const other = await intake.apply({ ...ada, email: "eve@host.example" });
       const [application, evesApplication] = await readApplications(records);
-      const named = await Promise.all(tokens.map((token) => applicationOfToken(records, token)));
+      const named = await Promise.all(
+        tokens.map((token) => applicationOfQueueToken(records, token)),
+      );
       expect(named).toEqual([application?.id, application?.id, application?.id]);
-      expect(await applicationOfToken(records, other.queueToken)).toBe(evesApplication?.id);
-      expect(await applicationOfToken(records, `${other.queueToken}x`)).toBeUndefined();
+      expect(await applicationOfQueueToken(records, other.queueToken)).toBe(evesApplication?.id);
+      expect(await applicationOfQueueToken(records, `${other.queueToken}x`)).toBeUndefined();
     },
   );
 
@@ -211,7 +213,7 @@ describeEngines("the intake of applications and inquiries", (engine) => {
 
 describe("the limit on stored submissions", () => {
   it.each(["application", "queue-token"])(
-    "rejects an application with rate_limited when it is reached for the kind %s",
+    "rejects an application of the kind %s with rate_limited when the limit for that kind is reached",
     async (kind) => {
       const opened = await open(embedded);
       await fill(opened, kind);
@@ -227,7 +229,7 @@ describe("the limit on stored submissions", () => {
     },
   );
 
-  it("rejects an inquiry with rate_limited when it is reached", async () => {
+  it("rejects an inquiry with rate_limited when the limit for inquiries is reached", async () => {
     const opened = await open(embedded);
     await fill(opened, "inquiry");
     const inquiry = { email: ada.email, message: "Hello" };
@@ -311,12 +313,12 @@ describeEngines("a decision on an application", (engine) => {
     const again = await decisions.accept(id, ["signals:read"]);
     expect(again).toMatchObject({ isNew: false, key: undefined });
     const sent = await records.list(queuedMails, { limit: 10 });
-    expect(sent.map((mail) => openEmail(vault, mail).to)).toEqual([ada.email]);
+    expect(sent.map((mail) => decryptEmail(vault, mail).to)).toEqual([ada.email]);
     const accepted = (await audits()).filter(({ action }) => action === "application.accepted");
     expect(accepted).toEqual([{ action: "application.accepted", actor: "operator", target: id }]);
   });
 
-  it("is possible with the queue token of the application", async () => {
+  it("accepts the queue token instead of the application's id", async () => {
     const { decisions, intake, id } = await applied();
     const { queueToken } = await intake.apply(ada);
     expect(await decisions.reject(queueToken)).toMatchObject({ application: { id }, isNew: true });
@@ -333,9 +335,9 @@ describeEngines("a decision on an application", (engine) => {
       baseUrl: "https://signals.example",
     };
     const mailbox = createOutbox({ vault, now });
-    await createDecisions({ records, audit, keys, mailbox, site }).accept(id);
+    await createApplicationDecisionService({ records, audit, keys, mailbox, site }).accept(id);
     const [mail] = await records.list(queuedMails, { limit: 1 });
-    const { text } = mail === undefined ? expect.fail() : openEmail(vault, mail);
+    const { text } = mail === undefined ? expect.fail() : decryptEmail(vault, mail);
     expect(text).toContain("early access to Market Signal and Verification Service");
     expect(text).toMatch(/^https:\/\/signals\.example\/sign-in$/m);
   });
@@ -349,7 +351,7 @@ describeEngines("a decision on an application", (engine) => {
       ...{ name: "Ada", scopes: ["signals:read", "alerts:write"] },
     });
     const letters = (await records.list(queuedMails, { limit: 1 })).map((mail) =>
-      openEmail(vault, mail),
+      decryptEmail(vault, mail),
     );
     expect(JSON.stringify(letters)).not.toMatch(/msv_|\bAda\b/);
     expect(JSON.stringify(await dumpStore(store))).not.toContain(key.slice(13));

@@ -45,7 +45,7 @@ async function open(engine: Engine) {
 }
 
 describeEngines("changes of credentials", (engine) => {
-  it("are announced before the commit that may have ended a credential returns", async () => {
+  it("are announced before the commit returns, if the commit may have ended a credential", async () => {
     const { records, told } = await open(engine);
     const token = await records.get(tokens, "a");
     const steps: readonly (readonly Operation[])[] = [
@@ -103,7 +103,7 @@ describeEngines("changes of credentials", (engine) => {
     expect(await other.records.get(tokens, "a")).toBeUndefined();
   });
 
-  it("do not alter how the store works", async () => {
+  it("are announced without other changes to the behavior of the store", async () => {
     const opened = await openStore(engine);
     const { store } = watched(opened.store);
     expect(Object.keys({ ...store }).sort()).toEqual(Object.keys(opened.store).sort());

@@ -3,8 +3,8 @@ import { accounts } from "../../../src/auth/accounts/accounts.ts";
 import { grants } from "../../../src/auth/accounts/grants.ts";
 import { accountRecordsGroup, clients } from "../../../src/auth/agents/agent.ts";
 import {
-  currentScopes,
-  entitlementChecks,
+  currentScopesOf,
+  entitlementCheckOperations,
   isEntitledToEvents,
 } from "../../../src/auth/entitlement.ts";
 import { apiKeyGroup, apiKeys } from "../../../src/auth/keys/api-keys.ts";
@@ -32,10 +32,10 @@ const granted = (clientId: string, scope: string, key = "grant") => {
 
 const person = insert(accounts, { ...placed, value: { label: "x", createdAt: 0 } });
 
-type Holder = Parameters<typeof currentScopes>[1];
+type Holder = Parameters<typeof currentScopesOf>[1];
 
 const mayHave = async (records: Records, holder: Holder) =>
-  isEntitledToEvents(await currentScopes(records, holder));
+  isEntitledToEvents(await currentScopesOf(records, holder));
 
 describe("entitlement to alerts", () => {
   const cases: readonly (readonly [string, "agent" | "user" | "service", Operation[], boolean])[] =
@@ -145,7 +145,7 @@ describe("entitlement to alerts", () => {
     async (_, kind, kept) => {
       const { records } = await openStore(embedded);
       await records.commit(kept);
-      const steps = await entitlementChecks(records, { kind, id: "x", clientId });
+      const steps = await entitlementCheckOperations(records, { kind, id: "x", clientId });
       if (steps === undefined) throw new Error("not entitled");
       expect(await records.commit(steps)).toBe(true);
       await records.commit([removeGroup(apiKeyGroup("x"))]);
@@ -168,11 +168,15 @@ describe("entitlement to alerts", () => {
     const register = (scope: string) =>
       put(clients, { key: "app", value: { metadata: { scope }, agent } });
     await records.commit([person, granted("app", allScopes.join(" "))]);
-    const held = () => currentScopes(records, { kind: "user", id: "x", clientId: "app" });
+    const held = () => currentScopesOf(records, { kind: "user", id: "x", clientId: "app" });
     expect(await held()).toEqual(new Set());
     await records.commit([register(alertScopes.join(" "))]);
     expect(await held()).toEqual(new Set(alertScopes));
-    const steps = await entitlementChecks(records, { kind: "user", id: "x", clientId: "app" });
+    const steps = await entitlementCheckOperations(records, {
+      kind: "user",
+      id: "x",
+      clientId: "app",
+    });
     await records.commit([register("signals:read")]);
     expect(await held()).toEqual(new Set(["signals:read"]));
     expect(await records.commit(steps ?? [])).toBe(false);
@@ -185,7 +189,7 @@ describe("entitlement to alerts", () => {
       agent: { ...agent, owner: owner(allScopes) },
     };
     await records.commit([insert(clients, { ...placed, value })]);
-    expect(await currentScopes(records, { kind: "agent", id: "x" })).toEqual(
+    expect(await currentScopesOf(records, { kind: "agent", id: "x" })).toEqual(
       new Set(["signals:read"]),
     );
   });
@@ -204,19 +208,19 @@ describe("entitlement to alerts", () => {
       }),
       granted("other", allScopes.join(" ")),
     ]);
-    const held = () => currentScopes(records, { kind: "user", id: "x", clientId });
+    const held = () => currentScopesOf(records, { kind: "user", id: "x", clientId });
     expect(await held()).toEqual(new Set(alertScopes));
     clock.now += 1_000;
     expect(await held()).toEqual(new Set(["signals:read"]));
   });
 
-  it("covers every scope when the person acts directly, while the account exists and whatever the applications may do", async () => {
+  it("covers every scope when the person acts without an application, for as long as the account exists", async () => {
     const { records } = await openStore(embedded);
     const themselves = { kind: "user", id: "x" } as const;
-    expect(await currentScopes(records, themselves)).toEqual(new Set());
+    expect(await currentScopesOf(records, themselves)).toEqual(new Set());
     await records.commit([person]);
-    expect(await currentScopes(records, themselves)).toEqual(new Set(allScopes));
-    const steps = (await entitlementChecks(records, themselves)) ?? [];
+    expect(await currentScopesOf(records, themselves)).toEqual(new Set(allScopes));
+    const steps = (await entitlementCheckOperations(records, themselves)) ?? [];
     expect(await records.commit(steps)).toBe(true);
     await records.commit([removeGroup(accountRecordsGroup("x"))]);
     expect(await records.commit(steps)).toBe(false);

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { LastUseTracker, lastUseRemoval } from "../../../src/auth/last-use.ts";
+import { LastUseTracker, lastUseRemovalOperation } from "../../../src/auth/last-use.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { describeEngines, openStore, START, type TestStore } from "../../support/stores.ts";
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-/** Records whose writes are counted, and that a test can await or make fail. */
+/** Records whose writes are counted; a test can await the writes or make them fail. */
 function watched({ records }: TestStore) {
   const writes: Promise<unknown>[] = [];
   const state = { isDown: false };
@@ -88,7 +88,7 @@ describeEngines("recorded last uses", (engine) => {
     const { lastUse, writes } = lastUseOf(store);
     lastUse.record("agent");
     await Promise.all(writes);
-    await store.records.commit([lastUseRemoval("agent")]);
+    await store.records.commit([lastUseRemovalOperation("agent")]);
     expect((await lastUse.of(["agent"])).size).toBe(0);
   });
 });

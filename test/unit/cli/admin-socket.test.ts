@@ -17,15 +17,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { runInServer } from "../../../src/cli/admin-client.ts";
+import { runCommandInServer } from "../../../src/cli/admin-client.ts";
 import { serveAdmin } from "../../../src/cli/admin-socket.ts";
 import { bindSocket } from "../../../src/cli/admin-socket-path.ts";
 import { ConfirmationNeeded } from "../../../src/cli/command.ts";
-import type { Progress } from "../../../src/store/backup/progress.ts";
+import type { CommandProgress } from "../../../src/store/backup/progress.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
-import { storeUnavailable } from "../../../src/store/port/unavailable.ts";
+import { storeUnavailableProblem } from "../../../src/store/port/unavailable.ts";
 import { dumpStore, model, openStore } from "../../support/stores.ts";
 
 const root = mkdtempSync(join(tmpdir(), "admin-"));
@@ -65,11 +65,11 @@ interface Asking {
   readonly args?: unknown;
   readonly databaseUrl?: string;
   readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: Progress) => void;
+  readonly onProgress?: (progress: CommandProgress) => void;
 }
 
 const ask = (name: string, { folder, args = {}, onProgress = () => {}, ...rest }: Asking) =>
-  runInServer(
+  runCommandInServer(
     {
       ...{ name, args, signal: rest.signal ?? new AbortController().signal },
       settings: { folder, databaseUrl: rest.databaseUrl, masterKey: undefined },
@@ -98,7 +98,7 @@ describe("the admin socket", () => {
 
   it("reports the progress of a command", async () => {
     const { folder } = await served(newFolder());
-    const told: Progress[] = [];
+    const told: CommandProgress[] = [];
     await ask("store backup", {
       ...{ folder, args: { file: join(folder, "b.gz") } },
       onProgress: (progress) => told.push(progress),
@@ -217,7 +217,9 @@ describe("the admin socket", () => {
   it("includes the error message of the storage engine in the response to the operator", async () => {
     const { store } = await openStore(model);
     const counts = () =>
-      Promise.reject(storeUnavailable("It did not answer.", new Error("the disk is malformed")));
+      Promise.reject(
+        storeUnavailableProblem("It did not answer.", new Error("the disk is malformed")),
+      );
     const broken = { ...store, identity: store.identity, counts };
     const { folder } = await served(newFolder(), { store: broken });
     await expect(ask("admin status", { folder })).rejects.toThrow(

@@ -6,7 +6,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { runProgram } from "../../../src/cli/program.ts";
-import { auditSteps } from "../../../src/store/audit/entry.ts";
+import { auditOperations } from "../../../src/store/audit/entry.ts";
 import { writeBackup } from "../../../src/store/backup/backup.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
 import { openEmbedded } from "../../../src/store/sqlite/open.ts";
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const { records } = store;
   for (let at = 0; at < 5; at++) {
     const entry = { action: "page.read", actor: "system", target: `page ${at}` };
-    await records.commit(auditSteps(entry, at));
+    await records.commit(auditOperations(entry, at));
   }
   await sealAll({ records, clock: { now: 1 } });
   const sessions = new Sessions();

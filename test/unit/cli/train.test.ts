@@ -5,12 +5,12 @@ import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runProgram } from "../../../src/cli/program.ts";
-import { readModel } from "../../../src/factors/hashed-linear/file.ts";
-import { polarity } from "../../../src/factors/polarity.ts";
+import { parseModel } from "../../../src/factors/hashed-linear/file.ts";
+import { messagePolarity } from "../../../src/factors/polarity.ts";
 import {
   accuracy,
   areaUnderCurve,
-  predictOutOfFold,
+  computeOutOfFoldPolarities,
 } from "../../../src/research/train/cross-validation.ts";
 
 const FIXTURE = fileURLToPath(new URL("../../fixtures/messages.jsonl", import.meta.url));
@@ -59,8 +59,8 @@ describe("market-signal train", () => {
     );
     expect(out).toMatch(/ {2}average +0\.9\d{3} +0\.\d{4}\n/u);
     expect(readdirSync(folder)).toEqual(["mine.json"]);
-    const model = readModel(readFileSync(join(folder, "mine.json"), "utf8"));
-    expect(polarity("profit beats, shares pop", model)).toBeGreaterThan(0.3);
+    const model = parseModel(readFileSync(join(folder, "mine.json"), "utf8"));
+    expect(messagePolarity("profit beats, shares pop", model)).toBeGreaterThan(0.3);
   });
 
   it("writes the same model for the same messages, to model.json unless --out is given", async () => {
@@ -137,7 +137,10 @@ describe("cross-validation", () => {
       text: `thing ${"abcdefgh"[at % 8]} ${"ijklm"[at % 5]}`,
       label: "bearish" as const,
     }));
-    const predictions = predictOutOfFold([...copies, ...others], { seed: 1, onEpoch: () => {} });
+    const predictions = computeOutOfFoldPolarities([...copies, ...others], {
+      seed: 1,
+      onEpoch: () => {},
+    });
     const mean = predictions
       .filter(({ label }) => label === "bullish")
       .reduce((sum, { model }) => sum + model / copies.length, 0);

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { verifyStoreCommand } from "../../../src/cli/commands/verify-store.ts";
-import { auditSteps } from "../../../src/store/audit/entry.ts";
+import { auditOperations } from "../../../src/store/audit/entry.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
-import { storeUnavailable } from "../../../src/store/port/unavailable.ts";
+import { storeUnavailableProblem } from "../../../src/store/port/unavailable.ts";
 import { sealAll } from "../../support/audit.ts";
 import { dumpStore, inBatches, model, openStore } from "../../support/stores.ts";
 
@@ -18,7 +18,7 @@ async function filledStore() {
   const { store, records, clock } = await openStore(model);
   const now = () => clock.now;
   const audit = (target: string) =>
-    auditSteps({ action: "note.written", actor: "system", target }, now());
+    auditOperations({ action: "note.written", actor: "system", target }, now());
   await records.commit([put(notes, { key: "a", value: 1 }), put(notes, { key: "b", value: 2 })]);
   await records.commit(["a", "b", "c"].flatMap(audit));
   await sealAll({ records, clock });
@@ -93,7 +93,10 @@ describe("the store verify command", () => {
 
   it("continues after an unreadable row, and reports the error message of the storage engine", async () => {
     const store = await filledStore();
-    const fault = storeUnavailable("It did not answer.", new Error("database disk is malformed"));
+    const fault = storeUnavailableProblem(
+      "It did not answer.",
+      new Error("database disk is malformed"),
+    );
     async function* dump() {
       yield (await dumpStore(store)).slice(0, 1);
       throw fault;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type LiveChoice, readConfig } from "../../../src/config/config.ts";
+import { type LiveMarketSettings, readConfig } from "../../../src/config/config.ts";
 import { providerIds } from "../../../src/sources/live/provider-ids.ts";
 import { providers } from "../../../src/sources/live/providers.ts";
 
 const LIVE = { MARKET: "live" };
 
 const chosen = (env: Readonly<Record<string, string>>) =>
-  readConfig({ ...LIVE, ...env }).market as { readonly kind: string } & LiveChoice;
+  readConfig({ ...LIVE, ...env }).market as { readonly kind: string } & LiveMarketSettings;
 
 it("the settings of each provider are stored under the provider's id", () => {
   expect(providers.map(({ id }) => id)).toEqual(providerIds);

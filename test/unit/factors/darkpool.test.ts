@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createBlockPressureTracker } from "../../../src/factors/block-pressure.ts";
-import { combineDarkpool, readDarkpool } from "../../../src/factors/darkpool.ts";
-import { addPrint, estimatedSide, type OffExchangeDay } from "../../../src/factors/off-exchange.ts";
+import { combineDarkpoolEvidence, computeDarkpoolReading } from "../../../src/factors/darkpool.ts";
+import {
+  addPrintToDay,
+  estimatedSide,
+  type OffExchangeDay,
+} from "../../../src/factors/off-exchange.ts";
 import { createShortPressureTracker } from "../../../src/factors/short-pressure.ts";
 import { clippedZ, normalCdf } from "../../../src/factors/statistics.ts";
 import { isBlockTrade } from "../../../src/market/block-size.ts";
@@ -76,7 +80,7 @@ describe("the estimated side of a print", () => {
 });
 
 describe("an off-exchange day", () => {
-  it("classifies 10,000 shares or USD 200,000 as a block", () => {
+  it("classifies a print of 10,000 shares or USD 200,000 as a block", () => {
     expect(isBlockTrade(print({ sizeShares: 9_999, price: 1 }))).toBe(false);
     expect(isBlockTrade(print({ sizeShares: 10_000, price: 1 }))).toBe(true);
     expect(isBlockTrade(print({ sizeShares: 2_000, price: 100 }))).toBe(true);
@@ -84,8 +88,8 @@ describe("an off-exchange day", () => {
 
   it("counts canceled prints separately", () => {
     const days = new Map<string, OffExchangeDay>();
-    addPrint(days, print({ sizeShares: 500 }));
-    addPrint(days, print({ id: "2", canceled: true }));
+    addPrintToDay(days, print({ sizeShares: 500 }));
+    addPrintToDay(days, print({ id: "2", canceled: true }));
     expect(days.get("0")).toMatchObject({ prints: 1, shares: 500, canceled: 1 });
   });
 });
@@ -104,7 +108,7 @@ describe("block pressure", () => {
     expect(reading.imbalance).toBeCloseTo((0.3507477 * 2) / 22, 6);
   });
 
-  it("is standardized against the sessions before the current one", () => {
+  it("is standardized against the sessions before the current session", () => {
     const day = (price: number) => [print({ price, sizeShares: 20_000, bid: 99, ask: 101 })];
     const habit = [...Array(30).keys()].map((session) => day(session % 2 ? 99.5 : 100.5));
     expect(bySession(...habit.slice(0, 20)).z).toBeNull();
@@ -112,7 +116,7 @@ describe("block pressure", () => {
     expect(bySession(...habit, day(99)).z).toBeLessThan(-1);
   });
 
-  it("ignores canceled blocks, and counts reports after the close for the next session", () => {
+  it("ignores canceled blocks, and assigns blocks reported after the close to the next session", () => {
     const [first] = worked;
     if (first === undefined) throw new Error("the example has prints");
     expect(blocks([{ ...first, canceled: true }]).blocks).toBe(0);
@@ -134,16 +138,16 @@ describe("the dark pool factor", () => {
     const shortZ = clippedZ(0.52, { mean: 0.46, sd: 0.05 }) ?? null;
     expect(imbalanceZ).toBeCloseTo(0.807634, 6);
     expect(shortZ).toBeCloseTo(1.2, 12);
-    const combined = combineDarkpool(imbalanceZ, shortZ, 4);
+    const combined = combineDarkpoolEvidence(imbalanceZ, shortZ, 4);
     expect(combined?.z).toBeCloseTo(0.006351, 6);
     expect(100 * normalCdf(combined?.z ?? 0)).toBeCloseTo(50.25, 2);
     expect(combined?.confidence).toBeCloseTo(4 / 9, 12);
   });
 
   it("has less confidence with only one part, and reverses the sign of the short ratio", () => {
-    expect(combineDarkpool(0.8, null, 5)).toEqual({ z: 0.8, confidence: 0.3 });
-    expect(combineDarkpool(null, 1.2, 0)).toEqual({ z: -1.2, confidence: 0.4 });
-    expect(combineDarkpool(null, null, 0)).toBeUndefined();
+    expect(combineDarkpoolEvidence(0.8, null, 5)).toEqual({ z: 0.8, confidence: 0.3 });
+    expect(combineDarkpoolEvidence(null, 1.2, 0)).toEqual({ z: -1.2, confidence: 0.4 });
+    expect(combineDarkpoolEvidence(null, null, 0)).toBeUndefined();
   });
 
   it("standardizes a short ratio against the previous sessions, excluding its own session", () => {
@@ -172,10 +176,10 @@ describe("the dark pool factor", () => {
     const context = { at: 10 * DAY_MS, dayMs: DAY_MS, closesAfter, feedAt: 10 * DAY_MS };
     const statusOf = (availableAt: number, feedAt = context.feedAt) => {
       const block = blocks([print({ sizeShares: 20_000, availableAt })]);
-      return readDarkpool({ block, short: shorts([]) }, { ...context, feedAt }).status;
+      return computeDarkpoolReading({ block, short: shorts([]) }, { ...context, feedAt }).status;
     };
     const nothing = { block: blocks([]), short: shorts([]) };
-    expect(readDarkpool(nothing, context).status).toBe("not_observed");
+    expect(computeDarkpoolReading(nothing, context).status).toBe("not_observed");
     expect(statusOf(DAY_MS)).toBe("no_activity");
     expect(statusOf(DAY_MS, DAY_MS)).toBe("stale");
     expect(statusOf(10 * DAY_MS)).toBe("not_observed");
@@ -188,7 +192,12 @@ describe("the dark pool factor", () => {
     const measurement = { block: blocks([]), short: shorts([...volumes, shortVolume(0.6, 60)]) };
     const at = 61 * DAY_MS;
     const read = (closes: number) =>
-      readDarkpool(measurement, { at, dayMs: DAY_MS, closesAfter: () => closes, feedAt: at });
+      computeDarkpoolReading(measurement, {
+        at,
+        dayMs: DAY_MS,
+        closesAfter: () => closes,
+        feedAt: at,
+      });
     expect(read(1)).toMatchObject({ status: "ok", confidence: 0.4 });
     expect(read(2)).toMatchObject({ z: null, status: "stale" });
   });
@@ -205,7 +214,7 @@ describe("the dark pool factor", () => {
     const thin = { ...shortVolume(0.5, 10), totalShares: 259 };
     const measurement = { block: blocks([]), short: shorts([thin]) };
     const context = { at: 10 * DAY_MS, dayMs: DAY_MS, closesAfter: () => 0, feedAt: 10 * DAY_MS };
-    expect(readDarkpool(measurement, context).status).toBe("insufficient_data");
+    expect(computeDarkpoolReading(measurement, context).status).toBe("insufficient_data");
   });
 });
 

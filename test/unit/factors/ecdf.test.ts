@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ecdfZ, freezeEcdf } from "../../../src/factors/ecdf.ts";
+import { ecdfZ, freezeEcdfTable } from "../../../src/factors/ecdf.ts";
 import { normalQuantile } from "../../../src/factors/statistics.ts";
 
 const table = {
@@ -18,7 +18,7 @@ describe("a frozen empirical distribution", () => {
     for (const [index, p] of [0.7, 0.1, 0.4, 0.4, 0.9].entries()) {
       expect(normalQuantile(p)).toBeCloseTo(scores[index] ?? Number.NaN, 6);
     }
-    const frozen = freezeEcdf([3, 1, 2, 2, 5], 5);
+    const frozen = freezeEcdfTable([3, 1, 2, 2, 5], 5);
     // The outermost knots are clamped to 0.5 % and 99.5 %, which does not affect the values between
     // them.
     expect(frozen && ecdfZ(frozen, 3)).toBeCloseTo(0.524401, 6);
@@ -46,7 +46,7 @@ describe("a frozen empirical distribution", () => {
 
   it("has 101 knots, is symmetric for symmetric values and caps |z| at 2.576", () => {
     const values = Array.from({ length: 400 }, (_, index) => index - 199.5);
-    const frozen = freezeEcdf(values);
+    const frozen = freezeEcdfTable(values);
     expect(frozen?.values).toHaveLength(101);
     expect(frozen && ecdfZ(frozen, 0)).toBeCloseTo(0, 12);
     expect(frozen && ecdfZ(frozen, 1e9)).toBeCloseTo(2.575829, 6);
@@ -54,7 +54,7 @@ describe("a frozen empirical distribution", () => {
   });
 
   it("assigns Hazen's (rank - 0.5)/N to the values themselves", () => {
-    const frozen = freezeEcdf(Array.from({ length: 50 }, (_, index) => index));
+    const frozen = freezeEcdfTable(Array.from({ length: 50 }, (_, index) => index));
     const middle = frozen?.probabilities.indexOf(0.5) ?? -1;
     expect(frozen?.values[middle]).toBeCloseTo(24.5, 12);
     expect(frozen?.values[frozen.probabilities.indexOf(0.01)]).toBe(0);
@@ -62,8 +62,8 @@ describe("a frozen empirical distribution", () => {
   });
 
   it("is not formed from fewer than 30 peers", () => {
-    expect(freezeEcdf(Array.from({ length: 29 }, (_, index) => index))).toBeUndefined();
-    expect(freezeEcdf(Array.from({ length: 30 }, (_, index) => index))).toBeDefined();
+    expect(freezeEcdfTable(Array.from({ length: 29 }, (_, index) => index))).toBeUndefined();
+    expect(freezeEcdfTable(Array.from({ length: 30 }, (_, index) => index))).toBeDefined();
   });
 
   it("never decreases when the value increases, and never leaves its bounds", () => {
@@ -74,7 +74,7 @@ describe("a frozen empirical distribution", () => {
         number,
         number,
         (values, a, b) => {
-          const frozen = freezeEcdf(values);
+          const frozen = freezeEcdfTable(values);
           if (frozen === undefined) throw new Error("30 values must be enough");
           const [low, high] = [ecdfZ(frozen, Math.min(a, b)), ecdfZ(frozen, Math.max(a, b))];
           expect(low).toBeLessThanOrEqual(high + 1e-12);

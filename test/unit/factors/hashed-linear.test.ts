@@ -1,8 +1,12 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { bucketsOf, FEATURE_BUCKETS } from "../../../src/factors/hashed-linear/features.ts";
-import { MAX_MODEL_BYTES, modelText, readModel } from "../../../src/factors/hashed-linear/file.ts";
+import { FEATURE_BUCKETS, featureBucketsOf } from "../../../src/factors/hashed-linear/features.ts";
+import {
+  MAX_MODEL_BYTES,
+  parseModel,
+  serializeModel,
+} from "../../../src/factors/hashed-linear/file.ts";
 import { fnv1a } from "../../../src/factors/hashed-linear/fnv1a.ts";
 import {
   type LabeledMessage,
@@ -10,13 +14,13 @@ import {
   trainHashedLinear,
 } from "../../../src/factors/hashed-linear/training.ts";
 import {
-  type HashedLinear,
+  type HashedLinearModel,
   modeledPolarity,
   type SentimentLabel,
   softmax,
 } from "../../../src/factors/hashed-linear.ts";
 import { tokenize } from "../../../src/factors/message/tokens.ts";
-import { polarity } from "../../../src/factors/polarity.ts";
+import { messagePolarity } from "../../../src/factors/polarity.ts";
 
 const messages = readFileSync(new URL("../../fixtures/messages.jsonl", import.meta.url), "utf8")
   .trim()
@@ -25,11 +29,11 @@ const messages = readFileSync(new URL("../../fixtures/messages.jsonl", import.me
 
 const training = { seed: 7, onEpoch: () => {} };
 
-let model: HashedLinear;
+let model: HashedLinearModel;
 let text: string;
 beforeAll(() => {
   model = trainHashedLinear(messages, training);
-  text = modelText(model);
+  text = serializeModel(model);
 });
 
 describe("the FNV-1a hash", () => {
@@ -44,23 +48,23 @@ describe("the hashed features of a message", () => {
   it("include every word and word pair, and a negated feature for each negated word", () => {
     const bucket = (feature: string) => fnv1a(feature) % FEATURE_BUCKETS;
     const features = ["", "not", " not", "good", "not good", "not good"];
-    expect([...bucketsOf(["not", "good"])]).toEqual(features.map(bucket));
+    expect([...featureBucketsOf(["not", "good"])]).toEqual(features.map(bucket));
   });
 
   it("mark three words after a negation as negated, but no word in the next clause", () => {
-    expect(bucketsOf(["not", "a", "b", "c", "d"]).length).toBe(1 + 2 * 5 + 3);
-    expect(bucketsOf(["not", "a", ",", "c", "d"]).length).toBe(1 + 2 * 5 + 2);
+    expect(featureBucketsOf(["not", "a", "b", "c", "d"]).length).toBe(1 + 2 * 5 + 3);
+    expect(featureBucketsOf(["not", "a", ",", "c", "d"]).length).toBe(1 + 2 * 5 + 2);
   });
 
   it("do not depend on names, addresses or figures", () => {
     const one = tokenize("$ABC by @ann, +5% to $12.50: https://example.com/1");
     const other = tokenize("$QRS by @bob, +7% to $1,234: https://example.org/2");
-    expect(bucketsOf(one)).toEqual(bucketsOf(other));
+    expect(featureBucketsOf(one)).toEqual(featureBucketsOf(other));
   });
 
   it("include at least one feature, and stay within the number of buckets, for any text", () => {
     const property = fc.property(fc.string({ unit: "binary", maxLength: 300 }), (any) => {
-      const buckets = bucketsOf(tokenize(any));
+      const buckets = featureBucketsOf(tokenize(any));
       expect(buckets.length).toBeGreaterThan(0);
       expect(Math.max(...buckets)).toBeLessThan(FEATURE_BUCKETS);
     });
@@ -93,14 +97,14 @@ describe("the training of a model", () => {
       Array.from("abcdefghijklmnopqrst", (other) => ({ text: `${word} thing ${other}`, label }));
     const shown = [...said("zorbing", "bullish"), ...said("glimped", "bearish")];
     const taught = trainHashedLinear(shown, training);
-    expect(polarity("really zorbing", taught)).toBeGreaterThan(0.1);
-    expect(polarity("really glimped", taught)).toBeLessThan(-0.1);
-    expect(polarity("really zorbing")).toBe(0);
+    expect(messagePolarity("really zorbing", taught)).toBeGreaterThan(0.1);
+    expect(messagePolarity("really glimped", taught)).toBeLessThan(-0.1);
+    expect(messagePolarity("really zorbing")).toBe(0);
   });
 
   it("returns bit-for-bit the same weights for the same seed, and different weights for another seed", () => {
-    expect(modelText(trainHashedLinear(messages, training))).toBe(text);
-    expect(modelText(trainHashedLinear(messages, { ...training, seed: 8 }))).not.toBe(text);
+    expect(serializeModel(trainHashedLinear(messages, training))).toBe(text);
+    expect(serializeModel(trainHashedLinear(messages, { ...training, seed: 8 }))).not.toBe(text);
   });
 
   it("reports its progress after every epoch", () => {
@@ -109,7 +113,7 @@ describe("the training of a model", () => {
     expect(passes).toBe(TRAINING_EPOCHS);
   });
 
-  it("results in a polarity of 0 when there are no messages", () => {
+  it("produces a model with a polarity of 0 when there are no messages", () => {
     expect(modeledPolarity(trainHashedLinear([], training), ["strong"])).toBe(0);
   });
 });
@@ -117,8 +121,8 @@ describe("the training of a model", () => {
 describe("polarity with a model", () => {
   it("is the mean of the lexicon's and the model's polarity, within [-1, 1], for any text", () => {
     const property = fc.property(fc.string({ unit: "binary", maxLength: 500 }), (any) => {
-      const value = polarity(any, model);
-      const mean = (polarity(any) + modeledPolarity(model, tokenize(any))) / 2;
+      const value = messagePolarity(any, model);
+      const mean = (messagePolarity(any) + modeledPolarity(model, tokenize(any))) / 2;
       expect(value).toBe(mean);
       expect(Math.abs(value)).toBeLessThanOrEqual(1);
     });
@@ -128,7 +132,7 @@ describe("polarity with a model", () => {
 
 describe("a model file", () => {
   it("restores the model bit for bit", () => {
-    const read = readModel(text);
+    const read = parseModel(text);
     expect(read.weights).toEqual(model.weights);
     expect(read.scales).toEqual(model.scales);
     expect(new Set(model.weights).size).toBeGreaterThan(50);
@@ -144,7 +148,9 @@ describe("a model file", () => {
     ["of another format", '{"format":"other"}'],
     ["too large", " ".repeat(MAX_MODEL_BYTES + 1)],
   ])("is rejected with a reason when it is %s", (_, wrong) => {
-    expect(() => readModel(wrong)).toThrow(/^The model is (not valid: .+|too large to be one)\.$/u);
+    expect(() => parseModel(wrong)).toThrow(
+      /^The model is (not valid: .+|too large to be one)\.$/u,
+    );
   });
 
   it.each([
@@ -162,13 +168,13 @@ describe("a model file", () => {
     ["more", "members"],
   ])("is rejected when its member %s is %j", (member, value) => {
     const wrong = JSON.stringify({ ...JSON.parse(text), [member]: value });
-    expect(() => readModel(wrong)).toThrow(/^The model is not valid: /u);
+    expect(() => parseModel(wrong)).toThrow(/^The model is not valid: /u);
   });
 
   it("is never quoted in an error message", () => {
     const wrong = JSON.stringify({ ...JSON.parse(text), format: "<script>" });
-    expect(() => readModel(wrong)).not.toThrow(/script/u);
-    expect(() => readModel('{"\u001b[31m":1}')).toThrow(/^[ -~]+$/u);
+    expect(() => parseModel(wrong)).not.toThrow(/script/u);
+    expect(() => parseModel('{"\u001b[31m":1}')).toThrow(/^[ -~]+$/u);
   });
 
   it.each(["weights", "scales"])(
@@ -180,7 +186,7 @@ describe("a model file", () => {
         scales: [file.scales[0] * 2, ...file.scales.slice(1)],
       }[member];
       const damaged = JSON.stringify({ ...file, [member]: other });
-      expect(() => readModel(damaged)).toThrow("The model is damaged: its checksum is another.");
+      expect(() => parseModel(damaged)).toThrow("The model is damaged: its checksum is another.");
     },
   );
 });

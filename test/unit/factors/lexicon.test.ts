@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { expandEntries, listEntries } from "../../../src/factors/lexicon/entries.ts";
 import { roleEntries, scaleEntries } from "../../../src/factors/lexicon/grammar.ts";
-import { lexicon, topics } from "../../../src/factors/lexicon.ts";
-import { polarity } from "../../../src/factors/polarity.ts";
+import { lexicon, lexiconTopics } from "../../../src/factors/lexicon.ts";
+import { messagePolarity } from "../../../src/factors/polarity.ts";
 
-const lists = topics.flat().map(([, list]) => list);
+const lists = lexiconTopics.flat().map(([, list]) => list);
 
 describe("the lexicon", () => {
   it("has 1,500 to 2,000 entries", () => {
@@ -19,7 +19,7 @@ describe("the lexicon", () => {
   });
 
   it("has only valences within [-3, 3]", () => {
-    expect(Math.max(...topics.flat().map(([valence]) => Math.abs(valence)))).toBe(3);
+    expect(Math.max(...lexiconTopics.flat().map(([valence]) => Math.abs(valence)))).toBe(3);
   });
 
   it("has only phrases that the tokenizer can produce: one to three lower-case words, or an emoji", () => {
@@ -35,7 +35,7 @@ describe("the lexicon", () => {
     const unheard = [...lexicon]
       .filter(([, { roles: own }]) => own.size === 0)
       .filter(([entry, { valence }]) => {
-        return Math.sign(polarity(entry.replaceAll("_", " "))) !== Math.sign(valence);
+        return Math.sign(messagePolarity(entry.replaceAll("_", " "))) !== Math.sign(valence);
       });
     expect(unheard).toEqual([]);
   });

@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { createBenchmark, momentumGate } from "../../../src/factors/benchmark.ts";
 import { addCoinBar, createCoinHistory } from "../../../src/factors/coin-history.ts";
 import {
-  coinMomentum,
-  freezeMomentum,
+  computeMomentumReading,
+  freezeMomentumTables,
   type ListedMomentum,
-  listedMomentum,
   type MomentumContext,
   type MomentumMeasurement,
-  readMomentum,
+  measureCoinMomentum,
+  measureListedMomentum,
 } from "../../../src/factors/momentum.ts";
 import type { Bar } from "../../../src/market/records.ts";
 import { DAY_MS, historyOf, referenceBars } from "./reference.ts";
@@ -27,7 +27,7 @@ const read = (
   measurement: MomentumMeasurement | undefined,
   some: Partial<MomentumContext> = {},
   age = fresh,
-) => readMomentum(measurement, age, { ...context, ...some });
+) => computeMomentumReading(measurement, age, { ...context, ...some });
 
 const peer = (value: number): ListedMomentum => ({
   ram: value,
@@ -38,7 +38,7 @@ const peer = (value: number): ListedMomentum => ({
 });
 
 describe("momentum of a stock", () => {
-  const measured = listedMomentum(historyOf(referenceBars()));
+  const measured = measureListedMomentum(historyOf(referenceBars()));
 
   it("uses ram and res without peer ranks, clipped at 3, while the peer group is too small", () => {
     const reading = read(measured);
@@ -51,7 +51,7 @@ describe("momentum of a stock", () => {
 
   it("is approximately standard normal across its peers", () => {
     const peers = Array.from({ length: 200 }, (_, index) => peer(index / 100 - 1));
-    const tables = freezeMomentum(peers);
+    const tables = freezeMomentumTables(peers);
     const zs = peers.map((measurement) => read(measurement, { tables }).z ?? 9);
     const average = zs.reduce((sum, z) => sum + z, 0) / zs.length;
     const variance = zs.reduce((sum, z) => sum + z * z, 0) / zs.length - average ** 2;
@@ -77,7 +77,7 @@ describe("momentum of a stock", () => {
 
   it("lists inputs whose weighted z-scores add up to the mean that is looked up in the combined table", () => {
     const peers = Array.from({ length: 60 }, (_, index) => peer(index / 20 - 1));
-    const { combined: _, ...tables } = freezeMomentum(peers);
+    const { combined: _, ...tables } = freezeMomentumTables(peers);
     const reading = read(peer(0.7), { tables });
     const sum = reading.listInputs().reduce((all, { z, weight }) => all + weight * (z ?? 0), 0);
     expect(sum).toBeCloseTo(reading.z ?? Number.NaN, 12);
@@ -86,7 +86,7 @@ describe("momentum of a stock", () => {
   it("rises with ram and stays within 3 for any finite input", () => {
     const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
     const peers = Array.from({ length: 60 }, (_, index) => peer(index / 20 - 1));
-    const tables = [{}, freezeMomentum(peers)];
+    const tables = [{}, freezeMomentumTables(peers)];
     fc.assert(
       fc.property(finite, finite, finite, finite, (ram, res, hi52, more) => {
         for (const each of tables) {
@@ -146,10 +146,10 @@ describe("momentum of a coin", () => {
   const coin = (length: number) => {
     const history = createCoinHistory();
     for (const bar of referenceBars(length)) addCoinBar(history, bar);
-    return coinMomentum(history, DAY_MS);
+    return measureCoinMomentum(history, DAY_MS);
   };
 
-  it("is the mean over those windows that its history fills", () => {
+  it("is the mean over the windows that the coin's history fills", () => {
     const measured = coin(100);
     expect(measured?.trends.map(({ days }) => days)).toEqual([28, 90]);
     const age = { asOf: 100 * DAY_MS, missedSessions: 0 };

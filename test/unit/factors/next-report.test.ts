@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
-  nextReport,
+  predictNextReport,
   quarterlyFilings,
   type ReportWindow,
 } from "../../../src/factors/next-report.ts";
@@ -35,7 +35,7 @@ const quarters = (...lags: readonly (number | null)[]) =>
   });
 
 const askedOn = (figures: readonly Fundamental[], day: number) =>
-  nextReport(quarterlyFilings(figures, DAY_MS), day * DAY_MS, WINDOWS, DAY_MS);
+  predictNextReport(quarterlyFilings(figures, DAY_MS), day * DAY_MS, WINDOWS, DAY_MS);
 
 /** Converts an expected report from milliseconds to days. */
 const inDays = (next: ReturnType<typeof askedOn>) => {
@@ -52,7 +52,7 @@ describe("the filings of a company", () => {
       availableAt / DAY_MS,
     ]);
 
-  it("are grouped into one per quarter, dated when its first figure became known", () => {
+  it("are grouped by quarter, and each quarter is dated by the time when its first figure became known", () => {
     expect(daysOf([filed(91, 120), filed(91, 120, "equity"), filed(91, 130, "cash")])).toEqual([
       [91, 120],
     ]);

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { SentimentLabel } from "../../../src/factors/hashed-linear.ts";
 import { lexicon } from "../../../src/factors/lexicon.ts";
 import { tokenize } from "../../../src/factors/message/tokens.ts";
-import { normalizedText, polarity } from "../../../src/factors/polarity.ts";
+import { messagePolarity, normalizeMessageText } from "../../../src/factors/polarity.ts";
 import { areaUnderCurve } from "../../../src/research/train/cross-validation.ts";
 import { sharedFolder } from "../../support/shared.ts";
 
@@ -19,7 +19,7 @@ describe("the polarity of a message", () => {
     "Shares +4.2% before the bell",
     "This is not a scam",
   ])("is bullish for %j", (text) => {
-    expect(polarity(text)).toBeGreaterThan(0.2);
+    expect(messagePolarity(text)).toBeGreaterThan(0.2);
   });
 
   it.each([
@@ -31,7 +31,7 @@ describe("the polarity of a message", () => {
     "Shares −4.2% before the bell",
     "The quarter was not good",
   ])("is bearish for %j", (text) => {
-    expect(polarity(text)).toBeLessThan(-0.2);
+    expect(messagePolarity(text)).toBeLessThan(-0.2);
   });
 
   it.each([
@@ -43,105 +43,107 @@ describe("the polarity of a message", () => {
     "Margins of 5-10% or 5%-10%",
     "Share of 12%",
   ])("is 0 for the neutral text %j", (text) => {
-    expect(polarity(text)).toBe(0);
+    expect(messagePolarity(text)).toBe(0);
   });
 
   it("of a single word with valence 2 is 2 / sqrt(4 + 6)", () => {
-    expect(polarity("growth")).toBeCloseTo(2 / Math.sqrt(10), 12);
+    expect(messagePolarity("growth")).toBeCloseTo(2 / Math.sqrt(10), 12);
   });
 
   it("is positive when something bad decreases, and negative when something bad increases", () => {
-    expect(polarity("The quarterly loss narrowed")).toBeGreaterThan(0);
-    expect(polarity("Unemployment fell in May")).toBeGreaterThan(0);
-    expect(polarity("Net debt rose in May")).toBeLessThan(0);
-    expect(polarity("The quarterly loss widened")).toBeLessThan(polarity("A quarterly loss"));
+    expect(messagePolarity("The quarterly loss narrowed")).toBeGreaterThan(0);
+    expect(messagePolarity("Unemployment fell in May")).toBeGreaterThan(0);
+    expect(messagePolarity("Net debt rose in May")).toBeLessThan(0);
+    expect(messagePolarity("The quarterly loss widened")).toBeLessThan(
+      messagePolarity("A quarterly loss"),
+    );
   });
 
-  it("is reversed by a negation in the next three words, but not beyond them", () => {
-    expect(polarity("isn't really a strong month")).toBeLessThan(0);
-    expect(polarity("isn’t strong")).toBeLessThan(0);
-    expect(polarity("not in the month of May, strong")).toBe(polarity("strong"));
+  it("is reversed for the three words after a negation, but not beyond them", () => {
+    expect(messagePolarity("isn't really a strong month")).toBeLessThan(0);
+    expect(messagePolarity("isn’t strong")).toBeLessThan(0);
+    expect(messagePolarity("not in the month of May, strong")).toBe(messagePolarity("strong"));
   });
 
   it("is weaker for a negated word than for the word itself", () => {
-    expect(Math.abs(polarity("not strong"))).toBeLessThan(polarity("strong"));
+    expect(Math.abs(messagePolarity("not strong"))).toBeLessThan(messagePolarity("strong"));
   });
 
   it("is stronger after a booster and weaker after a diminisher", () => {
-    expect(polarity("extremely weak")).toBeLessThan(polarity("weak"));
-    expect(polarity("slightly weak")).toBeGreaterThan(polarity("weak"));
+    expect(messagePolarity("extremely weak")).toBeLessThan(messagePolarity("weak"));
+    expect(messagePolarity("slightly weak")).toBeGreaterThan(messagePolarity("weak"));
   });
 
   it("is positive for news that is bad for short sellers", () => {
-    expect(polarity("the shorts are getting destroyed")).toBeGreaterThan(0.4);
-    expect(polarity("we are getting destroyed")).toBeLessThan(-0.4);
+    expect(messagePolarity("the shorts are getting destroyed")).toBeGreaterThan(0.4);
+    expect(messagePolarity("we are getting destroyed")).toBeLessThan(-0.4);
   });
 
   it("is not positive when something good decreases", () => {
-    expect(polarity("growth slows")).toBe(polarity("sales slow"));
+    expect(messagePolarity("growth slows")).toBe(messagePolarity("sales slow"));
   });
 
   it("is affected by a verb of increase or decrease only if its noun is in the same clause", () => {
-    expect(polarity("stocks fall on debt")).toBeLessThan(polarity("debt"));
-    expect(polarity("stocks fall, debt")).toBeLessThan(polarity("debt"));
-    expect(polarity("debt falls")).toBeGreaterThan(0);
+    expect(messagePolarity("stocks fall on debt")).toBeLessThan(messagePolarity("debt"));
+    expect(messagePolarity("stocks fall, debt")).toBeLessThan(messagePolarity("debt"));
+    expect(messagePolarity("debt falls")).toBeGreaterThan(0);
   });
 
   it("ignores concessions and statements about what has ended", () => {
-    expect(polarity("shares gain despite weak data")).toBe(polarity("shares gain"));
-    expect(polarity("slips from record highs")).toBe(polarity("slips"));
+    expect(messagePolarity("shares gain despite weak data")).toBe(messagePolarity("shares gain"));
+    expect(messagePolarity("slips from record highs")).toBe(messagePolarity("slips"));
   });
 
   it("follows the comparison of two figures after their units are converted", () => {
-    expect(polarity("EPS 84 cents vs. $1.02")).toBeLessThan(0);
-    expect(polarity("revenue of $3.12 bln vs. $984.1 mln a year ago")).toBeGreaterThan(0);
-    expect(polarity("unemployment rate 4.9% vs 4.1%")).toBeLessThan(0);
-    expect(polarity("outlook of $5.15-$5.45 vs. $5.50-$5.60")).toBeLessThan(0);
-    expect(polarity("revised to 135K from 189K")).toBeLessThan(0);
-    expect(polarity("rent goes from $1.20 to $1.40")).toBeGreaterThan(0);
+    expect(messagePolarity("EPS 84 cents vs. $1.02")).toBeLessThan(0);
+    expect(messagePolarity("revenue of $3.12 bln vs. $984.1 mln a year ago")).toBeGreaterThan(0);
+    expect(messagePolarity("unemployment rate 4.9% vs 4.1%")).toBeLessThan(0);
+    expect(messagePolarity("outlook of $5.15-$5.45 vs. $5.50-$5.60")).toBeLessThan(0);
+    expect(messagePolarity("revised to 135K from 189K")).toBeLessThan(0);
+    expect(messagePolarity("rent goes from $1.20 to $1.40")).toBeGreaterThan(0);
   });
 
   it.each(["2020 vs 2019", "open from 9 to 5", "from 2019 to 2020", "vs", "from to", "5 vs 5"])(
     "is 0 for %j, which contains no comparison of figures",
     (text) => {
-      expect(polarity(text)).toBe(0);
+      expect(messagePolarity(text)).toBe(0);
     },
   );
 
   it("is halved for a question, but not for other sentences of the message", () => {
-    expect(polarity("strong?")).toBeCloseTo(1 / Math.sqrt(7), 12);
-    expect(polarity("strong. Geneva?")).toBe(polarity("strong"));
+    expect(messagePolarity("strong?")).toBeCloseTo(1 / Math.sqrt(7), 12);
+    expect(messagePolarity("strong. Geneva?")).toBe(messagePolarity("strong"));
   });
 
   it("recognizes words with repeated letters", () => {
-    expect(polarity("mooooon")).toBe(polarity("moon"));
-    expect(polarity("soooo goooood")).toBe(polarity("so good"));
+    expect(messagePolarity("mooooon")).toBe(messagePolarity("moon"));
+    expect(messagePolarity("soooo goooood")).toBe(messagePolarity("so good"));
   });
 
   it("ignores invisible characters within a word", () => {
-    expect(polarity("bul\u200bli\u00adsh")).toBe(polarity("bullish"));
-    expect(polarity("bul\u0000lish\u202e")).toBe(polarity("bullish"));
-    expect(polarity("\u2b06\ufe0f")).toBe(polarity("\u2b06"));
+    expect(messagePolarity("bul\u200bli\u00adsh")).toBe(messagePolarity("bullish"));
+    expect(messagePolarity("bul\u0000lish\u202e")).toBe(messagePolarity("bullish"));
+    expect(messagePolarity("\u2b06\ufe0f")).toBe(messagePolarity("\u2b06"));
   });
 
   it("uses the longest lexicon entry that matches", () => {
-    expect(polarity("a bear trap")).toBeGreaterThan(0);
-    expect(polarity("short squeeze")).toBeGreaterThan(0);
-    expect(polarity("short")).toBeLessThan(0);
+    expect(messagePolarity("a bear trap")).toBeGreaterThan(0);
+    expect(messagePolarity("short squeeze")).toBeGreaterThan(0);
+    expect(messagePolarity("short")).toBeLessThan(0);
   });
 
   it("is affected by a direction word even when it is the last word", () => {
-    expect(polarity("losses up")).toBeLessThan(0);
+    expect(messagePolarity("losses up")).toBeLessThan(0);
   });
 
   it("treats compatibility characters like their plain equivalents", () => {
-    expect(polarity("ｂｕｌｌｉｓｈ")).toBe(polarity("bullish"));
-    expect(polarity("＋５％")).toBe(polarity("+5%"));
+    expect(messagePolarity("ｂｕｌｌｉｓｈ")).toBe(messagePolarity("bullish"));
+    expect(messagePolarity("＋５％")).toBe(messagePolarity("+5%"));
   });
 
   it("depends only on the first 1,000 characters", () => {
-    expect(polarity(`${" ".repeat(990)}bullish`)).toBe(polarity("bullish"));
-    expect(polarity(`${" ".repeat(1000)}bullish`)).toBe(0);
+    expect(messagePolarity(`${" ".repeat(990)}bullish`)).toBe(messagePolarity("bullish"));
+    expect(messagePolarity(`${" ".repeat(1000)}bullish`)).toBe(0);
   });
 
   it("is finite, within [-1, 1] and deterministic for any text", () => {
@@ -151,10 +153,10 @@ describe("the polarity of a message", () => {
     );
     const message = fc.array(word).map((words) => words.join(" "));
     const property = fc.property(message, (text) => {
-      const value = polarity(text);
+      const value = messagePolarity(text);
       expect(Number.isFinite(value)).toBe(true);
       expect(Math.abs(value)).toBeLessThanOrEqual(1);
-      expect(polarity(text)).toBe(value);
+      expect(messagePolarity(text)).toBe(value);
     });
     fc.assert(property, { seed: 5 });
   });
@@ -163,22 +165,24 @@ describe("the polarity of a message", () => {
 describe("the normalized text of a message", () => {
   it("is equal for copies that differ in URL, mention, repost marker, digits and letter case", () => {
     const copy = "RT @Someone: Watch $ABC  break 120 https://example.com/a?b=1";
-    expect(normalizedText(copy)).toBe("watch $abc break");
-    expect(normalizedText("watch $ABC\nbreak 95 @other www.example.com")).toBe("watch $abc break");
+    expect(normalizeMessageText(copy)).toBe("watch $abc break");
+    expect(normalizeMessageText("watch $ABC\nbreak 95 @other www.example.com")).toBe(
+      "watch $abc break",
+    );
   });
 
   it("keeps a word that only starts with the letters of the repost marker", () => {
-    expect(normalizedText("rtx and art")).toBe("rtx and art");
+    expect(normalizeMessageText("rtx and art")).toBe("rtx and art");
   });
 
   it("differs for different statements", () => {
-    expect(normalizedText("buy $ABC")).not.toBe(normalizedText("sell $ABC"));
+    expect(normalizeMessageText("buy $ABC")).not.toBe(normalizeMessageText("sell $ABC"));
   });
 
   it("is in lower case, trimmed and without digits for any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 2000 }), (text) => {
-        expect(normalizedText(text)).not.toMatch(/[A-Z0-9]|\s\s|^\s|\s$/u);
+        expect(normalizeMessageText(text)).not.toMatch(/[A-Z0-9]|\s\s|^\s|\s$/u);
       }),
     );
   });
@@ -209,8 +213,8 @@ describe("processing of hostile text", () => {
       const text = fragment.repeat(2_000_000 / fragment.length);
       expect(tokenize(text)).toEqual(tokenize(text.slice(0, 1000)));
       expect(tokenize(text).length).toBeLessThanOrEqual(1000);
-      expect(Number.isFinite(polarity(text))).toBe(true);
-      expect(normalizedText(text).length).toBeLessThanOrEqual(1000);
+      expect(Number.isFinite(messagePolarity(text))).toBe(true);
+      expect(normalizeMessageText(text).length).toBeLessThanOrEqual(1000);
     },
   );
 });
@@ -222,7 +226,7 @@ const written = readFileSync(new URL("../../fixtures/messages.jsonl", import.met
   .map((line) => JSON.parse(line) as { readonly text: string; readonly label: SentimentLabel });
 
 const reading = (text: string): SentimentLabel => {
-  const value = polarity(text);
+  const value = messagePolarity(text);
   if (Math.abs(value) <= 0.2) return "neutral";
   return value > 0 ? "bullish" : "bearish";
 };
@@ -243,7 +247,7 @@ describe("polarity for the test sentences of this project", () => {
       .array(fc.constantFrom(...words.split(" ")), { maxLength: 12 })
       .map((tokens) => tokens.join(" "));
     const property = fc.property(fc.constantFrom(...written), tail, ({ text }, more) => {
-      expect(polarity(`${text}. ${more}`)).toBeCloseTo(polarity(`${text}.`), 12);
+      expect(messagePolarity(`${text}. ${more}`)).toBeCloseTo(messagePolarity(`${text}.`), 12);
     });
     fc.assert(property, { seed: 5, numRuns: 500 });
   });
@@ -255,7 +259,7 @@ describe("polarity for the test sentences of this project", () => {
     );
     expect(verdicts.length).toBeGreaterThan(1500);
     const same = verdicts.filter(([entry, { valence }]) => {
-      return polarity(`that was never ever ${entry}`) * valence >= 0;
+      return messagePolarity(`that was never ever ${entry}`) * valence >= 0;
     });
     expect(same).toEqual([]);
   });
@@ -269,7 +273,7 @@ describe.skipIf(isMissing)("polarity for labeled messages", () => {
     const readings = table("twitter_financial_news_sent_train.csv")
       .filter((_, row) => isUnread(row))
       .map(({ text = "", label }) => ({
-        polarity: polarity(text),
+        polarity: messagePolarity(text),
         label: names[Number(label)] as SentimentLabel,
       }));
     expect(readings.filter(({ label }) => label !== "neutral").length).toBeGreaterThan(1500);
@@ -278,7 +282,7 @@ describe.skipIf(isMissing)("polarity for labeled messages", () => {
 
   it("ranks held-out bullish social messages above bearish ones with an AUC of at least .72", () => {
     const readings = table("val_stockemo.csv").map(({ original = "", senti_label }) => ({
-      polarity: polarity(original),
+      polarity: messagePolarity(original),
       label: senti_label as SentimentLabel,
     }));
     expect(readings.length).toBeGreaterThan(900);

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { listedMomentum } from "../../../src/factors/momentum.ts";
+import { measureListedMomentum } from "../../../src/factors/momentum.ts";
 import {
   addBar,
   createPriceHistories,
-  momentumSums,
+  readMomentumSums,
   recomputeSumsAndPeak,
 } from "../../../src/factors/price-history.ts";
 import {
@@ -17,7 +17,7 @@ import {
 
 describe("the price history of a stock", () => {
   it("matches the worked example: ram 1.767178, res 1.308312, hi52 -.071089, sum .18632551", () => {
-    const measured = listedMomentum(historyOf(referenceBars()));
+    const measured = measureListedMomentum(historyOf(referenceBars()));
     expect(measured?.ram).toBeCloseTo(1.767178, 6);
     expect(measured?.res).toBeCloseTo(1.308312, 6);
     expect(measured?.hi52).toBeCloseTo(-0.071089, 6);
@@ -26,7 +26,7 @@ describe("the price history of a stock", () => {
   });
 
   it("has the moments of the worked example: variance 4.81252e-5, beta .452520", () => {
-    const { n, r, m, rr, mm, rm } = momentumSums(historyOf(referenceBars()));
+    const { n, r, m, rr, mm, rm } = readMomentumSums(historyOf(referenceBars()));
     expect(rr / n - (r / n) ** 2).toBeCloseTo(4.81252e-5, 10);
     const beta = (rm / n - (r / n) * (m / n)) / (mm / n - (m / n) ** 2);
     expect(beta).toBeCloseTo(0.45252, 6);
@@ -34,15 +34,15 @@ describe("the price history of a stock", () => {
   });
 
   it("is unaffected by splits and dividends", () => {
-    const adjusted = listedMomentum(historyOf(withCorporateActions(referenceBars())));
+    const adjusted = measureListedMomentum(historyOf(withCorporateActions(referenceBars())));
     expect(adjusted?.ram).toBeCloseTo(1.767178, 6);
     expect(adjusted?.res).toBeCloseTo(1.308312, 6);
     expect(adjusted?.hi52).toBeCloseTo(-0.071089, 6);
   });
 
   it("requires 252 closes", () => {
-    expect(listedMomentum(historyOf(referenceBars(251)))).toBeUndefined();
-    expect(listedMomentum(historyOf(referenceBars(252)))?.observations).toBe(230);
+    expect(measureListedMomentum(historyOf(referenceBars(251)))).toBeUndefined();
+    expect(measureListedMomentum(historyOf(referenceBars(252)))?.observations).toBe(230);
   });
 
   it("requires 200 usable returns in the window", () => {
@@ -50,20 +50,20 @@ describe("the price history of a stock", () => {
       referenceBars().map((bar, index) =>
         index >= from && index < 95 ? { ...bar, logReturn: 0.9 } : bar,
       );
-    expect(listedMomentum(historyOf(broken(60)))).toBeUndefined();
-    expect(listedMomentum(historyOf(broken(64)))?.observations).toBe(200);
+    expect(measureListedMomentum(historyOf(broken(60)))).toBeUndefined();
+    expect(measureListedMomentum(historyOf(broken(64)))?.observations).toBe(200);
   });
 
   it("is undefined for a price that never moves", () => {
     const still = referenceBars().map((bar) => ({ ...bar, logReturn: bar.logReturn && 0 }));
-    expect(listedMomentum(historyOf(still))).toBeUndefined();
+    expect(measureListedMomentum(historyOf(still))).toBeUndefined();
   });
 
   it("excludes the last month from ram and res", () => {
     const crashed = referenceBars().map((bar, index) =>
       index > 278 ? { ...bar, logReturn: -0.5 } : bar,
     );
-    const measured = listedMomentum(historyOf(crashed));
+    const measured = measureListedMomentum(historyOf(crashed));
     expect(measured?.ram).toBeCloseTo(1.767178, 6);
     expect(measured?.res).toBeCloseTo(1.308312, 6);
     expect(measured?.hi52).toBeLessThan(-10);
@@ -72,9 +72,9 @@ describe("the price history of a stock", () => {
   it("has no residual return when the market is the stock itself or does not move", () => {
     const bars = referenceBars();
     const own = bars.map(({ logReturn }) => Math.fround(logReturn ?? 0));
-    expect(listedMomentum(historyOf(bars, own))?.res).toBeUndefined();
+    expect(measureListedMomentum(historyOf(bars, own))?.res).toBeUndefined();
     expect(
-      listedMomentum(
+      measureListedMomentum(
         historyOf(
           bars,
           bars.map(() => 0),
@@ -94,9 +94,9 @@ describe("the price history of a stock", () => {
             logReturn: t === 0 ? null : a * Math.sin(t) + b * Math.cos(t ** 2),
           })),
         );
-        const before = listedMomentum(running);
+        const before = measureListedMomentum(running);
         expect(recomputeSumsAndPeak(running, referenceMarket)).toBeLessThan(1e-12);
-        const after = listedMomentum(running);
+        const after = measureListedMomentum(running);
         expect(after === undefined).toBe(before === undefined);
         expect(after?.observations).toBe(before?.observations);
         expect(after?.ram ?? 0).toBeCloseTo(before?.ram ?? 0, 6);
@@ -114,7 +114,7 @@ describe("the price history of a stock", () => {
       const mirrored = { ...bar, logReturn: bar.logReturn && -bar.logReturn };
       addBar(second, mirrored, { session, market: referenceMarket });
     }
-    expect(listedMomentum(first)?.ram).toBeCloseTo(1.767178, 6);
-    expect(listedMomentum(second)?.ram).toBeCloseTo(-1.767178, 6);
+    expect(measureListedMomentum(first)?.ram).toBeCloseTo(1.767178, 6);
+    expect(measureListedMomentum(second)?.ram).toBeCloseTo(-1.767178, 6);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createAttentionTracker, NO_ATTENTION } from "../../../src/factors/attention.ts";
 import {
-  addMessage,
+  addMessageToCounters,
   bullishness,
   decayCounters,
   NO_MESSAGES,
@@ -13,9 +13,9 @@ import {
   messageWeight,
 } from "../../../src/factors/message-weight.ts";
 import {
-  extendBaseline,
-  freezeSocial,
-  readSocial,
+  computeSocialReading,
+  extendSocialBaseline,
+  freezeSocialNorm,
   type SocialBaseline,
   sentimentZ,
   socialZ,
@@ -43,7 +43,7 @@ const weights = messages.map(([, , followers, duplicates, symbolCount]) =>
 
 const counters = messages.reduce((state, [hours, polarity], index) => {
   const decayed = decayCounters(state, hours * HOUR_MS, DAY_MS);
-  return addMessage(decayed, polarity, weights[index] ?? Number.NaN);
+  return addMessageToCounters(decayed, polarity, weights[index] ?? Number.NaN);
 }, NO_MESSAGES);
 
 describe("the decaying message counters", () => {
@@ -128,7 +128,7 @@ describe("the decaying message counters", () => {
 });
 
 describe("attention to an instrument", () => {
-  it("is relative to the mean of 30 sessions, and its z-score to 60 sessions, all without the current session", () => {
+  it("is relative to the mean of the previous 30 sessions, and its z-score to the previous 60 sessions", () => {
     const attention = createAttentionTracker();
     const weightOf = (session: number) => 1 + (session % 3);
     for (let session = 0; session < 100; session++) {
@@ -151,7 +151,7 @@ describe("attention to an instrument", () => {
 
 describe("the social reading", () => {
   const habit = [...Array(25).keys()].reduce<SocialBaseline | undefined>(
-    (baseline, day) => extendBaseline(baseline, day % 2 === 0 ? 0.3 : 0.6),
+    (baseline, day) => extendSocialBaseline(baseline, day % 2 === 0 ? 0.3 : 0.6),
     undefined,
   );
   const at = 20 * HOUR_MS;
@@ -167,14 +167,14 @@ describe("the social reading", () => {
   };
 
   it("has less confidence with few messages: n/(n + 10)", () => {
-    const reading = readSocial(context);
+    const reading = computeSocialReading(context);
     expect(reading.status).toBe("ok");
     expect(reading.confidence).toBeCloseTo(4.616711 / 14.616711, 6);
   });
 
   it("lists inputs whose weighted z-scores add up to its own z-score, except for the attention threshold", () => {
     const crowd = { ...context, attention: { value: 1.2, z: 2 } };
-    const [calm, loud] = [readSocial(context), readSocial(crowd)];
+    const [calm, loud] = [computeSocialReading(context), computeSocialReading(crowd)];
     expect(loud.z).toBeCloseTo((calm.z ?? Number.NaN) - 0.25, 12);
     const inputs = loud.listInputs();
     const sum = inputs.reduce((all, { z, weight }) => all + weight * (z ?? 0), 0);
@@ -182,26 +182,29 @@ describe("the social reading", () => {
   });
 
   it("has no activity after three silent days, insufficient data below three effective messages or without a norm, and is stale without a feed", () => {
-    expect(readSocial({ ...context, asOf: null }).status).toBe("not_observed");
+    expect(computeSocialReading({ ...context, asOf: null }).status).toBe("not_observed");
     const statusAfter = (silentMs: number) =>
-      readSocial({ ...context, sentiment: sentimentOf(counters, silentMs, DAY_MS) }).status;
+      computeSocialReading({ ...context, sentiment: sentimentOf(counters, silentMs, DAY_MS) })
+        .status;
     expect(statusAfter(3 * DAY_MS)).toBe("ok");
     expect(statusAfter(3 * DAY_MS + 1)).toBe("no_activity");
-    const one = addMessage(NO_MESSAGES, 0.5, 0.25);
-    expect(readSocial({ ...context, sentiment: sentimentOf(one, 1, DAY_MS) }).status).toBe(
+    const one = addMessageToCounters(NO_MESSAGES, 0.5, 0.25);
+    expect(
+      computeSocialReading({ ...context, sentiment: sentimentOf(one, 1, DAY_MS) }).status,
+    ).toBe("insufficient_data");
+    expect(computeSocialReading({ ...context, feedAt: at - 4 * DAY_MS }).status).toBe("stale");
+    expect(computeSocialReading({ ...context, baseline: undefined }).status).toBe(
       "insufficient_data",
     );
-    expect(readSocial({ ...context, feedAt: at - 4 * DAY_MS }).status).toBe("stale");
-    expect(readSocial({ ...context, baseline: undefined }).status).toBe("insufficient_data");
   });
 
   it("compares an instrument without history with its asset class if the class has 30 peers", () => {
     const values = Array.from({ length: 30 }, (_, index) => index / 30);
-    expect(freezeSocial(values.slice(1))).toBeUndefined();
-    const reading = readSocial({
+    expect(freezeSocialNorm(values.slice(1))).toBeUndefined();
+    const reading = computeSocialReading({
       ...context,
       baseline: undefined,
-      classNorm: freezeSocial(values),
+      classNorm: freezeSocialNorm(values),
     });
     expect(reading.status).toBe("ok");
     expect(reading.z).not.toBeNull();

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { readFilingFigures, sharesOutstanding } from "../../../src/factors/filings.ts";
 import { createNetworkValueTracker } from "../../../src/factors/network-value.ts";
 import {
-  freezeValuation,
-  readValuation,
+  computeValuationReading,
+  freezeValuationTables,
   type ValuationTables,
   type ValuedStock,
 } from "../../../src/factors/valuation.ts";
 import { createYieldHistory } from "../../../src/factors/yield-history.ts";
 import { measureValuation, type Yields } from "../../../src/factors/yields.ts";
-import type { Bar, Fundamental, OnChain } from "../../../src/market/records.ts";
+import type { Bar, Fundamental, OnChainFigures } from "../../../src/market/records.ts";
 
 const DAY_MS = 86_400_000;
 const day = (count: number) => count * DAY_MS;
@@ -165,7 +165,7 @@ describe("the valuation of a stock", () => {
   };
   const NO_TABLES: ValuationTables = { yields: {} };
   const bestOf = (group: readonly ValuedStock[]) =>
-    readValuation(group.at(-1), freezeValuation(group), context);
+    computeValuationReading(group.at(-1), freezeValuationTables(group), context);
 
   it("is relative to the sector if it has 8 peers, otherwise to the asset class if it has 30", () => {
     expect(bestOf(peers(8, "Tools")).z).toBeGreaterThan(1);
@@ -177,7 +177,10 @@ describe("the valuation of a stock", () => {
   it("loses confidence from 100 days after the filing, and is missing from 200 days on", () => {
     const group = peers(8, "Tools");
     const at = (days: number) =>
-      readValuation(group.at(-1), freezeValuation(group), { ...context, at: day(days) });
+      computeValuationReading(group.at(-1), freezeValuationTables(group), {
+        ...context,
+        at: day(days),
+      });
     expect(at(100)).toMatchObject({ confidence: 1, status: "ok" });
     expect(at(150)).toMatchObject({ confidence: 0.5, status: "stale" });
     expect(at(200)).toMatchObject({ confidence: 0, status: "stale", z: null });
@@ -185,25 +188,27 @@ describe("the valuation of a stock", () => {
 
   it("loses confidence with every missing yield that its source could provide, and is missing with fewer than two yields", () => {
     const group = peers(30, "Tools");
-    const tables = freezeValuation(group);
+    const tables = freezeValuationTables(group);
     const { bookYield: _, ...two } = all(0.5);
-    expect(readValuation(stock(all(0.5), "Tools"), tables, context).confidence).toBe(1);
-    const reading = readValuation(stock(two, "Tools"), tables, context);
+    expect(computeValuationReading(stock(all(0.5), "Tools"), tables, context).confidence).toBe(1);
+    const reading = computeValuationReading(stock(two, "Tools"), tables, context);
     expect(reading.confidence).toBeCloseTo(2 / 3, 12);
     const book = reading.listInputs().find(({ name }) => name === "bookYield");
     expect(book).toMatchObject({ value: null, z: null, weight: 0 });
     const one = { earningsYield: 0.5 };
-    expect(readValuation(stock(one, "Tools"), tables, context).z).toBeNull();
+    expect(computeValuationReading(stock(one, "Tools"), tables, context).z).toBeNull();
   });
 
-  it("treats EBITDA over enterprise value as missing only if a peer has it", () => {
+  it("counts a missing ratio of EBITDA to enterprise value only if a peer has that ratio", () => {
     const withEbitda = peers(30, "Tools").map(({ measurement, norms }, index) => ({
       norms,
       measurement: { ...measurement, yields: { ...measurement.yields, ebitdaYield: index } },
     }));
-    const tables = freezeValuation(withEbitda);
-    expect(readValuation(withEbitda[3], tables, context).confidence).toBe(1);
-    expect(readValuation(stock(all(0.5), "Tools"), tables, context).confidence).toBe(0.75);
+    const tables = freezeValuationTables(withEbitda);
+    expect(computeValuationReading(withEbitda[3], tables, context).confidence).toBe(1);
+    expect(computeValuationReading(stock(all(0.5), "Tools"), tables, context).confidence).toBe(
+      0.75,
+    );
   });
 
   it("halves the weight of book value in sectors with mostly intangible assets", () => {
@@ -226,12 +231,13 @@ describe("the valuation of a stock", () => {
       expect(history.isDue(monthAt(month) + DAY_MS)).toBe(false);
       if (month < 23) expect(history.norms).toEqual({});
     }
-    const { combined: _, ...tables } = freezeValuation(peers(30, "Tools"));
+    const { combined: _, ...tables } = freezeValuationTables(peers(30, "Tools"));
     const own = { ...stock(all(0.05), "Tools"), norms: history.norms };
-    const relative = readValuation(stock(all(0.05), "Tools"), tables, context).z ?? Number.NaN;
-    expect(readValuation(own, tables, context).z).toBeCloseTo(0.7 * relative, 9);
+    const relative =
+      computeValuationReading(stock(all(0.05), "Tools"), tables, context).z ?? Number.NaN;
+    expect(computeValuationReading(own, tables, context).z).toBeCloseTo(0.7 * relative, 9);
     const dear = { ...own, measurement: { ...own.measurement, yields: all(0.03) } };
-    const inputs = readValuation(dear, tables, context).listInputs();
+    const inputs = computeValuationReading(dear, tables, context).listInputs();
     const past = inputs.find(({ name }) => name === "earningsYieldOwnPast");
     expect(past?.weight).toBeCloseTo(0.1, 12);
     expect(past?.z).toBeCloseTo(-0.02 / Math.sqrt((24 * 0.0001) / 23), 9);
@@ -248,29 +254,32 @@ describe("the valuation of a stock", () => {
   it("has half the confidence when the price is one session old, and none when it is older", () => {
     const group = peers(8, "Tools");
     const late = (missedSessions: number) =>
-      readValuation(group.at(-1), freezeValuation(group), { ...context, missedSessions });
+      computeValuationReading(group.at(-1), freezeValuationTables(group), {
+        ...context,
+        missedSessions,
+      });
     expect(late(1)).toMatchObject({ confidence: 0.5, status: "stale" });
     expect(late(2)).toMatchObject({ confidence: 0, status: "stale", z: null });
   });
 
   it("distinguishes a company without filings, old filings, and filings without a share count", () => {
     const none = { ...context, filings: readFilingFigures([], DAY_MS) };
-    expect(readValuation(undefined, NO_TABLES, none).status).toBe("not_observed");
+    expect(computeValuationReading(undefined, NO_TABLES, none).status).toBe("not_observed");
     const at = (days: number) =>
-      readValuation(undefined, NO_TABLES, { ...context, at: day(days) }).status;
+      computeValuationReading(undefined, NO_TABLES, { ...context, at: day(days) }).status;
     expect(at(400)).toBe("insufficient_data");
     expect(at(600)).toBe("stale");
   });
 });
 
-const readCoin = (figures: readonly OnChain[], at: number, dayMs: number) => {
+const readCoin = (figures: readonly OnChainFigures[], at: number, dayMs: number) => {
   const value = createNetworkValueTracker();
   figures.forEach(value.add);
   return value.read(at, dayMs);
 };
 
 describe("the valuation of a coin", () => {
-  const series = (length: number, last: number): OnChain[] =>
+  const series = (length: number, last: number): OnChainFigures[] =>
     Array.from({ length }, (_, index) => ({
       session: String(index),
       availableAt: day(index),

@@ -9,7 +9,7 @@ import { parseInput } from "../../../src/http/api/parse.ts";
 import { openScoring, type Scoring } from "../../../src/ingest/create.ts";
 import { persistObservations } from "../../../src/ingest/persist.ts";
 import { Problem } from "../../../src/problem.ts";
-import { toolContext } from "../../../src/service.ts";
+import { createToolContext } from "../../../src/service.ts";
 import type { Observation } from "../../../src/sources/live/provider.ts";
 import { coinBarKnownAt } from "../../../src/sources/live/publication-times.ts";
 import type { Tool, ToolCall, ToolContext } from "../../../src/tool.ts";
@@ -43,7 +43,7 @@ const forbidden = <T extends object>(name: string): T =>
   });
 
 const contextOf = (scoring: Scoring): ToolContext =>
-  toolContext(scoring, {
+  createToolContext(scoring, {
     service: forbidden("alerts"),
     watchlists: forbidden("watchlists"),
     channels: forbidden("channels"),
@@ -301,7 +301,7 @@ describe("the answer cache", () => {
     expect(other.json).toBe(page.json);
   });
 
-  it("has separate entries for the extra scopes of a tool, which differ only in the protected members", async () => {
+  it("has separate entries for callers with and without a tool's extra scopes; the entries differ only in the protected members", async () => {
     const { scoring } = await sandbox();
     const answers = createToolAnswers(contextOf(scoring));
     const { symbol } = contextOf(scoring).market.instruments()[0] ?? { symbol: "" };

@@ -10,7 +10,7 @@ interface Begun {
   readonly res: ServerResponse;
 }
 
-/** Duration of a request in milliseconds that fills one turn of the event loop. */
+/** Duration of a request that fills one turn of the event loop, in milliseconds. */
 const WHOLE_TURN_MS = 5;
 
 /** Starts a server whose responses and whose clock the test controls. */
@@ -84,7 +84,7 @@ describe("admission control", () => {
     expect(begun.map(({ path }) => path)).toEqual(["/api/signals"]);
   });
 
-  it("starts several requests in one turn of the event loop if they fit into it", async () => {
+  it("starts several requests in one turn of the event loop if they fit", async () => {
     const { send, begun } = await startAdmission((res) => res.end(), { tookMs: 1 });
     await send(...some(20, get("/a")));
     expect(begun).toHaveLength(WHOLE_TURN_MS);
@@ -179,7 +179,7 @@ describe("admission control", () => {
   it("keeps 100 queued requests, and rejects further requests at once if they would wait too long", async () => {
     const { send, shed } = await startBusy(get("/a"));
     const late = await send(...some(300, get("/b")));
-    // In 1,500 ms it starts 75 requests or slightly more.
+    // In 1,500 ms the load shedder starts 75 requests or slightly more.
     expect(shed).toEqual(some(199, "quick"));
     await settle(() => late.statuses().length === 300);
     expect(late.statuses().filter((status) => status === "503")).toHaveLength(shed.length);
@@ -193,15 +193,15 @@ describe("admission control", () => {
     expect(begun.length).toBeLessThan(205);
   });
 
-  it("rejects fewer requests when a class of requests takes less time", async () => {
+  it("rejects fewer requests when the requests of a class take less time", async () => {
     const { send, shed } = await startBusy(get("/a"), { tookMs: 10 });
     await send(...some(300, get("/b")));
-    // In 1,500 ms it starts 150 requests or slightly more.
+    // In 1,500 ms the load shedder starts 150 requests or slightly more.
     expect(shed.length).toBeGreaterThan(120);
     expect(shed.length).toBeLessThan(150);
   });
 
-  it("does not reject requests because of one long pause", async () => {
+  it("rejects no requests after a single long pause", async () => {
     const { send, begun, shed, clock } = await startAdmission((res) => {
       clock.now += begun.length === 3 ? 2_000 : 1;
       res.end();

@@ -175,7 +175,7 @@ describe("the set of open streams", () => {
     ["198.51.100.1", "198.51.100.2", "203.0.113.1"],
     ["2001:db8:1::1", "2001:db8:2::1", "2001:db9::1"],
   ])(
-    "is limited to half of the total per network, whatever the addresses and credentials (first address: %s)",
+    "is limited to half of the total per network, for any addresses and credentials (first address: %s)",
     async (one, another, elsewhere) => {
       const app = await startStreams();
       await openFives(app, named("a").slice(25), one);
@@ -186,7 +186,7 @@ describe("the set of open streams", () => {
     },
   );
 
-  it("is limited to fifty per person, whatever the agents and addresses", async () => {
+  it("is limited to fifty per person, for any number of agents and addresses", async () => {
     const app = await startStreams();
     const ofOne = () => "acc_1";
     await openFives(app, named("a").slice(45), "198.51.100.1", ofOne);

@@ -39,7 +39,7 @@ describe("the error message for invalid input", () => {
     );
   });
 
-  it("ends a list of several faults with one period, whatever the source of their wording", () => {
+  it("ends a list of several faults with one period, whether the wording comes from the schema or the service", () => {
     expect(saidOf(Input, { symbol: "!", limit: 6 })).toBe(
       "invalid_request: symbol: Expected a ticker; limit: must be at most 5. Correct the named members and send the request again.",
     );

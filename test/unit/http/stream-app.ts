@@ -7,7 +7,7 @@ import type { EventLog, LoggedEvent } from "../../../src/alerts/api/event-log.ts
 import type { Caller } from "../../../src/auth/caller.ts";
 import { anonymousScopeCeiling, type Scope } from "../../../src/auth/scopes.ts";
 import { alertStreamRoute } from "../../../src/http/api/alert-stream.ts";
-import { createStreams, type OpenStreams } from "../../../src/http/open-streams.ts";
+import { createOpenStreams, type OpenStreams } from "../../../src/http/open-streams.ts";
 import { ProtectedResource } from "../../../src/http/protected-resource.ts";
 import type { StartLoop } from "../../../src/lib/loop.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
@@ -72,7 +72,7 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
     startLoop({ tick, everyMs, onError, schedule: timers.schedule });
   const callers = new Map([["reader", reader("reader")]]);
   const log = writtenLog(dataBytes);
-  const streams = createStreams(repeat);
+  const streams = createOpenStreams(repeat);
   const app: StreamApp = {
     ...{ base, timers, log, streams, callers, failures },
     hindrance: async () => undefined,

@@ -1,18 +1,24 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { backoffMs } from "../../../src/ingest/backoff.ts";
-import { type FaultKind, ProviderFault } from "../../../src/sources/live/fault.ts";
+import { ProviderFault, type ProviderFaultKind } from "../../../src/sources/live/fault.ts";
 
 const HALF_AN_HOUR_MS = 1_800_000;
 const DAY_MS = 86_400_000;
 
-const KINDS: readonly FaultKind[] = ["unreachable", "failing", "limited", "malformed", "refused"];
-const OURS: readonly FaultKind[] = ["clock", "unkept"];
-const fault = (kind: FaultKind, retryAfterMs?: number) =>
+const KINDS: readonly ProviderFaultKind[] = [
+  "unreachable",
+  "failing",
+  "limited",
+  "malformed",
+  "refused",
+];
+const OURS: readonly ProviderFaultKind[] = ["clock", "unkept"];
+const fault = (kind: ProviderFaultKind, retryAfterMs?: number) =>
   new ProviderFault(kind, "x", retryAfterMs);
 
 /** The maximum delay in milliseconds, without random reduction. */
-const full = (kind: FaultKind, failures: number) => backoffMs(fault(kind), failures, 1);
+const full = (kind: ProviderFaultKind, failures: number) => backoffMs(fault(kind), failures, 1);
 
 describe("the retry delay after a provider fault", () => {
   it("is short for a network fault and long for a rejected key, and doubles up to 30 minutes", () => {

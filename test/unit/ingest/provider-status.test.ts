@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { liveHealth } from "../../../src/ingest/provider-status.ts";
+import { readLiveHealth } from "../../../src/ingest/provider-status.ts";
 import { answering, faultOf, followedStore, provider } from "../../support/providers/states.ts";
 import { model, openStore, START } from "../../support/stores.ts";
 
 const lacking = async (...of: Parameters<typeof followedStore>) =>
-  liveHealth({ ...(await followedStore(...of)), now: () => START });
+  readLiveHealth({ ...(await followedStore(...of)), now: () => START });
 
 it("the health of live markets does not list providers that are healthy or not selected", async () => {
   const found = await lacking(
@@ -55,6 +55,6 @@ it("the health of live markets lists missing settings when no provider is usable
     isAnswered: false,
     detail: "0 of 0 providers answer; locked needs ID, SECRET",
   });
-  const never = await liveHealth({ ...(await openStore(model)), now: () => START });
+  const never = await readLiveHealth({ ...(await openStore(model)), now: () => START });
   expect(never).toEqual({ ok: false, isAnswered: false, detail: "0 of 0 providers answer" });
 });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import {
   mustRecordBeforeSending,
   nextSendAt,
-  withRequest,
+  withSentRequest,
 } from "../../../src/ingest/poller-state.ts";
 
 it("the request budget is never exceeded in any window, and never delays a request longer than necessary", () => {
@@ -19,7 +19,7 @@ it("the request budget is never exceeded in any window, and never delays a reque
       const all: number[] = [];
       for (const wait of waits) {
         now = Math.max(now + wait, nextSendAt(sentAt, budget));
-        sentAt = withRequest(sentAt, budget, now);
+        sentAt = withSentRequest(sentAt, budget, now);
         all.push(now);
       }
       for (const [index, at] of all.entries()) {

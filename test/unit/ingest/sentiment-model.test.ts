@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { MAX_MODEL_BYTES, modelText } from "../../../src/factors/hashed-linear/file.ts";
+import { MAX_MODEL_BYTES, serializeModel } from "../../../src/factors/hashed-linear/file.ts";
 import { trainHashedLinear } from "../../../src/factors/hashed-linear/training.ts";
-import { polarity } from "../../../src/factors/polarity.ts";
+import { messagePolarity } from "../../../src/factors/polarity.ts";
 import { openSentimentReader } from "../../../src/ingest/sentiment-model.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "model-"));
@@ -32,19 +32,19 @@ describe("the sentiment model", () => {
     const { analyser, polarityOf } = await openSentimentReader(undefined);
     expect(analyser).toEqual({ name: "lexicon", modelSha256: null });
     for (const text of ["profits soar", "shares crash", "the teapot is blue"]) {
-      expect(polarityOf(text)).toBe(polarity(text));
+      expect(polarityOf(text)).toBe(messagePolarity(text));
     }
   });
 
   it("is the mean of the lexicon and a trained model when a model file is set, and is labeled accordingly", async () => {
-    const text = modelText(model);
+    const text = serializeModel(model);
     const { analyser, polarityOf } = await openSentimentReader(fileOf(text));
     const modelSha256 = createHash("sha256").update(text).digest("hex");
     expect(analyser).toEqual({ name: "lexicon_and_model", modelSha256 });
-    expect(polarity("the teapot is blue")).toBe(0);
+    expect(messagePolarity("the teapot is blue")).toBe(0);
     expect(polarityOf("the teapot is blue")).toBeGreaterThan(0.1);
     expect(polarityOf("the kettle is red")).toBeLessThan(-0.1);
-    expect(polarityOf("profits soar")).toBe(polarity("profits soar", model));
+    expect(polarityOf("profits soar")).toBe(messagePolarity("profits soar", model));
   });
 
   it.each([
@@ -52,7 +52,7 @@ describe("the sentiment model", () => {
     ["is a folder", () => folder, "it is no file"],
     ["is a device file", () => "/dev/zero", "it is no file"],
     ["is not a model", () => fileOf("{}"), "The model is not valid"],
-    ["is damaged", () => fileOf(modelText(model).replace(/"A/, '"B')), "damaged"],
+    ["is damaged", () => fileOf(serializeModel(model).replace(/"A/, '"B')), "damaged"],
     ["is too large", () => fileOf("0".repeat(MAX_MODEL_BYTES + 1)), "400001 bytes"],
   ])(
     "prevents the start when the model file %s, with an error that contains setting, path and reason",

@@ -108,7 +108,7 @@ describe("the outline of a JSON Schema", () => {
 });
 
 describe("the JSON Schema of an integer", () => {
-  it("has no bounds at the limits of safe integers", () => {
+  it("omits bounds that are only the limits of safe integers", () => {
     expect(jsonSchema(z.number().int(), "output")).toEqual({ type: "integer" });
     expect(jsonSchema(z.number().int().min(1).max(9), "input")).toEqual({
       type: "integer",

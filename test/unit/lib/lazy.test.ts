@@ -27,7 +27,7 @@ describe("a lazy resource", () => {
     expect(await get()).toEqual({ number: 2 });
   });
 
-  it("is closed when open or being opened, and otherwise not opened", async () => {
+  it("is closed when open or being opened, and is never opened just to be closed", async () => {
     const closed: number[] = [];
     const close = ({ number }: { readonly number: number }) => closed.push(number);
     const never = opening(0);

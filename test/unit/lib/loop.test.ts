@@ -61,7 +61,7 @@ describe("a loop", () => {
     expect(todo.ticks()).toBe(3);
   });
 
-  it("never runs two ticks at once, and misses no wake during one", async () => {
+  it("never runs two ticks at once, and ticks again when it is woken during a tick", async () => {
     const timers = manualTimers();
     const todo = work();
     const letGo = todo.holdUp();

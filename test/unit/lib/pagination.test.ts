@@ -7,7 +7,7 @@ const keyOf = (item: string) => item;
 const list = ["a", "b", "c", "d", "e"];
 
 describe("a page", () => {
-  it("continues after the last item seen, to the end of the list", () => {
+  it("continues after the last item of the previous page, until the list ends", () => {
     const first = paginate(list, { list: "letters", limit: 2, cursor: undefined, keyOf });
     expect(first.items).toEqual(["a", "b"]);
     const second = paginate(list, {
@@ -56,11 +56,14 @@ describe("a page", () => {
     expect(() => paginate(list, { ...rest, list: "others", order })).toThrow("invalid_request");
   });
 
-  it.each(["", "bm9uZQ", "%%%"])("refuses the cursor %j of another list", (cursor) => {
-    expect(() => paginate(list, { list: "letters", limit: 2, cursor, keyOf })).toThrow(
-      "invalid_request",
-    );
-  });
+  it.each(["", "bm9uZQ", "%%%"])(
+    "is rejected with invalid_request for the invalid cursor %j",
+    (cursor) => {
+      expect(() => paginate(list, { list: "letters", limit: 2, cursor, keyOf })).toThrow(
+        "invalid_request",
+      );
+    },
+  );
 });
 
 describe("a page for a language model", () => {
@@ -73,7 +76,7 @@ describe("a page for a language model", () => {
       render: (item) => ({ item }),
     });
 
-  it("stays under 10,000 tokens, whatever the items say", () => {
+  it("stays under 10,000 tokens, whatever text the items contain", () => {
     const text = fc.oneof(
       fc.string({ minLength: 100, maxLength: 400 }),
       fc.string({ minLength: 100, maxLength: 400, unit: "binary" }),
@@ -89,7 +92,7 @@ describe("a page for a language model", () => {
     fc.assert(property, { seed: 4, numRuns: 20 });
   });
 
-  it("uses at least two fifths of its tokens for rows of figures", () => {
+  it("fills at least two fifths of the 10,000-token limit when the items are rows of figures", () => {
     const rows = Array.from({ length: 2_000 }, (_, index) => ({
       ...{ symbol: `SYM${index}`, name: "Example Company Inc.", signal: "LONG" },
       ...{ score: index % 100, confidence: 0.6813, coverage: 0.82, status: "partial" },
@@ -97,7 +100,7 @@ describe("a page for a language model", () => {
     expect(tokensOf(pageOf(rows).items)).toBeGreaterThan(4_000);
   });
 
-  it("has at least one item, and at most as many as are wanted", () => {
+  it("contains an item that alone exceeds the token limit, and never contains more items than requested", () => {
     expect(pageOf(["long ".repeat(50_000), "short"]).items).toHaveLength(1);
     expect(pageOf(["a", "b", "c"], 2).items).toEqual([{ item: "a" }, { item: "b" }]);
     expect(pageOf(["a", "b", "c"], 0)).toEqual({ items: [], nextCursor: null });

@@ -29,7 +29,7 @@ const ELEMENTS: readonly (number | string)[] = [
   ],
 ];
 
-it("is SHA-256 of the bytes of all elements, after every one of them, across its buffer", () => {
+it("a prefix hash is the SHA-256 of the bytes of all elements so far, even when they exceed its buffer", () => {
   const hash = new PrefixHash();
   const written: Buffer[] = [];
   // The internal buffer fills up at different elements in different rounds.
@@ -46,7 +46,7 @@ it("is SHA-256 of the bytes of all elements, after every one of them, across its
   }
 });
 
-it("takes all NaN as one", () => {
+it("a prefix hash treats all NaN values as equal", () => {
   const digests = [Number.NaN, -Number.NaN, 0 / 0, Number("x")].map((value) => {
     const hash = new PrefixHash();
     hash.number(value);

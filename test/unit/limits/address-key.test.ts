@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addressKey, networkKeysOf } from "../../../src/limits/address-key.ts";
+import { ipAddressKey, networkKeysOf } from "../../../src/limits/address-key.ts";
 
 describe("the key of an address", () => {
   it.each([
@@ -20,23 +20,23 @@ describe("the key of an address", () => {
     ["is the /56 network for the loopback address", "::1", "::/56"],
     ["is the /56 network, without the zone, for a link-local address", "fe80::1%eth0", "fe80::/56"],
   ])("%s", (_, ip, key) => {
-    expect(addressKey(ip)).toBe(key);
+    expect(ipAddressKey(ip)).toBe(key);
   });
 
-  it("is the same for a whole /56 in any notation, and different for the next", () => {
+  it("is the same for all addresses of a /56 in any notation, and different for the neighboring /56 networks", () => {
     const site = [
       "2001:db8:0:100::1",
       "2001:DB8:0:1ff:ffff:ffff:ffff:ffff",
       "2001:db8::17f:0:0:0:9",
     ];
-    expect(new Set(site.map(addressKey))).toEqual(new Set(["2001:db8:0:100::/56"]));
-    expect(addressKey("2001:db8:0:200::1")).not.toBe(addressKey(site[0]));
-    expect(addressKey("2001:db8:0:ff::1")).not.toBe(addressKey(site[0]));
+    expect(new Set(site.map(ipAddressKey))).toEqual(new Set(["2001:db8:0:100::/56"]));
+    expect(ipAddressKey("2001:db8:0:200::1")).not.toBe(ipAddressKey(site[0]));
+    expect(ipAddressKey("2001:db8:0:ff::1")).not.toBe(ipAddressKey(site[0]));
   });
 
   it("is the same for every text that is not an address", () => {
     const garbage = [undefined, "", "unknown", "_hidden", "1.2.3.4, 5.6.7.8", "<script>", "::1::"];
-    expect(new Set(garbage.map(addressKey))).toEqual(new Set(["unknown"]));
+    expect(new Set(garbage.map(ipAddressKey))).toEqual(new Set(["unknown"]));
   });
 });
 

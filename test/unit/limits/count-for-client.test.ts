@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countForClient } from "../../../src/limits/count-for-client.ts";
+import { countForClientAndAccount } from "../../../src/limits/count-for-client.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
 
 const DAY = 86_400;
@@ -18,7 +18,7 @@ function counting(total: number, most: number) {
   return async (client: string, account = "a") => {
     let admitted = 0;
     for (let times = 0; times < 1_000; times++) {
-      const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
+      const [ofClient, ofAccount = ofClient] = await countForClientAndAccount(limits, {
         client: ["alert-repeats-client", client],
         account: ["alert-repeats", account],
       });
@@ -29,7 +29,7 @@ function counting(total: number, most: number) {
 }
 
 describe("a quota of an account", () => {
-  it("gives its first client at most the client's own quota, and each further one less", async () => {
+  it("gives its first client at most the client's own quota, and no later client more than the client before", async () => {
     const count = counting(200, 100);
     const got: number[] = [];
     for (let client = 0; client < 20; client++) got.push(await count(`client-${client}`));
@@ -46,7 +46,7 @@ describe("a quota of an account", () => {
     expect(admitted).toBe(20);
   });
 
-  it("is all available to one client whose own quota is no smaller", async () => {
+  it("can be used up by a single client whose own quota is larger", async () => {
     expect(await counting(3, 100)("client")).toBe(3);
   });
 });

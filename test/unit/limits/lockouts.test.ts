@@ -30,15 +30,18 @@ async function lockedFor(limits: Limits, quota: QuotaName, key = "192.0.2.1"): P
 }
 
 describeEngines("lockouts", (engine) => {
-  it.each(["secret-address", "wrong-code"] as const)("start when %s is used up", async (quota) => {
-    const limits = started(await openStore(engine));
-    await guess(limits, quota, 2);
-    expect(await lockedFor(limits, quota)).toBe(0);
-    await guess(limits, quota, 1);
-    expect(await lockedFor(limits, quota)).toBe(15);
-  });
+  it.each(["secret-address", "wrong-code"] as const)(
+    "start when the quota %s is used up",
+    async (quota) => {
+      const limits = started(await openStore(engine));
+      await guess(limits, quota, 2);
+      expect(await lockedFor(limits, quota)).toBe(0);
+      await guess(limits, quota, 1);
+      expect(await lockedFor(limits, quota)).toBe(15);
+    },
+  );
 
-  it("double each time, up to a day", async () => {
+  it("double in length each time, up to a day", async () => {
     const store = await openStore(engine);
     const limits = started(store);
     const minutes = [];
@@ -52,7 +55,7 @@ describeEngines("lockouts", (engine) => {
     expect(minutes).toEqual([15, 30, 60, 120, 240, 480, 960, 1440, 1440]);
   });
 
-  it("survive a restart, with their count", async () => {
+  it("survive a restart, together with the number of previous lockouts", async () => {
     const store = await openStore(engine);
     await guess(started(store), "wrong-code", 3);
     const again = await store.reopen();
@@ -63,7 +66,7 @@ describeEngines("lockouts", (engine) => {
     expect(await lockedFor(limits, "wrong-code")).toBe(30);
   });
 
-  it("are deleted after a quiet day", async () => {
+  it("are deleted when no wrong guess follows for a day after they end", async () => {
     const store = await openStore(engine);
     const limits = started(store);
     await guess(limits, "wrong-code", 3);
@@ -79,13 +82,13 @@ describeEngines("lockouts", (engine) => {
     expect(await lockedFor(limits, "wrong-code")).toBe(0);
   });
 
-  it("start once for concurrent guesses", async () => {
+  it("start once for concurrent wrong guesses", async () => {
     const limits = started(await openStore(engine));
     await Promise.all(Array.from({ length: 40 }, () => guess(limits, "secret-address", 1)));
     expect(await lockedFor(limits, "secret-address")).toBe(15);
   });
 
-  it("start for no other limit, and store no address", async () => {
+  it("start for no other quota, and are stored without the address", async () => {
     const { store, ...rest } = await openStore(engine);
     const limits = started({ store, ...rest });
     await guess(limits, "apply", 9);
@@ -98,7 +101,7 @@ describeEngines("lockouts", (engine) => {
   });
 });
 
-describe("limits without a lock", () => {
+describe("limits without lockouts", () => {
   it("do not access the store", async () => {
     const limits = createLimits();
     const records = { get: vi.fn(), commit: vi.fn() };

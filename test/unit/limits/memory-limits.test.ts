@@ -26,7 +26,7 @@ describe("in-memory limits", () => {
     onTestFinished(() => void vi.useRealTimers());
   });
 
-  it("allow exactly the points of the quota", async () => {
+  it("allow exactly as many calls as the quota has points", async () => {
     const counted = await countTimes(createLimits(five), 7);
     expect(counted.map(({ points, isExceeded }) => [points, isExceeded])).toEqual([
       ...[4, 3, 2, 1, 0].map((points) => [points, false]),
@@ -35,7 +35,7 @@ describe("in-memory limits", () => {
     ]);
   });
 
-  it("allow exactly the quota of 2,000 concurrent calls, whatever else is counted", async () => {
+  it("allow exactly the quota out of 2,000 concurrent calls, whatever other keys are counted", async () => {
     const limits = createLimits({ overrides: { calls: { points: 100, windowSeconds: 60 } } });
     const counted = await Promise.all(
       Array.from({ length: 4000 }, (_, at) => limits.count("calls", at % 2 === 0 ? "a" : `b${at}`)),
@@ -76,7 +76,7 @@ describe("in-memory limits", () => {
     });
   });
 
-  it("can be read without counting", async () => {
+  it("can be read without counting a call", async () => {
     const limits = createLimits(five);
     const untouched = { points: 5, resetMs: 60_000, isExceeded: false };
     expect(await limits.peek("apply", "a")).toMatchObject(untouched);
@@ -89,7 +89,7 @@ describe("in-memory limits", () => {
     expect(await limits.peek("apply", "a")).toMatchObject(untouched);
   });
 
-  it("never allow anything with a quota of zero", async () => {
+  it("allow no call when the quota is zero", async () => {
     const limits = createLimits({ overrides: { contact: { points: 0, windowSeconds: 60 } } });
     expect(await limits.peek("contact", "a")).toMatchObject({ isExceeded: true });
     expect(await limits.count("contact", "a")).toMatchObject({ points: 0, isExceeded: true });
@@ -102,7 +102,7 @@ describe("in-memory limits", () => {
     }
   });
 
-  it("drop keys when their window ends, and the oldest beyond the capacity", async () => {
+  it("drop keys when their window ends, and the oldest keys when the capacity is exceeded", async () => {
     const limits = createLimits(five);
     await countTimes(limits, 4, "old");
     vi.advanceTimersByTime(1);
@@ -122,7 +122,7 @@ describe("in-memory limits", () => {
     expect(await limits.peek("apply", "spent")).toMatchObject({ points: 5 });
   });
 
-  it("count new keys even when all others are exhausted", async () => {
+  it("count new keys even when all other keys are exhausted", async () => {
     const limits = createLimits({ overrides: { apply: { points: 2, windowSeconds: 60 } } });
     for (let at = 0; at < 20_000; at += 1) await countTimes(limits, 2, `k${at}`);
     await limits.count("apply", "new");
@@ -131,7 +131,7 @@ describe("in-memory limits", () => {
     expect(await limits.peek("apply", "k1")).toMatchObject({ isExceeded: true });
   });
 
-  it("free keys whose window has ended", async () => {
+  it("make room by dropping keys whose window has ended", async () => {
     const limits = createLimits(five);
     for (let at = 0; at < 20_000; at += 1) await countTimes(limits, 5, `k${at}`);
     vi.advanceTimersByTime(60_000);
@@ -140,7 +140,7 @@ describe("in-memory limits", () => {
     expect(await limits.peek("apply", "a")).toMatchObject({ points: 4 });
   });
 
-  it("hash long keys to a fixed size, and distinguish them", async () => {
+  it("hash long keys to a fixed size without confusing different keys", async () => {
     const limits = createLimits(five);
     const long = (end: string) => Buffer.from("x".repeat(8000) + end).toString();
     await countTimes(limits, 3, long("a"));
@@ -158,7 +158,7 @@ describe("in-memory limits", () => {
     expect(heapUsed() - before).toBeLessThan(8_000_000);
   });
 
-  it("treat a key with a new window as recent", async () => {
+  it("treat a key whose window has restarted as recently added", async () => {
     const limits = createLimits(five);
     await limits.count("apply", "back");
     vi.advanceTimersByTime(60_000);

@@ -59,7 +59,7 @@ const onPostgres = describe.skipIf(postgres.isMissing);
 onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => {
   beforeAll(() => postgres.start(), 3 * PATIENT.timeout);
 
-  it("allow exactly the quota of 2,000 concurrent calls in three processes", async () => {
+  it("of 2,000 concurrent calls in each of three processes, exactly the shared quota is allowed", async () => {
     const first = await openStore(postgres);
     const stores = [first, await first.openBeside(), await first.openBeside()];
     const overrides = { apply: { points: 100, windowSeconds: 60 } };
@@ -75,7 +75,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(told.reduce((sum, points) => sum + points, 0)).toBeLessThanOrEqual(300);
   });
 
-  it("allow exactly the quota of sequential calls, in any process", async () => {
+  it("of sequential calls in alternating processes, exactly the shared quota is allowed", async () => {
     const first = await openStore(postgres);
     const beside = await first.openBeside();
     const processes = [first, beside].map((store) =>
@@ -94,7 +94,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(await processes[0]?.peek("apply", "b")).toMatchObject({ points: 5, resetMs: 60_000 });
   });
 
-  it("share counts between processes", async () => {
+  it("a call that one process counts also counts in the other processes", async () => {
     const first = await openStore(postgres);
     const beside = await first.openBeside();
     const [one, other] = [first, beside].map((store) =>
@@ -108,7 +108,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(await one.peek("apply", "a")).toMatchObject({ points: 4 });
   });
 
-  it("send no query for a key that is known to be exhausted", async () => {
+  it("no query is sent for a key that is known to be exhausted", async () => {
     const store = await openStore(postgres);
     const counters = noted(countersOf(store));
     const limits = process(store, { counters, overrides: five });
@@ -118,7 +118,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(counters.asked.length).toBe(before);
   });
 
-  it("count concurrent calls in one statement", async () => {
+  it("concurrent calls are counted with a single query", async () => {
     const store = await openStore(postgres);
     const counters = noted(countersOf(store));
     const limits = process(store, { counters });
@@ -130,7 +130,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(await limits.peek("register", "k7")).toMatchObject({ points: 298 });
   });
 
-  it("accept any key, even one that a database cannot store", async () => {
+  it("every key is accepted, even a key that a database cannot store", async () => {
     const store = await openStore(postgres);
     const counters = countersOf(store);
     const keys = ["nul \0", "half \ud800", "x".repeat(9000), "ünïcode", "", "' ; drop --", "$1"];
@@ -143,7 +143,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     }
   });
 
-  it("are deleted after their windows have ended, and not before", async () => {
+  it("counts are deleted after their windows have ended, and not before", async () => {
     const store = await openStore(postgres);
     const counters = countersOf(store);
     const limits = process(store, { counters, overrides: five });
@@ -214,7 +214,7 @@ function onFake(overrides: SharedLimitsOptions["overrides"]) {
   return { counters, timers, errors, limits };
 }
 
-describe("limits whose database does not answer", () => {
+describe("limits whose database does not respond", () => {
   it("continue in memory after 250 ms, from the last known counts", async () => {
     const { counters, timers, limits } = onFake(five);
     await countTimes(limits, "apply", 2);
@@ -237,7 +237,7 @@ describe("limits whose database does not answer", () => {
     expect(counters.asked).toHaveLength(3);
   });
 
-  it("answer at once during the outage, also for new keys", async () => {
+  it("respond at once during an outage, even for new keys", async () => {
     const { counters, timers, limits } = onFake(five);
     counters.hold();
     const first = limits.count("apply", "a");
@@ -261,7 +261,7 @@ describe("limits whose database does not answer", () => {
     expect(allowed(counted)).toBe(5);
   });
 
-  it("recover by themselves, and then share counts again", async () => {
+  it("recover automatically, and then share their counts between processes again", async () => {
     const { counters, timers, limits } = onFake(five);
     counters.hold();
     const first = limits.count("apply", "a");
@@ -274,7 +274,7 @@ describe("limits whose database does not answer", () => {
     expect(counters.windows.get("apply a")).toBe(5);
   });
 
-  it("count a late answer once", async () => {
+  it("count a call only once when the database responds late", async () => {
     const { counters, timers, limits } = onFake(five);
     counters.hold();
     const late = limits.count("apply", "a");
@@ -285,7 +285,7 @@ describe("limits whose database does not answer", () => {
     expect(await limits.peek("apply", "a")).toMatchObject({ points: 4 });
   });
 
-  it("query a failing database at most once a second, and report it", async () => {
+  it("query a failing database at most once a second, and report the failure", async () => {
     const { counters, timers, errors, limits } = onFake(five);
     counters.fail(
       new Problem("store_unavailable", {
@@ -304,7 +304,7 @@ describe("limits whose database does not answer", () => {
     expect(errors).toHaveLength(1);
   });
 
-  it("do not delay callers while a query takes too long", async () => {
+  it("let later callers wait no longer than the first caller while a query is pending", async () => {
     const { counters, timers, limits } = onFake(five);
     counters.hold();
     const first = limits.count("apply", "a");
@@ -318,7 +318,7 @@ describe("limits whose database does not answer", () => {
 describe("calls counted across processes", () => {
   const calls = { calls: { points: 10, windowSeconds: 60 } };
 
-  it("are reported at the first call and then once a second, without delaying a call", async () => {
+  it("are reported to the database at the first call and then once a second, without delaying a call", async () => {
     const { counters, timers, limits } = onFake(calls);
     counters.hold();
     expect(await countTimes(limits, "calls", 4)).toMatchObject(
@@ -344,7 +344,7 @@ describe("calls counted across processes", () => {
     expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: true });
   });
 
-  it("include at the first call what other processes counted", async () => {
+  it("include the counts of other processes as soon as the first call has been reported", async () => {
     const { counters, timers, limits } = onFake(calls);
     counters.windows.set("calls a", 10);
     expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: false });
@@ -352,7 +352,7 @@ describe("calls counted across processes", () => {
     expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: true });
   });
 
-  it("cost one statement a second for any number of calls", async () => {
+  it("require one query per second, however many calls are counted", async () => {
     const { counters, timers, limits } = onFake({});
     const everybody = async () => {
       for (let at = 0; at < 300; at += 1) await limits.count("calls", `agent:${at}`);
@@ -368,14 +368,14 @@ describe("calls counted across processes", () => {
     expect(counters.windows.get("calls agent:7")).toBe(16);
   });
 
-  it("are reported when the process ends", async () => {
+  it("are reported to the database when the process ends", async () => {
     const { counters, limits } = onFake(calls);
     await countTimes(limits, "calls", 4);
     await limits.sync();
     expect(counters.windows.get("calls a")).toBe(4);
   });
 
-  it("are limited locally while the database does not answer, and dropped with their window", async () => {
+  it("are limited per process while the database does not respond, and are dropped when their window ends", async () => {
     const { counters, timers, limits } = onFake(calls);
     counters.hold();
     expect(allowed(await countTimes(limits, "calls", 30))).toBe(10);

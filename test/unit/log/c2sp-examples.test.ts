@@ -3,8 +3,8 @@ import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts"
 import { parseNote } from "../../../src/log/signed-note.ts";
 import { parseTilePath, tilePath } from "../../../src/log/tile-path.ts";
 import {
-  addCheckpointText,
-  parseAddCheckpoint,
+  addCheckpointRequestText,
+  parseAddCheckpointRequest,
 } from "../../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
 
@@ -63,7 +63,7 @@ ${LOG_LINE}${line(
 const COSIGNED_AT = 1_679_315_147n;
 
 describe("the published examples of C2SP", () => {
-  it("include a checkpoint with a cosignature, which has its time before its 64 bytes", () => {
+  it("include a checkpoint with a cosignature, which consists of an 8-byte timestamp and a 64-byte signature", () => {
     const { size, note, ...tree } = parseCheckpoint(COSIGNED);
     expect(checkpointText({ ...tree, size })).toBe(BODY);
     expect(size).toBe(20_852_163);
@@ -77,14 +77,14 @@ describe("the published examples of C2SP", () => {
     expect(cosignaturesOf(note, [])).toEqual([]);
   });
 
-  it("include a request to a witness, which is parsed and written alike", () => {
-    const { signed, ...request } = parseAddCheckpoint(REQUEST);
+  it("include a request to a witness, which is parsed and then written as the same text", () => {
+    const { signed, ...request } = parseAddCheckpointRequest(REQUEST);
     expect(request).toMatchObject({ old: 20_852_014, proof: { length: 4 } });
     expect(signed.note.signatures).toHaveLength(2);
-    expect(addCheckpointText(request)).toBe(REQUEST);
+    expect(addCheckpointRequestText(request)).toBe(REQUEST);
   });
 
-  it("include an answer of a witness, which is parsed behind the checkpoint", () => {
+  it("include a response of a witness, which is parsed when appended to the checkpoint", () => {
     const answer = ANSWER.map(([name, signature]) => line(`witness.example/${name}`, signature));
     const { signatures } = parseNote(`${BODY}\n${LOG_LINE}${answer.join("")}`);
     expect(signatures.map(({ name, keyId }) => `${name} ${keyId}`)).toEqual([
@@ -95,7 +95,7 @@ describe("the published examples of C2SP", () => {
     ]);
   });
 
-  it("include a tile of index 1234067, whose path is parsed and written alike", () => {
+  it("include the path of tile 1234067, which is parsed and then written as the same path", () => {
     const tile = { level: 0, index: 1_234_067, width: 256 };
     expect(tilePath(tile)).toBe("0/x001/x234/067");
     expect(parseTilePath("0/x001/x234/067")).toEqual(tile);

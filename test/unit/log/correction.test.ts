@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
-import { TRACK_RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { TRACK_RECORD_HORIZON_SESSIONS } from "../../../src/grading/run-grade.ts";
 import { trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
@@ -69,7 +69,7 @@ async function verified(log: Log, market: Sessions["market"]) {
   const { origin = "" } = (await log.reader.checkpoint()) ?? {};
   const graded = new GradedRuns(log.store);
   await graded.reload();
-  const records = TRACK_RECORD_HORIZONS.stock.map((horizon) => ({
+  const records = TRACK_RECORD_HORIZON_SESSIONS.stock.map((horizon) => ({
     ...trackRecordFiguresAnswer(graded.record("stock", horizon, trackRecordTerms(0), 0).figures),
     ...{
       isHeadline: trackRecordTerms(0).headline.stock === horizon,
@@ -174,7 +174,7 @@ describeEngines("a forged correction", (engine) => {
     }
   });
 
-  it("is detected if it comes early, or removes what was known", async () => {
+  it("is detected if it comes too early, or removes a known price", async () => {
     const { log, close } = await played(await openStore(engine));
     close(33);
     await log.settle();

@@ -1,9 +1,9 @@
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
-import { startNewLog } from "../../../src/cli/commands/log-new.ts";
+import { startNewLogCommand } from "../../../src/cli/commands/log-new.ts";
 import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
-import { Committer, commitment } from "../../../src/log/leaves.ts";
-import { proofFile } from "../../../src/log/log-reader.ts";
+import { Committer, commitmentHash } from "../../../src/log/leaves.ts";
+import { proofFileText } from "../../../src/log/log-reader.ts";
 import { leafHash, treeHash, verifyConsistency, verifyInclusion } from "../../../src/log/merkle.ts";
 import { verifyNote } from "../../../src/log/note-signatures.ts";
 import { parseTilePath } from "../../../src/log/tile-path.ts";
@@ -43,7 +43,7 @@ const contentsOf = async (log: ReturnType<typeof signalLog>) =>
   (await leavesOf(log)).map((leaf) => JSON.parse(leaf));
 
 describeEngines("the signal log", (engine) => {
-  it("has a leaf for every instrument of a run, and a checkpoint over them", async () => {
+  it("has a leaf for every instrument of a run, and a checkpoint that covers all leaves", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(700));
     sessions.close(0, "crypto", ["BTC-USD"]);
@@ -67,7 +67,7 @@ describeEngines("the signal log", (engine) => {
     expect(origin).toMatch(/^log\.example\/log\/[0-9a-f]{12}$/);
   });
 
-  it("logs every session, however far it falls behind", async () => {
+  it("contains every session, however far its writer falls behind", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(2));
     const log = signalLog(await openStore(engine), sessions);
@@ -79,7 +79,7 @@ describeEngines("the signal log", (engine) => {
     expect(runs.map(({ close }) => close)).toEqual(days);
   });
 
-  it("can prove each entry, and the consistency of any two sizes", async () => {
+  it("can prove each entry, and the consistency of any two tree sizes", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(600));
     const log = signalLog(await openStore(engine), sessions);
@@ -87,7 +87,7 @@ describeEngines("the signal log", (engine) => {
     const leaves = await leavesOf(log);
     for (const index of [0, 3, 255, 256, 600, leaves.length - 1]) {
       const proven = await log.reader.prove(index);
-      const { proof, extra, signed } = parseProof(proven ? proofFile(proven) : "");
+      const { proof, extra, signed } = parseProof(proven ? proofFileText(proven) : "");
       expect(String(extra)).toBe(leaves[index]);
       const { size, root } = signed;
       const leaf = leafHash(extra ?? Buffer.of());
@@ -232,7 +232,7 @@ describeEngines("the signal log", (engine) => {
     const rotate = async () => "kid";
     const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
     for (const day of [1, 2]) {
-      await startNewLog.run({ yes: true }, context as never, () => {});
+      await startNewLogCommand.run({ yes: true }, context as never, () => {});
       sessions.close(day, "stock", symbolsOf(10));
       await other.settle();
     }
@@ -302,7 +302,7 @@ it("a log that may not be signed is replaced by a new log when the operator requ
 
   const rotate = async () => "kid";
   const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
-  const run = (yes: boolean) => startNewLog.run({ yes }, context as never, () => {});
+  const run = (yes: boolean) => startNewLogCommand.run({ yes }, context as never, () => {});
   await expect(run(false)).rejects.toThrow("takes the place of");
   const { result } = await run(true);
   await restored.settle();
@@ -330,7 +330,8 @@ it("a log that has lost tiles of its signed tree is not signed again", async () 
   const earlier = signalLog(store, sessions, { folder });
   await earlier.settle();
   sessions.close(1, "stock", symbolsOf(300));
-  // The process ends during the second run, which has filled the tile in which the signed tree ends.
+  // The process ends during the second run, which has filled the tile in which the signed tree
+  // ends.
   const state = async () => (await earlier.store.state())?.value;
   while (treeSizeOf((await state()) ?? { edge: [] }) < 512) await earlier.writer.tick();
   await store.archive.prune("log-tile", 2);
@@ -352,7 +353,7 @@ it("a run of a new log covers the current instruments, even if the old log left 
 
   const rotate = async () => "kid";
   const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
-  await startNewLog.run({ yes: true }, context as never, () => {});
+  await startNewLogCommand.run({ yes: true }, context as never, () => {});
   // This instrument was listed after the run began.
   sessions.close(0, "stock", ["S00100A"]);
   await log.settle();
@@ -461,7 +462,7 @@ it("the log finds the entry of the decision on an instrument at a close", async 
   expect(of("A", 2)).toBeUndefined();
 });
 
-it("the log commits to factors and inputs by hashes, which can be verified when they are opened", async () => {
+it("the log commits to factors and inputs by hashes, which can be verified when the factors and inputs are disclosed", async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", ["A"]);
   const [snapshot] = sessions.snapshots.allNewest();
@@ -470,7 +471,7 @@ it("the log commits to factors and inputs by hashes, which can be verified when 
   const { factors, inputs } = committer.commit(snapshot, "log.example/log/1");
   const opening = committer.openFactors(snapshot, "log.example/log/1");
   expect(opening?.text).toBe(canonicalize(JSON.parse(opening?.text ?? "")));
-  expect(opening && commitment(opening)).toBe(factors);
+  expect(opening && commitmentHash(opening)).toBe(factors);
   expect(inputs).not.toBe(factors);
   expect(committer.commit(snapshot, "log.example/log/2").factors).not.toBe(factors);
   expect(committer.commit({ ...snapshot, factors: undefined } as never, "x")).toEqual({
@@ -491,7 +492,7 @@ it("the log forms the same tree in whatever chunks its leaves are appended", asy
   expect((await log.reader.checkpoint())?.root).toBe(Buffer.from(edge.root()).toString("base64"));
 });
 
-it("the log serves the tiles that belong to the checkpoint read last", async () => {
+it("the log serves the tiles of the checkpoint that was read last", async () => {
   const store = await openStore(model);
   const sessions = new Sessions();
   const market = { ...sessions.market, mode: "replay" } as const;
@@ -512,7 +513,7 @@ it("the log serves the tiles that belong to the checkpoint read last", async () 
   expect(after).not.toEqual(before);
 });
 
-it("the log proves entries in rows of any length", async () => {
+it("the log proves every entry, however the entries are split into stored chunks", async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(300));
   let chunks = 0;

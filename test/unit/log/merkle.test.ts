@@ -12,7 +12,7 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from "../../../src/log/merkle.ts";
-import { noteSigner, parseVerifier, verifierText } from "../../../src/log/note-keys.ts";
+import { createLogNoteSigner, parseLogVerifier, verifierText } from "../../../src/log/note-keys.ts";
 import { signNote, verifyNote } from "../../../src/log/note-signatures.ts";
 import { parseTilePath, tilePath } from "../../../src/log/tile-path.ts";
 import {
@@ -142,14 +142,14 @@ describe("the Merkle tree", () => {
     for (let round = 0; round < 100; round++) {
       const origin = `example.com/log/${round}`;
       const size = 1 + below(vectors.leaves);
-      const signer = noteSigner(origin, privateKeyOf(origin));
+      const signer = createLogNoteSigner(origin, privateKeyOf(origin));
       const text = checkpointText({ origin, size, root: tree.root(size) });
       notes.update(`${verifierText(signer)}\n${signNote(text, [signer])}`);
     }
     expect(notes.digest("hex")).toBe(vectors.checkpointsSha256);
   });
 
-  it("accepts its own inclusion proofs, and none for another index, root or leaf or with other hashes", () => {
+  it("accepts its own inclusion proofs, but not for another index, root or leaf, and not with altered hashes", () => {
     const below = lehmer(7);
     for (let round = 0; round < 500; round++) {
       const size = 1 + below(3_000);
@@ -168,7 +168,7 @@ describe("the Merkle tree", () => {
     }
   });
 
-  it("accepts every consistency proof for trees of up to 70 leaves, and rejects it for another tree", () => {
+  it("accepts every consistency proof for trees of up to 70 leaves, but not for another tree", () => {
     for (let to = 0; to <= 70; to++) {
       for (let from = 0; from <= to; from++) {
         const proof = consistencyPath(from, to).map(tree.hashAt);
@@ -227,7 +227,7 @@ describe("the tiles of a Merkle tree", () => {
     expect(await treeRoot(0, read)).toEqual(EMPTY_ROOT);
   });
 
-  it("needed for one inclusion proof among 70,000 leaves are at most four", () => {
+  it("number at most four for an inclusion proof among 70,000 leaves", () => {
     expect(tilesOf(inclusionPath(33, 70_000), 70_000).length).toBeLessThanOrEqual(4);
   });
 
@@ -288,7 +288,7 @@ describe("checkpoints signed by Go's sumdb", () => {
   it("are verified successfully", () => {
     for (const { verifier, note } of vectors.checkpoints) {
       const { note: signed, size, root } = parseCheckpoint(note);
-      expect(verifyNote(signed, [parseVerifier(verifier)])).toHaveLength(1);
+      expect(verifyNote(signed, [parseLogVerifier(verifier)])).toHaveLength(1);
       expect(base64(root)).toBe(base64(tree.root(size)));
     }
   });

@@ -1,12 +1,12 @@
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
 import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
-import { neweyWestError } from "../../../src/grading/series-summary.ts";
+import { neweyWestStandardError } from "../../../src/grading/series-summary.ts";
 import { computeTrackRecordFigures, trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { methodLeaf, runLeaf, universeLeaves } from "../../../src/log/leaves.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
-import { readLeaf } from "../../../src/log/verify/read-leaf.ts";
+import { parseLeaf } from "../../../src/log/verify/read-leaf.ts";
 import { checkTrackRecord } from "../../../src/log/verify/record-check.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
@@ -130,7 +130,8 @@ describeEngines("a signal log with two methods", (engine) => {
     expect(contents.filter(({ kind }) => kind === "method")).toHaveLength(2);
     const settled = contents.filter(({ kind, horizon }) => kind === "settlement" && horizon === 5);
     const second = contents.findLastIndex(({ kind }) => kind === "method");
-    // Settlements of runs of both methods, including runs of the first method that were settled later.
+    // Settlements of runs of both methods, including runs of the first method that were settled
+    // later.
     expect(settled.filter(({ run }) => run > second)).toHaveLength(6);
     expect(settled.filter(({ run }) => run < second)).toHaveLength(10);
 
@@ -199,7 +200,7 @@ describeEngines("a signal log with two methods", (engine) => {
     ],
     ["none, and no statement that there is none", undefined, "does not say what it forecasts"],
   ])(
-    "fails verification when the forecast of a decision is one that its method cannot make: %s",
+    "fails verification when the method of a decision cannot make the forecast of the decision: %s",
     async (_what, sigmas, says) => {
       const { log } = await played(engine, 12);
       const contents = await contentsOf(log);
@@ -226,7 +227,8 @@ describeEngines("a signal log with two methods", (engine) => {
     const isOpen = async () => ((await earlier.store.state())?.value.open ?? null) !== null;
     while (!(await isOpen())) await earlier.writer.tick();
     await earlier.writer.tick();
-    // The next process reads results that were recorded by another method than the method of the run.
+    // The next process reads results that were recorded by another method than the method of the
+    // run.
     const { snapshots } = sessions;
     const other = {
       ...snapshots,
@@ -403,7 +405,8 @@ describeEngines("a signal log begun by an earlier version", (engine) => {
       contents.flatMap(({ kind, run, sigmas }) =>
         kind === "signal" && run === of && sigmas ? [sigmas[1] / sigmas[0]] : [],
       );
-    // A run is forecast as its method registered, which was without reports at first.
+    // Each run is forecast as registered by its method; the first method registered no report-day
+    // factors.
     const runs = contents.flatMap(({ kind }, at) => (kind === "run" ? [at] : []));
     expect(runs[0]).toBe(3);
     expect(monthsOf(3)).toHaveLength(3);
@@ -461,7 +464,7 @@ it("methods written before settlements and corrections existed can be parsed", (
     settings: { signal: { thresholds: { exitLong: 55, exitShort: 45 } } },
     v: 1,
   };
-  expect(readLeaf(JSON.stringify(method))).toMatchObject({ kind: "method" });
+  expect(parseLeaf(JSON.stringify(method))).toMatchObject({ kind: "method" });
   const record = {
     horizons: { stock: [5, 21] },
     rules: { significance: 0.05 },
@@ -469,14 +472,14 @@ it("methods written before settlements and corrections existed can be parsed", (
   };
   const { at, kind, market, methodHash, settings, v } = method;
   const text = JSON.stringify({ at, kind, market, methodHash, record, settings, v });
-  expect(readLeaf(text)).toMatchObject({ record: { rules: { correctedWithin: 10 } } });
+  expect(parseLeaf(text)).toMatchObject({ record: { rules: { correctedWithin: 10 } } });
 });
 
 it("a method entry whose terms are out of bounds is rejected", () => {
   const record = trackRecordTerms(0);
   const leaf = methodLeaf({ market: "live", riskTable: RISK_TABLE, record }, 0);
   const read = (change: object) =>
-    readLeaf(canonicalize({ ...JSON.parse(leaf), ...change }) as string);
+    parseLeaf(canonicalize({ ...JSON.parse(leaf), ...change }) as string);
   const ofRecord = (change: object) => read({ record: { ...JSON.parse(leaf).record, ...change } });
   expect(ofRecord({})).toMatchObject({ kind: "method", record: { horizons: { stock: [5, 21] } } });
   const [stock] = RISK_TABLE.classes.stock;
@@ -497,11 +500,11 @@ it("a method entry whose terms are out of bounds is rejected", () => {
 
 it("a signal entry is rejected when its forecast is not a standard deviation or does not fit its version", () => {
   const leaf = JSON.parse(earlierSignal("AAA"));
-  const read = (change: object) => () => readLeaf(canonicalize({ ...leaf, ...change }) as string);
+  const read = (change: object) => () => parseLeaf(canonicalize({ ...leaf, ...change }) as string);
   expect(read({})()).toMatchObject({ kind: "signal", v: 1, sigma: 0.013 });
   const { sigma: _, ...rest } = leaf;
   const second = (sigmas: unknown) => () =>
-    readLeaf(canonicalize({ ...rest, v: 2, sigmas }) as string);
+    parseLeaf(canonicalize({ ...rest, v: 2, sigmas }) as string);
   expect(second([0.02, 0.04])()).toMatchObject({ v: 2, sigmas: [0.02, 0.04] });
   for (const forge of [
     ...[-1, 0, 1e9, "0.01"].map((sigma) => read({ sigma })),
@@ -543,5 +546,5 @@ it("a track record with an unsupported verdict or the wrong headline horizon fai
 });
 
 it("a standard error with a lag longer than the series is computed in bounded time", () => {
-  expect(neweyWestError([1, 2, 4], 2 ** 50)).toBeGreaterThan(0);
+  expect(neweyWestStandardError([1, 2, 4], 2 ** 50)).toBeGreaterThan(0);
 });

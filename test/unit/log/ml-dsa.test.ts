@@ -4,14 +4,14 @@ import { expect, it } from "vitest";
 import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { leafHash } from "../../../src/log/merkle.ts";
 import {
-  cosigner,
-  noteSigner,
-  parseCosigner,
-  parseVerifier,
+  createLogNoteSigner,
+  createWitnessNoteSigner,
+  parseLogVerifier,
+  parseWitnessVerifier,
   verifierText,
 } from "../../../src/log/note-keys.ts";
 import { signNote, verifyNote } from "../../../src/log/note-signatures.ts";
-import { parseNote, shortNote } from "../../../src/log/signed-note.ts";
+import { parseNote, withoutLongSignatures } from "../../../src/log/signed-note.ts";
 import { cosign, cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
 
 /**
@@ -29,9 +29,9 @@ const mlDsaKey = () => generateKeyPairSync("ml-dsa-44").privateKey;
 const tree = (size: number) =>
   checkpointText({ origin: "log.example/1", size, root: leafHash(`${size}`) });
 
-it("an ML-DSA-44 signature of a checkpoint that another implementation made is verified", () => {
+it("an ML-DSA-44 checkpoint signature made by another implementation is verified", () => {
   const { note, size } = parseCheckpoint(CHECKPOINT);
-  const verifier = parseVerifier(KEY);
+  const verifier = parseLogVerifier(KEY);
   expect(size).toBe(1);
   expect(verifyNote(note, [verifier])).toEqual([verifier]);
   const other = { ...note, text: note.text.replace("\n1\n", "\n2\n") };
@@ -43,12 +43,12 @@ it("an ML-DSA-44 signature of a checkpoint that another implementation made is v
 
 it("a checkpoint signed with an Ed25519 key and an ML-DSA-44 key is verified with either key", () => {
   const signers = [
-    noteSigner("log.example/1", generateKeyPairSync("ed25519").privateKey),
-    noteSigner("log.example/1", mlDsaKey()),
+    createLogNoteSigner("log.example/1", generateKeyPairSync("ed25519").privateKey),
+    createLogNoteSigner("log.example/1", mlDsaKey()),
   ];
   const signed = signNote(tree(7), signers);
   for (const signer of signers) {
-    const verifier = parseVerifier(verifierText(signer));
+    const verifier = parseLogVerifier(verifierText(signer));
     expect(verifier).toMatchObject({ keyId: signer.keyId, type: signer.type });
     expect(verifyNote(parseNote(signed), [verifier])).toEqual([verifier]);
     expect(() => verifyNote(parseNote(signed.replace("\n7\n", "\n8\n")), [verifier])).toThrow(
@@ -61,19 +61,19 @@ it("a checkpoint signed with an Ed25519 key and an ML-DSA-44 key is verified wit
 
 it("a short note contains the Ed25519 signature and omits the long ML-DSA-44 signature", () => {
   const [short, long] = [
-    noteSigner("log.example/1", generateKeyPairSync("ed25519").privateKey),
-    noteSigner("log.example/1", mlDsaKey()),
+    createLogNoteSigner("log.example/1", generateKeyPairSync("ed25519").privateKey),
+    createLogNoteSigner("log.example/1", mlDsaKey()),
   ];
-  expect(shortNote(signNote(tree(7), [long, short]))).toBe(signNote(tree(7), [short]));
+  expect(withoutLongSignatures(signNote(tree(7), [long, short]))).toBe(signNote(tree(7), [short]));
 });
 
 it("an ML-DSA-44 cosignature covers the time and the name of the witness", () => {
-  const signer = cosigner("witness.example/1", mlDsaKey());
+  const signer = createWitnessNoteSigner("witness.example/1", mlDsaKey());
   const now = Date.UTC(2026, 0, 2, 3, 4, 5);
   const body = tree(7);
   const cosigned = (text: string, name: string) =>
     parseNote(`${text}\n${cosign(body, signer, now).replace("witness.example/1", name)}`);
-  const verifier = parseCosigner(verifierText(signer));
+  const verifier = parseWitnessVerifier(verifierText(signer));
   const found = cosignaturesOf(cosigned(body, signer.name), [verifier]);
   expect(found).toMatchObject([{ verifier, at: now }]);
   expect(() => cosignaturesOf(cosigned(tree(8), signer.name), [verifier])).toThrow("does not fit");
@@ -83,13 +83,15 @@ it("an ML-DSA-44 cosignature covers the time and the name of the witness", () =>
 
 it("an ML-DSA-44 signature without a timestamp is not accepted as a cosignature", () => {
   const key = mlDsaKey();
-  const note = parseNote(signNote(tree(7), [noteSigner("witness.example/1", key)]));
-  const verifier = parseCosigner(verifierText(cosigner("witness.example/1", key)));
+  const note = parseNote(signNote(tree(7), [createLogNoteSigner("witness.example/1", key)]));
+  const verifier = parseWitnessVerifier(
+    verifierText(createWitnessNoteSigner("witness.example/1", key)),
+  );
   expect(() => cosignaturesOf(note, [verifier])).toThrow("does not fit");
 });
 
 it("an ML-DSA-44 key refuses to sign text that is not a checkpoint", () => {
-  expect(() => signNote("text\n", [noteSigner("log.example/1", mlDsaKey())])).toThrow(
+  expect(() => signNote("text\n", [createLogNoteSigner("log.example/1", mlDsaKey())])).toThrow(
     "the checkpoint has no size",
   );
 });
@@ -99,5 +101,5 @@ it.each([
   ["with the wrong id", KEY.replace("b5df45c5", "b5df45c6")],
   ["of the wrong type", KEY.replace("+Bu", "+Au")],
 ])("a verifier key %s is rejected", (_, text) => {
-  expect(() => parseVerifier(text)).toThrow(Error);
+  expect(() => parseLogVerifier(text)).toThrow(Error);
 });

@@ -1,12 +1,18 @@
 import { createPrivateKey, generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { cosigner, noteSigner, verifierText } from "../../../src/log/note-keys.ts";
+import {
+  createLogNoteSigner,
+  createWitnessNoteSigner,
+  verifierText,
+} from "../../../src/log/note-keys.ts";
 import { parseWitnessPolicy, WitnessPolicy } from "../../../src/log/witness/policy.ts";
 
 const keyOf = (name: string) =>
-  verifierText(cosigner(name, generateKeyPairSync("ed25519").privateKey));
+  verifierText(createWitnessNoteSigner(name, generateKeyPairSync("ed25519").privateKey));
 
-const LOG = verifierText(noteSigner("log.example", generateKeyPairSync("ed25519").privateKey));
+const LOG = verifierText(
+  createLogNoteSigner("log.example", generateKeyPairSync("ed25519").privateKey),
+);
 const [X1, X2, X3, Y1, Y2] = ["x1", "x2", "x3", "y1", "y2"].map(keyOf) as [
   ...[string, string, string, string, string],
 ];
@@ -57,11 +63,11 @@ describe("a witness policy", () => {
     const ed25519 = () => generateKeyPairSync("ed25519").privateKey;
     const mlDsa = () => generateKeyPairSync("ml-dsa-44").privateKey;
     const made = [ed25519(), mlDsa(), ed25519(), mlDsa()];
-    const keys = made.map((key) => verifierText(noteSigner("log.example", key)));
+    const keys = made.map((key) => verifierText(createLogNoteSigner("log.example", key)));
     const lines = keys.map((key) => `log ${key}\n`).join("");
     expect(new WitnessPolicy(`${lines}quorum none\n`).logs.map(({ key }) => key)).toEqual(keys);
-    // A failed key comparison leaves an entry in OpenSSL's error queue, which must not make the next
-    // key decoding fail.
+    // A failed key comparison leaves an entry in OpenSSL's error queue, which must not make the
+    // next key decoding fail.
     const pem = ed25519().export({ type: "pkcs8", format: "pem" });
     expect(createPrivateKey(pem).asymmetricKeyType).toBe("ed25519");
     expect(() => new WitnessPolicy(`${lines}log ${keys[3]}\nquorum none\n`)).toThrow(
@@ -69,7 +75,7 @@ describe("a witness policy", () => {
     );
   });
 
-  it("may require no witness, but then it proves no time", () => {
+  it("may require no witness, but then proves no time", () => {
     const policy = new WitnessPolicy(`log ${LOG}\nquorum none\n`);
     expect(policy.hasQuorum([])).toBe(true);
     expect(policy.quorumAt([])).toBeUndefined();

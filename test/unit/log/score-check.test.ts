@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { type CommitmentOpening, commitment } from "../../../src/log/leaves.ts";
+import { type CommitmentOpening, commitmentHash } from "../../../src/log/leaves.ts";
 import { checkScores } from "../../../src/log/verify/score-check.ts";
 
 const text = JSON.stringify({ momentum: { contribution: 12.344 }, social: { contribution: -2 } });
 const opening: CommitmentOpening = { salt: "5a", text };
-const signal = { index: 7, factors: commitment(opening), scoreRaw: 60.34 };
+const signal = { index: 7, factors: commitmentHash(opening), scoreRaw: 60.34 };
 
 const check = (change: object, opened: CommitmentOpening | undefined = opening, signals = 1) =>
   checkScores([{ ...signal, ...change }], signals, async () => opened);
@@ -22,5 +22,5 @@ it("the check of scores fails and reports the entry when the factors do not matc
   expect(await check({ scoreRaw: 60.35 })).toMatchObject(failed);
   expect(await check({}, { ...opening, salt: "5b" })).toMatchObject(failed);
   const odd = { salt: "5a", text: "[]" };
-  expect(await check({ factors: commitment(odd) }, odd)).toMatchObject(failed);
+  expect(await check({ factors: commitmentHash(odd) }, odd)).toMatchObject(failed);
 });

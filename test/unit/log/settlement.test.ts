@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { trackRecordAnswer, trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
-import { TRACK_RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { TRACK_RECORD_HORIZON_SESSIONS } from "../../../src/grading/run-grade.ts";
 import { trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { SignalLog } from "../../../src/log/signal-log.ts";
@@ -76,7 +76,7 @@ describeEngines("logged settlements of decisions", (engine) => {
     const { origin = "" } = (await log.reader.checkpoint()) ?? {};
     const runs = new GradedRuns(log.store);
     await runs.reload();
-    const figures = TRACK_RECORD_HORIZONS.stock.map(
+    const figures = TRACK_RECORD_HORIZON_SESSIONS.stock.map(
       (one) => runs.record("stock", one, trackRecordTerms(0), 0).figures,
     );
     const record = (change: object) => async () => ({
@@ -107,7 +107,8 @@ describeEngines("logged settlements of decisions", (engine) => {
     expect(honest.records?.map((one) => one.figures)).toEqual(figures);
     expect((await look({ hitRate: 0.9 })).of("record")).toMatchObject({ outcome: "failed" });
     expect((await look({ runs: 90 })).of("record")).toMatchObject({ outcome: "failed" });
-    // Omitting the latest runs requires the figures of the remaining runs, which differ.
+    // Without the latest runs, the figures would have to be those of the remaining runs, which
+    // differ.
     expect((await look({ runs: 3 })).of("record")).toMatchObject({ outcome: "failed" });
     const verdicts = [{ at: iso(365), verdict: "evidence_for", isFinal: true }];
     expect((await look({ verdicts })).of("record")).toMatchObject({ outcome: "failed" });
@@ -134,7 +135,7 @@ describeEngines("logged settlements of decisions", (engine) => {
     expect(outcomes.filter(({ lastPrice }) => lastPrice === null)).toHaveLength(9);
   });
 
-  it("are completed by the next process when a process ends in the middle of one", async () => {
+  it("are completed by the next process when a process ends in the middle of a settlement", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     const folder = dataFolder();
@@ -178,7 +179,7 @@ describeEngines("logged settlements of decisions", (engine) => {
     await log.settle();
     const runs = new GradedRuns(log.store);
     await runs.reload();
-    const [horizon = 0] = TRACK_RECORD_HORIZONS.stock;
+    const [horizon = 0] = TRACK_RECORD_HORIZON_SESSIONS.stock;
     expect(runs.record("stock", horizon, trackRecordTerms(0), 0).figures).toMatchObject({
       ...{ runs: 1, lateRuns: 2 },
     });
@@ -201,8 +202,8 @@ it("the track record states the earliest open run that can still change it", asy
     ...{ folder, baseUrl: "https://log.example", now: () => new Date(knownUntil()) },
   } as never);
   const records = (await log?.trackRecord())?.records ?? [];
-  // A run is checked again 33 sessions later, which is 10 sessions after its 21-session outcomes are
-  // due.
+  // A run is checked again 33 sessions later, which is 10 sessions after its 21-session outcomes
+  // are due.
   const openSince = records.map((one) => [one.figures.assetClass, one.openSince]);
   expect(Object.fromEntries(openSince)).toEqual({ stock: closeOf(7), etf: null, crypto: null });
 });
@@ -222,14 +223,15 @@ it("the verdicts of a track record can be derived from the log entries", async (
   await runs.reload();
   const terms = trackRecordTerms(beganAt);
   const now = sessions.knownUntil();
-  const records = TRACK_RECORD_HORIZONS.stock.map((horizon) => ({
+  const records = TRACK_RECORD_HORIZON_SESSIONS.stock.map((horizon) => ({
     ...runs.record("stock", horizon, terms, now),
     ...{ expectedAt: 0, openSince: closeOf(0) },
   }));
   const market = { mode: "live", source: { simulated: false } as DataSource, now } as const;
   const known = { origin, beganAt, size: runs.size, terms, records };
   const record = trackRecordAnswer(known, market, undefined);
-  // Before the first verdict, the answer for an asset class without a record refers to the backtest.
+  // Before the first verdict, the answer for an asset class without a record refers to the
+  // backtest.
   expect(record.note).toBeUndefined();
   const coins = trackRecordAnswer(known, market, "crypto");
   expect(coins.note).toMatch(/evidence of get_signal/);

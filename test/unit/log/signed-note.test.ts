@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { leafHash } from "../../../src/log/merkle.ts";
-import { noteSigner, parseVerifier, verifierText } from "../../../src/log/note-keys.ts";
+import { createLogNoteSigner, parseLogVerifier, verifierText } from "../../../src/log/note-keys.ts";
 import { signNote, verifyNote } from "../../../src/log/note-signatures.ts";
 import { parseNote } from "../../../src/log/signed-note.ts";
 import { parseProof, proofText } from "../../../src/log/tlog-proof.ts";
@@ -22,24 +22,25 @@ CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
 — example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=
 `;
 
-const signerOf = (name: string) => noteSigner(name, generateKeyPairSync("ed25519").privateKey);
+const signerOf = (name: string) =>
+  createLogNoteSigner(name, generateKeyPairSync("ed25519").privateKey);
 
 describe("signed notes", () => {
   it("are verified as in the C2SP signed-note example", () => {
     const note = parseNote(EXAMPLE);
     expect(note.text).toBe("This is an example message.\n");
-    const [found] = verifyNote(note, [parseVerifier(EXAMPLE_KEY)]);
+    const [found] = verifyNote(note, [parseLogVerifier(EXAMPLE_KEY)]);
     expect(found).toMatchObject({ name: "example.com/foo", keyId: "530d903a" });
   });
 
   it("ignore signatures of unknown keys, but not a wrong signature of a known key", () => {
     const [ours, witness] = [signerOf("log.example/1"), signerOf("witness.example")];
-    const verifier = parseVerifier(verifierText(ours));
+    const verifier = parseLogVerifier(verifierText(ours));
     const note = parseNote(signNote("text\n", [witness, ours]));
     expect(verifyNote(note, [verifier])).toEqual([verifier]);
-    expect(() => verifyNote(note, [parseVerifier(EXAMPLE_KEY)])).toThrow("no known key");
+    expect(() => verifyNote(note, [parseLogVerifier(EXAMPLE_KEY)])).toThrow("no known key");
     expect(() => verifyNote({ ...note, text: "other\n" }, [verifier])).toThrow("does not fit");
-    const namesake = parseVerifier(verifierText(signerOf("log.example/1")));
+    const namesake = parseLogVerifier(verifierText(signerOf("log.example/1")));
     expect(() => verifyNote(note, [namesake])).toThrow("no known key");
   });
 
@@ -47,7 +48,7 @@ describe("signed notes", () => {
     const signer = signerOf("log.example/1");
     const note = parseNote(signNote("one\n\ntwo\n", [signer]));
     expect(note.text).toBe("one\n\ntwo\n");
-    expect(verifyNote(note, [parseVerifier(verifierText(signer))])).toHaveLength(1);
+    expect(verifyNote(note, [parseLogVerifier(verifierText(signer))])).toHaveLength(1);
   });
 
   it("are rejected when malformed", () => {
@@ -57,7 +58,9 @@ describe("signed notes", () => {
       ...[EXAMPLE.replace("IneyaQM=", "IneyaQM"), EXAMPLE.replace(/Uw2Q.*/, "Uw2QOg==")],
       EXAMPLE.replace("foo ", "foo  "),
     ]) {
-      expect(() => verifyNote(parseNote(text), [parseVerifier(EXAMPLE_KEY)]), text).toThrow(Error);
+      expect(() => verifyNote(parseNote(text), [parseLogVerifier(EXAMPLE_KEY)]), text).toThrow(
+        Error,
+      );
     }
   });
 
@@ -66,7 +69,7 @@ describe("signed notes", () => {
       ...["", "name", EXAMPLE_KEY.replace("530d", "530e"), EXAMPLE_KEY.replace("+Ae", "+Be")],
       ...[EXAMPLE_KEY.replace("foo", "fo o"), EXAMPLE_KEY.slice(0, -4)],
     ]) {
-      expect(() => parseVerifier(text), text).toThrow(Error);
+      expect(() => parseLogVerifier(text), text).toThrow(Error);
     }
   });
 });

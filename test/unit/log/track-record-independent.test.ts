@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
-import { TRACK_RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { TRACK_RECORD_HORIZON_SESSIONS } from "../../../src/grading/run-grade.ts";
 import { trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
@@ -38,7 +38,7 @@ it.skipIf(isMissing || !hasPython)(
     const graded = new GradedRuns(log.store);
     await graded.reload();
     const records = AssetClass.options.flatMap((assetClass) =>
-      TRACK_RECORD_HORIZONS[assetClass].map((horizon) =>
+      TRACK_RECORD_HORIZON_SESSIONS[assetClass].map((horizon) =>
         trackRecordFiguresAnswer(
           graded.record(assetClass, horizon, trackRecordTerms(0), 0).figures,
         ),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { proofText } from "../../../src/log/tlog-proof.ts";
-import { type Check, overallOutcome } from "../../../src/log/verify/check.ts";
+import { overallOutcome, type VerificationCheck } from "../../../src/log/verify/check.ts";
 import type { KnownLog } from "../../../src/log/verify/known-log.ts";
 import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
 import {
@@ -21,15 +21,16 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** Prices over more sessions than any history in this file has, except the longest. */
+/** Prices over more sessions than any history in this file has, except the longest history. */
 const PRICES = pricesOver(20);
 
 const look = (files: Files, known: KnownLog | undefined, at: number, keys = [VERIFIER]) =>
   verifyLog({ source: sourceOf(files), keys, known, prices: PRICES, now: () => at });
 
-const failures = (checks: readonly Check[]) => checks.filter(({ outcome }) => outcome === "failed");
+const failures = (checks: readonly VerificationCheck[]) =>
+  checks.filter(({ outcome }) => outcome === "failed");
 
-const named = (checks: readonly Check[]) =>
+const named = (checks: readonly VerificationCheck[]) =>
   Object.fromEntries(checks.map(({ name, outcome }) => [name, outcome]));
 
 /** A log that was verified once after its first sessions, an hour after a close, and then grew. */
@@ -109,7 +110,7 @@ describe("the log verifier", () => {
     expect(named(again.checks)).toMatchObject({ signature: "proved", history: "proved" });
   });
 
-  it("proves the times of entries by earlier verifications between two closes", async () => {
+  it("proves when entries existed, using earlier verifications that ran between closes", async () => {
     let known: KnownLog | undefined;
     for (let day = 1; day <= 4; day++) {
       const looked = await look(
@@ -125,7 +126,7 @@ describe("the log verifier", () => {
     expect(Number(/^\d+/.exec(times?.detail ?? "")?.[0])).toBeGreaterThan(2);
   });
 
-  it("detects false entries even in a log that is signed with its own key", async () => {
+  it("detects false entries even if the log's own key has signed them", async () => {
     const honest = honestEntries(below(1), 3);
     const wrong = (kind: string, change: object) => {
       const at = honest.findIndex((entry) => JSON.parse(entry).kind === kind);

@@ -1,22 +1,22 @@
 import { expect, it } from "vitest";
-import { startNewLog } from "../../../src/cli/commands/log-new.ts";
+import { startNewLogCommand } from "../../../src/cli/commands/log-new.ts";
 import { readTextFromUrl } from "../../../src/cli/log-source.ts";
 import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
-import { proofFile } from "../../../src/log/log-reader.ts";
+import { proofFileText } from "../../../src/log/log-reader.ts";
 import { LogStore } from "../../../src/log/log-store.ts";
 import { consistencyPath } from "../../../src/log/merkle.ts";
-import { parseCosigner } from "../../../src/log/note-keys.ts";
-import { shortNote } from "../../../src/log/signed-note.ts";
+import { parseWitnessVerifier } from "../../../src/log/note-keys.ts";
+import { withoutLongSignatures } from "../../../src/log/signed-note.ts";
 import { rangeHashes } from "../../../src/log/tiles.ts";
 import { overallOutcome } from "../../../src/log/verify/check.ts";
 import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
 import {
-  addCheckpointText,
+  addCheckpointRequestText,
   hashLogOrigin,
 } from "../../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
 import { WitnessPolicy } from "../../../src/log/witness/policy.ts";
-import { append } from "../../../src/store/port/operations.ts";
+import { appendToArchive } from "../../../src/store/port/operations.ts";
 import type { Store } from "../../../src/store/port/store.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import { openWitness, witnessAnswer } from "../../support/log-witness.ts";
@@ -27,7 +27,7 @@ const SYMBOLS = ["A", "B", "C"];
 
 const HOUR_MS = 3_600_000;
 
-/** Time in milliseconds that a witness has to show the checkpoint that it claims. */
+/** Time within which a witness must show the checkpoint that it claims, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
 type Log = ReturnType<typeof signalLog>;
@@ -81,7 +81,7 @@ async function copyOf({ store }: Log, { archive }: Pick<Store, "archive">) {
   if (!state || !signed) throw new Error("there is no log");
   for (const kind of ["log-entries", "log-tile", "log-run", "log-universe"]) {
     const rows = await archive.read(kind, { order: "oldest", limit: 1_000 });
-    await copy.records.commit(rows.map((row) => append({ ...row, kind })));
+    await copy.records.commit(rows.map((row) => appendToArchive({ ...row, kind })));
   }
   const logs = new LogStore(copy);
   await logs.start(undefined, state.value);
@@ -95,7 +95,7 @@ async function requestOf({ store }: Log, old: number): Promise<string> {
   const { id = "", size = 0, note = "" } = (await store.checkpoint()) ?? {};
   const path = old > 0 && old <= size ? consistencyPath(old, size) : [];
   const proof = await rangeHashes(path, size, (tile) => store.tile(id, tile));
-  return addCheckpointText({ old, proof, note });
+  return addCheckpointRequestText({ old, proof, note });
 }
 
 it("a log with witnesses is published with its quorum, and is fully verified even on the first verification", async () => {
@@ -120,7 +120,7 @@ it("a log with witnesses is published with its quorum, and is fully verified eve
 
   const proven = await log.reader.prove(4);
   const trust = { keys: policy.logs.map(({ key }) => key), known: undefined, policy };
-  const file = verifyProofFile(proven ? proofFile(proven) : "", trust);
+  const file = verifyProofFile(proven ? proofFileText(proven) : "", trust);
   expect(named(file.checks)).toMatchObject({ witnesses: "proved", inclusion: "proved" });
 });
 
@@ -171,7 +171,7 @@ it("a log that was restored to an earlier state is not signed, and can be replac
   sessions.close(1, "stock", SYMBOLS);
   await log.settle();
 
-  // On another machine, which has no file log-head.
+  // The copy runs on another machine, which has no log-head file.
   sessions.close(2, "stock", SYMBOLS);
   const restored = signalLog(copy, sessions, { folder: dataFolder(), isShared: true, policy });
   const before = await restored.store.state();
@@ -189,7 +189,7 @@ it("a log that was restored to an earlier state is not signed, and can be replac
     holder: "command",
     keyring: async () => ({ rotate }),
   };
-  await startNewLog.run({ yes: true }, context as never, () => {});
+  await startNewLogCommand.run({ yes: true }, context as never, () => {});
   await restored.settle();
   expect(await restored.store.refusal()).toBeUndefined();
   expect((await restored.store.checkpoint())?.origin).not.toBe(origin);
@@ -297,7 +297,7 @@ it("a witness cannot stop a log by rejecting a valid extension of its checkpoint
   expect(await log.store.refusal()).toBeUndefined();
 });
 
-it("a log waits a minute for a witness to show the checkpoint that it claims, so that a lost response is not mistaken for a fork", async () => {
+it("a log waits a minute for the larger checkpoint that a witness claims to have, so that a lost response is not mistaken for a fork", async () => {
   const { sessions, store, policy, witnesses, log } = await witnessedLog(1);
   const copy = await copyOf(log, store);
   sessions.close(1, "stock", SYMBOLS);
@@ -375,8 +375,8 @@ it("a witness responds as specified by C2SP tlog-witness", async () => {
   expect(cosigned.status).toBe(200);
   const note = (await log.store.checkpoint())?.note ?? "";
   const held = await readTextFromUrl(`${one.url}/${hashLogOrigin(await originOf(log))}/checkpoint`);
-  expect(held).toBe(shortNote(note) + cosigned.body);
-  const verifiers = [parseCosigner(one.key)];
+  expect(held).toBe(withoutLongSignatures(note) + cosigned.body);
+  const verifiers = [parseWitnessVerifier(one.key)];
   const at = 1_000 * Math.floor((sessions.knownUntil() + 60_000) / 1_000);
   expect(cosignaturesOf(parseCheckpoint(held ?? "").note, verifiers)).toMatchObject([{ at }]);
   expect(await readTextFromUrl(`${one.url}/${hashLogOrigin("other")}/checkpoint`)).toBeUndefined();

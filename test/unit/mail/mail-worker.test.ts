@@ -95,7 +95,7 @@ describeEngines("the mail worker", (engine) => {
     expect(new Set(recipients)).toEqual(new Set([toAda.to, "bob@people.example"]));
   });
 
-  it("sends an email caused by one network while emails of another network wait for the mail server", async () => {
+  it("sends an email caused by one network while emails caused by another network wait for the mail server", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { end: "hang" };
     const flood = Array.from({ length: 25 }, () => ({ ...toAda, cause: "one" }));

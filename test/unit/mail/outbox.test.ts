@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { MailWorker } from "../../../src/mail/mail-worker.ts";
 import type { OutgoingMail } from "../../../src/mail/outbox.ts";
-import { createOutbox, openEmail, queuedMails } from "../../../src/mail/outbox.ts";
+import { createOutbox, decryptEmail, queuedMails } from "../../../src/mail/outbox.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { createKeyringVault } from "../../../src/store/keys/keyring-vault.ts";
 import { createVault } from "../../../src/store/keys/vault.ts";
@@ -30,7 +30,7 @@ describe("the email outbox", () => {
     }
     const [stored] = await records.list(queuedMails, { limit: 1 });
     const { ttlMs, ...letter } = mail;
-    expect(stored && openEmail(vault, stored)).toEqual(letter);
+    expect(stored && decryptEmail(vault, stored)).toEqual(letter);
     expect(stored?.expiresAt).toBe(START + ttlMs);
   });
 
@@ -39,7 +39,7 @@ describe("the email outbox", () => {
     await records.commit([...outbox.queueSteps(mail), ...outbox.queueSteps(mail)]);
     const [one, other] = await records.list(queuedMails, { limit: 2 });
     if (one === undefined || other === undefined) expect.fail();
-    expect(() => openEmail(vault, { ...other, value: one.value })).toThrow();
+    expect(() => decryptEmail(vault, { ...other, value: one.value })).toThrow();
   });
 
   it.each([

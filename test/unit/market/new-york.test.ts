@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { newYorkDate, newYorkDates, newYorkInstant } from "../../../src/market/new-york.ts";
+import {
+  createNewYorkDateReader,
+  newYorkDate,
+  newYorkInstant,
+} from "../../../src/market/new-york.ts";
 
 const HOUR_MS = 3_600_000;
 const utc = (text: string) => Date.parse(text);
@@ -38,8 +42,8 @@ describe("the New York date of an instant", () => {
     expect(newYorkDate(utc(instant))).toBe(date);
   });
 
-  it("is the same from newYorkDates and newYorkDate, in any order and across clock changes", () => {
-    const dateOf = newYorkDates();
+  it("is the same from createNewYorkDateReader and newYorkDate, in any order and across clock changes", () => {
+    const dateOf = createNewYorkDateReader();
     const start = utc("2015-03-07T00:00:00Z");
     const instants = Array.from({ length: 300 * 24 }, (_, hour) => start + hour * HOUR_MS);
     const backAndForth = [...instants, ...instants.toReversed()];

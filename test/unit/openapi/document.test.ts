@@ -3,11 +3,11 @@ import { z } from "zod";
 import { jsonSchema } from "../../../src/lib/json-schema.ts";
 import { openApiDocument } from "../../../src/openapi/document.ts";
 import { allOperations } from "../../../src/openapi/operations/all-operations.ts";
-import { notedRoutes, routeNotesOf } from "../../../src/openapi/operations/tool-routes.ts";
+import { routeNotesOf, routesWithNotes } from "../../../src/openapi/operations/tool-routes.ts";
 import { referenceMarkdown } from "../../../src/openapi/reference-markdown.ts";
 import { isAboutAlerts } from "../../../src/tool.ts";
 import { tools } from "../../../tools/index.ts";
-import { documents } from "../../../wellknown/index.ts";
+import { discoveryDocuments } from "../../../wellknown/index.ts";
 import type { Site } from "../../../wellknown/site.ts";
 
 const site: Site = {
@@ -20,7 +20,7 @@ const site: Site = {
 };
 
 const render = (changes: Partial<Site> = {}) =>
-  JSON.stringify(openApiDocument({ ...site, ...changes }, documents));
+  JSON.stringify(openApiDocument({ ...site, ...changes }, discoveryDocuments));
 
 const routes = tools.flatMap((tool) => tool.routes.map((route) => ({ tool, route })));
 
@@ -36,7 +36,9 @@ describe("the OpenAPI document", () => {
   });
 
   it("contains the version and name of the site, and states which market it serves", () => {
-    expect(openApiDocument({ ...site, name: "N", version: "1.2.3" }, documents)).toMatchObject({
+    expect(
+      openApiDocument({ ...site, name: "N", version: "1.2.3" }, discoveryDocuments),
+    ).toMatchObject({
       info: { title: "N", version: "1.2.3" },
     });
     expect(render()).toContain("invented instruments");
@@ -50,7 +52,9 @@ describe("the OpenAPI document", () => {
 
   it("throws when a well-known document has no description", () => {
     const unknown = { path: "/unknown.json", mediaTypes: ["application/json"] } as const;
-    expect(() => openApiDocument(site, [...documents, unknown])).toThrow(/\/unknown\.json/);
+    expect(() => openApiDocument(site, [...discoveryDocuments, unknown])).toThrow(
+      /\/unknown\.json/,
+    );
   });
 });
 
@@ -72,7 +76,7 @@ describe("the statement about the members of all answers", () => {
         (schema, at) => [`${name} ${at}`, publishedOf(schema as z.ZodType)] as const,
       );
     });
-  const text = JSON.stringify(openApiDocument(site, documents).info);
+  const text = JSON.stringify(openApiDocument(site, discoveryDocuments).info);
 
   it("is included in the document", () => {
     expect(text).toContain(
@@ -93,14 +97,14 @@ const publishedOf = (schema: z.ZodType) => jsonSchema(schema, "output") as unkno
 
 describe("the operations of the OpenAPI document", () => {
   it("have unique ids", () => {
-    const ids = allOperations(documents).map(({ id }) => id);
+    const ids = allOperations(discoveryDocuments).map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)]);
     expect(ids.filter((id) => !/^[a-z]+(_[a-z]+)*$/.test(id))).toEqual([]);
   });
 
   it("are distinguished by notes when a tool has several routes, and the notes refer only to existing routes", () => {
     const names = routes.map(({ route: { method, path } }) => `${method} ${path}`);
-    expect(notedRoutes.filter((name) => !names.includes(name))).toEqual([]);
+    expect(routesWithNotes.filter((name) => !names.includes(name))).toEqual([]);
     const several = routes.filter(({ tool }) => tool.routes.length > 1);
     const unnoted = several.filter(({ route }) => Object.keys(routeNotesOf(route)).length === 0);
     const byTool = Object.groupBy(unnoted, ({ tool }) => tool.name);
@@ -121,7 +125,7 @@ describe("the operations of the OpenAPI document", () => {
 });
 
 describe("the Markdown API reference", () => {
-  const text = referenceMarkdown(site, documents);
+  const text = referenceMarkdown(site, discoveryDocuments);
 
   it("lists every operation, parameter and specific error in less than 36 kB", () => {
     expect(text).toContain("`GET /api/signals`");

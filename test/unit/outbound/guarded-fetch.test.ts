@@ -24,7 +24,7 @@ async function listen(server: Server, host?: string, port = 0): Promise<number> 
   return (server.address() as AddressInfo).port;
 }
 
-/** A server on every address of this machine that counts its connections. */
+/** A server that listens on every address of this machine and counts its connections. */
 async function trap() {
   const hits: string[] = [];
   const server = createServer((socket) => {
@@ -68,7 +68,7 @@ async function reasonOf(answer: Promise<Response>): Promise<string> {
 describe("a guarded fetch to a host that is not public never connects", () => {
   it("whatever the notation of the host", async () => {
     const { hits, port } = await trap();
-    // Like a resolver that resolves every host name to a private address.
+    // The lookup acts like a resolver that resolves every host name to a private address.
     const fetch = guarded({ isAllowed: () => false, lookup: async () => ["127.0.0.1"] });
     for (const host of privateHosts) {
       for (const scheme of ["http", "https"]) await reasonOf(fetch(`${scheme}://${host}:${port}/`));

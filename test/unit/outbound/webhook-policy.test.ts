@@ -43,7 +43,7 @@ describe("the webhook policy", () => {
     expect(warnings[0]).toMatch(/^ALLOW_INSECURE_WEBHOOKS is set: .*Development only!$/);
   });
 
-  it("allows no other private hosts in development mode", () => {
+  it("allows no private hosts other than the local machine in development mode", () => {
     const { policy } = policyWith(true);
     const isHere = (host: string) => urlFault(`http://${host}/`, policy) === undefined;
     const here = privateHosts.filter(isHere).filter((host) => !/localhost/i.test(host));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createSteadyClock } from "../../../src/process/steady-clock.ts";
-import { openState } from "../../../src/state.ts";
+import { openPersistentState } from "../../../src/state.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 
@@ -65,7 +65,7 @@ describe.each([HOUR_MS, -HOUR_MS])("when the machine's clock is changed by %d ms
     const { wall, newClock, pass, setClock } = machine();
     const folder = await mkdtemp(join(tmpdir(), "steady-"));
     onTestFinished(() => rm(folder, { recursive: true }));
-    const state = await openState({
+    const state = await openPersistentState({
       choice: { folder, databaseUrl: undefined, masterKey: undefined },
       mode: "sandbox",
       now: wall,

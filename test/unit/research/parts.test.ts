@@ -6,14 +6,14 @@ import { returnAfterStatement } from "../../../src/grading/session-returns.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import { exposuresAt } from "../../../src/research/backtest/exposures.ts";
 import { shortRatioNextOpenCorrelations } from "../../../src/research/backtest/next-open.ts";
-import { walkForward } from "../../../src/research/backtest/probabilities.ts";
+import { forecastWalkForward } from "../../../src/research/backtest/probabilities.ts";
 import {
   type BacktestQuestion,
   defaultPace,
-  gradedDates,
-  headlineHorizon,
+  gradedSessionIndices,
+  headlineHorizonSessions,
   horizonsOf,
-  sessionsPerDate,
+  sessionsPerGradedDate,
 } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import { slicesByRegime, slicesByYear } from "../../../src/research/backtest/slices.ts";
@@ -95,7 +95,7 @@ describe("the returns that a backtest grades", () => {
     expect(followed(2, 0, 2)).toBeCloseTo(Math.log(2), 12);
   });
 
-  it("are averaged over the instruments that traded to obtain the market return", () => {
+  it("give the market return as their mean over the instruments that traded", () => {
     expect(grid.market[3]).toBeCloseTo((Math.log(60 / 55) + Math.log(2)) / 2, 12);
   });
 
@@ -190,7 +190,7 @@ describe("walk-forward probabilities", () => {
 
   it("use only returns that ended before the forecast year", () => {
     const input = { dates: outcomes, coefficients: figures(40, 0.1), grid, overlap: daily };
-    const { years, next, forecasts } = walkForward(input);
+    const { years, next, forecasts } = forecastWalkForward(input);
     // The returns of the last two dates of 2023 end in 2024.
     expect(years).toEqual([
       { year: "2023", rho: 0.02, dates: 0 },
@@ -198,16 +198,16 @@ describe("walk-forward probabilities", () => {
     ]);
     expect(next).toEqual({ rho: expect.closeTo(0.06, 12), dates: 40 });
     expect(forecasts.flat().map(({ outcome }) => outcome)).toEqual([1, 0, 1, 0]);
-    const longer = walkForward({ ...input, overlap: { horizon: 5, step: 5 } });
+    const longer = forecastWalkForward({ ...input, overlap: { horizon: 5, step: 5 } });
     expect(longer.years[1]?.dates).toBe(34);
   });
 
-  it("require thirty independent periods for an estimate of their own", () => {
+  it("use their own correlation estimate only after thirty independent periods", () => {
     const input = { dates: outcomes, coefficients: figures(29, 0.5), grid, overlap: daily };
-    expect(walkForward(input).next).toEqual({ rho: 0.02, dates: 29 });
+    expect(forecastWalkForward(input).next).toEqual({ rho: 0.02, dates: 29 });
     const slow = { ...input, coefficients: figures(40, 0.5), overlap: { horizon: 2, step: 1 } };
-    expect(walkForward(slow).next).toEqual({ rho: 0.02, dates: 40 });
-    expect(walkForward({ ...slow, overlap: daily }).next.rho).toBeCloseTo(0.26, 12);
+    expect(forecastWalkForward(slow).next).toEqual({ rho: 0.02, dates: 40 });
+    expect(forecastWalkForward({ ...slow, overlap: daily }).next.rho).toBeCloseTo(0.26, 12);
   });
 
   it("are not graded for an outcome exactly at the median", () => {
@@ -215,24 +215,29 @@ describe("walk-forward probabilities", () => {
     if (!first) throw new Error("There is no date.");
     const middle = { row: 2, z: 0.5, call: 0 as const, followed: 0 };
     const odd = [{ ...first, outcomes: [...first.outcomes, middle] }];
-    const { forecasts } = walkForward({ dates: odd, coefficients: [], grid, overlap: daily });
+    const { forecasts } = forecastWalkForward({
+      dates: odd,
+      coefficients: [],
+      grid,
+      overlap: daily,
+    });
     expect(forecasts.flat().map(({ outcome }) => outcome)).toEqual([1, 0]);
   });
 
   it("never reverse a score, even if its past correlation was negative", () => {
     const coefficients = figures(40, -0.3);
-    const { years } = walkForward({ dates: outcomes, coefficients, grid, overlap: daily });
+    const { years } = forecastWalkForward({ dates: outcomes, coefficients, grid, overlap: daily });
     expect(years[1]?.rho).toBe(0);
   });
 
   it("use the horizon that the service publishes", () => {
-    expect(headlineHorizon("composite", "stock")).toBe(21);
-    expect(headlineHorizon("composite", "crypto")).toBe(7);
-    expect(headlineHorizon("social", "stock")).toBe(1);
+    expect(headlineHorizonSessions("composite", "stock")).toBe(21);
+    expect(headlineHorizonSessions("composite", "crypto")).toBe(7);
+    expect(headlineHorizonSessions("social", "stock")).toBe(1);
   });
 });
 
-describe("duplicate and constant instruments", () => {
+describe("the search for duplicate and constant instruments", () => {
   const dates = Array.from({ length: 300 }, (_, day) =>
     new Date(Date.parse("2023-01-01") + day * DAY_MS).toISOString().slice(0, 10),
   );
@@ -255,7 +260,7 @@ describe("duplicate and constant instruments", () => {
   const found = (...records: readonly InstrumentRecords[]) =>
     findIndistinctInstruments(createReturnGrid(records, "stock", "2024-12-31"));
 
-  it("exclude the younger of two instruments that move together, in any input order", () => {
+  it("finds the younger of two instruments that move together, in any input order", () => {
     const old = walk("OLD", 1);
     const wrapped = walk("WRAPPED", 1, { own: 0.2, from: 100 });
     expect(found(wrapped, old, walk("OTHER", 2))).toEqual({ copies: ["WRAPPED"], still: [] });
@@ -263,12 +268,12 @@ describe("duplicate and constant instruments", () => {
     expect(found(alike, old, walk("OTHER", 2))).toEqual({ copies: [], still: [] });
   });
 
-  it("are detected only with enough common history", () => {
+  it("finds duplicates only with enough common history", () => {
     expect(found(walk("OLD", 1), walk("NEW", 1, { from: 250 })).copies).toEqual([]);
     expect(found(walk("OLD", 1), walk("NEW", 1, { from: 230 })).copies).toEqual(["NEW"]);
   });
 
-  it("include instruments whose price hardly moves compared with the others", () => {
+  it("finds instruments whose price hardly moves compared with the others", () => {
     const others = [walk("A", 1), walk("B", 2), walk("C", 3)];
     expect(found(...others, walk("PEG", 4, { size: 0.0019 })).still).toEqual(["PEG"]);
     expect(found(...others, walk("CALM", 4, { size: 0.003 })).still).toEqual([]);
@@ -315,10 +320,11 @@ describe("the return of the first session after short volume is published", () =
     expect(values.reduce((sum, value) => sum + value, 0) / values.length).toBeGreaterThan(0.6);
   });
 
-  it("is not that of a session that was over when the volume became known", () => {
+  it("never belongs to a session that was over when the volume became known", () => {
     const early = coefficients(told(22), "2023-03-15");
     expect(early[0]?.place).toBe(dates.indexOf("2023-03-15"));
-    // The volume is known only after the next close, when the predicted return has already occurred.
+    // The volume is known only after the next close, when the predicted return has already
+    // occurred.
     const late = coefficients(told(24 + 22)).map(({ value }) => value);
     expect(Math.abs(late.reduce((sum, value) => sum + value, 0) / late.length)).toBeLessThan(0.3);
   });
@@ -337,7 +343,7 @@ describe("the dates that a backtest grades", () => {
     "2024-12-31",
   );
   const labels = (question: Pick<BacktestQuestion, "from" | "pace">) =>
-    gradedDates(grid, question).map((place) => grid.sessions[place]?.label);
+    gradedSessionIndices(grid, question).map((place) => grid.sessions[place]?.label);
 
   it("are the last sessions of each week, whatever the weekday", () => {
     expect(labels({ from: "2024-01-01", pace: "week" })).toEqual([FRI, "2024-01-10"]);
@@ -350,14 +356,17 @@ describe("the dates that a backtest grades", () => {
     ]);
   });
 
-  it("have a pace, a step and a headline horizon that depend on the subject", () => {
+  it("have a default pace, a step in sessions and a headline horizon that depend on the subject and asset class", () => {
     expect([defaultPace("composite"), defaultPace("social")]).toEqual(["week", "session"]);
-    expect([sessionsPerDate("week", "stock"), sessionsPerDate("week", "crypto")]).toEqual([5, 7]);
-    expect(sessionsPerDate("session", "etf")).toBe(1);
-    expect(headlineHorizon("momentum", "stock")).toBe(21);
-    expect(headlineHorizon("momentum", "crypto")).toBe(7);
+    expect([
+      sessionsPerGradedDate("week", "stock"),
+      sessionsPerGradedDate("week", "crypto"),
+    ]).toEqual([5, 7]);
+    expect(sessionsPerGradedDate("session", "etf")).toBe(1);
+    expect(headlineHorizonSessions("momentum", "stock")).toBe(21);
+    expect(headlineHorizonSessions("momentum", "crypto")).toBe(7);
     expect(horizonsOf("crypto")).toContain(7);
-    expect(headlineHorizon("darkpool", "etf")).toBe(1);
+    expect(headlineHorizonSessions("darkpool", "etf")).toBe(1);
   });
 
   it("are grouped by year and by thirds of market volatility", () => {

@@ -2,8 +2,8 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
-import { nextReport, quarterlyFilings } from "../../../src/factors/next-report.ts";
-import { MEASURED_WINDOWS } from "../../../src/factors/report-windows.ts";
+import { predictNextReport, quarterlyFilings } from "../../../src/factors/next-report.ts";
+import { MEASURED_REPORT_WINDOWS } from "../../../src/factors/report-windows.ts";
 import { countKnownRecords } from "../../../src/market/point-in-time.ts";
 import {
   fitReportWindows,
@@ -40,11 +40,14 @@ describe.skipIf(isMissing)(
     );
 
     it("has a window that was fitted on the filings known before each year", () => {
-      expect(fitReportWindows(all, [FIRST_YEAR - 1, ...years])).toEqual(MEASURED_WINDOWS);
+      expect(fitReportWindows(all, [FIRST_YEAR - 1, ...years])).toEqual(MEASURED_REPORT_WINDOWS);
     });
 
     it("has a median error of up to two days, and a window that is right 94 to 97 % of the time", () => {
-      const accuracy = gradeReportPredictions(filedFrom(FIRST_YEAR, LAST_YEAR), MEASURED_WINDOWS);
+      const accuracy = gradeReportPredictions(
+        filedFrom(FIRST_YEAR, LAST_YEAR),
+        MEASURED_REPORT_WINDOWS,
+      );
       expect(accuracy.filings).toBeGreaterThan(17_000);
       expect(accuracy.medianError).toBeLessThanOrEqual(2);
       expect(accuracy.inside).toBeGreaterThanOrEqual(0.94);
@@ -59,7 +62,7 @@ describe.skipIf(isMissing)(
       (year) => {
         const { inside, medianError, filings } = gradeReportPredictions(
           filedFrom(year),
-          MEASURED_WINDOWS,
+          MEASURED_REPORT_WINDOWS,
         );
         expect(filings).toBeGreaterThan(300);
         expect(inside).toBeGreaterThanOrEqual(0.92);
@@ -79,7 +82,8 @@ describe.skipIf(isMissing)(
           const madeUp = known
             .slice(-1)
             .map((one) => ({ ...one, availableAt: at + 1, periodEnd: at }));
-          const toldFrom = (list: typeof filings) => nextReport(list, at, MEASURED_WINDOWS, DAY_MS);
+          const toldFrom = (list: typeof filings) =>
+            predictNextReport(list, at, MEASURED_REPORT_WINDOWS, DAY_MS);
           const next = toldFrom(filings);
           const others = [known, [...known, ...madeUp]].map((figures) =>
             toldFrom(quarterlyFilings(figures, DAY_MS)),

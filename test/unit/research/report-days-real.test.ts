@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { mean } from "../../../src/factors/statistics.ts";
 import { summarizeSeries } from "../../../src/grading/series-summary.ts";
-import { gradedDates } from "../../../src/research/backtest/question.ts";
+import { gradedSessionIndices } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import {
   observeRisk,
@@ -11,13 +11,13 @@ import {
   type RiskObservation,
 } from "../../../src/research/backtest/risk/observations.ts";
 import {
-  EARLIER_REPORT_DAYS,
-  FITTED_BEFORE,
+  EARLIER_REPORT_DAY_FACTORS,
   RISK_TABLE,
+  RISK_TABLE_FITTED_BEFORE,
 } from "../../../src/risk/measured-table.ts";
 import { logReturnRange } from "../../../src/risk/ranges.ts";
 import { spansReport } from "../../../src/risk/report-days.ts";
-import type { HorizonTable } from "../../../src/risk/table.ts";
+import type { HorizonRiskTable } from "../../../src/risk/table.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { fitReportDays, reportOutcomes } from "../../method/report-day-fit.ts";
 import { sharedFolder } from "../../support/shared.ts";
@@ -43,22 +43,25 @@ describe.skipIf(isMissing)(
     const market = isMissing ? undefined : await readMarketFolder(path);
     const records = market?.recordsUntil(Number.POSITIVE_INFINITY) ?? [];
     const grid = createReturnGrid(records, "stock", UNTIL);
-    const places = gradedDates(grid, { from: FITTED_FROM, pace: "week" });
+    const places = gradedSessionIndices(grid, { from: FITTED_FROM, pace: "week" });
     const risk = { grid, records, graded: new Set(grid.rows.keys()), places };
-    const [week, month] = RISK_TABLE.classes.stock as readonly [HorizonTable, HorizonTable];
+    const [week, month] = RISK_TABLE.classes.stock as readonly [HorizonRiskTable, HorizonRiskTable];
 
     /**
      * Forecasts without and with report-day factors. No table contains factors for the one-month
      * horizon, so they are fitted here.
      */
-    const forecasts = ({ horizon, reportDays }: HorizonTable) => {
+    const forecasts = ({ horizon, reportDays }: HorizonRiskTable) => {
       const without = observeWithoutReports(risk, horizon);
       if (reportDays !== null) return { without, by: observeRisk(risk, { horizon, reportDays }) };
       const outcomes = reportOutcomes(risk, horizon);
       const earlier = Object.fromEntries(
-        Object.keys(EARLIER_REPORT_DAYS).map((year) => [year, fitReportDays(outcomes, year)]),
+        Object.keys(EARLIER_REPORT_DAY_FACTORS).map((year) => [
+          year,
+          fitReportDays(outcomes, year),
+        ]),
       );
-      const fitted = fitReportDays(outcomes, FITTED_BEFORE);
+      const fitted = fitReportDays(outcomes, RISK_TABLE_FITTED_BEFORE);
       return { without, by: observeRisk(risk, { horizon, reportDays: fitted }, earlier) };
     };
     const ofWeek = isMissing ? undefined : forecasts(week);
@@ -88,8 +91,8 @@ describe.skipIf(isMissing)(
     const inBothPeriods = (found: ReturnType<typeof forecasts>, horizon: number) =>
       (
         [
-          [GRADED_FROM, FITTED_BEFORE],
-          [FITTED_BEFORE, UNTIL],
+          [GRADED_FROM, RISK_TABLE_FITTED_BEFORE],
+          [RISK_TABLE_FITTED_BEFORE, UNTIL],
         ] as const
       ).map((period) => compare(found, horizon, period));
 
@@ -114,7 +117,7 @@ describe.skipIf(isMissing)(
         ([0.8, 0.95] as const).map((share) => {
           const part = all.filter(
             ({ date }, index) =>
-              date >= FITTED_BEFORE &&
+              date >= RISK_TABLE_FITTED_BEFORE &&
               spansReport((by[index] as RiskObservation).reportIn, 5) === isAcross,
           );
           const { low, high } = logReturnRange(week.quantiles, share, 1);

@@ -4,20 +4,24 @@ import { describe, expect, it } from "vitest";
 import { findIndistinctInstruments } from "../../../src/grading/distinct.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { InstrumentRecords } from "../../../src/market/records.ts";
-import { gradedDates } from "../../../src/research/backtest/question.ts";
+import { gradedSessionIndices } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import { fitQuantiles, measureRisk } from "../../../src/research/backtest/risk/measures.ts";
 import { observeWithoutReports } from "../../../src/research/backtest/risk/observations.ts";
 import { RISK_MODEL_BY_CLASS } from "../../../src/risk/forecast.ts";
 import {
-  EARLIER_REPORT_DAYS,
-  FITTED_BEFORE,
+  EARLIER_REPORT_DAY_FACTORS,
   RANGE_BREACHES,
   RISK_TABLE,
+  RISK_TABLE_FITTED_BEFORE,
 } from "../../../src/risk/measured-table.ts";
-import { type OpenRange, rangeAlert, watchedHorizon } from "../../../src/risk/range-events.ts";
+import {
+  detectRangeAlert,
+  type WatchedRange,
+  watchedHorizon,
+} from "../../../src/risk/range-events.ts";
 import { logReturnRange } from "../../../src/risk/ranges.ts";
-import type { HorizonTable } from "../../../src/risk/table.ts";
+import type { HorizonRiskTable } from "../../../src/risk/table.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { recordedRiskTables } from "../../method/risk-tables.ts";
 import { sharedFolder } from "../../support/shared.ts";
@@ -55,12 +59,12 @@ const INDEPENDENT = [
  */
 function countLeft(records: InstrumentRecords) {
   const { assetClass } = records.instrument;
-  const table = watchedHorizon(RISK_TABLE, assetClass) as HorizonTable;
-  let open: OpenRange | undefined;
+  const table = watchedHorizon(RISK_TABLE, assetClass) as HorizonRiskTable;
+  let open: WatchedRange | undefined;
   let [ranges, left] = [0, 0];
   for (const { session, availableAt: at } of records.bars) {
-    if (session < FITTED_BEFORE || session > "2024-12-31") continue;
-    const { open: after, event } = rangeAlert(open, { records, assetClass, at, table });
+    if (session < RISK_TABLE_FITTED_BEFORE || session > "2024-12-31") continue;
+    const { open: after, event } = detectRangeAlert(open, { records, assetClass, at, table });
     if (open !== undefined && after !== open) ranges++;
     if (event !== undefined) left++;
     open = after;
@@ -87,7 +91,7 @@ describe.skipIf(isMissing)(
         grid,
         records,
         graded,
-        places: gradedDates(grid, { from: "2015-01-01", pace: "week" }),
+        places: gradedSessionIndices(grid, { from: "2015-01-01", pace: "week" }),
       };
     };
 
@@ -103,14 +107,14 @@ describe.skipIf(isMissing)(
       ] as (typeof RISK_TABLE)["classes"]["stock"][0];
       const { horizon, fallPercent } = table;
       const observations = observeWithoutReports(gridOf(assetClass), horizon, delay);
-      const fitted = fitQuantiles(observations, FITTED_BEFORE) ?? [];
+      const fitted = fitQuantiles(observations, RISK_TABLE_FITTED_BEFORE) ?? [];
       const measures = measureRisk(observations, {
         horizon,
         fallPercent,
         model: RISK_MODEL_BY_CLASS[assetClass],
         quantiles: fitted,
         reportDays: null,
-        fittedBefore: FITTED_BEFORE,
+        fittedBefore: RISK_TABLE_FITTED_BEFORE,
         overlap: { horizon, step: assetClass === "crypto" ? 7 : 5 },
         seed: 1,
       });
@@ -120,12 +124,12 @@ describe.skipIf(isMissing)(
     it("reproduces the risk table of the method and the earlier report-day factors", () => {
       expect(recordedRiskTables(records)).toEqual({
         table: RISK_TABLE,
-        earlierReportDays: EARLIER_REPORT_DAYS,
+        earlierReportDays: EARLIER_REPORT_DAY_FACTORS,
       });
     });
 
     it.each(["stock", "crypto"] as const)(
-      "has ranges for each %s that are left as often as documented",
+      "has ranges for each %s that closes fall outside as often as documented",
       (name) => {
         const { grid, graded } = gridOf(name);
         const counts = [...graded].map((row) => countLeft(recordsOf(grid, row)));
@@ -163,7 +167,7 @@ describe.skipIf(isMissing)(
     );
 
     it.each([0, 1])(
-      "has the documented coverage and skill for horizon number %i when it starts at the next close",
+      "has the documented coverage and skill for horizon number %i when the horizon starts at the next close",
       (index) => {
         const known = INDEPENDENT[index] as (typeof INDEPENDENT)[number];
         const { fitted, measures } = graded("stock", index, 1);

@@ -115,7 +115,7 @@ describe("the verdict on a return horizon", () => {
     );
   };
 
-  it("is corrected for the number of horizons unless it is the headline horizon", () => {
+  it("is corrected for the number of horizons unless the horizon is the headline horizon", () => {
     expect(verdictsAt(2.3)).toMatchObject({ 5: "no_evidence", 21: "weak_positive" });
     expect(verdictsAt(2.6)).toMatchObject({ 5: "weak_positive", 21: "weak_positive" });
   });

@@ -4,9 +4,13 @@ import { mean, sampleSd } from "../../../src/factors/statistics.ts";
 import { bootstrapInterval } from "../../../src/grading/bootstrap.ts";
 import { medianOf } from "../../../src/grading/median.ts";
 import { randomAt, shuffled } from "../../../src/grading/random.ts";
-import { rankCorrelation, rankProducts, ranks } from "../../../src/grading/rank-correlation.ts";
 import {
-  neweyWestError,
+  rankCorrelation,
+  ranks,
+  standardizedRankProducts,
+} from "../../../src/grading/rank-correlation.ts";
+import {
+  neweyWestStandardError,
   periodsForPower,
   summarizeSeries,
 } from "../../../src/grading/series-summary.ts";
@@ -50,10 +54,10 @@ describe("rank correlation", () => {
   it("is undefined for fewer than three pairs, or when one side is constant", () => {
     expect(rankCorrelation([1, 2], [1, 2])).toBeUndefined();
     expect(rankCorrelation([1, 1, 1], [1, 2, 3])).toBeUndefined();
-    expect(rankProducts([1, 2, 3], [4, 4, 4])).toBeUndefined();
+    expect(standardizedRankProducts([1, 2, 3], [4, 4, 4])).toBeUndefined();
   });
 
-  it("is symmetric, bounded, and equal to the mean of its products", () => {
+  it("is symmetric, bounded, and equal to the mean of its rank products", () => {
     const pairs = fc.array(fc.tuple(finite, finite), { minLength: 3, maxLength: 40 });
     fc.assert(
       fc.property(pairs, (points) => {
@@ -63,7 +67,7 @@ describe("rank correlation", () => {
         if (coefficient === undefined) return;
         expect(Math.abs(coefficient)).toBeLessThanOrEqual(1 + 1e-12);
         expect(rankCorrelation(y, x)).toBeCloseTo(coefficient, 12);
-        expect(mean(rankProducts(x, y) ?? [])).toBeCloseTo(coefficient, 12);
+        expect(mean(standardizedRankProducts(x, y) ?? [])).toBeCloseTo(coefficient, 12);
       }),
       SEEDED,
     );
@@ -74,8 +78,8 @@ describe("the summary of a series", () => {
   it("has the standard deviation, error and t value of the method's worked example", () => {
     expect(mean(WORKED)).toBeCloseTo(0.016667, 6);
     expect(sampleSd(WORKED)).toBeCloseTo(0.027743, 6);
-    expect(neweyWestError(WORKED, 2)).toBeCloseTo(0.002983, 6);
-    expect(mean(WORKED) / neweyWestError(WORKED, 2)).toBeCloseTo(5.587, 3);
+    expect(neweyWestStandardError(WORKED, 2)).toBeCloseTo(0.002983, 6);
+    expect(mean(WORKED) / neweyWestStandardError(WORKED, 2)).toBeCloseTo(5.587, 3);
   });
 
   it("uses the lower of its two t values", () => {
@@ -94,7 +98,7 @@ describe("the summary of a series", () => {
 
   it("has the plain standard error of the population at lag 0", () => {
     const plain = (sampleSd(WORKED) * Math.sqrt(11 / 12)) / Math.sqrt(12);
-    expect(neweyWestError(WORKED, 0)).toBeCloseTo(plain, 12);
+    expect(neweyWestStandardError(WORKED, 0)).toBeCloseTo(plain, 12);
   });
 
   it("is undefined for fewer than two values or constant values", () => {
@@ -197,7 +201,7 @@ describe("the correction for multiple testing", () => {
     expect(deflatedSharpe(found, { variants: 1, sharpeSd: 0 })).toBeCloseTo(0.939108, 6);
   });
 
-  it("computes the Sharpe ratio and its moments from a series", () => {
+  it("computes the Sharpe ratio and the skewness of a series", () => {
     const sharpe = sharpeOf([0.1, -0.1, 0.3, -0.1]);
     expect(sharpe?.sharpe).toBeCloseTo(0.05 / sampleSd([0.1, -0.1, 0.3, -0.1]), 12);
     expect(sharpe?.skew).toBeCloseTo(0.00225 / 0.0275 ** 1.5, 9);

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { sessionVariance } from "../../../src/factors/volatility.ts";
 import {
+  computeSessionVariances,
   forecastSigma,
   RISK_MODELS,
   RISK_RULES,
-  sessionVariances,
 } from "../../../src/risk/forecast.ts";
 import { madeBars } from "./bars.ts";
 
 const bars = madeBars(600);
-const variances = sessionVariances(bars);
+const variances = computeSessionVariances(bars);
 
 /** Weighted mean of the newest values, computed directly from the formula without running sums. */
 const weighted = (values: readonly number[], weightOf: (age: number) => number) => {
@@ -36,28 +36,28 @@ describe("the volatility forecast", () => {
   });
 
   it.each(RISK_MODELS)("of the model %s does not depend on where the history begins", (model) => {
-    const short = sessionVariances(bars.slice(-252));
+    const short = computeSessionVariances(bars.slice(-252));
     expect(forecastSigma(model, short)).toBe(forecastSigma(model, variances));
   });
 
   it.each(RISK_MODELS)("of the model %s for a past close uses no later data", (model) => {
-    const past = sessionVariances(bars.slice(0, 401));
+    const past = computeSessionVariances(bars.slice(0, 401));
     expect(forecastSigma(model, variances, 400)).toBe(forecastSigma(model, past));
   });
 
   it("requires 252 sessions with a return, and a price that changes", () => {
-    expect(forecastSigma("blend", sessionVariances(bars.slice(0, 252)))).toBeUndefined();
-    expect(forecastSigma("blend", sessionVariances(bars.slice(0, 253)))).toBeGreaterThan(0);
+    expect(forecastSigma("blend", computeSessionVariances(bars.slice(0, 252)))).toBeUndefined();
+    expect(forecastSigma("blend", computeSessionVariances(bars.slice(0, 253)))).toBeGreaterThan(0);
     const still = bars.map((bar) => {
       const price = { open: 5, high: 5, low: 5, close: 5 };
       return { ...bar, ...price, logReturn: bar.logReturn === null ? null : 0 };
     });
-    expect(forecastSigma("blend", sessionVariances(still))).toBeUndefined();
+    expect(forecastSigma("blend", computeSessionVariances(still))).toBeUndefined();
   });
 
   it("skips sessions whose prices produce no finite number", () => {
     const broken = bars.map((bar, day) => (day === 590 ? { ...bar, low: 0 } : bar));
-    expect(sessionVariances(broken).bars.length).toBe(variances.bars.length - 1);
-    expect(forecastSigma("blend", sessionVariances(broken))).toBeGreaterThan(0);
+    expect(computeSessionVariances(broken).bars.length).toBe(variances.bars.length - 1);
+    expect(forecastSigma("blend", computeSessionVariances(broken))).toBeGreaterThan(0);
   });
 });

@@ -4,12 +4,12 @@ import { normalCdf, normalQuantile } from "../../../src/factors/statistics.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { peerSigmas, riskLevel, riskOutlook, samplePeers } from "../../../src/risk/outlook.ts";
 import {
+  arePriceRangesPublished,
   chanceOfFall,
+  isFallProbabilityPublished,
   logReturnRange,
-  publishesFall,
-  publishesRanges,
 } from "../../../src/risk/ranges.ts";
-import type { HorizonTable } from "../../../src/risk/table.ts";
+import type { HorizonRiskTable } from "../../../src/risk/table.ts";
 import { DAY_MS, madeBars } from "./bars.ts";
 
 const bars = madeBars(700);
@@ -93,8 +93,11 @@ describe("the level of risk", () => {
 });
 
 describe("the set of published forecasts", () => {
-  const shown = (tables: readonly HorizonTable[]) =>
-    tables.map(({ evidence }) => [publishesRanges(evidence), publishesFall(evidence)]);
+  const shown = (tables: readonly HorizonRiskTable[]) =>
+    tables.map(({ evidence }) => [
+      arePriceRangesPublished(evidence),
+      isFallProbabilityPublished(evidence),
+    ]);
 
   it("includes only forecasts that held out of sample: no fall probability over a month, none for funds, no month for coins", () => {
     const { stock, etf, crypto } = RISK_TABLE.classes;

@@ -4,15 +4,15 @@ import type { Bar } from "../../../src/market/records.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { riskOutlook } from "../../../src/risk/outlook.ts";
 import {
-  type OpenRange,
+  detectRangeAlert,
   type RangeAlert,
-  rangeAlert,
+  type WatchedRange,
   watchedHorizon,
 } from "../../../src/risk/range-events.ts";
-import type { HorizonTable } from "../../../src/risk/table.ts";
+import type { HorizonRiskTable } from "../../../src/risk/table.ts";
 import { DAY_MS, madeBars } from "./bars.ts";
 
-const table = watchedHorizon(RISK_TABLE, "stock") as HorizonTable;
+const table = watchedHorizon(RISK_TABLE, "stock") as HorizonRiskTable;
 
 /** Index of the first evaluated session. */
 const START = 300;
@@ -35,13 +35,13 @@ function barsWith(moves: Readonly<Record<number, number>>, count = START + 30): 
  * opened.
  */
 function watch(bars: readonly Bar[], days = 25, other = table) {
-  let open: OpenRange | undefined;
+  let open: WatchedRange | undefined;
   const opened: number[] = [];
   const events: (readonly [day: number, event: RangeAlert])[] = [];
   for (let day = START; day < START + days; day++) {
     const at = day * DAY_MS;
     const session = { records: { bars }, assetClass: "stock", at, table: other } as const;
-    const { open: after, event } = rangeAlert(open, session);
+    const { open: after, event } = detectRangeAlert(open, session);
     if (after !== open) opened.push(day);
     if (event !== undefined) events.push([day, event]);
     open = after;
@@ -53,7 +53,12 @@ describe("the price range that an alert watches", () => {
   it("is the 95 % range of the risk forecast at the latest known close", () => {
     const bars = barsWith({});
     const at = START * DAY_MS;
-    const { open } = rangeAlert(undefined, { records: { bars }, assetClass: "stock", at, table });
+    const { open } = detectRangeAlert(undefined, {
+      records: { bars },
+      assetClass: "stock",
+      at,
+      table,
+    });
     const outlook = riskOutlook({ bars }, "stock", at, RISK_TABLE);
     const { low, high } = outlook?.horizons[0]?.ranges?.[2] ?? { low: 0, high: 0 };
     expect(outlook?.horizons[0]?.ranges?.[2]?.probability).toBe(0.95);
@@ -80,7 +85,7 @@ describe("the price range that an alert watches", () => {
   });
 
   it("is compared with the sum of returns since it opened, including dividends and splits", () => {
-    const { open } = rangeAlert(undefined, sessionOn(barsWith({}), START));
+    const { open } = detectRangeAlert(undefined, sessionOn(barsWith({}), START));
     const step = 0.22 * (open?.high ?? 0);
     const up = watch(barsWith({ 301: step, 302: step, 303: step, 304: step, 305: step }));
     expect(up.events.map(([day, { reason }]) => [day, reason])).toEqual([[305, "above"]]);
@@ -105,7 +110,7 @@ describe("the price range that an alert watches", () => {
     expect(events.map(([day, { sessions }]) => [day, sessions])).toEqual([[308, 2]]);
   });
 
-  it("is not left because of a suspect bar until the next bar confirms it", () => {
+  it("does not end at a suspect bar before the next bar confirms that bar", () => {
     /** The bars that are known when suspect bars are held back. */
     const filtered = (reported: readonly Bar[]): readonly Bar[] => {
       let memory: BarCheckState = {};
@@ -135,14 +140,14 @@ describe("the price range that an alert watches", () => {
     const bars = barsWith({ 303: -0.2, 312: 0.3 });
     const { events } = watch(bars, 10);
     expect(watch(bars.slice(0, START + 10), 10).events).toEqual(events);
-    const json = JSON.parse(JSON.stringify(rangeAlert(undefined, sessionOn(bars, 300)).open));
-    expect(rangeAlert(json, sessionOn(bars, 303)).event).toEqual(events[0]?.[1]);
+    const json = JSON.parse(JSON.stringify(detectRangeAlert(undefined, sessionOn(bars, 300)).open));
+    expect(detectRangeAlert(json, sessionOn(bars, 303)).event).toEqual(events[0]?.[1]);
   });
 
   it("does not exist with fewer than 252 sessions or for asset classes without a published range", () => {
-    const young = rangeAlert(undefined, sessionOn(barsWith({}), 251));
+    const young = detectRangeAlert(undefined, sessionOn(barsWith({}), 251));
     expect(young).toEqual({ open: undefined });
-    expect(rangeAlert(undefined, sessionOn(barsWith({}), 252)).open).toBeDefined();
+    expect(detectRangeAlert(undefined, sessionOn(barsWith({}), 252)).open).toBeDefined();
     expect(watchedHorizon(RISK_TABLE, "etf")).toBeUndefined();
     expect(watchedHorizon(SIMULATED_RISK_TABLE, "etf")).toBeUndefined();
     expect(watchedHorizon(RISK_TABLE, "crypto")?.horizon).toBe(7);

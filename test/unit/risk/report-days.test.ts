@@ -3,18 +3,18 @@ import { newYorkInstant } from "../../../src/market/new-york.ts";
 import type { Bar, Fundamental } from "../../../src/market/records.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { riskOutlook } from "../../../src/risk/outlook.ts";
-import { rangeAlert } from "../../../src/risk/range-events.ts";
+import { detectRangeAlert } from "../../../src/risk/range-events.ts";
 import {
   horizonSigma,
   horizonVariance,
   sessionsToReport,
   spansReport,
 } from "../../../src/risk/report-days.ts";
-import type { HorizonTable } from "../../../src/risk/table.ts";
+import type { HorizonRiskTable } from "../../../src/risk/table.ts";
 import { fitReportDays } from "../../method/report-day-fit.ts";
 import { filedFundamental, madeBars, weekdayBars } from "./bars.ts";
 
-const [WEEK, MONTH] = RISK_TABLE.classes.stock as readonly [HorizonTable, HorizonTable];
+const [WEEK, MONTH] = RISK_TABLE.classes.stock as readonly [HorizonRiskTable, HorizonRiskTable];
 
 /**
  * Filings after which the next report is expected on Thursday 2024-08-01, 364 days after the first.
@@ -114,7 +114,7 @@ describe("the volatility forecast across a report", () => {
     expect(horizonSigma(0.02, plain, 3)).toBeCloseTo(0.02 * Math.sqrt(5), 12);
   });
 
-  it("counts as across a report from the next session to the last session of the horizon", () => {
+  it("counts as across a report when the report is expected between the next session and the last session of the horizon", () => {
     expect([0, 1, 5, 6].map((reportIn) => spansReport(reportIn, 5))).toEqual([
       false,
       true,
@@ -162,7 +162,7 @@ describe("a risk outlook with known filings", () => {
 
   it("has the same range that an alert on ranges watches", () => {
     const records = { bars, fundamentals };
-    const { open } = rangeAlert(undefined, { records, assetClass: "stock", at, table: WEEK });
+    const { open } = detectRangeAlert(undefined, { records, assetClass: "stock", at, table: WEEK });
     const range = outlookOf(fundamentals)?.horizons[0]?.ranges?.[2];
     expect(open).toMatchObject({ low: range?.low, high: range?.high });
   });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Bar } from "../../../src/market/records.ts";
-import { sigmaAt } from "../../../src/risk/outlook.ts";
+import { forecastSigmaAt } from "../../../src/risk/outlook.ts";
 import { createSigmaReader } from "../../../src/risk/sigma-reader.ts";
 import { DAY_MS, madeBars } from "./bars.ts";
 
@@ -23,7 +23,7 @@ it.each([
     let found = 0;
     for (let day = 0; day < COUNT; day++) {
       const sigma = read(bars, assetClass, day * DAY_MS);
-      expect(sigma, `day ${day}`).toBe(sigmaAt(bars, assetClass, day * DAY_MS));
+      expect(sigma, `day ${day}`).toBe(forecastSigmaAt(bars, assetClass, day * DAY_MS));
       if (sigma !== undefined) found += 1;
     }
     expect(found).toBeGreaterThan(COUNT / 2);
@@ -34,6 +34,6 @@ it("the reader returns the correct sigma after a gap of any length, and for an e
   const bars = madeBars(COUNT);
   const read = createSigmaReader();
   for (const day of [300, 301, 305, 600, 400, 401, 1_099, 20]) {
-    expect(read(bars, "stock", day * DAY_MS)).toBe(sigmaAt(bars, "stock", day * DAY_MS));
+    expect(read(bars, "stock", day * DAY_MS)).toBe(forecastSigmaAt(bars, "stock", day * DAY_MS));
   }
 });

@@ -39,7 +39,8 @@ it("a record that is inserted before a later-dated record is used as soon as it 
     return { archive, engine: new ScoringEngine(market, archive) };
   };
   const running = started();
-  // At the second instant, readers have already stored when the next record becomes known.
+  // At the second instant, readers have already stored the time at which the next record becomes
+  // known.
   for (const at of [BEFORE, BEFORE + 1]) running.engine.refresh(at);
   for (const add of added) add();
   expect(added.length).toBeGreaterThan(20);

@@ -7,7 +7,7 @@ import {
   CANDIDATE,
   CANDIDATE_VERSION,
   type CandidateReading,
-  readCandidate,
+  computeCandidateReadings,
 } from "../../../src/score/candidate.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
@@ -54,7 +54,7 @@ describe("the candidate method", () => {
 
   it("averages the normal scores of the inputs that are available", () => {
     const surprise = column(count, 1, 3);
-    const readings = readCandidate(
+    const readings = computeCandidateReadings(
       {
         sectors: sectors.map(() => null),
         surprise,
@@ -74,7 +74,7 @@ describe("the candidate method", () => {
   it("ranks momentum and reversal within the sector, or within the asset class if the sector is small or unknown", () => {
     const momentum = column(count, 2, 7);
     const month = column(count, 3);
-    const readings = readCandidate(
+    const readings = computeCandidateReadings(
       { sectors, surprise: none(count), residualMomentum: momentum, monthReturn: month },
       5,
     );
@@ -95,14 +95,14 @@ describe("the candidate method", () => {
   it("assigns the same score to equal values, whatever their sign and position", () => {
     const values = Float64Array.from({ length: count }, (_, index) => Math.floor(index / 7) - 3);
     const inputs = { residualMomentum: none(count), monthReturn: none(count) };
-    const readings = readCandidate({ ...inputs, sectors, surprise: values }, 5);
+    const readings = computeCandidateReadings({ ...inputs, sectors, surprise: values }, 5);
     expectNear(partOf(readings, "surprise"), scoresOf([...values]));
   });
 
   it("assigns no score in a group that is too small", () => {
     const few = 29;
     const inputs = { surprise: column(few, 1), monthReturn: column(few, 2) };
-    const readings = readCandidate(
+    const readings = computeCandidateReadings(
       { ...inputs, sectors: sectors.slice(0, few), residualMomentum: none(few) },
       5,
     );

@@ -7,12 +7,12 @@ import {
   missingReading,
 } from "../../../src/factors/reading.ts";
 import {
-  CLASS_FACTORS,
+  BASE_FACTOR_WEIGHTS,
   type Composite,
   composeScore,
+  FACTORS_BY_CLASS,
   type FactorReadings,
   scoreContributions,
-  WEIGHTS,
 } from "../../../src/score/composite.ts";
 
 const reading = (z: number, confidence: number): FactorReading => ({
@@ -34,7 +34,7 @@ const sumOf = (contributions: Readonly<Record<Factor, number>>) =>
 
 describe("the composite score", () => {
   it("matches the worked example with all factors: Z .647567, score 74.1368, confidence .808", () => {
-    const { z, score, confidence, coverage } = composeScore(all, WEIGHTS.stock);
+    const { z, score, confidence, coverage } = composeScore(all, BASE_FACTOR_WEIGHTS.stock);
     expect(z).toBeCloseTo(0.647567, 6);
     expect(score).toBeCloseTo(74.1368, 4);
     expect(confidence).toBeCloseTo(0.808, 9);
@@ -45,7 +45,7 @@ describe("the composite score", () => {
     const missing = missingReading("not_observed");
     const composite = composeScore(
       { ...all, valuation: missing, darkpool: missing },
-      WEIGHTS.stock,
+      BASE_FACTOR_WEIGHTS.stock,
     );
     expect(composite.z).toBeCloseTo(0.893666, 6);
     expect(composite.score).toBeCloseTo(81.425, 4);
@@ -54,7 +54,10 @@ describe("the composite score", () => {
   });
 
   it("matches the worked example with momentum at half confidence: Z .262064, score 60.3364, confidence .643", () => {
-    const composite = composeScore({ ...all, momentum: reading(1.2, 0.5) }, WEIGHTS.stock);
+    const composite = composeScore(
+      { ...all, momentum: reading(1.2, 0.5) },
+      BASE_FACTOR_WEIGHTS.stock,
+    );
     expect(composite.z).toBeCloseTo(0.262064, 6);
     expect(composite.score).toBeCloseTo(60.3364, 4);
     expect(composite.confidence).toBeCloseTo(0.643, 9);
@@ -63,18 +66,20 @@ describe("the composite score", () => {
   it("has a coverage relative to the factors that apply to the asset class", () => {
     const missing = missingReading("not_observed");
     const fund = { ...all, valuation: missing, darkpool: missing };
-    const { coverage } = composeScore(fund, WEIGHTS.etf, CLASS_FACTORS.etf);
+    const { coverage } = composeScore(fund, BASE_FACTOR_WEIGHTS.etf, FACTORS_BY_CLASS.etf);
     expect(coverage).toBeCloseTo((0.33 + 0.21) / (0.33 + 0.21 + 0.18), 9);
     const coin = { ...all, darkpool: missing };
-    expect(composeScore(coin, WEIGHTS.crypto, CLASS_FACTORS.crypto).coverage).toBeCloseTo(0.88, 9);
+    expect(
+      composeScore(coin, BASE_FACTOR_WEIGHTS.crypto, FACTORS_BY_CLASS.crypto).coverage,
+    ).toBeCloseTo(0.88, 9);
   });
 
   it("is 50 with confidence 0 when nothing is known", () => {
     const nothing = missingReading("not_observed");
     const readings = { momentum: nothing, valuation: nothing, social: nothing, darkpool: nothing };
-    const { score, confidence, coverage } = composeScore(readings, WEIGHTS.crypto);
+    const { score, confidence, coverage } = composeScore(readings, BASE_FACTOR_WEIGHTS.crypto);
     expect({ score, confidence, coverage }).toEqual({ score: 50, confidence: 0, coverage: 0 });
-    expect(sumOf(scoreContributions(score, readings, WEIGHTS.crypto))).toBe(0);
+    expect(sumOf(scoreContributions(score, readings, BASE_FACTOR_WEIGHTS.crypto))).toBe(0);
   });
 
   it("has weights that are the rounded mean of equal weights and weights by prior evidence", () => {
@@ -84,14 +89,14 @@ describe("the composite score", () => {
     };
     for (const [assetClass, prior] of Object.entries(priors)) {
       const sum = FACTORS.reduce((all, factor) => all + prior[factor], 0);
-      const weights = WEIGHTS[assetClass as keyof typeof priors];
+      const weights = BASE_FACTOR_WEIGHTS[assetClass as keyof typeof priors];
       for (const factor of FACTORS) {
         const exact = 0.5 / 4 + (0.5 * prior[factor]) / sum;
         // The method rounds .125 down.
         expect(Math.abs(weights[factor] - exact), factor).toBeLessThanOrEqual(0.0051);
       }
     }
-    expect(WEIGHTS.etf).toBe(WEIGHTS.stock);
+    expect(BASE_FACTOR_WEIGHTS.etf).toBe(BASE_FACTOR_WEIGHTS.stock);
   });
 });
 
@@ -111,7 +116,11 @@ describe("the composite score, for any z-scores and confidences,", () => {
     social: fc.option(evidence),
     darkpool: fc.option(evidence),
   });
-  const weights = fc.constantFrom(WEIGHTS.stock, WEIGHTS.etf, WEIGHTS.crypto);
+  const weights = fc.constantFrom(
+    BASE_FACTOR_WEIGHTS.stock,
+    BASE_FACTOR_WEIGHTS.etf,
+    BASE_FACTOR_WEIGHTS.crypto,
+  );
   const any = fc.record({ factors, weights, factor: fc.constantFrom(...FACTORS) });
   type Any = typeof any extends fc.Arbitrary<infer T> ? T : never;
   const readingsOf = (one: Any["factors"]): FactorReadings => ({
@@ -193,7 +202,7 @@ describe("the composite score, for any z-scores and confidences,", () => {
     });
   });
 
-  it("moves toward 50 when a factor is removed that no other factor contradicts", () => {
+  it("moves toward 50 when a factor that no other factor contradicts is removed", () => {
     always(({ weights, factor }, { score, z }, readings) => {
       const isOneSided = FACTORS.every((name) => (readings[name].z ?? 0) * z >= 0);
       if (!isOneSided) return;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BarFilter } from "../../../src/market/bar-quality.ts";
-import { withReturn } from "../../../src/market/bar-return.ts";
+import { withLogReturn } from "../../../src/market/bar-return.ts";
 import type { Market } from "../../../src/market/market.ts";
 import type {
   Bar,
@@ -156,7 +156,7 @@ function withBars(
   { records, corruption: { ratio = 1 }, place }: Case,
   bars: readonly ReportedBar[],
 ): InstrumentRecords {
-  const returns = bars.map((bar, index) => withReturn(bar, bars[index - 1]?.close));
+  const returns = bars.map((bar, index) => withLogReturn(bar, bars[index - 1]?.close));
   const splitAt = records.bars.at(place)?.availableAt ?? 0;
   const fundamentals = [...(records.fundamentals ?? [])].map((one) =>
     one.metric === "shares" && one.availableAt > splitAt
@@ -203,7 +203,7 @@ function prove(title: string, load: () => Promise<{ market: Market; cases: reado
       cases.map(({ records }) => records),
     );
 
-    it("reports each suspect bar with its fault and its outcome", () => {
+    it("each suspect bar is reported with its fault and its outcome", () => {
       expect(cases).toHaveLength(NAMES);
       for (const [index, { records, corruption, place }] of cases.entries()) {
         const doubts = [...(spoiled[index]?.doubtedBars ?? [])];
@@ -215,12 +215,12 @@ function prove(title: string, load: () => Promise<{ market: Market; cases: reado
       }
     });
 
-    it("is scored bit for bit as if dropped bars were absent and inferred splits were announced", () => {
+    it("decisions are bit for bit the same as if dropped bars were absent and inferred splits were announced", () => {
       const without = cases.map((one) => withBars(one, expected(one)));
       expect(found).toEqual(decisions(market, without));
     });
 
-    it("does not change its direction at the close of a suspect bar", () => {
+    it("no signal changes direction at the close of a suspect bar", () => {
       const closes = [...new Set([...clean.keys()].map((key) => Number(key.split(" ")[1])))];
       closes.sort((a, b) => a - b);
       for (const { records, corruption, place } of cases) {
@@ -233,7 +233,7 @@ function prove(title: string, load: () => Promise<{ market: Market; cases: reado
       }
     });
 
-    it("differs in direction from the clean history at fewer than 1.5 % of the closes", () => {
+    it("signals differ in direction from the clean history at fewer than 1.5 % of the closes", () => {
       const others = [...clean].filter(([key, one]) => found.get(key)?.direction !== one.direction);
       expect(others.length / clean.size).toBeLessThan(0.015);
     });

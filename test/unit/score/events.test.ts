@@ -6,12 +6,12 @@ import {
 } from "../../../src/factors/volatility.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import {
+  detectSignalShift,
+  detectVolatilityAlert,
   EVENT_RULES,
   type EventRules,
   type ShiftState,
-  signalShift,
   type VolatilityState,
-  volatilityAlert,
 } from "../../../src/score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { namedInstrument } from "../../support/instruments.ts";
@@ -68,7 +68,7 @@ function eventsOf(
       session: String(Math.floor(at / DAY_MS)),
       dayMs: DAY_MS,
     };
-    const next = signalShift(state, sighting, rules);
+    const next = detectSignalShift(state, sighting, rules);
     state = next.state;
     if (next.event !== undefined) told.push(`${hours} ${next.event.reason}`);
   }
@@ -107,7 +107,7 @@ describe("a signal shift", () => {
     expect(eventsOf([...moved, [48, 70], [72, 81]])).toEqual(["24 score", "72 score"]);
   });
 
-  it("is suppressed for the rest of a session, and fires afterwards if the change persists", () => {
+  it("is suppressed for the rest of a session after an event, and fires afterwards if the change persists", () => {
     const steps: Step[] = [
       [0, 50],
       [24, 50, "LONG"],
@@ -167,23 +167,23 @@ describe("a signal shift", () => {
       snapshot: snapshot(score, score, "WAIT", "stock"),
       ...{ session: String(score), dayMs: DAY_MS },
     });
-    const { state } = signalShift(undefined, sight(50));
-    expect(signalShift(state, sight(60)).state).toBe(state);
-    const moved = signalShift(state, sight(65)).state;
-    expect(signalShift(moved, sight(75)).state).toBe(moved);
-    const armed = signalShift(moved, sight(70)).state;
+    const { state } = detectSignalShift(undefined, sight(50));
+    expect(detectSignalShift(state, sight(60)).state).toBe(state);
+    const moved = detectSignalShift(state, sight(65)).state;
+    expect(detectSignalShift(moved, sight(75)).state).toBe(moved);
+    const armed = detectSignalShift(moved, sight(70)).state;
     expect(armed).toEqual({ ...moved, isArmed: true });
-    expect(signalShift(armed, sight(66)).state).toBe(armed);
+    expect(detectSignalShift(armed, sight(66)).state).toBe(armed);
   });
 
-  it("contains the snapshots before and after it, with their contributions", () => {
+  it("contains the snapshots before and after the shift, with their contributions", () => {
     const sight = (at: number, score: number) => ({
       snapshot: snapshot(at, score, "WAIT", "stock"),
       session: String(at),
       dayMs: DAY_MS,
     });
-    const { state } = signalShift(undefined, sight(1, 50));
-    const { event } = signalShift(state, sight(2, 70));
+    const { state } = detectSignalShift(undefined, sight(1, 50));
+    const { event } = detectSignalShift(state, sight(2, 70));
     expect(event).toMatchObject({
       kind: "signal.shift",
       before: { at: 1, score: 50, direction: "WAIT", contributions: { momentum: 0 } },
@@ -209,7 +209,7 @@ describe("a volatility alert", () => {
   const told = (readings: readonly VolatilityReading[], rules: EventRules = EVENT_RULES) => {
     let state = calm;
     return readings.map((each, day) => {
-      const next = volatilityAlert(state, sight(each, day), rules);
+      const next = detectVolatilityAlert(state, sight(each, day), rules);
       state = next.state;
       return next.event?.severity;
     });
@@ -226,7 +226,7 @@ describe("a volatility alert", () => {
 
   it("reports the z-score as its cause, or otherwise the return of the session", () => {
     const reasonOf = (each: VolatilityReading) =>
-      volatilityAlert(calm, sight(each, 0), EVENT_RULES).event?.reason;
+      detectVolatilityAlert(calm, sight(each, 0), EVENT_RULES).event?.reason;
     expect(reasonOf(reading(2.5))).toBe("volatility");
     expect(reasonOf(reading(4, 4))).toBe("volatility");
     expect(reasonOf(reading(2.5, -4))).toBe("return");
@@ -245,14 +245,14 @@ describe("a volatility alert", () => {
   });
 
   it("never fires for the first session", () => {
-    const begun = volatilityAlert(undefined, sight(reading(3), 0));
+    const begun = detectVolatilityAlert(undefined, sight(reading(3), 0));
     expect(begun).toEqual({ state: { level: "high", told: null } });
-    expect(volatilityAlert(begun.state, sight(reading(3.5), 1)).event).toBeUndefined();
-    expect(volatilityAlert(begun.state, sight(reading(4), 1)).event).toMatchObject({
+    expect(detectVolatilityAlert(begun.state, sight(reading(3.5), 1)).event).toBeUndefined();
+    expect(detectVolatilityAlert(begun.state, sight(reading(4), 1)).event).toMatchObject({
       severity: "extreme",
       at: DAY_MS,
     });
-    expect(volatilityAlert(undefined, sight(reading(0), 0)).state).toEqual(calm);
+    expect(detectVolatilityAlert(undefined, sight(reading(0), 0)).state).toEqual(calm);
   });
 
   it("supports the smallest and the largest configurable z-score threshold", () => {
@@ -276,10 +276,13 @@ describe("a volatility alert", () => {
   });
 
   it("keeps the same state object while nothing changes", () => {
-    const high = volatilityAlert(calm, sight(reading(3), 0)).state;
-    expect(volatilityAlert(calm, sight(reading(2), 0)).state).toBe(calm);
-    expect(volatilityAlert(high, sight(reading(1), 1)).state).toBe(high);
-    expect(volatilityAlert(high, sight(reading(0), 1)).state).toEqual({ ...high, level: "calm" });
+    const high = detectVolatilityAlert(calm, sight(reading(3), 0)).state;
+    expect(detectVolatilityAlert(calm, sight(reading(2), 0)).state).toBe(calm);
+    expect(detectVolatilityAlert(high, sight(reading(1), 1)).state).toBe(high);
+    expect(detectVolatilityAlert(high, sight(reading(0), 1)).state).toEqual({
+      ...high,
+      level: "calm",
+    });
   });
 
   it("does not fire on the reference series, whose latest z-score is -.972370", () => {

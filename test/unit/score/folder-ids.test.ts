@@ -201,7 +201,7 @@ it.each([
   },
 );
 
-it("a market folder that ends earlier has the same snapshot ids and figures", async () => {
+it("a market folder that ends earlier has the same snapshot ids and figures as the full folder up to its end", async () => {
   const until = (last: string) => (lines: readonly string[]) =>
     lines.filter((line) => !/20\d\d-\d\d-\d\d/.test(line) || dateOf(line) <= last);
   const dateOf = (line: string) => /20\d\d-\d\d-\d\d/.exec(line)?.[0] ?? "";
@@ -224,7 +224,7 @@ it("a market folder that ends earlier has the same snapshot ids and figures", as
   for (const [session, one] of known) expect(said.get(session)).toEqual(one);
 });
 
-it("a market folder with its rows in another order has the same snapshot ids and figures", async () => {
+it("a market folder with its rows in another order has the same snapshot ids and figures as the original folder", async () => {
   const turned = ([header, ...rows]: readonly string[]) => [header as string, ...rows.toReversed()];
   let other = folder;
   for (const file of ["instruments.csv", "fundamentals/ACME.csv", "prints/ACME.csv"]) {
@@ -235,7 +235,7 @@ it("a market folder with its rows in another order has the same snapshot ids and
 });
 
 it.each(["2013-01-02T12:00Z", "2013-09-03T20:15Z", "2014-02-04T15:00:01Z"])(
-  "a process that starts at %s and keeps running has the same snapshot ids and figures",
+  "a process that starts at %s and keeps running has the same snapshot ids and figures as a process that starts at the end",
   async (start) => {
     const at = Date.parse(start);
     const starts = [at, at + 1, at + 40 * 86_400_000].filter((one) => one < END);

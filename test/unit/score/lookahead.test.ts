@@ -56,7 +56,7 @@ describe("a score at a past instant", () => {
     },
   );
 
-  it("changes when data that was known at the time is changed", () => {
+  it("changes when data that was known at that instant is changed", () => {
     const at = START;
     const origin = START - 2 * DAY_MS;
     const honest = scoredAt(marketOf(sandbox, all, origin), at).newest;

@@ -1,7 +1,7 @@
 import type { AlertService } from "../../../src/alerts/api/alert-service.ts";
-import type { Channels } from "../../../src/alerts/channels/channels.ts";
-import type { Watchlists } from "../../../src/alerts/watchlists/watchlists.ts";
-import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
+import type { ChannelService } from "../../../src/alerts/channels/channels.ts";
+import type { WatchlistService } from "../../../src/alerts/watchlists/watchlists.ts";
+import { LEXICON_SENTIMENT_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnownRecords } from "../../../src/market/point-in-time.ts";
 import {
@@ -86,7 +86,7 @@ export const marketOf = (
 /** Polarities by text, so that each text is classified only once. */
 const polarities = new Map<string, number>();
 function polarityOf(text: string): number {
-  const known = polarities.get(text) ?? LEXICON_READER.polarityOf(text);
+  const known = polarities.get(text) ?? LEXICON_SENTIMENT_READER.polarityOf(text);
   polarities.set(text, known);
   return known;
 }
@@ -165,9 +165,9 @@ export function toolContextAt(market: Market, at: number) {
   };
   const context: ToolContext = {
     alerts: nothing<AlertService>(),
-    watchlists: nothing<Watchlists>(),
-    channels: nothing<Channels>(),
-    analyser: LEXICON_READER.analyser,
+    watchlists: nothing<WatchlistService>(),
+    channels: nothing<ChannelService>(),
+    analyser: LEXICON_SENTIMENT_READER.analyser,
     market: {
       mode: market.mode,
       source: market.source,

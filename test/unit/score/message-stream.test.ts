@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords, Mention } from "../../../src/market/records.ts";
-import { createTextReader } from "../../../src/score/message-stream.ts";
+import { createMessageTextAnalyzer } from "../../../src/score/message-stream.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 
@@ -108,7 +108,7 @@ describe("the message stream of an instrument", () => {
 
 it("a text is classified only once, even if 20,000 other messages come in between", () => {
   let readings = 0;
-  const read = createTextReader(() => ++readings);
+  const read = createMessageTextAnalyzer(() => ++readings);
   const messages = Array.from({ length: 20_001 }, (_, index) => ({ text: `text ${index}` }));
   const first = messages.map((message) => read(message).polarity);
   expect(messages.map((message) => read(message).polarity)).toEqual(first);

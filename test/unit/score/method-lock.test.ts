@@ -3,20 +3,20 @@ import { FACTOR_STATUSES } from "../../../src/factors/reading.ts";
 import candidateLocked from "../../../src/score/candidate.lock.json" with { type: "json" };
 import { CANDIDATE } from "../../../src/score/candidate.ts";
 import lock from "../../../src/score/method.lock.json" with { type: "json" };
-import { DIRECTIONS, FORCED_WAITS } from "../../../src/score/signal-hysteresis.ts";
+import { DIRECTIONS, FORCED_WAIT_REASONS } from "../../../src/score/signal-hysteresis.ts";
 import { SNAPSHOT_STATUSES } from "../../../src/score/snapshot.ts";
 import { candidateLock, currentLock, methodOutputs } from "../../method/outputs.ts";
 
 const outputs = methodOutputs();
 const all = [...outputs.closed, ...outputs.interim];
 
-it("the method equals method.lock.json (npm run method:lock records a changed method)", {
+it("the scoring method matches method.lock.json (run npm run method:lock after an intended change)", {
   tags: ["full"],
 }, () => {
   expect(currentLock(outputs)).toEqual(lock);
 });
 
-it("the candidate method equals candidate.lock.json and has its registration date", () => {
+it("the candidate method matches candidate.lock.json and keeps its registration date", () => {
   expect(candidateLock(outputs)).toEqual(candidateLocked);
   expect(CANDIDATE.registered).toBe("2026-11-23");
 });
@@ -26,7 +26,7 @@ it("the locked results include every status, direction and reason for WAIT", () 
   expect(found(all.map(({ status }) => status))).toEqual(new Set(SNAPSHOT_STATUSES));
   expect(found(all.map(({ signal }) => signal.direction))).toEqual(new Set(DIRECTIONS));
   expect(found(all.map(({ signal }) => signal.forcedWait))).toEqual(
-    new Set([null, ...FORCED_WAITS]),
+    new Set([null, ...FORCED_WAIT_REASONS]),
   );
   expect(found(all.map(({ signal }) => signal.frozen))).toEqual(new Set([true, false]));
 });

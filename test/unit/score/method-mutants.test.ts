@@ -104,7 +104,7 @@ describe("the hash of the method", { timeout: 60_000, tags: ["nightly"] }, () =>
     symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   });
 
-  it("equals the lock for an unchanged copy of the code", () => {
+  it("equals the hash in the lock file for an unchanged copy of the code", () => {
     expect(lockAfter([])).toEqual(lock);
   });
 
@@ -113,7 +113,7 @@ describe("the hash of the method", { timeout: 60_000, tags: ["nightly"] }, () =>
   });
 
   it.each(SURVIVORS)(
-    "does not change when %s has a fault, which a recomputation corrects, in the expression %j",
+    "does not change when %s has a fault in the expression %j, because a recomputation corrects the fault",
     (...fault) => {
       expect(lockAfter([fault])).toEqual(lock);
     },

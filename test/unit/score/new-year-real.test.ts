@@ -1,7 +1,7 @@
 // @module-tag nightly
 
 import { describe, expect, it } from "vitest";
-import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
+import { LEXICON_SENTIMENT_READER } from "../../../src/ingest/sentiment-model.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
 import type { SavedSignals, SavedSignalsStore } from "../../../src/score/saved-signals.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
@@ -19,7 +19,7 @@ const newYear = (year: number): number => newYorkInstant(`${year}-01-01`, "00:00
 /** Polarities by text, so that each text is classified only once. */
 const polarities = new Map<string, number>();
 function polarityOf(text: string): number {
-  const known = polarities.get(text) ?? LEXICON_READER.polarityOf(text);
+  const known = polarities.get(text) ?? LEXICON_SENTIMENT_READER.polarityOf(text);
   polarities.set(text, known);
   return known;
 }
@@ -55,7 +55,8 @@ describe.skipIf(isMissing)("signals on real history", { timeout: TIMEOUT_MS }, a
     const last = newYear(2024) + 1;
     const whole = servedOf(2023, last, keeper);
     expect(whole.size).toBeGreaterThan(50_000);
-    // A run that continues from saved signals gives the same result as a run from the first session.
+    // A run that continues from saved signals gives the same result as a run from the first
+    // session.
     expect(servedOf(2023, last, keeper)).toEqual(whole);
   });
 

@@ -10,7 +10,7 @@ import type {
   FundamentalMetric,
   InstrumentRecords,
   Mention,
-  OnChain,
+  OnChainFigures,
   Print,
   ShortVolume,
 } from "../../../src/market/records.ts";
@@ -37,7 +37,7 @@ const finite = fc.oneof(
 const feeds = fc.record({
   isCoin: fc.boolean(),
   sector: fc.constantFrom("Tools", "Financials", "Information Technology"),
-  /** Interval between replaced pairs, in numbers. */
+  /** Number of values from the start of one replaced pair to the start of the next. */
   every: fc.integer({ min: 1, max: 400 }),
   anything: fc.array(finite, { minLength: 1, maxLength: 9 }),
   phase: fc.double({ min: 0, max: 7, noNaN: true }),
@@ -124,7 +124,7 @@ const shortVolumesOf = ({ positive }: Mixer): ShortVolume[] =>
     return { session: label(day), availableAt: endOf(day), shortShares, totalShares };
   });
 
-const onChainOf = ({ next }: Mixer): OnChain[] =>
+const onChainOf = ({ next }: Mixer): OnChainFigures[] =>
   days.map((day) => ({
     ...{ session: label(day), availableAt: endOf(day), mvrv: next(1.5 + Math.sin(day / 50)) },
     ...{ nvt: next(20 + Math.sin(day / 20)), marketCapUsd: next(1e9) },

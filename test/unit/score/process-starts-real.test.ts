@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { randomAt } from "../../../src/grading/random.ts";
-import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
+import { LEXICON_SENTIMENT_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
 import type { SavedSignals, SavedSignalsStore } from "../../../src/score/saved-signals.ts";
@@ -37,7 +37,7 @@ const starts = Array.from({ length: STARTS }, (_, index) => {
 /** Polarities by text, so that each text is classified only once. */
 const polarities = new Map<string, number>();
 function polarityOf(text: string): number {
-  const known = polarities.get(text) ?? LEXICON_READER.polarityOf(text);
+  const known = polarities.get(text) ?? LEXICON_SENTIMENT_READER.polarityOf(text);
   polarities.set(text, known);
   return known;
 }

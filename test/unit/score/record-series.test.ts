@@ -57,13 +57,13 @@ const contradictions = (one: ReadonlyMap<string, string>, other: ReadonlyMap<str
 
 const withoutSeries = (id: string) => id.slice(0, id.lastIndexOf("/"));
 
-it("the snapshot ids of a record that begins earlier differ wherever the figures differ", {
+it("when market records begin earlier, snapshot ids differ wherever the figures differ", {
   tags: ["full"],
 }, () => {
   const whole = saidBy(METHOD_MARKET);
   const beginnings: readonly ((one: InstrumentRecords) => InstrumentRecords)[] = [
     (one) => between(one, closeOf(150)),
-    // Shorten a single instrument, or every feed except prices.
+    // The next two functions shorten a single instrument, and every feed except prices.
     (one) => (one.instrument.symbol === "S0" ? between(one, closeOf(150)) : one),
     (one) => ({ ...between(one, closeOf(150)), bars: one.bars }),
   ];
@@ -134,7 +134,7 @@ it("the series id does not depend on how many records a process reads at a time"
   const once = seriesOf(METHOD_MARKET.recordsUntil(END));
   const steps = new RecordSeries("lexicon");
   for (let day = 0; day <= DAYS; day++) {
-    // Reads also between two closes, each time from a new list.
+    // Also reads between two closes, each time from a new list.
     for (const at of [closeOf(day) - 7_200_000, closeOf(day)]) {
       const known = METHOD_MARKET.recordsUntil(at).map((one) => between(one, 0, at));
       for (const _ of steps.extend(known, [CLOSES, []], at));

@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { type QuarterlyFiling, quarterlyFilings } from "../../../src/factors/next-report.ts";
-import { reportWindows } from "../../../src/factors/report-windows.ts";
+import { reportWindowsOf } from "../../../src/factors/report-windows.ts";
 import type { Fundamental } from "../../../src/market/records.ts";
 import {
+  detectReportAlert,
   type ReportAlert,
   type ReportState,
-  readReports,
-  reportAlert,
+  reportReadingAt,
 } from "../../../src/score/report-events.ts";
 
 const DAY_MS = 86_400_000;
 
 /** Report windows that extend from 24 days before to 24 days after the expected day. */
-const WINDOWS = reportWindows({ simulated: true });
+const WINDOWS = reportWindowsOf({ simulated: true });
 
 /** Filings of 91-day quarters, each with the given lag in days. */
 const filedAfter = (...lags: readonly number[]): readonly QuarterlyFiling[] =>
@@ -43,12 +43,12 @@ function eventsOf(
   for (let day = from; day <= to; day++) {
     const at = day * DAY_MS;
     const session = {
-      reading: readReports(filings, at, WINDOWS, DAY_MS),
+      reading: reportReadingAt(filings, at, WINDOWS, DAY_MS),
       sessionsUntil: (instant: number) => Math.max(0, Math.round((instant - at) / DAY_MS)),
       at,
       dayMs: DAY_MS,
     };
-    const { state: after, event } = reportAlert(state, session, sessions);
+    const { state: after, event } = detectReportAlert(state, session, sessions);
     if (event !== undefined) events.push([day, event.reason, event]);
     state = after;
   }
@@ -65,7 +65,7 @@ const named = (events: ReturnType<typeof eventsOf>) =>
 const USUAL = filedAfter(30, 31, 32, 45, 33);
 
 describe("a report event", () => {
-  it("is sent once some sessions before the expected date and once on filing", () => {
+  it("is sent a set number of sessions before the expected date, and again on filing", () => {
     expect(named(eventsOf(USUAL, { from: 420, to: 540 }))).toEqual([
       "480 report_ahead",
       "488 report_filed",
@@ -102,13 +102,13 @@ describe("a report event", () => {
     const state: ReportState = { periodEnd: null, told: "nothing" };
     const at = 520 * DAY_MS;
     const session = {
-      reading: readReports(USUAL, at, WINDOWS, DAY_MS),
+      reading: reportReadingAt(USUAL, at, WINDOWS, DAY_MS),
       sessionsUntil: () => 50,
       at,
       dayMs: DAY_MS,
     };
-    const after = reportAlert(state, session, 5);
+    const after = detectReportAlert(state, session, 5);
     expect(after).toEqual({ state: { periodEnd: 455 * DAY_MS, told: "nothing" } });
-    expect(reportAlert(after.state, session, 5).state).toBe(after.state);
+    expect(detectReportAlert(after.state, session, 5).state).toBe(after.state);
   });
 });

@@ -35,7 +35,7 @@ function start() {
 const figuresOf = ({ status, score, confidence, coverage, signal, price }: PastSnapshot): string =>
   JSON.stringify([status, score, confidence, coverage, signal, price]);
 
-it("a sandbox that runs through New Year gives the same answers as one started afterwards, and never reuses a snapshot id", () => {
+it("a sandbox that runs through New Year gives the same answers as a sandbox started afterwards, and never reuses a snapshot id", () => {
   const process = start();
   const before = process(NEW_YEAR - 1.5 * DAY_MS);
   expect(before.size).toBeGreaterThan(8_000);

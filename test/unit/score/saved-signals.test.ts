@@ -124,7 +124,7 @@ describe("the file of stored signals", () => {
     return result;
   }
   /**
-   * Returns the newest saved signals for stocks that are found when a market is scored to its end.
+   * Scores a market to its end, and returns the newest saved signals that were found for stocks.
    */
   async function newestIn(path: string, one: Market = market, method?: string) {
     const file = fileIn(path, method);

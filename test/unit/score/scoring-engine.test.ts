@@ -90,7 +90,7 @@ const everyHour = (until: number, step: number) =>
   );
 
 describe("the scoring engine", () => {
-  it("gives the same result in steps of one session, even after an abandoned refresh", () => {
+  it("gives the same result when refreshed in steps of one session, even after an abandoned refresh", () => {
     const archive = createSnapshotArchive();
     const engine = new ScoringEngine(market, archive);
     const givenUp = engine.refreshInSteps(closeOf(60));
@@ -181,7 +181,7 @@ describe("the scoring engine with several instruments", () => {
     }
   });
 
-  it("treats a late bar as late, not as another session", () => {
+  it("assigns a late bar to the session of the other bars, not to another session", () => {
     const { archive, engine } = start();
     engine.refresh(closeOf(80));
     expect(archive.newest("C")).toMatchObject({ status: "stale", signal: { frozen: true } });

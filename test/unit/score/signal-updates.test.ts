@@ -54,7 +54,7 @@ describe("notices of changed signals", () => {
     expect(look(snapshotOf("A", 6, { score: 10 }), snapshotOf("B", 6))).toEqual(["A"]);
   });
 
-  it("reach every listener that has not unsubscribed, even one that was added twice", () => {
+  it("reach every listener that has not unsubscribed, even a listener that was added twice", () => {
     const { updates, look, stop } = listened();
     const told: string[] = [];
     const listener = (symbol: string) => void told.push(symbol);

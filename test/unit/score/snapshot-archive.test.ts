@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FACTORS, missingReading } from "../../../src/factors/reading.ts";
-import { DIRECTIONS, FORCED_WAITS } from "../../../src/score/signal-hysteresis.ts";
+import { DIRECTIONS, FORCED_WAIT_REASONS } from "../../../src/score/signal-hysteresis.ts";
 import { SNAPSHOT_STATUSES, type Snapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { instrument } from "../../support/instruments.ts";
@@ -58,7 +58,7 @@ describe("the snapshot archive", () => {
     expect(archive.history("A", 0, 100)).toHaveLength(100);
   });
 
-  it("contains the same snapshots whether or not the number of following sessions is given", () => {
+  it("contains the same snapshots whether or not the caller states how many sessions follow", () => {
     const [told, untold] = [createSnapshotArchive(), createSnapshotArchive()];
     for (let at = 1; at <= 100; at++) {
       told.addClosed(snapshot("A", at), 100 - at);
@@ -94,7 +94,7 @@ describe("the snapshot archive", () => {
         previous: orNull(fc.constantFrom(...DIRECTIONS)),
         smoothed: figure,
         frozen: fc.boolean(),
-        forcedWait: orNull(fc.constantFrom(...FORCED_WAITS)),
+        forcedWait: orNull(fc.constantFrom(...FORCED_WAIT_REASONS)),
       }),
       missingFactors: fc.subarray([...FACTORS]),
       price: orNull(fc.record({ value: figure, at: fc.integer({ min: 0 }) })),

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RECORD_CONTENT } from "../../../src/market/record-content.ts";
+import { RECORD_CONTENT_WRITERS } from "../../../src/market/record-content.ts";
 import { readMentions } from "../../../src/sources/files/mentions.ts";
 
 const line = (id: string, author: string | null) =>
@@ -17,7 +17,7 @@ it("messages with the same content hash have the same author", () => {
       number: (value: number) => bytes.push(String(value)),
       text: (value: string) => bytes.push(Buffer.from(value).toString("hex")),
     };
-    if (mention !== undefined) RECORD_CONTENT.mentions(mention, to);
+    if (mention !== undefined) RECORD_CONTENT_WRITERS.mentions(mention, to);
     return bytes.join();
   };
   for (const [one, other] of [

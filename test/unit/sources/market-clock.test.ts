@@ -36,7 +36,7 @@ describe("the clock of a replay", () => {
     expect(clock.untilNext(START + 503)).toBe(247);
   });
 
-  it("skips no time when a step is late, and does not catch up", () => {
+  it("advances one step at a time even after a late step, instead of jumping ahead", () => {
     const clock = twoDays();
     clock.start(START);
     expect(clock.advance(START + 10_000)).toBe(from + 0.25 * DAY_MS);
@@ -67,7 +67,7 @@ describe("the clock of a replay", () => {
   });
 });
 
-describe("the data time of the other market clocks", () => {
+describe("the data time of market clocks other than the replay clock", () => {
   it("is the start of the current day in a market that never closes", () => {
     const clock = dailyClock(60_000);
     expect(clock.now(125_000)).toBe(125_000);

@@ -122,7 +122,7 @@ describe("a market folder", () => {
     ]);
   });
 
-  it("has no list of a feed when there is no file, no row or no row known yet", async () => {
+  it("has no list of a feed that has no file, no rows, or no row that is known yet", async () => {
     const files = {
       "bars/ACME.csv": csv("bars", "2014-06-09,1,2,1,2,10,0,1"),
       "prints/ACME.csv": csv("prints"),
@@ -243,7 +243,7 @@ describe("fundamentals in a market folder", () => {
   const readFigures = async (...rows: readonly string[]) =>
     (await readStock({ "fundamentals/ACME.csv": csv("fundamentals", ...rows) })).fundamentals;
 
-  it("are known from the New York midnight after the filing date, and sorted by it", async () => {
+  it("are known from the New York midnight after the filing date, and sorted by that time", async () => {
     const figures = await readFigures(
       "netIncome,2014-12-31,2015-03-07,-5.5",
       "equity,2014-09-30,2014-11-01,2e9",

@@ -516,7 +516,7 @@ describe("simulated fundamentals and network figures", () => {
     }
   });
 
-  it("include a coin's network valuation, published a quarter of a day after the end of its day", () => {
+  it("include a coin's network valuation for each day, published a quarter of a day after that day ends", () => {
     const figures = coins.flatMap(({ onChain }) => onChain ?? []);
     expect(figures.length).toBeGreaterThan(1000);
     expect(

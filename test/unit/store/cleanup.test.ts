@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { auditSteps } from "../../../src/store/audit/entry.ts";
+import { auditOperations } from "../../../src/store/audit/entry.ts";
 import { keyUses } from "../../../src/store/keys/key-uses.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { purgeExpiredData } from "../../../src/store/maintenance.ts";
@@ -51,7 +51,7 @@ describe("the cleanup of a store", () => {
     await sealAll(store);
     store.clock.now += 400 * DAY_MS;
     await store.records.commit(
-      auditSteps({ action: "tested", actor: "system", target: "late" }, store.clock.now),
+      auditOperations({ action: "tested", actor: "system", target: "late" }, store.clock.now),
     );
     await sealAll(store);
     await tick();

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { createLease, type Lease, leases } from "../../../src/store/lease.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import type { Records } from "../../../src/store/port/records.ts";
-import { storeUnavailable } from "../../../src/store/port/unavailable.ts";
+import { storeUnavailableProblem } from "../../../src/store/port/unavailable.ts";
 import { describeEngines, model, openStore, type TestStore } from "../../support/stores.ts";
 import { type ManualTimers, manualTimers } from "../../support/timers.ts";
 
@@ -30,7 +30,7 @@ function linked(records: Records, link: { readonly is: Link }, timers: ManualTim
   const underWay = new Set<Promise<unknown>>();
   const through = async <T>(call: () => Promise<T>): Promise<T> => {
     if (link.is === "silent") await new Promise<void>((go) => timers.schedule(go, 20_000));
-    if (link.is !== "open") throw storeUnavailable("The link is down.");
+    if (link.is !== "open") throw storeUnavailableProblem("The link is down.");
     const called = call();
     underWay.add(called);
     return called.finally(() => underWay.delete(called));
@@ -106,7 +106,7 @@ describeEngines("the lease of the leader", (engine) => {
     expect(a?.told).toEqual([true]);
   });
 
-  it("passes to another process when it expires after its holder has ended, and not earlier", async () => {
+  it("passes to another process when it expires, not as soon as its holder ends", async () => {
     const { store } = await open("ended");
     const timers = manualTimers();
     const other = join(store, timers, "other");
@@ -129,8 +129,8 @@ describeEngines("the lease of the leader", (engine) => {
     const [a] = held(members) as [Member];
     await a.lease.release();
     expect(a.told).toEqual([true, false]);
-    // A PostgreSQL announcement takes a moment, but passing on by expiry would take more than these 4
-    // s.
+    // A PostgreSQL announcement takes a moment, but waiting for the lease to expire would take more
+    // than these 4 s.
     for (let waits = 0; held(members).length === 0 && waits < 8; waits++) await wait(500);
     const [next] = held(members);
     expect(next).not.toBe(a);

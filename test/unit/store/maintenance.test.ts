@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { auditSteps } from "../../../src/store/audit/entry.ts";
+import { auditOperations } from "../../../src/store/audit/entry.ts";
 import { keyUses } from "../../../src/store/keys/key-uses.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { startMaintenance } from "../../../src/store/maintenance.ts";
@@ -44,7 +44,7 @@ async function twoProcesses(engine: Engine) {
   return { store, leader, other };
 }
 
-const record = (store: TestStore) => store.records.commit(auditSteps(entry, store.clock.now));
+const record = (store: TestStore) => store.records.commit(auditOperations(entry, store.clock.now));
 
 describeEngines("the maintenance of a store", (engine) => {
   it("seals recorded rows, and later rows as well", async () => {

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { commonMembers, snapshotId } from "../../../src/answers/common.ts";
+import { instrumentAnswerMembers, snapshotId } from "../../../src/answers/common.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { METHOD_VERSION, type PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import {
-  createSessionArchive,
+  createSessionArchiveJob,
   serveRecordedSnapshots,
 } from "../../../src/store/session-archive.ts";
 import { closeOf, DAYS, METHOD_MARKET } from "../../method/market.ts";
@@ -51,7 +51,7 @@ const signalsOf = (list: Iterable<PastSnapshot>) =>
 it("sessions are served as they were recorded, even after the market data were corrected", async () => {
   const { archive } = await openStore(model);
   const before = await walked(METHOD_MARKET, LAST);
-  const record = createSessionArchive({
+  const record = createSessionArchiveJob({
     archive,
     snapshots: before,
     knownUntil: () => LAST,
@@ -97,14 +97,17 @@ it("a session is served with the method version that recorded it, unless the cur
   const old = snapshots.lastAt("S2", EARLY) as PastSnapshot;
   expect(old).toMatchObject({ score: 12, methodVersion: "0.9.0" });
   expect(snapshotId(old)).toBe(`S2/${new Date(EARLY).toISOString()}/0.9.0`);
-  expect(commonMembers({ market: METHOD_MARKET }, old).methodVersion).toBe("0.9.0");
+  expect(instrumentAnswerMembers({ market: METHOD_MARKET }, old).methodVersion).toBe("0.9.0");
 
   // A record of the current method takes precedence over a record of an earlier method.
   await archive.append([row(METHOD_VERSION, 34)]);
   await serveRecordedSnapshots(archive, snapshots, range);
   expect(snapshots.lastAt("S2", EARLY)).toMatchObject({ score: 34 });
   expect(
-    commonMembers({ market: METHOD_MARKET }, snapshots.lastAt("S2", EARLY) as PastSnapshot),
+    instrumentAnswerMembers(
+      { market: METHOD_MARKET },
+      snapshots.lastAt("S2", EARLY) as PastSnapshot,
+    ),
   ).toMatchObject({
     methodVersion: METHOD_VERSION,
   });
@@ -123,7 +126,7 @@ const LATER: Market = {
 it("sessions keep the id and figures with which they were recorded, even if the series id changes later", async () => {
   const { archive } = await openStore(model);
   const later = await walked(LATER, LAST);
-  const record = createSessionArchive({
+  const record = createSessionArchiveJob({
     archive,
     snapshots: later,
     knownUntil: () => LAST,
@@ -150,7 +153,7 @@ it("sessions keep the id and figures with which they were recorded, even if the 
   const rows = async () =>
     (await archive.read("snapshot", { order: "oldest", limit: 5_000 })).length;
   const before = await rows();
-  const again = createSessionArchive({
+  const again = createSessionArchiveJob({
     archive,
     snapshots: await walked(METHOD_MARKET, LAST),
     knownUntil: () => LAST,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { ATTEMPT_ARCHIVE_KIND, EVENT_ARCHIVE_KIND } from "../../../src/alerts/delivery/delivery.ts";
-import { openState } from "../../../src/state.ts";
+import { openPersistentState } from "../../../src/state.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -12,7 +12,7 @@ const NOW = Date.UTC(2026, 10, 21, 12);
 it("the service keeps events and delivery attempts for 30 days, and other rows indefinitely", async () => {
   const folder = await mkdtemp(join(tmpdir(), "retention-"));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const state = await openState({
+  const state = await openPersistentState({
     choice: { folder, databaseUrl: undefined, masterKey: undefined },
     mode: "sandbox",
     now: () => NOW,

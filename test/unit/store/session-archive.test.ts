@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import type { Archive } from "../../../src/store/port/archive.ts";
 import {
-  createSessionArchive,
-  type SessionArchiveOptions,
+  createSessionArchiveJob,
+  type SessionArchiveJobOptions,
 } from "../../../src/store/session-archive.ts";
 import { describeEngines, openStore, type TestStore } from "../../support/stores.ts";
 
@@ -38,15 +38,16 @@ function memory(symbols: readonly string[]) {
         symbols.map((symbol) => finals.findLast((s) => s.instrument.symbol === symbol)),
       history: (symbol: string, from: number, to: number) =>
         finals.filter((s) => s.instrument.symbol === symbol && s.at >= from && s.at <= to),
-    } as unknown as SessionArchiveOptions["snapshots"],
+    } as unknown as SessionArchiveJobOptions["snapshots"],
   };
 }
 
 type Memory = ReturnType<typeof memory>;
 
 function recorder({ snapshots, knownUntil }: Memory, archive: Archive, hasWholeHistory = true) {
-  const idOf: SessionArchiveOptions["idOf"] = ({ instrument, at }) => `${instrument.symbol}/${at}`;
-  return createSessionArchive({
+  const idOf: SessionArchiveJobOptions["idOf"] = ({ instrument, at }) =>
+    `${instrument.symbol}/${at}`;
+  return createSessionArchiveJob({
     ...{ archive, snapshots, knownUntil, dayMs: DAY_MS, hasWholeHistory, idOf },
   });
 }
@@ -99,7 +100,7 @@ describeEngines("the recorder of sessions", (engine) => {
     expect(await recorded(store)).toHaveLength(6);
   });
 
-  it("starts with the first close after its first start when history arrives gradually", async () => {
+  it("starts with the first close after its own first start when history arrives gradually", async () => {
     const store = await openStore(engine);
     const market = memory(["A"]);
     market.close(0);
@@ -140,7 +141,7 @@ describeEngines("the recorder of sessions", (engine) => {
     expect(await run(step)).toEqual([]);
   });
 
-  it("keeps the snapshot of a session that was recorded first", async () => {
+  it("keeps the first snapshot that was recorded for a session", async () => {
     const store = await openStore(engine);
     const believed = memory(["A"]);
     believed.close(0, 70);

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { secretValues } from "../../../src/config/config.ts";
-import { createLog, withoutKnownSecrets } from "../../../src/telemetry/log.ts";
+import { secretSettingValues } from "../../../src/config/config.ts";
+import { createProcessLog, createSecretRedactor } from "../../../src/telemetry/log.ts";
 import {
   currentRequestId,
   requestIdFrom,
-  underRequestId,
+  runWithRequestId,
 } from "../../../src/telemetry/request-id.ts";
 
 const TOKEN = "q7Zt0Vd2mKx9LbN5dWgP1rYhTe8uCs4JfAo6iRk3XyE";
 
 function logOf(secrets: readonly string[] = []) {
   const lines: string[] = [];
-  const opened = createLog({ level: "debug", secrets, write: (line) => lines.push(line) });
+  const opened = createProcessLog({ level: "debug", secrets, write: (line) => lines.push(line) });
   return { ...opened, lines, last: () => JSON.parse(lines.at(-1) ?? "{}") };
 }
 
@@ -63,7 +63,7 @@ describe("the service log", () => {
   it("redacts secret settings in every encoding, but not short values", () => {
     const secret = "p@ss word/1";
     const forms = ["utf8", "base64", "base64url", "hex"] as const;
-    const hide = withoutKnownSecrets([secret, "abc"]);
+    const hide = createSecretRedactor([secret, "abc"]);
     for (const form of forms) {
       expect(hide(`x ${Buffer.from(secret).toString(form)} abc`)).toBe("x [hidden] abc");
     }
@@ -76,7 +76,7 @@ describe("the service log", () => {
       MASTER_KEY: "key",
       HOST: "127.0.0.1",
     };
-    expect(secretValues(env).toSorted()).toEqual(
+    expect(secretSettingValues(env).toSorted()).toEqual(
       [env.SMTP_URL, "s%2Fecret1", "s/ecret1", "key"].toSorted(),
     );
   });
@@ -107,7 +107,7 @@ describe("the service log", () => {
 
   it("adds the request id to every line of a request", () => {
     const { log, last } = logOf();
-    underRequestId("r-1", () => log.warn("here"));
+    runWithRequestId("r-1", () => log.warn("here"));
     expect(last().requestId).toBe("r-1");
     log.warn("elsewhere");
     expect(last()).not.toHaveProperty("requestId");
@@ -124,7 +124,7 @@ describe("a request id", () => {
 
   it("is available to everything that the handler calls, and nowhere else", async () => {
     const both = ["a", "b"].map((id) =>
-      underRequestId(id, async () => {
+      runWithRequestId(id, async () => {
         await Promise.resolve();
         return currentRequestId();
       }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRateCap } from "../../../src/http/request-telemetry.ts";
+import { createEventRateCap } from "../../../src/http/request-telemetry.ts";
 import { createMetrics, type GaugeValues } from "../../../src/telemetry/metrics.ts";
 
 const VALUES: GaugeValues = {
@@ -93,7 +93,7 @@ describe("the metrics output", () => {
 
 describe("a cap on the rate of log lines", () => {
   it("allows a fixed number per second, and reports how many were suppressed", () => {
-    const { take } = createRateCap(2);
+    const { take } = createEventRateCap(2);
     expect([0, 1, 2, 999].map(take)).toEqual([0, 0, undefined, undefined]);
     expect([1_000, 1_001, 1_002].map(take)).toEqual([2, 0, undefined]);
   });

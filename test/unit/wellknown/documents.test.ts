@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { tools } from "../../../tools/index.ts";
-import { authorizationServerExtras } from "../../../wellknown/authorization-server.ts";
-import { documents } from "../../../wellknown/index.ts";
+import { extraAuthorizationServerMetadata } from "../../../wellknown/authorization-server.ts";
+import { discoveryDocuments } from "../../../wellknown/index.ts";
 import { siteLinks } from "../../../wellknown/links.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import { agentAuthFaults } from "./agent-auth-rules.ts";
@@ -18,21 +18,24 @@ const { ordinary } = sites;
 const jsonOf = (path: string, site?: Site) => JSON.parse(textOf(path, site));
 
 describe.each(everywhere)("the documents of an instance (%s)", (_what, site) => {
-  it.each(documents.map(({ path }) => path))("%s contains only URLs of the instance", (path) => {
-    const text = textOf(path, site);
-    const addresses = Array.from(
-      text.matchAll(/\bhttps?:\/\/[^\s"`)<>]+/g),
-      ([address]) => address,
-    );
-    const foreign = addresses.filter(
-      (address) => !IDENTIFIERS.test(address) && new URL(address).origin !== site.baseUrl,
-    );
-    expect(foreign).toEqual([]);
-    expect(text).not.toMatch(/undefined|\[object|NaN/);
-  });
+  it.each(discoveryDocuments.map(({ path }) => path))(
+    "%s contains only URLs of the instance",
+    (path) => {
+      const text = textOf(path, site);
+      const addresses = Array.from(
+        text.matchAll(/\bhttps?:\/\/[^\s"`)<>]+/g),
+        ([address]) => address,
+      );
+      const foreign = addresses.filter(
+        (address) => !IDENTIFIERS.test(address) && new URL(address).origin !== site.baseUrl,
+      );
+      expect(foreign).toEqual([]);
+      expect(text).not.toMatch(/undefined|\[object|NaN/);
+    },
+  );
 
   it("are identical whenever they are rendered", () => {
-    for (const { path } of documents) expect(textOf(path, site)).toBe(textOf(path, site));
+    for (const { path } of discoveryDocuments) expect(textOf(path, site)).toBe(textOf(path, site));
   });
 
   it("include an MCP server card that is valid by its schema", () => {
@@ -45,7 +48,7 @@ describe.each(everywhere)("the documents of an instance (%s)", (_what, site) => 
       issuer: baseUrl,
       registration_endpoint: `${baseUrl}/oauth/register`,
       revocation_endpoint: `${baseUrl}/oauth/revoke`,
-      ...authorizationServerExtras(site.baseUrl),
+      ...extraAuthorizationServerMetadata(site.baseUrl),
     };
     const resource = jsonOf("/.well-known/oauth-protected-resource", site);
     const authMd = textOf("/auth.md", site);
@@ -54,7 +57,7 @@ describe.each(everywhere)("the documents of an instance (%s)", (_what, site) => 
 });
 
 it("every document has a unique URL", () => {
-  const all = documents.map(({ path }) => path);
+  const all = discoveryDocuments.map(({ path }) => path);
   expect(all).toEqual([...new Set(all)]);
 });
 
@@ -77,7 +80,7 @@ describe("the validation rules for documents", () => {
 
   it("report what readers of the oldest and the newest metadata format would miss", () => {
     const { baseUrl } = ordinary;
-    const { agent_auth } = authorizationServerExtras(ordinary.baseUrl);
+    const { agent_auth } = extraAuthorizationServerMetadata(ordinary.baseUrl);
     const { claim_uri: _, ...lacking } = agent_auth;
     const faults = agentAuthFaults({
       origin: baseUrl,
@@ -190,14 +193,14 @@ describe("robots.txt", () => {
     const closed = (groupsIn(textOf("/robots.txt"))[0]?.rules ?? [])
       .filter(([name]) => name === "Disallow")
       .map(([, path = ""]) => path);
-    const open = [...documents.map(({ path }) => path), "/", "/docs/api"];
+    const open = [...discoveryDocuments.map(({ path }) => path), "/", "/docs/api"];
     expect(open.filter((path) => closed.some((start) => path.startsWith(start)))).toEqual([]);
   });
 });
 
 describe("security.txt", () => {
   const fields = (today: string) => {
-    const document = documents.find(({ path }) => path === "/.well-known/security.txt");
+    const document = discoveryDocuments.find(({ path }) => path === "/.well-known/security.txt");
     const text = String(document?.render(ordinary, { ...means, today: new Date(today) }));
     return Object.fromEntries(Array.from(text.matchAll(/^(\w[\w-]*): (.*)$/gm), (m) => m.slice(1)));
   };
@@ -288,7 +291,7 @@ describe("sitemap.xml", () => {
 });
 
 describe("texts for agents", () => {
-  const texts = documents.map(({ path }) => path).filter((path) => path.endsWith(".md"));
+  const texts = discoveryDocuments.map(({ path }) => path).filter((path) => path.endsWith(".md"));
 
   it.each(texts)(
     "in %s have well-formed tables, and commands with a description of the response",

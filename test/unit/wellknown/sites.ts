@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { anonymousScopeCeiling } from "../../../src/auth/scopes.ts";
-import { documents } from "../../../wellknown/index.ts";
+import { discoveryDocuments } from "../../../wellknown/index.ts";
 import type { RenderContext, Site } from "../../../wellknown/site.ts";
 
 const site: Site = {
@@ -12,7 +12,7 @@ const site: Site = {
   mcp: { versions: ["2026-07-28", "2025-11-25"], capabilities: { tools: {} } },
 };
 
-/** Instances with different configurations, by what is special about each. */
+/** Instances with different configurations, keyed by what distinguishes each instance. */
 export const sites = {
   ordinary: site,
   "on localhost": { ...site, baseUrl: "http://127.0.0.1:3000" },
@@ -29,7 +29,7 @@ export const means: RenderContext = {
 
 /** Returns the text of one document of an instance. */
 export function textOf(path: string, of: Site = site): string {
-  const document = documents.find((each) => each.path === path);
+  const document = discoveryDocuments.find((each) => each.path === path);
   if (document === undefined) throw new Error(`no document at ${path}`);
   const content = document.render(of, means);
   return typeof content === "string" ? content : JSON.stringify(content);

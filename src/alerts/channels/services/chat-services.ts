@@ -3,7 +3,7 @@ import { discord } from "./discord.ts";
 import { ntfy } from "./ntfy.ts";
 import type { ChatService } from "./service.ts";
 import { slack } from "./slack.ts";
-import { createTelegram } from "./telegram.ts";
+import { createTelegramService } from "./telegram.ts";
 
 /** The chat services by kind. */
 export type ChatServices = { readonly [K in ChatKind]: ChatService<K> };
@@ -12,6 +12,6 @@ export type ChatServices = { readonly [K in ChatKind]: ChatService<K> };
 export const createChatServices = (telegramUrl: string): ChatServices => ({
   slack,
   discord,
-  telegram: createTelegram(telegramUrl),
+  telegram: createTelegramService(telegramUrl),
   ntfy,
 });

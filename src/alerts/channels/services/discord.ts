@@ -1,6 +1,6 @@
 import { verdictOfHttpStatus } from "../../delivery/endpoint.ts";
 import { messagePlainText } from "../message.ts";
-import { type ChatService, jsonSecondsToMs } from "./service.ts";
+import { type ChatService, readJsonSecondsAsMs } from "./service.ts";
 
 /**
  * HTTP statuses after which the webhook is treated as gone: it was deleted (Discord error code
@@ -39,7 +39,8 @@ export const discord: ChatService<"discord"> = {
   }),
   verdictOn: (response) => {
     const verdict = verdictOfHttpStatus(response, GONE);
-    const retryAfterMs = jsonSecondsToMs(response.body, ["retry_after"]) ?? verdict.retryAfterMs;
+    const retryAfterMs =
+      readJsonSecondsAsMs(response.body, ["retry_after"]) ?? verdict.retryAfterMs;
     return { ...verdict, retryAfterMs };
   },
 };

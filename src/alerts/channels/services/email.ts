@@ -2,7 +2,10 @@ import type { OutgoingMail } from "../../../mail/outbox.ts";
 import type { ChannelTargets } from "../channel.ts";
 import type { ChannelMessage } from "../message.ts";
 
-/** Maximum size of a message in bytes. It leaves room in `Email` for the text that is added. */
+/**
+ * Maximum size of a message in bytes. The limit leaves room in `Email` for the footer that is added
+ * to the message.
+ */
 export const MAX_EMAIL_BYTES = 8_000;
 
 /**
@@ -16,7 +19,7 @@ const TTL_MS = 76 * 3_600_000;
  *
  * @param unsubscribeUrl Absent for a message that the recipient requested.
  */
-export function emailOf(
+export function emailOfMessage(
   { to }: ChannelTargets["email"],
   { title, lines, link }: ChannelMessage,
   unsubscribeUrl?: string,

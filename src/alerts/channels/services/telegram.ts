@@ -1,7 +1,7 @@
 import { verdictOfHttpStatus } from "../../delivery/endpoint.ts";
 import type { WebhookResponse } from "../../delivery/sender.ts";
 import { messagePlainText } from "../message.ts";
-import { type ChatService, jsonMemberAt, jsonSecondsToMs } from "./service.ts";
+import { type ChatService, jsonMemberAt, readJsonSecondsAsMs } from "./service.ts";
 
 /**
  * HTTP statuses after which the chat is treated as gone: the token was revoked (401, 404), or the
@@ -16,7 +16,7 @@ const NO_CHAT = /\bchat not found\b/;
 const SUPERGROUP = /^-\d{1,20}$/;
 
 /** Sends messages to Telegram through the Bot API. @param origin Origin of the Bot API server. */
-export const createTelegram = (origin: string): ChatService<"telegram"> => ({
+export const createTelegramService = (origin: string): ChatService<"telegram"> => ({
   // Telegram limits `text` to 4,096 characters.
   maxBytes: 4_096,
   textOf: messagePlainText,
@@ -33,7 +33,7 @@ export const createTelegram = (origin: string): ChatService<"telegram"> => ({
   verdictOn: (response) => {
     const verdict = verdictOfHttpStatus(response, GONE);
     const retryAfterMs =
-      jsonSecondsToMs(response.body, ["parameters", "retry_after"]) ?? verdict.retryAfterMs;
+      readJsonSecondsAsMs(response.body, ["parameters", "retry_after"]) ?? verdict.retryAfterMs;
     const isGone = verdict.isGone || isWithoutChat(response);
     return { ...verdict, isGone, retryAfterMs };
   },

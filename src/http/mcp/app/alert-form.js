@@ -13,7 +13,7 @@ const MAX_SYMBOLS = 100;
 
 /**
  * Converts the arguments of `register_alert` to a wish: the requested alert with defaults filled
- * in. It has a number only if the kind of event that uses the number is selected.
+ * in. A numeric setting is included only if the kind of event that uses the setting is selected.
  */
 export function alertDraftOf(given) {
   const { symbols, delivery } = given;
@@ -132,8 +132,8 @@ function wayChoices({ delivery, channel }) {
 }
 
 /**
- * The delivery that a selected radio button stands for. A webhook URL is normalized by the browser,
- * so that the summary shows exactly the URL that is sent.
+ * The delivery that the selected radio button represents. A webhook URL is normalized by the
+ * browser, so that the summary shows exactly the URL that is sent.
  */
 function deliveryIn(way) {
   const [{ value }, url] = inputsOf(way);

@@ -1,7 +1,7 @@
 import { button, el, factList, isKnown, isolatedText, withAttributes } from "./elements.js";
 import { facts } from "./facts.js";
 import { labelOf } from "./marks.js";
-import { viewHead } from "./parts.js";
+import { viewHeader } from "./parts.js";
 import { timeText } from "./times.js";
 
 /** Text that says which instruments an existing or requested alert watches. */
@@ -15,8 +15,8 @@ export function watchedText({ symbols, watchlist, assetClass, signal }) {
 }
 
 /**
- * Lists all settings of an existing or requested alert. The list is complete because the person
- * confirms the alert by it.
+ * Lists all settings of an existing or requested alert. No setting may be missing, because the
+ * person confirms the alert after reading this list.
  */
 export function alertFacts(alert) {
   const { kinds, scoreMove, volatilityZ, reportSessions, cooldownDays, ...rest } = alert;
@@ -45,8 +45,8 @@ export function alertFacts(alert) {
 }
 
 /**
- * Text that says where events are sent. The channel of a requested alert is its own member; an
- * existing alert has the channel in `delivery`.
+ * Text that says where events are sent. A requested alert has the channel in the member `channel`;
+ * an existing alert has it in `delivery`.
  */
 function deliveryText({ delivery, channel }) {
   const { type, url, state, kind, channel: name = channel } = delivery;
@@ -67,7 +67,7 @@ export function alertView(answer) {
   const { secret, nextSteps = [], id, status, market } = answer;
   return el(
     "article",
-    viewHead("The alert is made", [id, " · ", labelOf({}, status)], { market }),
+    viewHeader("The alert is made", [id, " · ", labelOf({}, status)], { market }),
     el("section.card", alertFacts(answer)),
     secret &&
       el("details", el("summary", "Signing secret, shown once"), el("p", el("code", secret))),

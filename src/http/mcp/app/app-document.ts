@@ -1,20 +1,20 @@
 import { readFileSync } from "node:fs";
 import { registerAlert } from "../../../../tools/register-alert.ts";
 import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
-import { CLASS_FACTORS, WEIGHTS } from "../../../score/composite.ts";
+import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "../../../score/composite.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import type { ToolContext } from "../../../tool.ts";
-import { numberFields } from "../../pages/alerts/alert-form.ts";
+import { numericAlertFields } from "../../pages/alerts/alert-form.ts";
 import { ALERT_KIND_LABELS } from "../../pages/alerts-section.ts";
 import { DECEPTIVE_CHARACTERS } from "../../pages/elements.ts";
 import { inputNames } from "../../pages/home/factor-cards.ts";
 import { forcedWaitTexts } from "../../pages/home/instrument-page.ts";
 import {
-  answerNotes,
-  classNames,
+  answerStatusNotes,
+  assetClassNames,
   factorNames,
+  factorStatusLabels,
   signalShapes,
-  statusLabels,
 } from "../../pages/home/marks.ts";
 import { TRACK_RECORD_VERDICT_TEXTS } from "../../pages/home/record-section.ts";
 
@@ -26,7 +26,7 @@ interface AppOf {
   readonly context: Pick<ToolContext, "market">;
 }
 
-/** The modules of the script, in an order in which each follows the modules that it imports. */
+/** The modules of the script; each module comes after the modules that it imports. */
 const modules = [
   new URL("../../pages/home/figure-text.js", import.meta.url),
   new URL("./facts.js", import.meta.url),
@@ -162,13 +162,16 @@ function factsOf({ version, baseUrl, context }: AppOf) {
   const usual = registerAlert.input.parse({ symbols: ["ANY"] });
   const numbersOfAlert = Object.entries(alertNumbers).map(([name, number]) => {
     const id = name as keyof typeof alertNumbers;
-    const { minValue: min, maxValue: max } = numberFields[id];
+    const { minValue: min, maxValue: max } = numericAlertFields[id];
     return [id, { ...number, min, max, usual: usual[id] }];
   });
-  const weights = Object.entries(CLASS_FACTORS).map(([assetClass, factors]) => [
+  const weights = Object.entries(FACTORS_BY_CLASS).map(([assetClass, factors]) => [
     assetClass,
     Object.fromEntries(
-      factors.map((factor) => [factor, WEIGHTS[assetClass as keyof typeof WEIGHTS][factor]]),
+      factors.map((factor) => [
+        factor,
+        BASE_FACTOR_WEIGHTS[assetClass as keyof typeof BASE_FACTOR_WEIGHTS][factor],
+      ]),
     ),
   ]);
   return {
@@ -181,10 +184,10 @@ function factsOf({ version, baseUrl, context }: AppOf) {
     directionWorth: DIRECTION_EVIDENCE_TEXT,
     thresholds: SIGNAL_THRESHOLDS,
     shapes: signalShapes,
-    classNames,
-    answerNotes,
+    classNames: assetClassNames,
+    answerNotes: answerStatusNotes,
     factorNames,
-    statusLabels,
+    statusLabels: factorStatusLabels,
     inputNames,
     forcedWaits: forcedWaitTexts,
     recordVerdicts: TRACK_RECORD_VERDICT_TEXTS,

@@ -65,8 +65,8 @@ function useContext(changes) {
 const isFullscreen = () => context.displayMode === "fullscreen";
 
 /**
- * Shows a view that the host caused. If the person has opened another view, such as a form, it
- * stays visible, and the Back button leads to the new view.
+ * Shows a view that the host caused. If the person has opened another view, such as a form, that
+ * view stays visible, and the Back button leads to the new view.
  */
 function show(view) {
   if (below.length > 0) below[0] = view;
@@ -259,8 +259,8 @@ function openForm(given) {
       onLeave: goBack,
       onCreate: (wish) => {
         const wanted = JSON.stringify(wish);
-        // A retry with unchanged values reuses the idempotency key, so that it does not create a second
-        // alert.
+        // A retry with unchanged values reuses the idempotency key, so that it does not create a
+        // second alert.
         if (last?.wanted !== wanted) last = { wanted, key: newKey() };
         return create({ ...wish, idempotencyKey: last.key });
       },

@@ -16,7 +16,7 @@ const DECEPTIVE = new RegExp(facts.deceptive, "gu");
  * A text from a tool or the host, truncated to `most` characters, with each deceptive character
  * replaced by U+FFFD.
  */
-export function textOf(value, most = MAX_TEXT) {
+export function displayTextOf(value, most = MAX_TEXT) {
   const text = String(value ?? "");
   const cut = text.length > most ? `${text.slice(0, most)}…` : text;
   return cut.replace(DECEPTIVE, (found) => (found === "\n" ? "\n" : "\uFFFD"));
@@ -51,7 +51,7 @@ function build(element, classes, attributes, contents) {
   }
   for (const content of contents.flat(3).slice(0, MAX_PARTS)) {
     if (content === undefined || content === null || content === false) continue;
-    element.append(content instanceof Node ? content : textOf(content));
+    element.append(content instanceof Node ? content : displayTextOf(content));
   }
   return element;
 }

@@ -1,10 +1,10 @@
-import { percentText, plainText, withMinus } from "../../pages/home/figure-text.js";
+import { fourDigitsText, percentText, withMinus } from "../../pages/home/figure-text.js";
 import { el, numberOf, numberOrDash, withAttributes } from "./elements.js";
 import { facts } from "./facts.js";
 import { labelOf } from "./marks.js";
 import {
   backtestNote,
-  instrumentHead,
+  instrumentHeader,
   pointsRow,
   scoreFigure,
   scoreMeaningNote,
@@ -23,7 +23,7 @@ export function factorsView(answer) {
   const sum = parts.reduce((total, [, { contribution }]) => total + numberOf(contribution), 0);
   return el(
     "article",
-    instrumentHead(answer),
+    instrumentHeader(answer),
     el("section.card", scoreFigure(score, scoreRaw)),
     backtestNote(answer.evidence),
     el(
@@ -82,7 +82,7 @@ const inputRow = ({ name, value, unit, z }) =>
     withAttributes("th", { scope: "row" }, labelOf(facts.inputNames, name)),
     el(
       "td",
-      numberOrDash(value, (known) => withMinus(plainText(known))),
+      numberOrDash(value, (known) => withMinus(fourDigitsText(known))),
       unit && el("span.quiet", ` ${unit}`),
     ),
     el(

@@ -1,8 +1,8 @@
-import { digitsText } from "../../pages/home/figure-text.js";
+import { adaptiveDigitsText } from "../../pages/home/figure-text.js";
 import { el, numberOf, svg } from "./elements.js";
 import { facts } from "./facts.js";
 import { signalMark } from "./marks.js";
-import { backtestNote, instrumentHead, scoreMeaningNote } from "./parts.js";
+import { backtestNote, instrumentHeader, scoreMeaningNote } from "./parts.js";
 import { timeText } from "./times.js";
 
 /** Width and height of a chart panel, in SVG user units. */
@@ -12,7 +12,7 @@ const FULL = 1_000;
 const MAX_SESSIONS = 500;
 
 /**
- * View of the history of one instrument: the price above the score.
+ * View of the history of one instrument: a price chart above a score chart.
  *
  * @throws {Error} If the answer has an unexpected shape.
  */
@@ -20,10 +20,10 @@ export function historyView({ history, signals, nextCursor, ...answer }) {
   const session = history.session.slice(-MAX_SESSIONS);
   const first = history.session.length - session.length;
   const spans = signalSpans(signals.slice(-MAX_SESSIONS), history.session, first);
-  // The signal depends on the smoothed score, so thresholds are drawn only there.
+  // The signal depends on the smoothed score, so thresholds are drawn only with the smoothed score.
   const isSmoothed = Array.isArray(history.scoreSmoothed);
   const panels = [
-    panel("Price", history.price, { first, spans, format: digitsText }),
+    panel("Price", history.price, { first, spans, format: adaptiveDigitsText }),
     panel(isSmoothed ? "Smoothed score" : "Score", history.scoreSmoothed ?? history.score, {
       first,
       spans,
@@ -34,7 +34,7 @@ export function historyView({ history, signals, nextCursor, ...answer }) {
   ];
   return el(
     "article",
-    instrumentHead(answer),
+    instrumentHeader(answer),
     backtestNote(answer.evidence),
     el(
       "section.card",
@@ -53,7 +53,8 @@ export function historyView({ history, signals, nextCursor, ...answer }) {
 }
 
 /**
- * Spans of LONG and SHORT signals, from and to session indexes relative to the first session drawn.
+ * Spans of LONG and SHORT signals, each with session indexes `from` and `to`, which count from the
+ * first session drawn.
  */
 function signalSpans(signals, sessions, first) {
   return signals.flatMap(({ signal, session }, at) => {

@@ -1,7 +1,7 @@
-import { percentText, wholeText } from "../../pages/home/figure-text.js";
+import { percentText, wholeNumberText } from "../../pages/home/figure-text.js";
 import { button, el, isKnown, isolatedText, numberOf, numberOrDash } from "./elements.js";
 import { pointsOf, signalMark } from "./marks.js";
-import { backtestNote, scoreBar, scoreMeaningNote, statusTag, viewHead } from "./parts.js";
+import { backtestNote, scoreBar, scoreMeaningNote, statusTag, viewHeader } from "./parts.js";
 import { timeText } from "./times.js";
 
 /** Maximum number of rows drawn: the maximum page size. */
@@ -19,7 +19,11 @@ export function listView({ counts, items, failed = [], asOf, nextCursor, ...answ
   const shown = items.slice(0, MAX_ROWS);
   return el(
     "article",
-    viewHead("Signals", [`${shown.length} of ${wholeText(total)}: `, countsText(counts)], answer),
+    viewHeader(
+      "Signals",
+      [`${shown.length} of ${wholeNumberText(total)}: `, countsText(counts)],
+      answer,
+    ),
     backtestNote(answer.evidence),
     total === 0 && el("p", "No instrument fits."),
     shown.length > 0 &&
@@ -35,10 +39,10 @@ export function listView({ counts, items, failed = [], asOf, nextCursor, ...answ
 }
 
 function countsText({ insufficientData, ...counts }) {
-  const text = (name) => `${wholeText(numberOf(counts[name]))} ${name}`;
+  const text = (name) => `${wholeNumberText(numberOf(counts[name]))} ${name}`;
   return [
     ["LONG", "WAIT", "SHORT"].map(text).join(", "),
-    insufficientData > 0 && `, ${wholeText(insufficientData)} with too little data`,
+    insufficientData > 0 && `, ${wholeNumberText(insufficientData)} with too little data`,
   ];
 }
 

@@ -1,10 +1,13 @@
 import { pointsText, withMinus } from "../../pages/home/figure-text.js";
-import { el, isolatedText, svg, textOf } from "./elements.js";
+import { displayTextOf, el, isolatedText, svg } from "./elements.js";
 import { facts } from "./facts.js";
 
-/** The label of a word in an answer; without a label, the word with spaces for underscores. */
+/**
+ * The label of a word in an answer. A word without a label is shown with spaces instead of
+ * underscores.
+ */
 export const labelOf = (names, word) =>
-  Object.hasOwn(names, word) ? names[word] : textOf(word).replaceAll("_", " ");
+  Object.hasOwn(names, word) ? names[word] : displayTextOf(word).replaceAll("_", " ");
 
 /** A signal as a word with a shape, so that color is not the only distinction. */
 export function signalMark(signal) {

@@ -1,23 +1,23 @@
 import {
+  displayTextOf,
   el,
   isKnown,
   isolatedText,
   numberOf,
   numberOrDash,
-  textOf,
   withAttributes,
 } from "./elements.js";
 import { facts } from "./facts.js";
 import { bar, labelOf, pointsOf } from "./marks.js";
 
-/** The score that is evidence of neither direction. */
+/** The score that favors neither LONG nor SHORT. */
 const NEUTRAL = 50;
 
 /** Maximum length of a text that is shown verbatim, in characters. */
 const MAX_RAW_TEXT = 200_000;
 
 /** The header of a view: title, subtitle, and tags for a simulated market and an unusual status. */
-export const viewHead = (title, subtitle, answer) =>
+export const viewHeader = (title, subtitle, answer) =>
   el(
     "header.head",
     el("div", withAttributes("h1", { tabindex: -1 }, title), el("p.quiet", subtitle)),
@@ -25,8 +25,8 @@ export const viewHead = (title, subtitle, answer) =>
   );
 
 /** The header of a view of one instrument. */
-export const instrumentHead = (answer) =>
-  viewHead(
+export const instrumentHeader = (answer) =>
+  viewHeader(
     isolatedText(answer.symbol),
     [isolatedText(answer.name), ` · ${labelOf(facts.classNames, answer.assetClass)}`],
     answer,
@@ -112,13 +112,13 @@ export const scoreMeaningNote = () => el("p.quiet.small", `${facts.scoreIs} ${fa
 /**
  * View that shows an answer as text when it cannot be drawn, with the same notes as a drawn view.
  *
- * @param answer The parsed answer, as far as it is known.
+ * @param answer The parsed answer; it need not have the expected shape.
  */
 export const textView = (text, answer) =>
   el(
     "article",
-    viewHead("The answer as text", "It has no picture here.", answer),
+    viewHeader("The answer as text", "It has no picture here.", answer),
     backtestNote(),
-    el("pre", new Text(textOf(text, MAX_RAW_TEXT))),
+    el("pre", new Text(displayTextOf(text, MAX_RAW_TEXT))),
     scoreMeaningNote(),
   );

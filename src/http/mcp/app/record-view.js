@@ -1,8 +1,8 @@
-import { percentText, wholeText, withMinus } from "../../pages/home/figure-text.js";
+import { percentText, wholeNumberText, withMinus } from "../../pages/home/figure-text.js";
 import { el, factList, numberOf, numberOrDash } from "./elements.js";
 import { facts } from "./facts.js";
 import { labelOf } from "./marks.js";
-import { backtestNote, isSimulated, viewHead } from "./parts.js";
+import { backtestNote, isSimulated, viewHeader } from "./parts.js";
 import { timeText } from "./times.js";
 
 /** Creates a formatter that shows a log return as a percentage. */
@@ -25,7 +25,7 @@ export function trackRecordView(answer) {
   const waiting = shown.filter(({ from }) => from === null);
   return el(
     "article",
-    viewHead(
+    viewHeader(
       "Track record",
       `Every signal since ${timeText(beganAt)}, settled by a rule fixed before.`,
       answer,
@@ -92,7 +92,7 @@ function figuresOf({ runs, periods, from, to, calls, shuffled, ranges, ...record
   return [
     [
       "Graded",
-      `${wholeText(numberOf(runs))} sessions`,
+      `${wholeNumberText(numberOf(runs))} sessions`,
       el(
         "span.quiet",
         ` ${timeText(from)} to ${timeText(to)}; ${plain(1)(numberOf(periods))} periods that do not overlap`,
@@ -101,7 +101,7 @@ function figuresOf({ runs, periods, from, to, calls, shuffled, ranges, ...record
     [
       "Signals",
       ["long", "short", "wait"]
-        .map((one) => `${wholeText(numberOf(calls[one]))} ${one.toUpperCase()}`)
+        .map((one) => `${wholeNumberText(numberOf(calls[one]))} ${one.toUpperCase()}`)
         .join(", "),
     ],
     ["Mean excess return of LONG and SHORT", estimate(meanExcess, percent(2))],
@@ -138,8 +138,8 @@ function figuresOf({ runs, periods, from, to, calls, shuffled, ranges, ...record
 
 /** The reasons why sessions or signals were not graded, each with its count. */
 const leftOut = ({ excluded, lateRuns }) => [
-  ...(lateRuns > 0 ? [`${wholeText(lateRuns)} sessions logged too late`] : []),
+  ...(lateRuns > 0 ? [`${wholeNumberText(lateRuns)} sessions logged too late`] : []),
   ...Object.entries(excluded)
     .filter(([, count]) => count > 0)
-    .map(([reason, count]) => `${wholeText(count)} ${labelOf({}, reason)}`),
+    .map(([reason, count]) => `${wholeNumberText(count)} ${labelOf({}, reason)}`),
 ];

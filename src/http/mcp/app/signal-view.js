@@ -1,5 +1,5 @@
 import {
-  digitsText,
+  adaptiveDigitsText,
   moneyText,
   percentText,
   signedPercentText,
@@ -18,7 +18,7 @@ import {
 } from "./marks.js";
 import {
   backtestNote,
-  instrumentHead,
+  instrumentHeader,
   pointsRow,
   scoreFigure,
   scoreMeaningNote,
@@ -35,7 +35,7 @@ export function signalView(answer) {
   const { signal, score, scoreRaw, forcedWait, asOf, why, attribution } = answer;
   return el(
     "article",
-    instrumentHead(answer),
+    instrumentHeader(answer),
     el(
       "section.card.verdict",
       el(
@@ -57,8 +57,8 @@ export function signalView(answer) {
 }
 
 /**
- * Text that says since when the signal holds and what the previous signal was. `previousSignal` is
- * `null` if the record begins with the current signal.
+ * Text that says since when the signal has applied and what the previous signal was.
+ * `previousSignal` is `null` if the record begins with the current signal.
  */
 function sinceText({ since, previousSignal }) {
   if (!isKnown(since)) return undefined;
@@ -116,7 +116,7 @@ function ranges({ range80, price, assetClass, risk }) {
         rangeBar([low, high], now, scale),
         el(
           "p.value",
-          `${digitsText(low)} to ${digitsText(high)}`,
+          `${adaptiveDigitsText(low)} to ${adaptiveDigitsText(high)}`,
           now !== undefined && el("span.quiet", ` ${change(low)} to ${change(high)}`),
         ),
       ),

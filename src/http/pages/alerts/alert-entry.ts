@@ -5,11 +5,11 @@ import { resolveInstrument } from "../../../answers/lookup.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { resolveSymbol, searchInstruments } from "../../../market/symbols.ts";
 import { Problem } from "../../../problem.ts";
-import { REPORT_SESSIONS } from "../../../score/report-events.ts";
+import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { FieldErrors } from "../elements.ts";
-import { Checkboxes } from "../form.ts";
+import { CheckboxValues } from "../form.ts";
 
 /** Schema of a text field; empty if the field was not sent, or sent more than once. */
 const Text = z.string().catch("");
@@ -23,11 +23,11 @@ export const AlertEntry = z.object({
   /** Symbols or names of instruments, separated by commas or spaces. */
   symbols: Text,
   /** Symbols that were selected from the suggestions for a name. */
-  symbol: Checkboxes.catch([]),
+  symbol: CheckboxValues.catch([]),
   watchlist: Text,
   assetClass: Text,
   signal: Text,
-  kinds: Checkboxes.catch([]),
+  kinds: CheckboxValues.catch([]),
   /** Minimum score change in points; empty to report new signals only. */
   scoreMove: Text,
   volatilityZ: Text,
@@ -57,7 +57,7 @@ export const newAlertEntry = (prefilled: Partial<AlertEntry>): AlertEntry => ({
   scoreMove: String(EVENT_RULES.scoreMove),
   volatilityZ: String(EVENT_RULES.highZ),
   cooldownDays: "",
-  reportSessions: String(REPORT_SESSIONS),
+  reportSessions: String(DEFAULT_SESSIONS_BEFORE_REPORT),
   delivery: "poll",
   channel: "",
   url: "",
@@ -75,7 +75,12 @@ export function alertEntryOf(
   { watched, thresholds, way, ...alert }: Alert,
   channel: string | undefined,
 ): AlertEntry {
-  const { scoreMove, volatilityZ, cooldownDays, reportSessions = REPORT_SESSIONS } = thresholds;
+  const {
+    scoreMove,
+    volatilityZ,
+    cooldownDays,
+    reportSessions = DEFAULT_SESSIONS_BEFORE_REPORT,
+  } = thresholds;
   return newAlertEntry({
     watch: watched.by === "filter" ? "same" : watched.by,
     symbols: watched.by === "symbols" ? watched.symbols.join(" ") : "",
@@ -94,7 +99,7 @@ export function alertEntryOf(
 }
 
 /** An entered name that is not a symbol, and the instruments that match it. */
-export interface Suggestion {
+export interface InstrumentSuggestion {
   readonly text: string;
   readonly found: readonly Instrument[];
 }
@@ -126,7 +131,7 @@ export function matchEntryInstruments(
       const words = part.split(/\s+/);
       return !isKnown(part) && words.some(isKnown) ? words : [part];
     });
-  const suggestions: readonly Suggestion[] = parts
+  const suggestions: readonly InstrumentSuggestion[] = parts
     .filter((part) => !isKnown(part))
     .slice(0, MAX_NAMES)
     .map((text) => ({ text, found: searchInstruments(all, text).slice(0, MAX_FOUND) }));
@@ -157,7 +162,7 @@ const commonInput = (entry: AlertEntry) => ({
   kinds: normalizedAlertKinds(entry.kinds as Alert["kinds"]),
   scoreMove: numberOf(entry.scoreMove) ?? null,
   volatilityZ: numberOf(entry.volatilityZ) ?? EVENT_RULES.highZ,
-  reportSessions: numberOf(entry.reportSessions) ?? REPORT_SESSIONS,
+  reportSessions: numberOf(entry.reportSessions) ?? DEFAULT_SESSIONS_BEFORE_REPORT,
 });
 
 /**
@@ -167,7 +172,7 @@ const instantOf = (text: string): string | undefined =>
   text === "" ? undefined : `${text}${/T\d\d:\d\d$/.test(text) ? ":00" : ""}Z`;
 
 /** Converts an entry to the input of `register_alert`. */
-export function registrationInput(entry: AlertEntry, symbols: readonly string[]): object {
+export function alertRegistrationInput(entry: AlertEntry, symbols: readonly string[]): object {
   const { watch, watchlist, assetClass, signal, delivery, channel, url, label } = entry;
   const watched = {
     symbols: { symbols },
@@ -187,7 +192,11 @@ export function registrationInput(entry: AlertEntry, symbols: readonly string[])
 }
 
 /** The input of `manage_alert` that updates an alert to the values of an entry. */
-export function updateInput(id: string, entry: AlertEntry, symbols: readonly string[]): object {
+export function alertUpdateInput(
+  id: string,
+  entry: AlertEntry,
+  symbols: readonly string[],
+): object {
   const { watch, watchlist, delivery, channel, url, label } = entry;
   return {
     id,
@@ -223,7 +232,7 @@ const FIELDS: Readonly<Record<string, readonly [id: string, name: string]>> = {
 export const SAVE_BUTTON_ID = "save";
 
 /** Converts validation issues to form errors, each for the field of the invalid member. */
-export function issueErrors(issues: readonly z.core.$ZodIssue[]): FieldErrors {
+export function fieldErrorsOfIssues(issues: readonly z.core.$ZodIssue[]): FieldErrors {
   const errors = issues.map(({ path, message }) => {
     const [id, name] = FIELDS[String(path[0])] ?? [SAVE_BUTTON_ID, String(path[0])];
     const text = message.replace(/\.$/, "");
@@ -235,7 +244,7 @@ export function issueErrors(issues: readonly z.core.$ZodIssue[]): FieldErrors {
 /**
  * Converts a problem to a form error, for the field whose member name starts the problem's detail.
  */
-export function problemErrors({ detail, next }: Problem): FieldErrors {
+export function fieldErrorsOfProblem({ detail, next }: Problem): FieldErrors {
   const [, member = "", text = detail] = /^(\w+)(?:, \w+)*: (.+)$/s.exec(detail) ?? [];
   const [id = SAVE_BUTTON_ID] = FIELDS[member] ?? [];
   const said = FIELDS[member] === undefined ? detail : text;

@@ -1,20 +1,20 @@
 import { ALERT_KINDS, type Alert, type AlertKind } from "../../../alerts/alert.ts";
 import type { Channel } from "../../../alerts/channels/channel.ts";
-import { OWN_MAILBOX } from "../../../alerts/channels/channels.ts";
+import { OWN_MAILBOX_CHANNEL_NAME } from "../../../alerts/channels/channels.ts";
 import type { WatchlistOverview } from "../../../alerts/watchlists/watchlists.ts";
 import { AlertFields } from "../../../answers/alert-input.ts";
 import { DirectionAnswer } from "../../../answers/common.ts";
-import { rangeSteps } from "../../../answers/range-alert.ts";
+import { nextStepsOfRangeAlert } from "../../../answers/range-alert.ts";
 import { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";
-import { REPORT_SESSIONS } from "../../../score/report-events.ts";
+import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import { watchedText } from "../alerts-section.ts";
-import { KIND_NAMES } from "../channels-section.ts";
+import { CHANNEL_KIND_NAMES } from "../channels-section.ts";
 import { errorText, type FieldErrors, field, form, select } from "../elements.ts";
-import { classNames } from "../home/marks.ts";
-import { type Content, type Html, html } from "../html.ts";
-import { type AlertEntry, SAVE_BUTTON_ID, type Suggestion } from "./alert-entry.ts";
+import { assetClassNames } from "../home/marks.ts";
+import { type Html, type HtmlContent, html } from "../html.ts";
+import { type AlertEntry, type InstrumentSuggestion, SAVE_BUTTON_ID } from "./alert-entry.ts";
 import { choiceOption, instrumentsField } from "./instruments-field.ts";
 
 /** Data for the alert form. */
@@ -23,7 +23,7 @@ export interface AlertFormView {
   readonly entry: AlertEntry;
   readonly errors: FieldErrors;
   /** Instruments suggested for entered names. */
-  readonly suggestions: readonly Suggestion[];
+  readonly suggestions: readonly InstrumentSuggestion[];
   /** The watchlists that the alert can watch. */
   readonly lists: WatchlistOverview["lists"];
   /** Names and kinds of the channels to which the alert can be sent. */
@@ -73,7 +73,7 @@ ${errorText(view.errors, SAVE_BUTTON_ID)}
 
 function watchPart(view: AlertFormView): Html {
   const { entry, errors, lists, changed } = view;
-  const way = (value: AlertEntry["watch"], label: Content, inside?: Content) =>
+  const way = (value: AlertEntry["watch"], label: HtmlContent, inside?: HtmlContent) =>
     choiceOption({
       type: "radio",
       id: `watch-${value}`,
@@ -110,7 +110,7 @@ ${
       label: "Class",
       options: [
         ["", "Any class"],
-        ...AssetClass.options.map((one) => [one, classNames[one]] as const),
+        ...AssetClass.options.map((one) => [one, assetClassNames[one]] as const),
       ],
       value: entry.assetClass,
       errors,
@@ -127,13 +127,13 @@ ${
 }
 
 /** Schemas of the numeric fields, taken from the tools; they supply the bounds. */
-export const numberFields = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
+export const numericAlertFields = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
 
 /** A numeric form field. */
 interface NumberField {
   readonly id: "scoreMove" | "volatilityZ" | "cooldownDays" | "reportSessions";
   readonly label: string;
-  readonly hint: Content;
+  readonly hint: HtmlContent;
   readonly step: number;
 }
 
@@ -141,7 +141,7 @@ function numberField(
   { id, label, hint, step }: NumberField,
   { entry, errors }: AlertFormView,
 ): Html {
-  const { minValue, maxValue } = numberFields[id];
+  const { minValue, maxValue } = numericAlertFields[id];
   return field({
     id,
     label,
@@ -154,13 +154,13 @@ function numberField(
 
 /** The bounds of a numeric field as text, such as "1 to 100". */
 const bounds = (id: NumberField["id"]): string =>
-  `${numberFields[id].minValue} to ${numberFields[id].maxValue}`;
+  `${numericAlertFields[id].minValue} to ${numericAlertFields[id].maxValue}`;
 
 const { scoreMove, highZ, coinQuietDays } = EVENT_RULES;
 
 function kindsPart(view: AlertFormView): Html {
   const { entry, errors, market } = view;
-  const inside: Readonly<Record<AlertKind, Content>> = {
+  const inside: Readonly<Record<AlertKind, HtmlContent>> = {
     signal_shift: numberField(
       {
         id: "scoreMove",
@@ -183,7 +183,7 @@ function kindsPart(view: AlertFormView): Html {
       {
         id: "reportSessions",
         label: "How many sessions before the expected filing",
-        hint: `${bounds("reportSessions")}; ${REPORT_SESSIONS} is usual. Each stock files four times a year, and each report has one event when it is near, one when it is filed, and rarely one when it is late.`,
+        hint: `${bounds("reportSessions")}; ${DEFAULT_SESSIONS_BEFORE_REPORT} is usual. Each stock files four times a year, and each report has one event when it is near, one when it is filed, and rarely one when it is late.`,
         step: 1,
       },
       view,
@@ -222,10 +222,13 @@ ${numberField(
 </fieldset>`;
 }
 
-/** Text that says how often a close leaves its range, for each asset class of the market. */
+/**
+ * Text that says how often a closing price leaves its forecast range, for each asset class of the
+ * market.
+ */
 function rangeRates(market: MarketView): string {
   const watched = { by: "filter", assetClass: null, signal: null } as const;
-  const rates = rangeSteps({ kinds: ["range"], watched }, market);
+  const rates = nextStepsOfRangeAlert({ kinds: ["range"], watched }, market);
   return rates
     .map((rate) => rate.replace(/^range: ([a-z])/, (_, letter: string) => letter.toUpperCase()))
     .join(" ");
@@ -247,7 +250,7 @@ function deliveryPart(view: AlertFormView): Html {
 <input type="hidden" name="delivery" value="webhook">${url}
 </fieldset>`;
   }
-  const way = (value: AlertEntry["delivery"], label: string, inside?: Content) =>
+  const way = (value: AlertEntry["delivery"], label: string, inside?: HtmlContent) =>
     choiceOption({
       type: "radio",
       id: `delivery-${value}`,
@@ -271,9 +274,9 @@ function channelChoice(view: AlertFormView): Html {
     ownMailbox === undefined
       ? channels.map(({ name, kind }) => [
           name,
-          name === KIND_NAMES[kind] ? name : `${name} (${KIND_NAMES[kind]})`,
+          name === CHANNEL_KIND_NAMES[kind] ? name : `${name} (${CHANNEL_KIND_NAMES[kind]})`,
         ])
-      : [[OWN_MAILBOX, `Email to ${ownMailbox}`]];
+      : [[OWN_MAILBOX_CHANNEL_NAME, `Email to ${ownMailbox}`]];
   const isListed = names.some(([name]) => name === entry.channel);
   const options = isListed || entry.channel === "" ? names : [...names, [entry.channel] as const];
   if (options.length === 0) {

@@ -1,11 +1,20 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { type Alert, isDeliveryActive } from "../../../alerts/alert.ts";
 import type { AlertEvent } from "../../../alerts/api/event-log.ts";
-import type { AlertDetails, AttemptPage, AttemptView } from "../../../alerts/api/queries.ts";
-import { REPORT_SESSIONS } from "../../../score/report-events.ts";
+import type {
+  AlertDetails,
+  DeliveryAttemptPage,
+  DeliveryAttemptView,
+} from "../../../alerts/api/queries.ts";
+import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
-import { alertKindsText, deliveryTargetText, statusText, watchedText } from "../alerts-section.ts";
-import { copyButton, copyScriptPath } from "../copy.ts";
+import {
+  alertKindsText,
+  alertStatusText,
+  deliveryTargetText,
+  watchedText,
+} from "../alerts-section.ts";
+import { copyButton, copyScriptHref } from "../copy.ts";
 import {
   descriptionList,
   destructiveAction,
@@ -14,7 +23,7 @@ import {
   timeElement,
   untrustedText,
 } from "../elements.ts";
-import { type Content, type Html, html } from "../html.ts";
+import { type Html, type HtmlContent, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 
 /** Data for the page of an alert. */
@@ -23,7 +32,7 @@ export interface AlertPageView {
   readonly details: AlertDetails;
   /** Events, newest first. */
   readonly events: readonly AlertEvent[];
-  readonly attempts: AttemptPage;
+  readonly attempts: DeliveryAttemptPage;
   /** Message about the action that was just completed; absent if there was none. */
   readonly done?: string | undefined;
 }
@@ -55,7 +64,7 @@ export function alertPage(view: AlertPageView): PageAnswer {
     body: html`${done !== undefined && html`<p class="note" role="status">${done}</p>`}
 <section class="card" aria-label="Settings">
 ${descriptionList([
-  ["Status", html`<strong>${statusText(details)}</strong>`],
+  ["Status", html`<strong>${alertStatusText(details)}</strong>`],
   ["Watches", watchedText(watched)],
   ["Conditions", alertKindsText(alert)],
   ["Thresholds", thresholdsText(alert)],
@@ -85,7 +94,12 @@ ${isSent && deliveriesPart(view, attempts)}
 
 /** Text with the thresholds of the event kinds that an alert covers. */
 function thresholdsText({ kinds, thresholds }: Alert): string {
-  const { scoreMove, volatilityZ, cooldownDays, reportSessions = REPORT_SESSIONS } = thresholds;
+  const {
+    scoreMove,
+    volatilityZ,
+    cooldownDays,
+    reportSessions = DEFAULT_SESSIONS_BEFORE_REPORT,
+  } = thresholds;
   const quiet =
     cooldownDays === null
       ? `one session, for coins ${EVENT_RULES.coinQuietDays} days`
@@ -106,7 +120,7 @@ function thresholdsText({ kinds, thresholds }: Alert): string {
 function healthFacts({
   health,
   waiting,
-}: AlertDetails): readonly (readonly [string, Content] | false)[] {
+}: AlertDetails): readonly (readonly [string, HtmlContent] | false)[] {
   return [
     health !== undefined && [
       "Failing",
@@ -123,7 +137,7 @@ function healthFacts({
 function actions({ details, formToken }: AlertPageView): Html {
   const { id, status, alert } = details;
   const isHeld = status === "paused" || status === "snoozed";
-  const act = (action: string, text: string, more: Content = "") =>
+  const act = (action: string, text: string, more: HtmlContent = "") =>
     form(
       { formToken, action: `/account/alerts/${id}/manage`, hidden: { action } },
       html`${more}<button class="second">${text}</button>`,
@@ -192,7 +206,7 @@ function whatHappened(type: string, data: EventData): string {
   }
 }
 
-function deliveriesPart({ details, formToken }: AlertPageView, page: AttemptPage): Html {
+function deliveriesPart({ details, formToken }: AlertPageView, page: DeliveryAttemptPage): Html {
   const { id, alert } = details;
   const action = `/account/alerts/${id}/manage`;
   const again = (hidden: Readonly<Record<string, string>>, text: string) =>
@@ -202,7 +216,7 @@ function deliveriesPart({ details, formToken }: AlertPageView, page: AttemptPage
     );
   const isOff = alert.way.by === "webhook" && alert.way.state.is === "disabled";
   const row = (
-    attempt: AttemptView,
+    attempt: DeliveryAttemptView,
   ) => html`<tr><td>${timeElement(attempt.at)}</td><td><code>${attempt.type}</code> <span class="unit">attempt ${attempt.number}</span></td><td>${answerText(attempt)}</td><td>${
     attempt.nextInMs === null ? "–" : timeElement(attempt.at + attempt.nextInMs)
   }</td><td>${!isOff && isEvent(attempt) && again({ eventId: attempt.eventId }, "Send again")}</td></tr>
@@ -225,7 +239,7 @@ ${
  * Whether a delivery attempt was for an event, not for a message about the webhook; only events can
  * be sent again.
  */
-const isEvent = ({ type }: AttemptView): boolean => !/^(webhook|endpoint)\./.test(type);
+const isEvent = ({ type }: DeliveryAttemptView): boolean => !/^(webhook|endpoint)\./.test(type);
 
 const ERRORS = {
   none: "",
@@ -238,7 +252,7 @@ const ERRORS = {
  * Text for the result of a delivery attempt. An email has no response, because it is only handed to
  * the mail server.
  */
-const answerText = ({ status, error, latencyMs, response }: AttemptView): Html =>
+const answerText = ({ status, error, latencyMs, response }: DeliveryAttemptView): Html =>
   status === null && error === "none"
     ? html`Handed to the mail server`
     : html`${status !== null && html`<strong>${status}</strong> `}${ERRORS[error]}${latencyMs !== null && html` <span class="quiet">${Math.round(latencyMs)} ms</span>`}${
@@ -247,7 +261,7 @@ const answerText = ({ status, error, latencyMs, response }: AttemptView): Html =
       }`;
 
 /** Data for the page that shows a new signing secret. */
-export interface SecretView {
+export interface WebhookSecretView {
   readonly id: string;
   readonly secret: string;
   readonly heading: string;
@@ -255,11 +269,16 @@ export interface SecretView {
 }
 
 /** The page that shows the signing secret of a webhook; it is shown only once. */
-export const secretPage = ({ id, secret, heading, nextSteps }: SecretView): PageAnswer => ({
+export const webhookSecretPage = ({
+  id,
+  secret,
+  heading,
+  nextSteps,
+}: WebhookSecretView): PageAnswer => ({
   heading,
   place: "account",
   isSignedIn: true,
-  scriptPath: copyScriptPath,
+  scriptPath: copyScriptHref,
   body: html`<p class="lead">Copy the signing secret now: it is shown this once and never again.</p>
 <p class="secret"><code id="secret">${secret}</code></p>
 <p class="buttons">${copyButton("secret", "the secret")}<a class="main" href="/account/alerts/${id}">I have saved it</a></p>

@@ -5,7 +5,7 @@ import { manageAlert } from "../../../../tools/manage-alert.ts";
 import { registerAlert } from "../../../../tools/register-alert.ts";
 import { isOwnedBy } from "../../../alerts/alert.ts";
 import { alertVersion } from "../../../alerts/api/changes.ts";
-import { OWN_MAILBOX } from "../../../alerts/channels/channels.ts";
+import { OWN_MAILBOX_CHANNEL_NAME } from "../../../alerts/channels/channels.ts";
 import type { Caller } from "../../../auth/caller.ts";
 import { fingerprint } from "../../../lib/fingerprint.ts";
 import { Problem } from "../../../problem.ts";
@@ -15,24 +15,29 @@ import { parseInput, validateInput } from "../../api/parse.ts";
 import { queryOf } from "../../request-context.ts";
 import type { FieldErrors } from "../elements.ts";
 import { descriptionList } from "../elements.ts";
-import { formReader, readForm, submittedValue } from "../form.ts";
+import { createFormReader, readForm, submittedValue } from "../form.ts";
 import { type Html, html } from "../html.ts";
 import type { PageContext } from "../page-context.ts";
 import { createServeSignedIn, type SignedInVisit } from "../signed-in.ts";
 import {
   AlertEntry,
   alertEntryOf,
-  issueErrors,
+  alertRegistrationInput,
+  alertUpdateInput,
+  fieldErrorsOfIssues,
+  fieldErrorsOfProblem,
+  type InstrumentSuggestion,
   matchEntryInstruments,
   newAlertEntry,
-  problemErrors,
-  registrationInput,
-  type Suggestion,
   symbolErrors,
-  updateInput,
 } from "./alert-entry.ts";
 import { alertForm } from "./alert-form.ts";
-import { alertPage, MAX_ATTEMPTS_SHOWN, MAX_EVENTS_SHOWN, secretPage } from "./alert-page.ts";
+import {
+  alertPage,
+  MAX_ATTEMPTS_SHOWN,
+  MAX_EVENTS_SHOWN,
+  webhookSecretPage,
+} from "./alert-page.ts";
 
 /**
  * Maximum size of the form, in bytes: a URL of 4,096 characters and 100 symbols fit,
@@ -43,7 +48,7 @@ const MAX_FORM_BYTES = 24 * 1024;
 /** Maximum number of fields in the form, which can suggest up to 40 instruments. */
 const MAX_FORM_FIELDS = 80;
 
-const readAlertForm = formReader(MAX_FORM_BYTES, MAX_FORM_FIELDS);
+const readAlertForm = createFormReader(MAX_FORM_BYTES, MAX_FORM_FIELDS);
 
 const HOUR_MS = 3_600_000;
 
@@ -118,7 +123,7 @@ const callOf = (caller: Caller, idempotencyKey?: string): ToolCall => ({
 /** The errors of a rejected form, with the instruments suggested for the entered names. */
 interface Refusal {
   readonly errors: FieldErrors;
-  readonly suggestions: readonly Suggestion[];
+  readonly suggestions: readonly InstrumentSuggestion[];
   /** HTTP status; default: 400. */
   readonly status?: number;
 }
@@ -133,7 +138,7 @@ async function showNewForm(visit: AlertVisit): Promise<void> {
   const { channels, ownMailbox } = await choicesFor(visit);
   const wanted = query.get("channel");
   const named = wanted === null ? channels[0] : channels.find(({ name }) => name === wanted);
-  const channel = named?.name ?? (ownMailbox && OWN_MAILBOX);
+  const channel = named?.name ?? (ownMailbox && OWN_MAILBOX_CHANNEL_NAME);
   const sent = channel && { delivery: "channel" as const, channel };
   return showForm(visit, newAlertEntry({ ...prefilled, ...sent }));
 }
@@ -172,7 +177,12 @@ async function choicesFor({ account, caller, options }: AlertVisit) {
 /** Creates a channel for the mailbox of a person without a channel, if they selected it. */
 async function addChosenMailbox({ account, options }: AlertVisit, entry: AlertEntry) {
   const { id, email } = account;
-  if (entry.delivery !== "channel" || entry.channel !== OWN_MAILBOX || email === undefined) return;
+  if (
+    entry.delivery !== "channel" ||
+    entry.channel !== OWN_MAILBOX_CHANNEL_NAME ||
+    email === undefined
+  )
+    return;
   await options.channels.addOwnMailbox(id, email);
 }
 
@@ -189,7 +199,9 @@ function readEntry<S extends z.ZodType>(
   const { data, error } = validateInput(schema, inputOf(entry, symbols));
   const errors = [
     ...unknown,
-    ...issueErrors(error?.issues ?? []).filter(({ id }) => unknown.every((one) => one.id !== id)),
+    ...fieldErrorsOfIssues(error?.issues ?? []).filter(({ id }) =>
+      unknown.every((one) => one.id !== id),
+    ),
   ];
   const refused = { errors, suggestions: isNamed ? suggestions : [] };
   return errors.length === 0 && data !== undefined
@@ -199,7 +211,7 @@ function readEntry<S extends z.ZodType>(
 
 async function makeAlert(visit: AlertVisit): Promise<void> {
   const { req, res, caller, options } = visit;
-  const { entry, input, refused } = readEntry(visit, registerAlert.input, registrationInput);
+  const { entry, input, refused } = readEntry(visit, registerAlert.input, alertRegistrationInput);
   if (input === undefined) return showForm(visit, entry, refused);
   // The idempotency key includes the input: submitting the same form twice creates one alert;
   // submitting it again with changes creates another.
@@ -209,7 +221,7 @@ async function makeAlert(visit: AlertVisit): Promise<void> {
     const call = callOf(caller, fingerprint(request));
     const { id, secret, nextSteps } = await registerAlert.run(input, options.context, call);
     if (secret === undefined) return res.redirect(303, `/account/alerts/${id}`);
-    options.show(res, secretPage({ id, secret, nextSteps, heading: "Your alert is made" }));
+    options.show(res, webhookSecretPage({ id, secret, nextSteps, heading: "Your alert is made" }));
   } catch (error) {
     return showForm(visit, entry, refusalOf(error));
   }
@@ -222,7 +234,7 @@ async function makeAlert(visit: AlertVisit): Promise<void> {
  */
 function refusalOf(error: unknown): Refusal {
   if (!(error instanceof Problem) || error.code === "rate_limited") throw error;
-  return { errors: problemErrors(error), suggestions: [], status: error.status };
+  return { errors: fieldErrorsOfProblem(error), suggestions: [], status: error.status };
 }
 
 /**
@@ -293,7 +305,7 @@ async function change(visit: AlertVisit): Promise<void> {
   const { req, res, caller, options } = visit;
   const id = idOf(visit);
   const { entry, input, refused } = readEntry(visit, manageAlert.input, (given, symbols) =>
-    updateInput(id, given, symbols),
+    alertUpdateInput(id, given, symbols),
   );
   if (input === undefined) return showChange(visit, entry, refused);
   const version = submittedValue(req, "version") ?? "";
@@ -355,5 +367,8 @@ async function manage(visit: AlertVisit): Promise<void> {
   const answer = await manageAlert.run(input, options.context, callOf(caller));
   const { secret, nextSteps = [] } = answer as { secret?: string; nextSteps?: readonly string[] };
   if (secret === undefined) return res.redirect(303, `/account/alerts/${id}?done=${action}`);
-  options.show(res, secretPage({ id, secret, nextSteps, heading: "Your new signing secret" }));
+  options.show(
+    res,
+    webhookSecretPage({ id, secret, nextSteps, heading: "Your new signing secret" }),
+  );
 }

@@ -1,6 +1,6 @@
 import { type FieldErrors, field, untrustedText } from "../elements.ts";
-import { type Content, type Html, html } from "../html.ts";
-import type { InstrumentNameFields, Suggestion } from "./alert-entry.ts";
+import { type Html, type HtmlContent, html } from "../html.ts";
+import type { InstrumentNameFields, InstrumentSuggestion } from "./alert-entry.ts";
 
 /** A radio button or checkbox, with content that belongs to it. */
 interface Option {
@@ -9,8 +9,8 @@ interface Option {
   readonly name: string;
   readonly value: string;
   readonly isChosen: boolean;
-  readonly label: Content;
-  readonly inside?: Content;
+  readonly label: HtmlContent;
+  readonly inside?: HtmlContent;
 }
 
 /** Renders an option. The style sheet hides its content while the option is not selected. */
@@ -30,7 +30,7 @@ export const instrumentsField = ({
 }: {
   readonly entry: InstrumentNameFields;
   readonly errors: FieldErrors;
-  readonly suggestions: readonly Suggestion[];
+  readonly suggestions: readonly InstrumentSuggestion[];
 }): Html =>
   html`${field({
     id: "symbols",
@@ -42,7 +42,7 @@ export const instrumentsField = ({
   })}${suggestionsPart(suggestions)}`;
 
 /** Suggested instruments for each name that is not a symbol. */
-const suggestionsPart = (suggestions: readonly Suggestion[]): readonly Html[] =>
+const suggestionsPart = (suggestions: readonly InstrumentSuggestion[]): readonly Html[] =>
   suggestions.map(
     ({ text, found }, nth) => html`<fieldset class="suggestions"><legend>${
       found.length > 0 ? "Choose what you mean by" : "Nothing fits"

@@ -25,8 +25,8 @@ interface ChangesSection {
 }
 
 /**
- * The section about changes: the factors that moved the score in the last week, and each change of
- * the signal with the factors that moved the score before it.
+ * The section about changes: the factors that moved the score in the last week, and every change of
+ * the signal, each with the factors that moved the score in the week before the change.
  */
 export function changesSection(section: ChangesSection): Html | false {
   const { points: past } = section.history;

@@ -2,7 +2,7 @@
 // without this script.
 document.documentElement.classList.add("scripted");
 
-/** The column that was last pointed at, by plot; and the plots that show a crosshair. */
+/** `places`: the last column pointed at, by plot; `shown`: the plots that show a crosshair. */
 const places = new Map();
 const shown = new Set();
 

@@ -10,7 +10,7 @@ import {
   priceHtml,
   wholeNumberHtml,
 } from "./number-format.ts";
-import { OFF_EXCHANGE_TABLE, offExchangeFigure } from "./off-exchange-figure.ts";
+import { OFF_EXCHANGE_TABLE_ID, offExchangeFigure } from "./off-exchange-figure.ts";
 
 /** Currency of off-exchange trades. */
 const CURRENCY = "USD";
@@ -77,7 +77,7 @@ function daysTable(days: DarkpoolView["days"]): Html | false {
   return (
     days.length > 0 &&
     html`<details class="more"><summary>The same in figures</summary>
-<div class="scroller" tabindex="0"><table class="figures" id="${OFF_EXCHANGE_TABLE}">
+<div class="scroller" tabindex="0"><table class="figures" id="${OFF_EXCHANGE_TABLE_ID}">
 <caption>By session, newest first</caption>
 ${columns(names, ["Average price", "Blocks", "Of volume"])}
 <tbody>${days.map(

@@ -1,9 +1,9 @@
 import { type Html, html } from "../html.ts";
-import { factorSum } from "./factor-sum.ts";
+import { factorSumChart } from "./factor-sum.ts";
 import { withMinus } from "./figure-text.js";
 import type { FactorsAnswer } from "./instrument-view.ts";
 import type { FactorName } from "./marks.ts";
-import { factorNames, pointsBar, statusLabels } from "./marks.ts";
+import { factorNames, factorStatusLabels, pointsBar } from "./marks.ts";
 import {
   dateTimeHtml,
   fixedDecimalsHtml,
@@ -25,7 +25,7 @@ export function factorsSection({ factors, sources }: FactorsAnswer, score: numbe
   return html`<section aria-labelledby="factors">
 <h2 id="factors">Why ${score.toFixed(0)}: the four factors</h2>
 <p class="quiet">Points add up to the score less 50. z is in standard deviations: 0 is ordinary, more is bullish, less is bearish.</p>
-${factorSum(factors, score)}
+${factorSumChart(factors, score)}
 <div class="factor-cards">${Object.entries(factors).map(([name, factor]) =>
     factorCard(name as FactorName, factor, (id) => sourceNames.get(id) ?? id),
   )}</div>
@@ -39,11 +39,11 @@ function factorCard(name: FactorName, factor: Factor, nameOf: (source: string) =
   return html`<article class="card factor-card">
 <header><h3>${factorNames[name]}</h3>${
     z === null
-      ? html`<span class="why">${statusLabels[status]}</span>`
+      ? html`<span class="why">${factorStatusLabels[status]}</span>`
       : html`<strong>${pointsHtml(contribution)} <span class="quiet">points</span></strong>${pointsBar(contribution)}`
   }</header>
 <p>${withMinus(summary)}</p>
-<p class="measures quiet"><span>z ${fixedDecimalsHtml(2)(z)}</span> <span>confidence ${percentHtml(0)(confidence)}</span> <span>weight ${percentHtml(0)(weight)}</span> <span>${statusLabels[status]}</span>${factor.asOf !== null && html` <span>as of ${dateTimeHtml(factor.asOf)}</span>`}</p>
+<p class="measures quiet"><span>z ${fixedDecimalsHtml(2)(z)}</span> <span>confidence ${percentHtml(0)(confidence)}</span> <span>weight ${percentHtml(0)(weight)}</span> <span>${factorStatusLabels[status]}</span>${factor.asOf !== null && html` <span>as of ${dateTimeHtml(factor.asOf)}</span>`}</p>
 ${counted.length > 0 && inputTable(`What ${factorNames[name]} is made from`, counted, nameOf)}
 ${
   others.length > 0 &&

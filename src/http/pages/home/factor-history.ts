@@ -34,7 +34,7 @@ interface Measured {
 /**
  * Chart of the factors' contributions over time: one panel per factor, at evenly spaced sessions.
  */
-export function factorHistory(points: readonly HistoryPoint[], dayMs: number): Html | false {
+export function factorHistoryChart(points: readonly HistoryPoint[], dayMs: number): Html | false {
   const step = Math.ceil(points.length / MAX_BARS);
   const chosen = points.flatMap(({ asOf, contributions }, place) =>
     contributions !== undefined && (points.length - 1 - place) % step === 0

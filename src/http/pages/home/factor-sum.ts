@@ -1,6 +1,6 @@
 import { type Html, html } from "../html.ts";
 import { pointsText, withMinus } from "./figure-text.js";
-import { type FactorName, type Factors, factorNames } from "./marks.ts";
+import { type FactorAnswers, type FactorName, factorNames } from "./marks.ts";
 
 /** Height of a row, in CSS pixels. */
 const ROW = 24;
@@ -12,9 +12,10 @@ const START = 50;
 const place = (score: number): number => Number(Math.max(0, Math.min(100, score)).toFixed(1));
 
 /**
- * Chart of the sum of the points from 50 to the score: each row starts where the row above it ends.
+ * Waterfall chart of the factors' points from 50 to the score: each row starts where the row above
+ * it ends.
  */
-export function factorSum(factors: Factors, score: number): Html {
+export function factorSumChart(factors: FactorAnswers, score: number): Html {
   let at = START;
   const rows = Object.entries(factors).map(([name, { contribution }], row) => {
     const from = at;

@@ -51,10 +51,10 @@ const formatter = (options) => {
 };
 
 /** An integer with thousands separators. */
-export const wholeText = formatter({ maximumFractionDigits: 0 });
+export const wholeNumberText = formatter({ maximumFractionDigits: 0 });
 
 /** A number in compact notation, such as 1.2M. */
-export const compactText = formatter({
+export const compactNumberText = formatter({
   notation: "compact",
   minimumFractionDigits: 1,
   maximumFractionDigits: 1,
@@ -69,14 +69,14 @@ const LARGE = 1e6;
  * A number with four significant digits, or in compact notation if it is large.
  * @param {number} value
  */
-export const plainText = (value) =>
-  Math.abs(value) >= LARGE ? compactText(value) : significantText(value);
+export const fourDigitsText = (value) =>
+  Math.abs(value) >= LARGE ? compactNumberText(value) : significantText(value);
 
 /**
  * A number with two decimals if it is at least 1, otherwise with four significant digits.
  * @param {number} value
  */
-export const digitsText = (value) =>
+export const adaptiveDigitsText = (value) =>
   value >= 1 ? value.toFixed(2) : String(Number(value.toPrecision(4)));
 
 /** A price with its currency code; small prices keep four significant digits.

@@ -4,7 +4,7 @@ import { AssetClass } from "../../../market/instrument.ts";
 import type { FieldErrors } from "../elements.ts";
 
 /** Maximum length of a search text, in characters, as in `find_instruments`. */
-export const MAX_SEARCH = 100;
+export const MAX_SEARCH_LENGTH = 100;
 
 /** Maximum page number accepted. */
 const MAX_PAGE = 100_000;
@@ -28,7 +28,7 @@ export const MARKET_SORTS = {
 export type MarketSort = keyof typeof MARKET_SORTS;
 
 /** Maximum number of instruments in a comparison. */
-export const MAX_COMPARED = 5;
+export const MAX_COMPARED_INSTRUMENTS = 5;
 
 /** Treats an empty form field as absent. */
 const optionalField = <S extends z.ZodType>(schema: S) =>
@@ -38,11 +38,11 @@ const INVALID_PAGE = "A page has a whole number, from 1 on.";
 
 const MarketFilter = z.object({
   q: optionalField(
-    z.string().trim().max(MAX_SEARCH, `Search for at most ${MAX_SEARCH} characters.`),
+    z.string().trim().max(MAX_SEARCH_LENGTH, `Search for at most ${MAX_SEARCH_LENGTH} characters.`),
   ),
   class: optionalField(z.enum(AssetClass.options, "Choose one of the classes.")),
   /** A sector, or the name of an asset class that has no sectors. */
-  sector: optionalField(z.string().trim().max(MAX_SEARCH, "Choose one of the sectors.")),
+  sector: optionalField(z.string().trim().max(MAX_SEARCH_LENGTH, "Choose one of the sectors.")),
   signal: optionalField(z.enum(DirectionAnswer.options, "Choose one of the signals.")),
   /** `full` selects instruments for which every factor of their asset class has a value. */
   coverage: optionalField(z.enum(["full"], "Choose one of the coverages.")),
@@ -55,8 +55,8 @@ const MarketFilter = z.object({
       .trim()
       .max(200)
       .refine(
-        (text) => text.split(",").length <= MAX_COMPARED,
-        `Compare at most ${MAX_COMPARED} instruments.`,
+        (text) => text.split(",").length <= MAX_COMPARED_INSTRUMENTS,
+        `Compare at most ${MAX_COMPARED_INSTRUMENTS} instruments.`,
       ),
   ),
   list: optionalField(z.string().regex(/^[\w-]{43}$/, "Choose one of your watchlists.")),
@@ -88,7 +88,7 @@ export interface ParsedFilter {
 export function parseFilter(query: URLSearchParams): ParsedFilter {
   const given: Record<string, string> = {};
   for (const name of MarketFilter.keyof().options) given[name] = query.getAll(name).join(",");
-  const search = (given.q ?? "").slice(0, 2 * MAX_SEARCH);
+  const search = (given.q ?? "").slice(0, 2 * MAX_SEARCH_LENGTH);
   const { data, error } = MarketFilter.safeParse(given);
   if (data !== undefined) return { filter: data, errors: [], search };
   const errors = error.issues.map(({ path: [name], message }) => ({
@@ -104,10 +104,10 @@ export function parseFilter(query: URLSearchParams): ParsedFilter {
  *
  * @param key Key of the watchlist.
  */
-export const listAddress = (key: string): string => `/?list=${key}#market`;
+export const watchlistHref = (key: string): string => `/?list=${key}#market`;
 
 /** URL of the list with a filter and page. */
-export function filterAddress({ page, ...filter }: MarketFilter): string {
+export function filterHref({ page, ...filter }: MarketFilter): string {
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
   const query = new URLSearchParams(given as [string, string][]);
   if (page !== undefined && page > 1) query.set("page", String(page));

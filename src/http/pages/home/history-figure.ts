@@ -31,17 +31,16 @@ export interface HistoryFigure extends HistoryView {
 }
 
 /** Id of the table with the figures that are drawn. */
-export const HISTORY_TABLE = "history-figures";
+export const HISTORY_TABLE_ID = "history-figures";
 
 /**
- * Maximum time drawn after the newest session for the next report, as a share of the length of the
- * history.
+ * How far the time axis may extend beyond the newest session to show the next report, as a share of
+ * the length of the history.
  */
 const AHEAD_SHARE = 1 / 3;
 
 /**
- * Chart of price and score on one time axis, which also shows the forecast range and the next
- * report.
+ * Chart that shows the price, the score, the forecast range and the next report on one time axis.
  */
 export function historyPlot(figure: HistoryFigure, label: string): Html {
   const { points, signal, isLog, dayMs } = figure;
@@ -56,7 +55,7 @@ export function historyPlot(figure: HistoryFigure, label: string): Html {
   const scene: Scene = { figure, time, newest, fan, report, spans: spansOf(points) };
   const price = points.some(({ close }) => close !== null) && pricePanel(scene, isLog);
   return plot(
-    { label, table: HISTORY_TABLE, count: points.length, time },
+    { label, table: HISTORY_TABLE_ID, count: points.length, time },
     html`${price && plotPanel(price)}${plotPanel(scorePanel(scene))}${keptPanel(scene)}${timePanel(time)}`,
   );
 }
@@ -72,7 +71,7 @@ interface Scene {
   readonly spans: readonly SignalSpan[];
 }
 
-/** A forecast range: the low and high of the close `sessions` sessions ahead. */
+/** The 80 % forecast range of the close `sessions` sessions after the newest session. */
 interface FanStep {
   readonly sessions: number;
   readonly low: number;
@@ -160,8 +159,8 @@ const thresholdText = (value: number, text: string, dy: number): Html =>
   html`<text class="end halo minor" x="100%" dx="-4" y="${100 - value}%" dy="${dy}">${text}</text>`;
 
 /**
- * Panel with one mark for each forecast range that has ended: a dot if the close was inside the
- * range, a ring if it was outside.
+ * Panel with one mark for each forecast range that has ended: a dot if the closing price was inside
+ * the range, a ring if it was outside.
  */
 function keptPanel({ figure: { kept }, time, newest }: Scene): Html | false {
   if (kept === undefined || kept.outcomes.length === 0) return false;
@@ -177,8 +176,8 @@ function keptPanel({ figure: { kept }, time, newest }: Scene): Html | false {
 }
 
 /**
- * Text with the number of ranges that contained the close and the number of all ranges, such as
- * "8/10".
+ * Text with the number of ranges that contained the closing price and the number of all ranges,
+ * such as "8/10".
  */
 const keptCount = (outcomes: RangeOutcomes["outcomes"]): string =>
   `${outcomes.filter(({ isKept }) => isKept).length}/${outcomes.length}`;
@@ -211,7 +210,7 @@ const spanShapes = ({ spans }: Scene): readonly Html[] =>
   });
 
 interface FanPlace {
-  /** The close from which the ranges were forecast. */
+  /** The closing price from which the ranges were forecast. */
   readonly last: number;
   readonly newest: number;
   readonly axis: ValueAxis;
@@ -262,8 +261,8 @@ const reportShapes = (scene: Scene): Html =>
   html`${filedPlaces(scene.figure).map((place) => verticalLine(place, "filed"))}${expectedPlace(scene, (place) => verticalLine(place, "report-l"))}`;
 
 /**
- * Draws at the column of the next report, if it is within the figure; an overdue report is drawn at
- * the next session.
+ * Calls `draw` with the column of the next report; for an overdue report, with the column of the
+ * next session. Returns `false` if the column is outside the figure.
  */
 function expectedPlace<T>({ report, newest, time }: Scene, draw: (place: number) => T): T | false {
   const place = report === null ? time.total : Math.max(newest + 1, report.expected);

@@ -1,8 +1,8 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { type Html, html } from "../html.ts";
-import { HISTORY_TABLE, historyPlot } from "./history-figure.ts";
-import { type HistoryChoice, type HistoryView, rangeNames } from "./history-view.ts";
+import { HISTORY_TABLE_ID, historyPlot } from "./history-figure.ts";
+import { type HistoryChoice, type HistoryView, historyRangeNames } from "./history-view.ts";
 import { dateTimeHtml, priceText, signedPercentHtml } from "./number-format.ts";
 import { type RangeOutcomes, SHOWN_RANGE_PROBABILITY } from "./range-outcomes.ts";
 
@@ -38,7 +38,7 @@ ${historyPlot({ ...history, signal, isLog: choice.scale === "log", dayMs }, labe
 <ul class="legend"><li class="price">close${splits > 0 && ` in shares of today (${splits === 1 ? "one split" : `${splits} splits`} since)`}</li><li class="smoothed">smoothed score</li><li class="daily">score of each session</li><li class="long">LONG begins at ${thresholds.enterLong}, ends below ${thresholds.exitLong} (dotted)</li><li class="short">SHORT begins at ${thresholds.enterShort}, ends above ${thresholds.exitShort} (dotted)</li>${signal.range80 && html`<li class="ahead">80 % range ahead</li>`}${kept && kept.outcomes.length > 0 && html`<li class="dots">${kept.horizon}-session range kept <span class="ring">or left</span></li>`}${filed.length > 0 && html`<li class="filed">R report filed</li>`}${nextReport && html`<li class="report">R? next report expected, in its window</li>`}</ul>
 <details class="more"><summary>The same in figures</summary>
 <p><a href="${historyAddress(symbol, choice, "/history.csv")}" download>These sessions as CSV</a></p>
-<div class="scroller" tabindex="0"><table class="figures" id="${HISTORY_TABLE}">
+<div class="scroller" tabindex="0"><table class="figures" id="${HISTORY_TABLE_ID}">
 <caption>${points.length} sessions, newest first</caption>
 <thead><tr><th scope="col">Session closed</th><th scope="col">Signal</th><th scope="col">Score</th><th scope="col">Smoothed</th><th scope="col">Close</th><th scope="col" class="roomy">Confidence</th><th scope="col" class="roomy">Coverage</th></tr></thead>
 <tbody>${points
@@ -53,8 +53,8 @@ ${historyPlot({ ...history, signal, isLog: choice.scale === "log", dayMs }, labe
 }
 
 /**
- * Text that says how often the shown ranges contained the close, compared with their nominal
- * coverage.
+ * Text that says how often the shown ranges contained the closing price, compared with their
+ * nominal coverage.
  */
 function keptText(kept: RangeOutcomes | undefined): string {
   if (kept === undefined || kept.outcomes.length === 0) return "";
@@ -75,7 +75,9 @@ function choiceLinks(symbol: string, choice: HistoryChoice): Html {
   const link = (other: HistoryChoice, text: string, isCurrent: boolean) =>
     html`<a href="${historyAddress(symbol, other)}#history"${isCurrent && html` aria-current="true"`}>${text}</a>`;
   const { range, scale } = choice;
-  return html`<nav class="ranges" aria-label="Range and scale">${Object.entries(rangeNames).map(
-    ([name, text]) => link({ range: name as HistoryChoice["range"], scale }, text, name === range),
+  return html`<nav class="ranges" aria-label="Range and scale">${Object.entries(
+    historyRangeNames,
+  ).map(([name, text]) =>
+    link({ range: name as HistoryChoice["range"], scale }, text, name === range),
   )}${link({ range, scale: scale === "log" ? "linear" : "log" }, "Log", scale === "log")}</nav>`;
 }

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { isoInstant } from "../../../answers/common.ts";
-import { filedReports } from "../../../answers/next-report.ts";
+import { reportFilingInstants } from "../../../answers/next-report.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { exactSignal } from "../../../answers/signal-point.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
 import type { FactorContributions } from "../../../score/composite.ts";
 import { contributionsOf, type PastSnapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
-import { type RangeOutcomes, rangeOutcomes } from "./range-outcomes.ts";
+import { computeRangeOutcomes, type RangeOutcomes } from "./range-outcomes.ts";
 
 /**
  * Lengths of a history in market days, by value of `range`; `all` shows the whole history that is
@@ -23,7 +23,7 @@ const View = z.object({
 export type HistoryChoice = z.output<typeof View>;
 
 /** Labels of the ranges, in order of length. */
-export const rangeNames: Readonly<Record<HistoryChoice["range"], string>> = {
+export const historyRangeNames: Readonly<Record<HistoryChoice["range"], string>> = {
   "1m": "1M",
   "6m": "6M",
   "1y": "1Y",
@@ -39,8 +39,8 @@ export interface HistoryPoint extends ReturnType<typeof exactSignal> {
   readonly asOf: string;
   readonly status: FullSignal["status"];
   /**
-   * Close per share of today: the traded close divided by the splits since then; `null` if there is
-   * no close.
+   * Close adjusted for later splits: the traded close divided by the ratio of each split since
+   * then; `null` if there is no close.
    */
   readonly close: number | null;
   /** Index of the log entry with the session's signal; `undefined` if the signal is not logged. */
@@ -54,14 +54,17 @@ export interface HistoryView {
   readonly points: readonly HistoryPoint[];
   /** Times at which quarterly reports were filed, in milliseconds since the epoch. */
   readonly filed: readonly number[];
-  /** Number of splits within the history; closes before a split are divided by its ratio. */
+  /**
+   * Number of splits within the history. Each closing price is divided by the ratios of all later
+   * splits.
+   */
   readonly splits: number;
   /** Outcomes of the past forecast ranges; `undefined` if no ranges are published. */
   readonly kept: RangeOutcomes | undefined;
 }
 
 /** The snapshots of a range, oldest first; empty while scores are being recomputed. */
-export function snapshotsIn(
+export function snapshotsInRange(
   symbol: string,
   range: HistoryChoice["range"],
   { market, snapshots }: ToolContext,
@@ -78,7 +81,7 @@ export function viewHistory(
   context: ToolContext,
 ): HistoryView {
   const { market, snapshots, signalLog } = context;
-  const past = snapshotsIn(symbol, range, context);
+  const past = snapshotsInRange(symbol, range, context);
   const { instrument, at } = snapshots.newest(symbol);
   const from = past[0]?.at ?? at;
   const splits = splitsIn(symbol, from, context);
@@ -91,9 +94,9 @@ export function viewHistory(
       contributions: contributionsOf(snapshot),
       entry: signalLog?.indexOf(instrument, snapshot.at),
     })),
-    filed: filedReports(instrument, from, at, market),
+    filed: reportFilingInstants(instrument, from, at, market),
     splits: splits.length,
-    kept: rangeOutcomes(
+    kept: computeRangeOutcomes(
       instrument,
       past.map((one) => one.at),
       market,

@@ -24,14 +24,14 @@ export interface HomeContext {
 }
 
 /** A part of a page that the script keeps up to date. */
-export const livePart = (id: string, inside: Html): Html =>
+export const liveRegion = (id: string, inside: Html): Html =>
   html`<div id="${id}" data-live>${inside}</div>`;
 
 /**
  * Status region of the script. The script polls only if the data of the page can change: not for a
  * recorded market (`files`), and not after a rejected form.
  */
-export const updateStatus = (
+export const updateStatusRegion = (
   { status = 200 }: Pick<PageAnswer, "status">,
   market: MarketMode,
 ): Html =>

@@ -1,7 +1,7 @@
 import { getFactors } from "../../../../tools/get-factors.ts";
 import { paths } from "../../../../wellknown/paths.ts";
-import { marketNotes, type Site, SUMMARY } from "../../../../wellknown/site.ts";
-import { isPerson } from "../../../alerts/alert.ts";
+import { marketNotes, SERVICE_SUMMARY, type Site } from "../../../../wellknown/site.ts";
+import { isPersonWithoutClient } from "../../../alerts/alert.ts";
 import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
 import {
   DIRECTION_EVIDENCE_TEXT,
@@ -24,18 +24,18 @@ import type { PageAnswer } from "../page-answer.ts";
 import { withReturnPath } from "../return-to.ts";
 import { type ClientSetup, clientSetups } from "./connect.ts";
 import {
-  filterAddress,
+  filterHref,
   MARKET_SORTS,
-  MAX_SEARCH,
+  MAX_SEARCH_LENGTH,
   type MarketFilter,
   type ParsedFilter,
 } from "./filter.ts";
-import { livePart, updateStatus } from "./home-context.ts";
+import { liveRegion, updateStatusRegion } from "./home-context.ts";
 import { comparisonSection } from "./market-compare.ts";
 import type { MarketList } from "./market-list.ts";
 import { marketMap } from "./market-map.ts";
 import { marketTable } from "./market-table.ts";
-import { classNames } from "./marks.ts";
+import { assetClassNames } from "./marks.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** Public state of the service. */
@@ -44,7 +44,10 @@ interface ServiceState {
   readonly asOf: number;
   readonly instruments: number;
   readonly source: { readonly name: string };
-  /** The reason why the signal log is not signed or not witnessed; `undefined` if it is both. */
+  /**
+   * The reason why the signal log is not signed or not witnessed; `undefined` if it is both signed
+   * and witnessed.
+   */
   readonly logFault?: string | undefined;
 }
 
@@ -73,14 +76,14 @@ export function homePage(view: HomeView): PageAnswer {
   const standing = liveStanding(view);
   const instruments =
     list &&
-    livePart(
+    liveRegion(
       "instruments",
       html`${comparisonSection(list.compared, query.filter)}${marketTable(list, query.filter)}${marketMap(list.tiles)}`,
     );
   return {
     errors,
     heading: "What the evidence says about a stock or a coin",
-    ...(filterAddress(query.filter) === "/" && status === 200 && { description: SUMMARY }),
+    ...(filterHref(query.filter) === "/" && status === 200 && { description: SERVICE_SUMMARY }),
     isWide: true,
     place: "market",
     isSignedIn: viewer.isSignedIn,
@@ -98,7 +101,7 @@ ${serviceSection(site, standing)}
 ${verifySection(site)}
 ${connectSection(site)}
 ${documentsSection}
-${updateStatus({ status }, site.market)}`,
+${updateStatusRegion({ status }, site.market)}`,
   };
 }
 
@@ -123,7 +126,7 @@ function liveStanding({ site, service }: HomeView): Html {
     ["Instruments", instruments],
     ["Source", source.name],
   ]);
-  return livePart("standing", html`${entries}${logFault !== undefined && logNotice(logFault)}`);
+  return liveRegion("standing", html`${entries}${logFault !== undefined && logNotice(logFault)}`);
 }
 
 const serviceSection = ({ market }: Site, standing: Html): Html =>
@@ -234,7 +237,7 @@ const coverages: readonly Option[] = [
   ["full", "Full"],
 ];
 
-const classes: readonly Option[] = [["", "All"], ...Object.entries(classNames)];
+const classes: readonly Option[] = [["", "All"], ...Object.entries(assetClassNames)];
 
 /** The filter form of the instrument list. */
 function filterForm(
@@ -248,7 +251,7 @@ ${field({
   label: "Symbol, name or sector",
   value: search,
   errors,
-  attributes: html`type="search" maxlength="${MAX_SEARCH}" autocomplete="off" spellcheck="false"`,
+  attributes: html`type="search" maxlength="${MAX_SEARCH_LENGTH}" autocomplete="off" spellcheck="false"`,
 })}
 ${choice("class", "Class", { options: classes, filter, errors })}
 ${choice("sector", "Sector", { options: [["", "All"], ...sectors.map((one): Option => [one, one])], filter, errors })}
@@ -267,7 +270,7 @@ function listLinks({ filter }: ParsedFilter, lists: readonly StoredWatchlist[]):
   const list = lists.find(({ key }) => key === filter.list);
   if (list === undefined) return false;
   const { name, owner } = list.value;
-  return html`<p>The watchlist “${untrustedText(name)}”. ${isPerson(owner) && html`<a href="/account/alerts/new?watchlist=${encodeURIComponent(name)}">Make an alert of it</a>, `}<a href="/account#watchlists">change it</a></p>`;
+  return html`<p>The watchlist “${untrustedText(name)}”. ${isPersonWithoutClient(owner) && html`<a href="/account/alerts/new?watchlist=${encodeURIComponent(name)}">Make an alert of it</a>, `}<a href="/account#watchlists">change it</a></p>`;
 }
 
 interface Choice {

@@ -1,6 +1,6 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { llmsTxt } from "../../../../wellknown/llms.ts";
-import { fenced } from "../../../../wellknown/markdown.ts";
+import { fencedBlock } from "../../../../wellknown/markdown.ts";
 import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
@@ -8,10 +8,10 @@ import { strongEtag } from "../../../lib/etag.ts";
 import type { SignalLog } from "../../../log/signal-log.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { serveGetOnly } from "../../allowed-methods.ts";
-import { MARKDOWN_TYPE, prefersMarkdown } from "../../markdown.ts";
+import { MARKDOWN_MEDIA_TYPE, prefersMarkdown } from "../../markdown.ts";
 import { queryOf } from "../../request-context.ts";
 import { MEDIA_TYPES, sendRepresentation } from "../../send-response.ts";
-import { type ErrorPageOptions, errorPages } from "../error.ts";
+import { createErrorPageHandler, type ErrorPageOptions } from "../error.ts";
 import { layout } from "../layout.ts";
 import {
   CONTENT_SECURITY_POLICY,
@@ -20,16 +20,16 @@ import {
   pageStatusOf,
 } from "../page-answer.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
-import { styleAddress } from "../style-route.ts";
+import { styleHref } from "../style-route.ts";
 import { type ClientSetup, clientSetups } from "./connect.ts";
 import { type ParsedFilter, parseFilter } from "./filter.ts";
 import type { HomeContext } from "./home-context.ts";
 import { homePage } from "./home-page.ts";
 import { showHistoryCsv, showInstrument } from "./instrument-route.ts";
 import { createListMarket, sectorsOf } from "./market-list.ts";
-import { sendProofFile, showProof } from "./proof-page.ts";
-import { scriptAddress, scriptRoutes } from "./script-route.ts";
-import { showTrackRecord } from "./track-record-page.ts";
+import { sendProofFile, showProofPage } from "./proof-page.ts";
+import { marketScriptHref, marketScriptRoutes } from "./script-route.ts";
+import { showTrackRecordPage } from "./track-record-page.ts";
 import { createFindViewer, type Viewer, type ViewerOptions } from "./viewer.ts";
 /** Dependencies of the market pages. */
 export interface HomeOptions
@@ -66,7 +66,7 @@ const HEADERS = {
 /** Creates the routes of the home page and the instrument pages; agents get Markdown. */
 export function homeRouter(options: HomeOptions): Router {
   const { site, context, signalLog, now, onError } = options;
-  const frame = { name: site.name, stylePath: styleAddress };
+  const frame = { name: site.name, stylePath: styleHref };
   const surroundings: HomeContext = {
     site,
     context,
@@ -76,7 +76,7 @@ export function homeRouter(options: HomeOptions): Router {
       res.status(pageStatusOf(page));
       if (markdown !== undefined && prefersMarkdown(req)) {
         res.set(MARKDOWN_HEADERS);
-        return sendWithEtag(req, res, { type: MARKDOWN_TYPE, body: markdown });
+        return sendWithEtag(req, res, { type: MARKDOWN_MEDIA_TYPE, body: markdown });
       }
       res.set(HEADERS);
       const isPart = page.liveParts !== undefined && req.get(LIVE_PARTS) !== undefined;
@@ -88,18 +88,18 @@ export function homeRouter(options: HomeOptions): Router {
   serveGetOnly(router, "/", showHome(surroundings));
   serveGetOnly(router, "/market/:symbol", showInstrument(surroundings));
   serveGetOnly(router, "/market/:symbol/history.csv", showHistoryCsv(surroundings));
-  serveGetOnly(router, "/market/:symbol/proof", showProof(surroundings));
+  serveGetOnly(router, "/market/:symbol/proof", showProofPage(surroundings));
   serveGetOnly(router, "/market/:symbol/proof.tlog-proof", sendProofFile(surroundings));
-  serveGetOnly(router, paths.trackRecord, showTrackRecord(surroundings));
-  for (const route of scriptRoutes) router.use(route());
-  router.use(errorPages({ show: createShowPage(frame), now, onError }));
+  serveGetOnly(router, paths.trackRecord, showTrackRecordPage(surroundings));
+  for (const route of marketScriptRoutes) router.use(route());
+  router.use(createErrorPageHandler({ show: createShowPage(frame), now, onError }));
   return router;
 }
 
 function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): RequestHandler {
   const { market } = context;
   const listMarket = createListMarket(context);
-  const markdown = { type: MARKDOWN_TYPE, body: homeMarkdown(site) };
+  const markdown = { type: MARKDOWN_MEDIA_TYPE, body: homeMarkdown(site) };
   return async (req, res) => {
     if (prefersMarkdown(req)) {
       res.set({ "cache-control": "public, max-age=300", vary: "Accept" });
@@ -123,7 +123,16 @@ function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): Re
     return send(
       req,
       res,
-      homePage({ site, viewer, service, query, sectors, lists, list, scriptPath: scriptAddress }),
+      homePage({
+        site,
+        viewer,
+        service,
+        query,
+        sectors,
+        lists,
+        list,
+        scriptPath: marketScriptHref,
+      }),
     );
   };
 }
@@ -135,7 +144,7 @@ const listsOf = async (
 ): Promise<readonly StoredWatchlist[]> =>
   accountId === undefined ? [] : watchlists.listForAccount(accountId);
 
-/** Adds an error to a query whose watchlist the viewer does not have. */
+/** Adds an error to a query that selects a watchlist which the viewer does not have. */
 function withKnownList(query: ParsedFilter, lists: readonly StoredWatchlist[]): ParsedFilter {
   const { list, ...filter } = query.filter;
   if (list === undefined || lists.some(({ key }) => key === list)) return query;
@@ -185,4 +194,4 @@ const stepsForPeople = ({ baseUrl }: Site): readonly string[] => [
 ];
 
 const clientText = ({ name, intro, code, language }: ClientSetup): string =>
-  `### ${name}\n\n${intro}\n\n${fenced(language, code)}`;
+  `### ${name}\n\n${intro}\n\n${fencedBlock(language, code)}`;

@@ -2,9 +2,8 @@ import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 
 /**
- * Caches the result of a slow computation per instrument, for as long as the instrument's newest
- * snapshot stays the same: until then, every tool returns the same result. The symbol must be
- * listed.
+ * Caches the result of a slow computation per instrument until the instrument has a new snapshot;
+ * until then, every tool returns the same result. The symbol must be listed.
  */
 export function cacheByInstrument<T>(
   { snapshots }: ToolContext,

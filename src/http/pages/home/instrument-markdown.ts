@@ -1,7 +1,7 @@
 import { getDarkpool } from "../../../../tools/get-darkpool.ts";
 import { getFactors } from "../../../../tools/get-factors.ts";
 import { getSignal } from "../../../../tools/get-signal.ts";
-import { table } from "../../../../wellknown/markdown.ts";
+import { markdownTable } from "../../../../wellknown/markdown.ts";
 import { instrumentPath, paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
@@ -11,7 +11,7 @@ import type { Instrument } from "../../../market/instrument.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import type { DarkpoolView, FactorsAnswer, InstrumentView } from "./instrument-view.ts";
 import type { FactorName } from "./marks.ts";
-import { factorNames, statusLabels } from "./marks.ts";
+import { factorNames, factorStatusLabels } from "./marks.ts";
 
 /**
  * The page of an instrument as Markdown, for agents: figures as the tools return them, and the tool
@@ -73,7 +73,7 @@ const decimals = (value: number, digits: number): number => Number(value.toFixed
 
 /** A table of figures. */
 const figures = (rows: readonly (readonly [name: string, value: Figure])[]): string =>
-  table(
+  markdownTable(
     ["Figure", "Value"],
     rows.map(([name, value]) => [
       name,
@@ -119,7 +119,7 @@ function factorsPart({ factors }: FactorsAnswer): string {
   const rows = all.map(([name, { contribution, z, confidence, weight, status, summary }]) => [
     factorNames[name],
     String(decimals(contribution, 2)),
-    z === null ? statusLabels[status] : String(decimals(z, 4)),
+    z === null ? factorStatusLabels[status] : String(decimals(z, 4)),
     String(decimals(confidence, 4)),
     String(weight),
     escapeMarkdown(summary),
@@ -128,7 +128,7 @@ function factorsPart({ factors }: FactorsAnswer): string {
 
 Points add up to the score less 50. z is in standard deviations: more is bullish, less is bearish.
 
-${table(["Factor", "Points", "z", "Confidence", "Weight", "Summary"], rows)}`;
+${markdownTable(["Factor", "Points", "z", "Confidence", "Weight", "Summary"], rows)}`;
 }
 
 const darkpoolRows = ({ feeds, summary }: DarkpoolView): readonly (readonly [string, Figure])[] => [

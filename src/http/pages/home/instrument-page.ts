@@ -7,21 +7,21 @@ import {
 } from "../../../answers/meaning.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { DAY_MS } from "../../../lib/market-day.ts";
-import { CLASS_FACTORS } from "../../../score/composite.ts";
+import { FACTORS_BY_CLASS } from "../../../score/composite.ts";
 import { descriptionList, type FactEntry, untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { changesSection } from "./changes-section.ts";
 import { darkpoolSection } from "./darkpool-section.ts";
 import { factorsSection } from "./factor-cards.ts";
-import { factorHistory } from "./factor-history.ts";
+import { factorHistoryChart } from "./factor-history.ts";
 import { historySection } from "./history-section.ts";
 import type { HistoryChoice, HistoryView } from "./history-view.ts";
-import { livePart, updateStatus } from "./home-context.ts";
+import { liveRegion, updateStatusRegion } from "./home-context.ts";
 import type { InstrumentView } from "./instrument-view.ts";
 import {
-  answerNotes,
-  classNames,
+  answerStatusNotes,
+  assetClassNames,
   coverageBar,
   coverageText,
   factorNames,
@@ -36,7 +36,7 @@ import {
   priceHtml,
   signedPercentHtml,
 } from "./number-format.ts";
-import { breadcrumbTrail, type Peers, peersSection } from "./peers.ts";
+import { breadcrumbTrail, type PeersView, peersSection } from "./peers.ts";
 import { proofSection } from "./proof-section.ts";
 import type { Viewer } from "./viewer.ts";
 /** Data for the page of an instrument. */
@@ -44,7 +44,7 @@ export interface InstrumentPageOptions {
   readonly view: InstrumentView;
   readonly history: HistoryView;
   readonly choice: HistoryChoice;
-  readonly peers: Peers;
+  readonly peers: PeersView;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
   readonly site: Site;
@@ -67,14 +67,14 @@ export function instrumentPage({
 }: InstrumentPageOptions): PageAnswer {
   const { signal, factors, darkpool } = view;
   const chosen = `symbols=${encodeURIComponent(signal.symbol)}`;
-  const instrument = livePart(
+  const instrument = liveRegion(
     "instrument",
     html`${breadcrumbTrail(peers)}
 ${signalSection(view, dayMs)}
 ${historySection({ signal, history, choice, dayMs })}
 ${changesSection({ signal, history, showsFactors: factors !== undefined })}
 ${factors && factorsSection(factors, signal.scoreRaw)}
-<div class="two">${factors && factorHistory(history.points, dayMs)}${darkpool && darkpoolSection(darkpool, dayMs)}</div>
+<div class="two">${factors && factorHistoryChart(history.points, dayMs)}${darkpool && darkpoolSection(darkpool, dayMs)}</div>
 ${peersSection(peers, signal.symbol)}
 ${proofSection(signal, dayMs)}`,
   );
@@ -89,7 +89,7 @@ ${proofSection(signal, dayMs)}`,
 <p class="actions"><a class="main" href="/account/alerts/new?${chosen}">Alert me</a> <a class="second" href="/account/watchlists/new?${chosen}">Add to a watchlist</a> <a class="second" href="/?compare=${encodeURIComponent(signal.symbol)}#compare">Compare</a></p>
 <p class="quiet">On this page: <a href="#changes">what changed</a>${factors && html`, <a href="#factors">why</a>`}, <a href="#proof">proof</a></p>
 ${instrument}
-${updateStatus({}, site.market)}`,
+${updateStatusRegion({}, site.market)}`,
   };
 }
 
@@ -101,7 +101,7 @@ const evidenceNote = html`<details class="note"><summary><strong>${DIRECTION_EVI
 
 function signalSection({ signal: answer, factors, changes }: InstrumentView, dayMs: number): Html {
   const { signal, score, scoreRaw, status, coverage } = answer;
-  const warning = answerNotes[status];
+  const warning = answerStatusNotes[status];
   return html`<section class="verdict card" aria-labelledby="signal">
 <h2 id="signal" class="unseen">Signal and score</h2>
 <div class="verdict-signal">
@@ -137,7 +137,7 @@ const unitOf = (assetClass: FullSignal["assetClass"]): string =>
 function kindText(answer: FullSignal, sector: string | null): Html {
   const { assetClass, exchange, horizon, asOf } = answer;
   const origin = answer.sources.map(({ name }) => name).join(", ");
-  const kind = [classNames[assetClass], exchange, sector].filter((part) => part !== null);
+  const kind = [assetClassNames[assetClass], exchange, sector].filter((part) => part !== null);
   return html`${untrustedText(kind.join(", "))} · horizon ${horizon} · as of ${dateTimeHtml(asOf)} · ${origin}`;
 }
 
@@ -163,7 +163,7 @@ function factsOf(answer: FullSignal, dayMs: number): readonly (FactEntry | false
 
 /** Text that lists the factors of the asset class that have no value. */
 function missingText({ assetClass, missingFactors }: FullSignal): string {
-  const missing = CLASS_FACTORS[assetClass].filter((factor) => missingFactors.includes(factor));
+  const missing = FACTORS_BY_CLASS[assetClass].filter((factor) => missingFactors.includes(factor));
   const names = missing.map((factor) => factorNames[factor].toLowerCase());
   return names.length === 0 ? "" : `; without ${names.join(", ")}`;
 }
@@ -176,7 +176,8 @@ const rangeFacts = ({ range80, price: newest, assetClass }: FullSignal): readonl
   ]);
 
 /**
- * Text about the next expected filing, or the reason why none is expected. In the sandbox, where a market day is shorter than a calendar day, times are given in market days.
+ * Text about the next expected filing, or the reason why none is expected. In the sandbox, where a
+ * market day is shorter than a calendar day, times are given in market days.
  */
 function reportText({ nextReport, nextReportReason, asOf }: FullSignal, dayMs: number): Html {
   if (nextReport === null) return html`<span class="quiet">${nextReportReason}</span>`;

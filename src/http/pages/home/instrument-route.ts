@@ -5,14 +5,14 @@ import { notCoveredReason } from "../../../answers/lookup.ts";
 import { signalColumns } from "../../../answers/signal-table.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { resolveSymbol, type SymbolResolution } from "../../../market/symbols.ts";
-import { CSV_TYPE, csvEncoder } from "../../../tables/csv.ts";
+import { CSV_MEDIA_TYPE, csvEncoder } from "../../../tables/csv.ts";
 import { tableOf } from "../../../tables/table.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
 import { queryOf } from "../../request-context.ts";
 import { untrustedText } from "../elements.ts";
 import { html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
-import { historyChoiceOf, snapshotsIn, viewHistory } from "./history-view.ts";
+import { historyChoiceOf, snapshotsInRange, viewHistory } from "./history-view.ts";
 import type { HomeContext } from "./home-context.ts";
 import { signInNotice } from "./home-page.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
@@ -22,9 +22,9 @@ import {
   unknownInstrumentMarkdown,
 } from "./instrument-markdown.ts";
 import { instrumentPage } from "./instrument-page.ts";
-import { viewInstrument, visibleParts } from "./instrument-view.ts";
+import { restrictViewToScopes, viewInstrument } from "./instrument-view.ts";
 import { viewPeers } from "./peers.ts";
-import { scriptAddress } from "./script-route.ts";
+import { marketScriptHref } from "./script-route.ts";
 import type { Viewer } from "./viewer.ts";
 
 /**
@@ -55,7 +55,7 @@ export function showInstrument({ site, context, viewerOf, send }: HomeContext): 
     if (symbol !== requested) return res.redirect(instrumentPath(symbol));
 
     const choice = historyChoiceOf(queryOf(req));
-    const view = visibleParts(viewOf(symbol), viewer.scopes);
+    const view = restrictViewToScopes(viewOf(symbol), viewer.scopes);
     const page = instrumentPage({
       view,
       choice,
@@ -64,7 +64,7 @@ export function showInstrument({ site, context, viewerOf, send }: HomeContext): 
       history: viewHistory(symbol, choice.range, context),
       peers: viewPeers(symbol, context),
       dayMs: context.market.dayMs,
-      scriptPath: scriptAddress,
+      scriptPath: marketScriptHref,
     });
     res.set("link", linkToMarkdown(site.baseUrl + instrumentPath(symbol)));
     return send(req, res, page, instrumentMarkdown(view, site));
@@ -79,12 +79,12 @@ export function showHistoryCsv({ context, viewerOf }: HomeContext): RequestHandl
     const found = scopes.has("signals:read") ? findInstrument(symbol, context) : undefined;
     if (found?.kind !== "found") return res.redirect(instrumentPath(symbol));
     const { range } = historyChoiceOf(queryOf(req));
-    const past = snapshotsIn(found.instrument.symbol, range, context);
+    const past = snapshotsInRange(found.instrument.symbol, range, context);
     const { columns, rows } = tableOf(
       signalColumns,
       past.map((snapshot) => ({ snapshot, context })),
     );
-    res.set({ "cache-control": "private, no-cache", vary: "Cookie" }).type(CSV_TYPE);
+    res.set({ "cache-control": "private, no-cache", vary: "Cookie" }).type(CSV_MEDIA_TYPE);
     res.send(csvEncoder(columns).add(rows));
   };
 }

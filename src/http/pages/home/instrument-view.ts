@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { getDarkpool } from "../../../../tools/get-darkpool.ts";
-import { type FullFactors, fullFactors } from "../../../answers/factors.ts";
-import { type FullSignal, fullSignal } from "../../../answers/signal.ts";
+import { type FullFactors, fullFactorsAnswer } from "../../../answers/factors.ts";
+import { type FullSignal, fullSignalAnswer } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { simpleReturn } from "./peers.ts";
@@ -47,8 +47,8 @@ export function viewInstrument(symbol: string, context: ToolContext): Instrument
   const newest = context.snapshots.newest(symbol);
   const isDaily = newest.instrument.assetClass === "crypto";
   return {
-    signal: fullSignal(newest, context, { showsFactors: false }),
-    factors: fullFactors(newest, context, undefined),
+    signal: fullSignalAnswer(newest, context, { showsFactors: false }),
+    factors: fullFactorsAnswer(newest, context, undefined),
     darkpool: viewDarkpool(symbol, context),
     changes: {
       session: simpleReturn(symbol, context),
@@ -59,7 +59,10 @@ export function viewInstrument(symbol: string, context: ToolContext): Instrument
 }
 
 /** Removes the parts of a view that a viewer may not see. */
-export const visibleParts = (view: InstrumentView, scopes: ReadonlySet<Scope>): InstrumentView => ({
+export const restrictViewToScopes = (
+  view: InstrumentView,
+  scopes: ReadonlySet<Scope>,
+): InstrumentView => ({
   ...view,
   factors: scopes.has("factor:read") ? view.factors : undefined,
   darkpool: scopes.has("darkpool:read") ? view.darkpool : undefined,

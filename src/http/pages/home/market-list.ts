@@ -1,6 +1,6 @@
 import { isoInstant } from "../../../answers/common.ts";
-import { fullFactors } from "../../../answers/factors.ts";
-import { type FullItem, fullItem } from "../../../answers/signal.ts";
+import { fullFactorsAnswer } from "../../../answers/factors.ts";
+import { type FullSignalItem, fullSignalItem } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
@@ -11,8 +11,8 @@ import type { ToolContext } from "../../../tool.ts";
 import type { MarketFilter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
 import type { MapTile } from "./market-map.ts";
-import type { FactorName, Factors } from "./marks.ts";
-import { peerGroupOf, SPARK_SESSIONS, simpleReturn } from "./peers.ts";
+import type { FactorAnswers, FactorName } from "./marks.ts";
+import { peerGroupOf, SPARKLINE_SESSIONS, simpleReturn } from "./peers.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -22,7 +22,7 @@ const PAGE_ROWS = 50;
 /** One instrument in the list. */
 export interface MarketRow {
   /** Signal of the instrument, as `get_signal` returns it. */
-  readonly signal: FullItem;
+  readonly signal: FullSignalItem;
   readonly missing: readonly FactorName[];
   readonly price: Snapshot["price"];
   readonly currency: string;
@@ -33,7 +33,7 @@ export interface MarketRow {
   /** Closes relative to the first one, adjusted for dividends and splits, oldest first. */
   readonly closes: readonly number[];
   /** `undefined` for viewers without access. */
-  readonly factors: Factors | undefined;
+  readonly factors: FactorAnswers | undefined;
 }
 
 /** One page of the instrument list. */
@@ -77,12 +77,12 @@ export function createListMarket(context: ToolContext): ListMarket {
   // The factors are cached, because computing their indicators is slow.
   const factorsOf = cacheByInstrument(
     context,
-    (symbol) => fullFactors(context.snapshots.newest(symbol), context, undefined).factors,
+    (symbol) => fullFactorsAnswer(context.snapshots.newest(symbol), context, undefined).factors,
   );
   const rowOf = (symbol: string, maySeeFactors: boolean): MarketRow => {
     const snapshot = context.snapshots.newest(symbol);
     return {
-      signal: fullItem(snapshot, context),
+      signal: fullSignalItem(snapshot, context),
       missing: snapshot.missingFactors,
       price: snapshot.price,
       currency: snapshot.instrument.currency,
@@ -129,7 +129,7 @@ export function createListMarket(context: ToolContext): ListMarket {
   };
 }
 
-/** The symbols to compare that are listed. */
+/** The symbols selected for comparison, without those that are not listed. */
 const comparedOf = (
   { compare = "" }: MarketFilter,
   all: readonly Instrument[],
@@ -143,7 +143,7 @@ function closesOf(symbol: string, { market }: ToolContext): readonly number[] {
   const { bars } = market.records(symbol);
   const known = countKnownRecords(bars, market.knownUntil());
   let close = 1;
-  return bars.slice(Math.max(0, known - SPARK_SESSIONS), known).map(({ logReturn }, index) => {
+  return bars.slice(Math.max(0, known - SPARKLINE_SESSIONS), known).map(({ logReturn }, index) => {
     close *= Math.exp(index === 0 ? 0 : (logReturn ?? 0));
     return close;
   });

@@ -4,7 +4,7 @@ import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import { type Html, html } from "../html.ts";
 import { hasThinCoverage } from "./marks.ts";
-import { groupAddress, peerGroupOf } from "./peers.ts";
+import { peerGroupHref, peerGroupOf } from "./peers.ts";
 
 /** Bounds of the score bands of the map: the thresholds of the signals. */
 const { enterShort, exitShort, exitLong, enterLong } = SIGNAL_THRESHOLDS;
@@ -43,7 +43,7 @@ const legend = html`<p class="quiet bands">${BANDS.map(
 )}<span class="thin">thin evidence</span></p>`;
 
 const sector = ([group, tiles]: readonly [string, readonly MapTile[]]): Html =>
-  html`<div><p class="sector-name"><a href="${groupAddress(group)}">${group}</a></p><ul>${tiles.map(tile)}</ul></div>
+  html`<div><p class="sector-name"><a href="${peerGroupHref(group)}">${group}</a></p><ul>${tiles.map(tile)}</ul></div>
 `;
 
 const tile = ({ instrument: { symbol }, score, coverage }: MapTile): Html =>

@@ -4,25 +4,25 @@ import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import {
-  filterAddress,
+  filterHref,
   MARKET_SORTS,
-  MAX_COMPARED,
+  MAX_COMPARED_INSTRUMENTS,
   type MarketFilter,
   type MarketSort,
 } from "./filter.ts";
 import type { MarketList, MarketRow } from "./market-list.ts";
 import {
-  answerNotes,
+  answerStatusNotes,
   coverageBar,
   coverageText,
+  type FactorAnswers,
   type FactorName,
-  type Factors,
   factorNames,
+  factorStatusLabels,
   pointsBar,
   scoreBar,
   signalMark,
   sparkline,
-  statusLabels,
 } from "./marks.ts";
 import {
   dateTimeHtml,
@@ -58,7 +58,7 @@ function header(title: string, filter: MarketFilter): Html {
   const direction =
     current === sort ? (sort === "symbol" ? "ascending" : "descending") : "ascending";
   const isCurrent = current === sort || current === opposite;
-  return html`<th scope="col" role="columnheader"${isCurrent && html` aria-sort="${direction}"`}><a href="${filterAddress({ ...others, sort: next })}#market">${title}</a></th>`;
+  return html`<th scope="col" role="columnheader"${isCurrent && html` aria-sort="${direction}"`}><a href="${filterHref({ ...others, sort: next })}#market">${title}</a></th>`;
 }
 
 const { enterLong, exitLong, enterShort, exitShort } = SIGNAL_THRESHOLDS;
@@ -90,7 +90,7 @@ export function marketTable(list: MarketList, filter: MarketFilter): Html {
   // Rows are stacked on narrow screens, and some browsers then drop the table semantics without an
   // explicit role.
   return html`${countLinks(list, filter)}
-<form id="pick" method="get" action="/#compare"><p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form>
+<form id="pick" method="get" action="/#compare"><p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED_INSTRUMENTS}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form>
 <table class="market" role="table">
 <caption>${found === 1 ? "One instrument" : html`${found} instruments`}. 50 is no evidence either way. ${SIGNAL_RULE}${note}</caption>
 <thead role="rowgroup"><tr role="row">
@@ -107,7 +107,7 @@ function countLinks({ found, counts }: MarketList, filter: MarketFilter): Html {
   const link = (text: string, name: "signal" | "coverage", value: string) => {
     const isCurrent = filter[name] === value;
     const next = { ...others, [name]: isCurrent ? undefined : value };
-    return html`<a href="${filterAddress(next)}#market"${isCurrent && html` aria-current="true"`}>${text}</a>`;
+    return html`<a href="${filterHref(next)}#market"${isCurrent && html` aria-current="true"`}>${text}</a>`;
   };
   return html`<nav class="counts" aria-label="Counts"><span><strong>${found}</strong> shown</span>${(["LONG", "WAIT", "SHORT"] as const).map((direction) => link(`${counts[direction]} ${direction}`, "signal", direction))}${link(`${counts.full} with full coverage`, "coverage", "full")}</nav>`;
 }
@@ -116,7 +116,7 @@ function tableRow(row: MarketRow): Html {
   const { signal: item, factors, missing, price, change, since } = row;
   const { symbol, name, assetClass, signal, score, scoreRaw, scoreSmoothed, status, coverage } =
     item;
-  const warning = answerNotes[status];
+  const warning = answerStatusNotes[status];
   return html`<tr id="row-${symbol}" role="row">
 <th scope="row" role="rowheader"><input type="checkbox" name="compare" value="${symbol}" form="pick" aria-label="Compare ${symbol}"><a href="${instrumentPath(symbol)}">${symbol}</a><span class="name">${untrustedText(name)}</span>${warning && html`<span class="tag">${warning}</span>`}</th>
 <td class="direction" role="cell">${signalMark(signal, coverage)}</td>
@@ -135,11 +135,14 @@ ${factors && Object.entries(factors).map(([name, factor]) => factorCell(name as 
 export const closesSparkline = ({ closes }: MarketRow): Html | false =>
   sparkline(closes, { low: Math.min(...closes), high: Math.max(...closes) }, "l-close");
 
-function factorCell(name: FactorName, { z, contribution, status }: Factors[FactorName]): Html {
+function factorCell(
+  name: FactorName,
+  { z, contribution, status }: FactorAnswers[FactorName],
+): Html {
   const label = html`<span class="label" aria-hidden="true">${factorNames[name]}</span>`;
   return z === null
-    ? html`<td class="factor" role="cell">${label}<span class="why">${statusLabels[status]}</span></td>`
-    : html`<td class="factor" role="cell">${label}${pointsHtml(contribution)}${status !== "ok" && html` <span class="why">${statusLabels[status]}</span>`}${pointsBar(contribution)}</td>`;
+    ? html`<td class="factor" role="cell">${label}<span class="why">${factorStatusLabels[status]}</span></td>`
+    : html`<td class="factor" role="cell">${label}${pointsHtml(contribution)}${status !== "ok" && html` <span class="why">${factorStatusLabels[status]}</span>`}${pointsBar(contribution)}</td>`;
 }
 
 function emptyState({ total, found, pages }: MarketList, filter: MarketFilter): Html {
@@ -149,14 +152,14 @@ function emptyState({ total, found, pages }: MarketList, filter: MarketFilter): 
   }
   return found === 0
     ? html`<div class="empty"><p>No instrument fits.</p><p><a href="/#market">Show all ${total}</a></p></div>`
-    : html`<div class="empty"><p>There is no page ${page}: what fits is on ${pages === 1 ? "one page" : html`${pages} pages`}.</p><p><a href="${filterAddress(others)}#market">Go to the first page</a></p></div>`;
+    : html`<div class="empty"><p>There is no page ${page}: what fits is on ${pages === 1 ? "one page" : html`${pages} pages`}.</p><p><a href="${filterHref(others)}#market">Go to the first page</a></p></div>`;
 }
 
 function pager({ page, pages }: MarketList, filter: MarketFilter): Html | false {
   const link = (to: number, text: string, rel: "prev" | "next") =>
     to >= 1 &&
     to <= pages &&
-    html`<a class="second" rel="${rel}" href="${filterAddress({ ...filter, page: to })}#market">${text}</a>`;
+    html`<a class="second" rel="${rel}" href="${filterHref({ ...filter, page: to })}#market">${text}</a>`;
   return (
     pages > 1 &&
     html`<nav class="pager" aria-label="Pages of the market">${link(page - 1, "Previous", "prev")}<span>Page ${page} of ${pages}</span>${link(page + 1, "Next", "next")}</nav>`

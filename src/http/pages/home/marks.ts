@@ -2,15 +2,15 @@ import type { z } from "zod";
 import type { AnswerStatus, DirectionAnswer } from "../../../answers/common.ts";
 import type { FullFactors } from "../../../answers/factors.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
-import { CLASS_FACTORS, WEIGHTS } from "../../../score/composite.ts";
+import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "../../../score/composite.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { type Html, html } from "../html.ts";
 
 /** The four factors of an instrument, from `get_factors`. */
-export type Factors = FullFactors["factors"];
+export type FactorAnswers = FullFactors["factors"];
 
 /** Name of a factor. */
-export type FactorName = keyof Factors;
+export type FactorName = keyof FactorAnswers;
 
 type Signal = z.infer<typeof DirectionAnswer>;
 
@@ -85,7 +85,7 @@ export function scoreScale(score: number): Html {
  * Text with the number of measured factors and the number of factors that the asset class can have.
  */
 export function coverageText(assetClass: AssetClass, missing: readonly FactorName[]): string {
-  const expected = CLASS_FACTORS[assetClass];
+  const expected = FACTORS_BY_CLASS[assetClass];
   const measured = expected.filter((factor) => !missing.includes(factor));
   return `${measured.length} of ${expected.length}`;
 }
@@ -95,8 +95,8 @@ export function coverageText(assetClass: AssetClass, missing: readonly FactorNam
  * missing factor is dashed.
  */
 export function coverageBar(assetClass: AssetClass, missing: readonly FactorName[]): Html {
-  const weights = WEIGHTS[assetClass];
-  const expected = CLASS_FACTORS[assetClass];
+  const weights = BASE_FACTOR_WEIGHTS[assetClass];
+  const expected = FACTORS_BY_CLASS[assetClass];
   const total = expected.reduce((sum, factor) => sum + weights[factor], 0);
   let x = 0;
   const segments = expected.map((factor) => {
@@ -136,7 +136,7 @@ export const factorNames: Readonly<Record<FactorName, string>> = {
 };
 
 /** Labels of the statuses of a factor. */
-export const statusLabels: Readonly<Record<Factors[FactorName]["status"], string>> = {
+export const factorStatusLabels: Readonly<Record<FactorAnswers[FactorName]["status"], string>> = {
   ok: "measured",
   stale: "old data",
   no_activity: "no activity",
@@ -145,14 +145,14 @@ export const statusLabels: Readonly<Record<Factors[FactorName]["status"], string
 };
 
 /** Labels of the asset classes. */
-export const classNames: Readonly<Record<AssetClass, string>> = {
+export const assetClassNames: Readonly<Record<AssetClass, string>> = {
   stock: "Stock",
   etf: "Fund",
   crypto: "Coin",
 };
 
 /** Notes on answers whose status is not `ok`. */
-export const answerNotes: Readonly<Partial<Record<z.infer<typeof AnswerStatus>, string>>> = {
+export const answerStatusNotes: Readonly<Partial<Record<z.infer<typeof AnswerStatus>, string>>> = {
   stale: "old price",
   insufficient_data: "short history",
 };

@@ -1,14 +1,14 @@
 import { memo } from "../../../lib/memo.ts";
 import { type Html, html } from "../html.ts";
 import {
-  compactText,
-  digitsText,
+  adaptiveDigitsText,
+  compactNumberText,
+  fourDigitsText,
   moneyText,
   percentText,
-  plainText,
   pointsText,
   signedPercentText,
-  wholeText,
+  wholeNumberText,
   withMinus,
 } from "./figure-text.js";
 
@@ -36,13 +36,13 @@ export const percentHtml = (decimals: number): ((value: number | null) => Html) 
   nullable((value) => percentText(value, decimals));
 
 /** An integer with thousands separators. */
-export const wholeNumberHtml = nullable(wholeText);
+export const wholeNumberHtml = nullable(wholeNumberText);
 
 /** US dollars in compact notation. */
-export const compactUsdHtml = nullable((value) => `$${compactText(value)}`);
+export const compactUsdHtml = nullable((value) => `$${compactNumberText(value)}`);
 
 /** A number with four significant digits, or in compact notation if it is large. */
-export const fourDigitsHtml = nullable(plainText);
+export const fourDigitsHtml = nullable(fourDigitsText);
 
 /** A fraction as a percentage with a sign and one decimal. */
 export const signedPercentHtml = nullable(signedPercentText);
@@ -53,10 +53,12 @@ export const signedPercentHtml = nullable(signedPercentText);
  * @param others Prices shown next to it; if all of them are integers, the price has no decimals.
  */
 export const priceText = (value: number, others: readonly number[] = []): string =>
-  others.length > 0 && others.every(Number.isInteger) ? wholeText(value) : digitsText(value);
+  others.length > 0 && others.every(Number.isInteger)
+    ? wholeNumberText(value)
+    : adaptiveDigitsText(value);
 
 /** A price in a table, without its currency. */
-export const figureHtml = nullable(digitsText);
+export const figureHtml = nullable(adaptiveDigitsText);
 
 /** A price with its currency code; small prices keep four significant digits. */
 export const priceHtml = (value: number, currency: string): Html =>

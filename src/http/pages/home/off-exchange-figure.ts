@@ -13,7 +13,7 @@ import {
 } from "./plot.ts";
 
 /** Id of the table with the figures that are drawn. */
-export const OFF_EXCHANGE_TABLE = "off-exchange-figures";
+export const OFF_EXCHANGE_TABLE_ID = "off-exchange-figures";
 
 /**
  * Chart of the shares traded off the exchanges by session, and of the percentage of them that was
@@ -33,7 +33,7 @@ export function offExchangeFigure(days: DarkpoolView["days"], dayMs: number): Ht
 ${plot(
   {
     label: `Off-exchange volume and short share of ${days.length} sessions`,
-    table: OFF_EXCHANGE_TABLE,
+    table: OFF_EXCHANGE_TABLE_ID,
     count: days.length,
     time,
   },

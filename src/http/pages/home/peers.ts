@@ -5,15 +5,15 @@ import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
-import { filterAddress } from "./filter.ts";
-import { classNames, coverageText, signalMark, sparkline } from "./marks.ts";
+import { filterHref } from "./filter.ts";
+import { assetClassNames, coverageText, signalMark, sparkline } from "./marks.ts";
 import { signedPercentHtml } from "./number-format.ts";
 
 /** Maximum number of instruments in the section. */
 const MAX_PEERS = 10;
 
 /** Number of sessions in a sparkline. */
-export const SPARK_SESSIONS = 60;
+export const SPARKLINE_SESSIONS = 60;
 
 /** An instrument in the list of peers. */
 interface Peer {
@@ -28,7 +28,7 @@ interface Peer {
  * The peers of an instrument: the instruments of its sector or, if it has no sector, of its asset
  * class.
  */
-export interface Peers {
+export interface PeersView {
   readonly group: string;
   /** Rank of the instrument by score, from 1; `count` is the number of peers. */
   readonly rank: number;
@@ -42,7 +42,7 @@ export interface Peers {
 
 /** The name of the group with which an instrument is compared. */
 export const peerGroupOf = ({ sector, assetClass }: Instrument): string =>
-  sector ?? classNames[assetClass];
+  sector ?? assetClassNames[assetClass];
 
 /**
  * Simple return of an instrument over its newest sessions, including dividends; `null` if it has
@@ -62,7 +62,7 @@ export function simpleReturn(
 }
 
 /** Reads the peers of a listed instrument. */
-export function viewPeers(symbol: string, context: ToolContext): Peers {
+export function viewPeers(symbol: string, context: ToolContext): PeersView {
   const { snapshots } = context;
   const { instrument } = snapshots.newest(symbol);
   const group = peerGroupOf(instrument);
@@ -80,7 +80,7 @@ export function viewPeers(symbol: string, context: ToolContext): Peers {
     next: all[place + 1]?.instrument.symbol,
     shown: all.slice(first, first + MAX_PEERS).map((snapshot) => {
       const peer = snapshot.instrument.symbol;
-      const past = snapshots.history(peer, 0, snapshot.at).slice(-SPARK_SESSIONS);
+      const past = snapshots.history(peer, 0, snapshot.at).slice(-SPARKLINE_SESSIONS);
       return {
         snapshot,
         change: simpleReturn(peer, context),
@@ -91,24 +91,24 @@ export function viewPeers(symbol: string, context: ToolContext): Peers {
 }
 
 /** Links to the market, the group of peers, and the peers directly above and below by score. */
-export function breadcrumbTrail({ group, rank, count, previous, next }: Peers): Html {
+export function breadcrumbTrail({ group, rank, count, previous, next }: PeersView): Html {
   const link = (symbol: string | undefined, rel: "prev" | "next", arrow: string) =>
     symbol !== undefined &&
     html` <a rel="${rel}" href="${instrumentPath(symbol)}">${rel === "prev" && `${arrow} `}${symbol}${rel === "next" && ` ${arrow}`}</a>`;
   return html`<nav class="trail" aria-label="Around this instrument">
-<p><a href="/#market">Market</a> › <a href="${groupAddress(group)}">${group}</a></p>
+<p><a href="/#market">Market</a> › <a href="${peerGroupHref(group)}">${group}</a></p>
 <p>${link(previous, "prev", "‹")} ${rank} of ${count} by score${link(next, "next", "›")}</p>
 </nav>`;
 }
 
 /** URL of the market page, filtered to the instruments of a group. */
-export const groupAddress = (group: string): string => `${filterAddress({ sector: group })}#market`;
+export const peerGroupHref = (group: string): string => `${filterHref({ sector: group })}#market`;
 
 /** Section with the peers as cards, each with a sparkline of its smoothed scores. */
-export const peersSection = ({ group, shown }: Peers, symbol: string): Html | false =>
+export const peersSection = ({ group, shown }: PeersView, symbol: string): Html | false =>
   shown.length > 1 &&
   html`<section aria-labelledby="peers">
-<div class="section-head"><h2 id="peers">Beside its peers</h2><p class="quiet">${group}, by score; the line is the smoothed score over ${SPARK_SESSIONS} sessions, from 0 to 100.</p></div>
+<div class="section-head"><h2 id="peers">Beside its peers</h2><p class="quiet">${group}, by score; the line is the smoothed score over ${SPARKLINE_SESSIONS} sessions, from 0 to 100.</p></div>
 <ul class="peers">${shown.map((peer) => peerCard(peer, symbol))}</ul>
 </section>`;
 

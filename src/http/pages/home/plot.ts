@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from "../html.ts";
+import { type Html, type HtmlContent, html } from "../html.ts";
 
 /**
  * Height of every plot in SVG units. It is larger than the height in pixels, so that integer
@@ -43,7 +43,8 @@ export function yCoordinate(value: number, { low, high, isLog = false }: ValueAx
 }
 
 /**
- * Values at which an axis has grid lines: multiples of 1, 2 or 5 times a power of ten, at most seven.
+ * Values at which an axis has grid lines: multiples of 1, 2 or 5 times a power of ten, at most
+ * seven.
  */
 export function axisTicks({ low, high }: ValueAxis): readonly number[] {
   const least = (high - low) / 6;
@@ -120,9 +121,9 @@ export interface PlotPanel {
   readonly name: string;
   readonly time: TimeAxis;
   /** SVG shapes. Their x is a column of the time axis, their y a coordinate from `yCoordinate`. */
-  readonly shapes: Content;
+  readonly shapes: HtmlContent;
   /** Texts over the plot, positioned in percent. */
-  readonly texts?: Content;
+  readonly texts?: HtmlContent;
   readonly axis?: ValueAxis;
   readonly labels?: readonly AxisLabel[];
   /**

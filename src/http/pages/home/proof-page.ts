@@ -5,21 +5,21 @@ import type { Site } from "../../../../wellknown/site.ts";
 import { isoInstant } from "../../../answers/common.ts";
 import { notCoveredReason } from "../../../answers/lookup.ts";
 import { roundedSignal } from "../../../answers/signal-point.ts";
-import { type ProvenEntry, proofFile } from "../../../log/log-reader.ts";
-import { shortNote } from "../../../log/signed-note.ts";
+import { type ProvenEntry, proofFileText } from "../../../log/log-reader.ts";
+import { withoutLongSignatures } from "../../../log/signed-note.ts";
 import type { Instrument } from "../../../market/instrument.ts";
-import type { ToolContext, ToolLog } from "../../../tool.ts";
+import type { ToolContext, ToolSignalLog } from "../../../tool.ts";
 import { queryOf } from "../../request-context.ts";
 import { copyButton } from "../copy.ts";
 import { descriptionList, type FieldErrors } from "../elements.ts";
-import { type Content, type Html, html } from "../html.ts";
+import { type Html, type HtmlContent, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import type { HomeContext } from "./home-context.ts";
 import { findInstrument, signInRequiredPage, unknownInstrumentPage } from "./instrument-route.ts";
 import { signalMark } from "./marks.ts";
 import { dateTimeHtml, fixedDecimalsHtml, percentHtml } from "./number-format.ts";
-import { proofPath, sessionForm } from "./proof-section.ts";
-import { proofScriptAddress } from "./script-route.ts";
+import { earlierProofForm, proofPath } from "./proof-section.ts";
+import { proofScriptHref } from "./script-route.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** Schema of a signal entry in the log (`signalLeaf`). */
@@ -48,7 +48,7 @@ const MINUTE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/;
  * Shows the proof of a signal. `?entry=` selects a log entry; `?at=` redirects to the last entry
  * logged by that time.
  */
-export function showProof(home: HomeContext): RequestHandler {
+export function showProofPage(home: HomeContext): RequestHandler {
   const { context, viewerOf, send, site } = home;
   return async (req, res) => {
     const viewer = await viewerOf(req);
@@ -78,7 +78,11 @@ export function showProof(home: HomeContext): RequestHandler {
  * The page of a log entry, if the entry is a signal of the instrument; otherwise a page that says
  * so.
  */
-async function pageOfEntry(frame: ProofFrame, entry: string, log: ToolLog): Promise<PageAnswer> {
+async function pageOfEntry(
+  frame: ProofFrame,
+  entry: string,
+  log: ToolSignalLog,
+): Promise<PageAnswer> {
   const proven = await provenIn(log, entry);
   const said = proven && signalIn(proven, frame.instrument);
   return proven !== undefined && said !== undefined
@@ -90,7 +94,7 @@ async function pageOfEntry(frame: ProofFrame, entry: string, log: ToolLog): Prom
 async function placeOf(
   frame: ProofFrame,
   text: string | null,
-  log: ToolLog,
+  log: ToolSignalLog,
 ): Promise<string | PageAnswer> {
   const { instrument, context } = frame;
   const at = instantOf(text, context.market.knownUntil());
@@ -113,7 +117,7 @@ export function sendProofFile({ context, viewerOf }: HomeContext): RequestHandle
       return res.redirect(proofPath(symbol));
     }
     res.set({ "cache-control": "private, no-cache", vary: "Cookie" }).type("text/plain");
-    res.attachment(`${found.instrument.symbol}-${entry}.tlog-proof`).send(proofFile(proven));
+    res.attachment(`${found.instrument.symbol}-${entry}.tlog-proof`).send(proofFileText(proven));
   };
 }
 
@@ -123,7 +127,10 @@ export function sendProofFile({ context, viewerOf }: HomeContext): RequestHandle
  * @param entry Index of the entry as text from a URL.
  * @returns `undefined` if there is no such entry.
  */
-const provenIn = async ({ reader }: ToolLog, entry: string): Promise<ProvenEntry | undefined> =>
+const provenIn = async (
+  { reader }: ToolSignalLog,
+  entry: string,
+): Promise<ProvenEntry | undefined> =>
   ENTRY.test(entry) ? reader.prove(Number(entry)) : undefined;
 
 /** The instrument whose proof is shown, and the viewer. */
@@ -154,7 +161,7 @@ function instantOf(text: string | null, newest: number): number | undefined {
 async function entryAt(
   { assetClass, symbol }: Instrument,
   at: number,
-  { reader }: ToolLog,
+  { reader }: ToolSignalLog,
 ): Promise<number | undefined> {
   const run = await reader.runAt(assetClass, at);
   const position = run?.symbols.indexOf(symbol) ?? -1;
@@ -168,7 +175,7 @@ async function entryAt(
 async function beganText(
   { assetClass, symbol }: Instrument,
   at: number,
-  { reader }: ToolLog,
+  { reader }: ToolSignalLog,
 ): Promise<Html> {
   const first = await reader.firstRun(assetClass);
   const position = first?.symbols.indexOf(symbol) ?? -1;
@@ -186,7 +193,7 @@ function signalIn({ entry }: ProvenEntry, { symbol }: Instrument): SignalEntry |
 
 function noProofPage(
   { instrument, context, viewer }: ProofFrame,
-  why: Content,
+  why: HtmlContent,
   {
     errors = [],
     entered,
@@ -200,7 +207,7 @@ function noProofPage(
     place: "market",
     isSignedIn: viewer.isSignedIn,
     body: html`<p class="lead">${why}</p>
-${context.signalLog && sessionForm(symbol, { dayMs: context.market.dayMs, entered })}
+${context.signalLog && earlierProofForm(symbol, { dayMs: context.market.dayMs, entered })}
 <p><a href="${instrumentPath(symbol)}">Back to ${symbol}</a></p>`,
   };
 }
@@ -209,14 +216,14 @@ ${context.signalLog && sessionForm(symbol, { dayMs: context.market.dayMs, entere
 interface ProvenSignal {
   readonly proven: ProvenEntry;
   readonly said: SignalEntry;
-  readonly log: ToolLog;
+  readonly log: ToolSignalLog;
 }
 
 function proofPage(frame: ProofFrame, { proven, said, log }: ProvenSignal): PageAnswer {
   const { instrument, viewer, context, site } = frame;
   const { symbol } = instrument;
   const { index, entry, proof, checkpoint } = proven;
-  const note = shortNote(checkpoint.note);
+  const note = withoutLongSignatures(checkpoint.note);
   const file = `${instrumentPath(symbol)}/proof.tlog-proof?entry=${index}`;
   const [key] = log.shortVerifiersOf(checkpoint.origin);
   return {
@@ -224,7 +231,7 @@ function proofPage(frame: ProofFrame, { proven, said, log }: ProvenSignal): Page
     isWide: true,
     place: "market",
     isSignedIn: viewer.isSignedIn,
-    scriptPath: proofScriptAddress,
+    scriptPath: proofScriptHref,
     body: html`<p class="lead beneath">What was said when the session of ${dateTimeHtml(said.close)} closed. <a href="${instrumentPath(symbol)}">Back to ${symbol}</a></p>
 <section aria-labelledby="said" class="card columns">
 <h2 id="said">What the log says</h2>
@@ -270,7 +277,7 @@ ${checkItem("check-memory", "The log has everything that this browser saw of it 
 <ul id="log-keys">${log.shortVerifiersOf(checkpoint.origin).map((key) => html`<li><code>${key}</code></li>`)}</ul>
 </details>
 </section>
-<section aria-labelledby="other"><h2 id="other">Another session</h2>${sessionForm(symbol, { dayMs: context.market.dayMs })}</section>`,
+<section aria-labelledby="other"><h2 id="other">Another session</h2>${earlierProofForm(symbol, { dayMs: context.market.dayMs })}</section>`,
   };
 }
 

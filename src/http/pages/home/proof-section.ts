@@ -26,7 +26,7 @@ export function proofSection({ symbol, logged }: FullSignal, dayMs: number): Htm
       ? "This signal is not in the log yet: it is written when a session closes."
       : html`This signal was written to <a href="${paths.logCheckpoint}">the log</a> when its session closed, ${dateTimeHtml(logged.at)}, and cannot be changed unnoticed. <a href="${proofPath(symbol, logged.index)}">Verify it</a>, as entry ${logged.index}.`
   }</p>
-${sessionForm(symbol, { dayMs })}
+${earlierProofForm(symbol, { dayMs })}
 </div>
 </section>`;
 }
@@ -43,5 +43,5 @@ interface SessionChoice {
 }
 
 /** A form that leads to the proof of an earlier session. */
-export const sessionForm = (symbol: string, { dayMs, entered }: SessionChoice): Html =>
+export const earlierProofForm = (symbol: string, { dayMs, entered }: SessionChoice): Html =>
   html`<form class="session" method="get" action="${proofPath(symbol)}"><label for="at">An earlier signal, as it stood on</label> <input id="at" name="at" required type="${dayMs < DAY_MS ? "datetime-local" : "date"}" max="${LAST_DAY}${dayMs < DAY_MS && "T23:59"}"${entered && html` value="${entered}"`}> <button>Verify that signal</button></form>`;

@@ -3,7 +3,7 @@ import type { MarketView } from "../../../market/market-view.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
 import type { Bar } from "../../../market/records.ts";
 import { riskTableOf } from "../../../risk/measured-table.ts";
-import { sigmaAt } from "../../../risk/outlook.ts";
+import { forecastSigmaAt } from "../../../risk/outlook.ts";
 import { watchedHorizon } from "../../../risk/range-events.ts";
 import { logReturnRange, RANGE_PROBABILITIES } from "../../../risk/ranges.ts";
 import { horizonSigma, sessionsToReport } from "../../../risk/report-days.ts";
@@ -31,7 +31,7 @@ export interface RangeOutcomes {
  * oldest first.
  * @returns `undefined` if no range is published.
  */
-export function rangeOutcomes(
+export function computeRangeOutcomes(
   { symbol, assetClass }: Instrument,
   closes: readonly number[],
   market: MarketView,
@@ -46,7 +46,7 @@ export function rangeOutcomes(
   const start = Math.ceil(countKnownRecords(bars, first - 1) / horizon) * horizon;
   for (let at = start; at + horizon < countKnownRecords(bars, last); at += horizon) {
     const [from, ...ahead] = bars.slice(at, at + horizon + 1) as [Bar, ...Bar[]];
-    const sigma = sigmaAt(bars, assetClass, from.availableAt);
+    const sigma = forecastSigmaAt(bars, assetClass, from.availableAt);
     if (sigma === undefined) continue;
     const ofHorizon = horizonSigma(sigma, table, sessionsToReport(table, records, from));
     const range = logReturnRange(quantiles, SHOWN_RANGE_PROBABILITY, ofHorizon);

@@ -2,16 +2,16 @@ import { isoInstant } from "../../../answers/common.ts";
 import { isFinalVerdict } from "../../../answers/track-record.ts";
 import {
   type ExclusionReason,
-  excessCurve,
+  excessReturnCurve,
   type TrackRecordFigures,
   type TrackRecordTerms,
   type TrackRecordVerdict,
 } from "../../../grading/track-record.ts";
 import type { TrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
-import { type Content, type Html, html } from "../html.ts";
+import { type Html, type HtmlContent, html } from "../html.ts";
 import { withMinus } from "./figure-text.js";
-import { classNames } from "./marks.ts";
+import { assetClassNames } from "./marks.ts";
 import {
   dateTimeHtml,
   fixedDecimalsHtml,
@@ -39,7 +39,7 @@ export const horizonText = (assetClass: AssetClass, horizon: number): string =>
 
 /** The title of a record: asset class and horizon. */
 export const trackRecordTitle = ({ figures: { assetClass, horizon } }: ClassTrackRecord): string =>
-  `${classNames[assetClass]}, ${horizonText(assetClass, horizon)}`;
+  `${assetClassNames[assetClass]}, ${horizonText(assetClass, horizon)}`;
 
 /** Labels of the verdicts of the record. */
 export const TRACK_RECORD_VERDICT_TEXTS: Readonly<Record<TrackRecordVerdict, string>> = {
@@ -107,7 +107,7 @@ function meter(value: number, needed: number): Html {
 /** Chart of the excess returns summed over the sessions, with the 95 % band of shuffled signals. */
 function curve(record: ClassTrackRecord, id: string, dayMs: number): Html {
   const { figures, runs } = record;
-  const points = excessCurve(runs, figures.horizon);
+  const points = excessReturnCurve(runs, figures.horizon);
   const last = points.at(-1);
   if (last === undefined || points.length < 2) {
     return html`<div class="empty"><p>Too few sessions are settled to draw a line.</p></div>`;
@@ -173,11 +173,11 @@ interface Estimate {
 /** A row of figures; a dash replaces an absent estimate or comparison. */
 interface FigureRow {
   readonly name: string;
-  readonly value: Content;
+  readonly value: HtmlContent;
   readonly estimate?: Estimate | null;
   readonly format?: (value: number) => Html;
   /** The figure of the baseline, or the nominal value, for comparison. */
-  readonly twin?: Content;
+  readonly twin?: HtmlContent;
   readonly twinName?: string;
 }
 
@@ -266,7 +266,7 @@ const EXCLUDED: Readonly<Record<ExclusionReason, string>> = {
 
 function countsTable({ runs, calls, lateRuns, excluded, from, to }: TrackRecordFigures): Html {
   const left = Object.entries(excluded).filter(([, count]) => count > 0);
-  const row = (name: string, value: Content) =>
+  const row = (name: string, value: HtmlContent) =>
     html`<tr><th scope="row">${name}</th><td>${value}</td></tr>\n`;
   return html`<details class="more"><summary>What counts, and what does not</summary>
 <table class="figures"><caption class="unseen">What counts, and what does not</caption><tbody>

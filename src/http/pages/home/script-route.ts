@@ -13,8 +13,8 @@ const market = scriptOf("/assets/live.js", [
 const proof = scriptOf("/assets/proof.js", [copy, new URL("./proof.js", import.meta.url)]);
 
 /**
- * Creates a script from several files. Each file has its own block, so that their names do not
- * collide.
+ * Creates a script from several files. Each file has its own block, so that equal names in
+ * different files do not collide.
  */
 function scriptOf(path: string, parts: readonly URL[]): Asset {
   const text = parts.map((part) => `{\n${readFileSync(part, "utf8")}}\n`).join("");
@@ -22,10 +22,10 @@ function scriptOf(path: string, parts: readonly URL[]): Asset {
 }
 
 /** URL of the script of the market pages. */
-export const scriptAddress = market.address;
+export const marketScriptHref = market.address;
 
 /** URL of the script that checks a proof. */
-export const proofScriptAddress = proof.address;
+export const proofScriptHref = proof.address;
 
 /** Create the routes that serve the scripts. */
-export const scriptRoutes = [market.route, proof.route];
+export const marketScriptRoutes = [market.route, proof.route];

@@ -12,7 +12,7 @@ import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import type { HomeContext } from "./home-context.ts";
 import { signInNotice } from "./home-page.ts";
-import { classNames } from "./marks.ts";
+import { assetClassNames } from "./marks.ts";
 import { dateTimeHtml, percentHtml } from "./number-format.ts";
 import {
   type ClassTrackRecord,
@@ -21,10 +21,10 @@ import {
   trackRecordSection,
   trackRecordTitle,
 } from "./record-section.ts";
-import { scriptAddress } from "./script-route.ts";
+import { marketScriptHref } from "./script-route.ts";
 
 /** Shows the track record: how the logged signals turned out. */
-export function showTrackRecord(home: HomeContext): RequestHandler {
+export function showTrackRecordPage(home: HomeContext): RequestHandler {
   const { site, context, signalLog, viewerOf, send } = home;
   return async (req, res) => {
     const viewer = await viewerOf(req);
@@ -39,7 +39,7 @@ export function showTrackRecord(home: HomeContext): RequestHandler {
       isWide: true,
       place: "record",
       isSignedIn: viewer.isSignedIn,
-      scriptPath: scriptAddress,
+      scriptPath: marketScriptHref,
       body,
     };
     res.set("link", linkToMarkdown(site.baseUrl + paths.trackRecord));
@@ -47,7 +47,7 @@ export function showTrackRecord(home: HomeContext): RequestHandler {
   };
 }
 
-/** Context of the page, from which its figures come. */
+/** The site and the market whose track record the page shows. */
 interface Surroundings {
   readonly site: Site;
   readonly market: MarketView;
@@ -84,7 +84,7 @@ ${verifySection(record, site)}`;
 
 /**
  * Section that lists the records without figures, each with the earliest date at which it can have
- * some.
+ * figures.
  *
  * @param now Milliseconds since the epoch.
  */
@@ -112,7 +112,7 @@ const rulesSection = ({
 <li>A return is the log return, with dividends and splits, from the close after the statement over the horizon, less the mean of all instruments of the session. SHORT counts negatively.</li>
 <li>A statement counts only if a signed checkpoint covered it before that close.</li>
 <li>Intervals are of 95 % (block bootstrap, blocks as long as the horizon). Returns of neighbouring sessions overlap, so there are fewer independent periods than sessions.</li>
-<li>Verdicts are given for ${Object.entries(headline).map(([assetClass, horizon], at) => `${at > 0 ? ", " : ""}${classNames[assetClass as AssetClass].toLowerCase()} over ${horizonText(assetClass as AssetClass, horizon)}`)}, on days that were fixed when the log began (${dayHtml(beganAt)}): ${verdictDates.map((at, place) => html`${place > 0 && ", "}${dayHtml(at)}`)}. They share a chance of error of ${percentHtml(0)(rules.significance)}, and need ${rules.minPeriods} periods that do not overlap.</li>
+<li>Verdicts are given for ${Object.entries(headline).map(([assetClass, horizon], at) => `${at > 0 ? ", " : ""}${assetClassNames[assetClass as AssetClass].toLowerCase()} over ${horizonText(assetClass as AssetClass, horizon)}`)}, on days that were fixed when the log began (${dayHtml(beganAt)}): ${verdictDates.map((at, place) => html`${place > 0 && ", "}${dayHtml(at)}`)}. They share a chance of error of ${percentHtml(0)(rules.significance)}, and need ${rules.minPeriods} periods that do not overlap.</li>
 </ul>
 </section>`;
 

@@ -1,8 +1,8 @@
 import type { Request } from "express";
-import type { Accounts } from "../../../auth/accounts/accounts.ts";
+import type { AccountService } from "../../../auth/accounts/accounts.ts";
 import type { BrowserSessions } from "../../../auth/accounts/browser-sessions.ts";
 import { allScopes, type Scope } from "../../../auth/scopes.ts";
-import { addressKey } from "../../../limits/address-key.ts";
+import { ipAddressKey } from "../../../limits/address-key.ts";
 import type { Limits } from "../../../limits/quotas.ts";
 import { createThrottle } from "../throttle.ts";
 
@@ -25,7 +25,7 @@ export type FindViewer = (req: Pick<Request, "headers" | "ip">) => Promise<Viewe
 /** Dependencies of `createFindViewer`. */
 export interface ViewerOptions {
   readonly sessions: Pick<BrowserSessions, "browserOf">;
-  readonly accounts: Pick<Accounts, "find">;
+  readonly accounts: Pick<AccountService, "find">;
   /**
    * Quotas. Visits count against `calls`: for a signed-in person together with the person's calls,
    * for others by address.
@@ -52,7 +52,7 @@ export function createFindViewer({
   return async ({ headers, ip }) => {
     const { session } = await sessions.browserOf(headers.cookie);
     const account = session && (await accounts.find(session.accountId));
-    await throttle({ calls: account ? `user:${account.id}` : `address:${addressKey(ip)}` });
+    await throttle({ calls: account ? `user:${account.id}` : `address:${ipAddressKey(ip)}` });
     return account
       ? { isSignedIn: true, accountId: account.id, scopes: personalScopes }
       : { isSignedIn: false, scopes: publicScopes };

@@ -3,7 +3,7 @@ import { type Request, type RequestHandler, Router } from "express";
 import { OPERATOR_VISIT_LIFETIME_MS } from "../../../auth/operator-access.ts";
 import { rejectOtherMethods } from "../../allowed-methods.ts";
 import { queryOf } from "../../request-context.ts";
-import { copyScriptPath } from "../copy.ts";
+import { copyScriptHref } from "../copy.ts";
 import type { PageContext } from "../page-context.ts";
 import { operatorAccessEndedPage, setupPage } from "./operator-page.ts";
 
@@ -49,7 +49,7 @@ export function operatorRoutes({ operator, baseUrl, show }: PageContext): Router
       const page = isOperator(req)
         ? setupPage(await facts())
         : operatorAccessEndedPage({ isExpired: false });
-      show(res, { ...page, scriptPath: copyScriptPath });
+      show(res, { ...page, scriptPath: copyScriptHref });
     })
     .all(rejectOtherMethods(["get"]));
   return router;

@@ -16,10 +16,13 @@ export const CHART_COLORS = {
   second: "var(--second)",
 } as const;
 
-/** Width and height in CSS pixels; a chart fills a phone's width and stays readable. */
+/**
+ * Width and height in CSS pixels, chosen so that a chart fills the width of a phone and stays
+ * readable.
+ */
 const SIZE = [400, 240] as const;
 
-/** Margins around the axes and their labels of a chart with a legend on top, in CSS pixels. */
+/** Margins, in CSS pixels, around the axes and axis labels of a chart with a legend on top. */
 const GRID_BELOW_LEGEND = { left: 4, right: 12, top: 32, bottom: 4, outerBoundsMode: "same" };
 
 /** Texts of a chart, also read by screen readers. */
@@ -30,7 +33,7 @@ interface ChartText {
 }
 
 /** Renders a chart as a static SVG figure. */
-export function chart({ title, caption }: ChartText, option: EChartsCoreOption): Html {
+export function chartFigure({ title, caption }: ChartText, option: EChartsCoreOption): Html {
   const grid = "legend" in option ? { grid: GRID_BELOW_LEGEND } : {};
   return html`<figure class="chart" role="group" aria-label="${title}">
 <figcaption><strong>${title}</strong> ${caption}</figcaption>
@@ -83,7 +86,7 @@ export const chartLegend = {
   textStyle: { color: CHART_COLORS.text },
 };
 
-/** Options of a line at zero, where all points would be without skill. */
+/** Options of a line at zero, on which all points would lie if scores had no skill. */
 export const zeroLine = {
   type: "line" as const,
   data: [],

@@ -3,8 +3,15 @@ import type { Html } from "../../../http/pages/html.ts";
 import type { Calibration } from "../calibration.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
 import { wealthPath } from "../drawdown.ts";
-import type { Slice } from "../slices.ts";
-import { CHART_COLORS, chart, chartLegend, dateAxis, paddedValueAxis, zeroLine } from "./chart.ts";
+import type { CoefficientSlice } from "../slices.ts";
+import {
+  CHART_COLORS,
+  chartFigure,
+  chartLegend,
+  dateAxis,
+  paddedValueAxis,
+  zeroLine,
+} from "./chart.ts";
 import {
   percentText,
   plainNumberText,
@@ -20,7 +27,7 @@ export function historyChart({ history, horizon }: HorizonResult): Html {
     sum += value;
     return sum;
   });
-  return chart(
+  return chartFigure(
     {
       title: "Cumulative coefficients",
       caption: `Over ${sessionCountText(horizon)}. Skill rises steadily; luck is a random walk.`,
@@ -55,8 +62,12 @@ export function yearChart({ years, horizon }: HorizonResult): Html {
 }
 
 /** Chart of the mean coefficients by subset of the dates. */
-export function sliceChart(title: string, caption: string, slices: readonly Slice[]): Html {
-  return chart(
+export function sliceChart(
+  title: string,
+  caption: string,
+  slices: readonly CoefficientSlice[],
+): Html {
+  return chartFigure(
     { title, caption },
     {
       xAxis: nameAxis(slices.map(({ label }) => label)),
@@ -81,7 +92,7 @@ const bars = (values: readonly number[]) => ({
 /** Chart of the excess return by decile of the scores; `undefined` without a book. */
 export function decileChart({ horizon, book }: HorizonResult): Html | undefined {
   if (book === null) return undefined;
-  return chart(
+  return chartFigure(
     {
       title: "Return by score decile",
       caption: `Mean return over ${sessionCountText(horizon)} relative to all instruments, lowest scores on the left${decileNote(book)}. With skill the bars rise from left to right.`,
@@ -103,7 +114,7 @@ const decileNote = ({ names }: { readonly names: number }): string =>
 /** Chart of the growth of 1 invested in the decile book; `undefined` without a book. */
 export function wealthChart({ horizon, book }: HorizonResult): Html | undefined {
   if (book === null) return undefined;
-  return chart(
+  return chartFigure(
     {
       title: "Top minus bottom decile",
       caption: `Growth of 1 over consecutive periods of ${sessionCountText(horizon)}.`,
@@ -131,7 +142,7 @@ export function wealthChart({ horizon, book }: HorizonResult): Html | undefined 
 export function coverageChart({ comparison, coverage }: ClassResult): Html | undefined {
   if (comparison === "through_time") return undefined;
   const { history } = coverage;
-  return chart(
+  return chartFigure(
     {
       title: "Instruments with a value",
       caption: "By graded date, as known then. With few instruments coefficients are noisy.",
@@ -163,7 +174,7 @@ export function reliabilityChart(
   ]);
   const { min, max, interval } = wholePercents(points.flat());
   const axis = { ...valueAxis((value) => percentText(value, 0)), min, max, interval };
-  return chart(
+  return chartFigure(
     {
       title,
       caption:

@@ -2,7 +2,7 @@ import type { SeriesSummary } from "../../../grading/series-summary.ts";
 import { nameAxis, valueAxis } from "../../../http/pages/drawing.ts";
 import type { Html } from "../../../http/pages/html.ts";
 import type { ClassResult } from "../class-results.ts";
-import { CHART_COLORS, chart, chartLegend, zeroLine } from "./chart.ts";
+import { CHART_COLORS, chartFigure, chartLegend, zeroLine } from "./chart.ts";
 import { shortCoefficientText } from "./figures.ts";
 import { sessionCountText } from "./words.ts";
 
@@ -10,7 +10,7 @@ import { sessionCountText } from "./words.ts";
 export function coefficientChart({ horizons }: ClassResult): Html {
   const names = horizons.map(({ horizon }) => sessionCountText(horizon));
   const has = horizons.some(({ neutralIc }) => neutralIc !== null);
-  return chart(
+  return chartFigure(
     {
       title: "Rank correlation by horizon",
       caption: "Points are means, lines their 95 % intervals. A line across 0 shows nothing.",

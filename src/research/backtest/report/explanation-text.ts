@@ -47,8 +47,8 @@ function factorLines(factor: Factor, { factors, tables }: Snapshot): readonly st
 }
 
 /**
- * A line for momentum and the valuation of stocks, whose mean z is ranked among the mean z of the
- * peers.
+ * A line for momentum or the valuation of a stock: each of these factors ranks a mean z among the
+ * mean z of the peers.
  */
 function mixtureLine(inputs: readonly FactorInput[], z: number): string {
   const mixture = inputs.reduce((sum, input) => sum + input.weight * (input.z ?? 0), 0);

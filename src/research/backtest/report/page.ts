@@ -22,22 +22,22 @@ import {
   tValueText,
   wholeNumberText,
 } from "./figures.ts";
-import { RISK_RULE, riskSection } from "./risk.ts";
+import { RISK_FORECAST_EXPLANATION, riskSection } from "./risk.ts";
 import { REPORT_STYLE } from "./style.ts";
-import { bookTable, coefficientTable, hitTable, sliceTable } from "./tables.ts";
+import { coefficientTable, decileBookTable, hitRateTable, sliceTable } from "./tables.ts";
 import {
   CLASS_WORDS,
   caveats,
   coverageSentence,
+  earningsReportsSentence,
   headlineResult,
   missingMeasureSentence,
   paceWords,
   powerSentence,
   promotionSentence,
-  reportsSentence,
   SUBJECT_WORDS,
   sessionCountText,
-  VERDICT_RULE,
+  VERDICT_RULE_SENTENCES,
   VERDICT_WORDS,
   verdictSentences,
 } from "./words.ts";
@@ -102,7 +102,7 @@ ${result.sameDay && sameDayNote(result.sameDay)}
 ${result.nextOpen && nextOpenNote(result.nextOpen)}
 ${isMeasured && main && measured(result, main)}
 ${riskSection(result)}
-${result.reports && html`<h3>Next report</h3><p>${reportsSentence(result.reports)}</p>`}
+${result.reports && html`<h3>Next report</h3><p>${earningsReportsSentence(result.reports)}</p>`}
 </section>`;
 }
 
@@ -135,8 +135,8 @@ ${coverageChart(result)}
 </div>
 ${coefficientTable(result)}
 <p class="quiet">Neutral: against returns per unit of volatility, after beta, volatility, size and sector have explained what they can. Shuffled: the same scores dealt out at random.</p>
-${bookTable(result)}
-${hitTable(result)}
+${decileBookTable(result)}
+${hitRateTable(result)}
 <p>Of the scores ${percentText(result.scoreShares[9] ?? 0)} were 90 or more, ${percentText((result.scoreShares[8] ?? 0) + (result.scoreShares[9] ?? 0))} were 80 or more, ${percentText((result.scoreShares[0] ?? 0) + (result.scoreShares[1] ?? 0))} below 20 and ${percentText(result.scoreShares[0] ?? 0)} below 10.</p>
 <p>The published signal was LONG ${percentText(signals.shares.LONG, 0)}, WAIT ${percentText(signals.shares.WAIT, 0)} and SHORT ${percentText(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percentText(signals.flipBackShare)} of the changes were reversed within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
 ${
@@ -159,10 +159,10 @@ const methodSection = (result: BacktestResult): Html => html`<section id="method
 <h2>How to read this</h2>
 <p>At each graded close the service's own engine scored every instrument with what was known by then, tables of the peer group included. The rank correlation of these scores with the total returns that followed is the information coefficient: 1 is perfect order, 0 is chance. For this kind of score an honest figure is 0.00 to 0.03.</p>
 <h3>The verdict</h3>
-<ul>${VERDICT_RULE.map((rule) => html`<li>${rule}</li>`)}</ul>
+<ul>${VERDICT_RULE_SENTENCES.map((rule) => html`<li>${rule}</li>`)}</ul>
 <p>t is the smaller of the plain one and that of Newey and West, whose lag is the number of dates that one horizon spans. Intervals come from a block bootstrap with blocks of about that length and seed ${result.question.seed}.</p>
 <h3>Risk</h3>
-<p>${RISK_RULE}</p>
+<p>${RISK_FORECAST_EXPLANATION}</p>
 <h3>What is not shown</h3>
 <ul>${caveats(result).map((caveat) => html`<li>${caveat}</li>`)}</ul>
 </section>`;

@@ -1,5 +1,5 @@
 import { type Html, html } from "../../../http/pages/html.ts";
-import { FITTED_BEFORE } from "../../../risk/measured-table.ts";
+import { RISK_TABLE_FITTED_BEFORE } from "../../../risk/measured-table.ts";
 import { RANGE_PROBABILITIES } from "../../../risk/ranges.ts";
 import type { QlikeFigures, RiskEvidence, RiskVerdict } from "../../../risk/table.ts";
 import type { ClassResult } from "../class-results.ts";
@@ -23,7 +23,7 @@ const VERDICT_WORDS: Readonly<Record<RiskVerdict, string>> = {
 };
 
 /** Explains how the verdict on a risk forecast is reached. */
-export const RISK_RULE = `Volatility is forecast from the last 252 sessions and, for stocks over 5 sessions, from the day of the next report, and graded by QLIKE, y/f - ln(y/f) - 1, of the squared returns that followed; smaller is better. Ranges come from quantiles of outcomes before ${FITTED_BEFORE}, start at the last known close, and are graded on what followed later. Supported: QLIKE is below that of the exponentially weighted mean (.94) with t under -2 on both sides of that date, and every range held within 3 points. Baseline: the forecast is that mean itself, and the ranges held as well. The chance of a fall is published only while its skill is above zero with its interval.`;
+export const RISK_FORECAST_EXPLANATION = `Volatility is forecast from the last 252 sessions and, for stocks over 5 sessions, from the day of the next report, and graded by QLIKE, y/f - ln(y/f) - 1, of the squared returns that followed; smaller is better. Ranges come from quantiles of outcomes before ${RISK_TABLE_FITTED_BEFORE}, start at the last known close, and are graded on what followed later. Supported: QLIKE is below that of the exponentially weighted mean (.94) with t under -2 on both sides of that date, and every range held within 3 points. Baseline: the forecast is that mean itself, and the ranges held as well. The chance of a fall is published only while its skill is above zero with its interval.`;
 
 /** The report section on the risk forecasts of a class; `undefined` if none was graded. */
 export function riskSection({ risk }: ClassResult): Html | undefined {
@@ -62,7 +62,7 @@ function sentence({ horizon, fallPercent, evidence }: RiskMeasures): string {
     : "";
   return (
     `${sessionCountText(horizon)}: ${VERDICT_WORDS[verdict]}. ` +
-    `QLIKE before ${FITTED_BEFORE} ${qlikeWords(qlike.before)}, after ${qlikeWords(qlike.after)}. ` +
+    `QLIKE before ${RISK_TABLE_FITTED_BEFORE} ${qlikeWords(qlike.before)}, after ${qlikeWords(qlike.after)}. ` +
     (forecasts === 0
       ? ""
       : `Held after it: ${held}, of ${wholeNumberText(forecasts)} forecasts.${skill}`)
@@ -78,7 +78,7 @@ const loss = (value: number): string => value.toFixed(3);
 
 const volatilityTable = (risk: readonly RiskMeasures[]): Html =>
   scrollableTable({
-    caption: `QLIKE of the volatility forecast and its rivals, before and from ${FITTED_BEFORE}`,
+    caption: `QLIKE of the volatility forecast and its rivals, before and from ${RISK_TABLE_FITTED_BEFORE}`,
     columns: ["Sessions", "Forecast", "Weighted mean", "Random walk", "t", "Verdict"],
     rows: risk.flatMap(({ horizon, evidence }) =>
       [evidence.qlike.before, evidence.qlike.after].map((figures, side) => [

@@ -15,11 +15,11 @@ import { riskLines } from "./risk.ts";
 import {
   CLASS_WORDS,
   coverageSentence,
+  earningsReportsSentence,
   headlineSentence,
   missingMeasureSentence,
   paceWords,
   promotionSentence,
-  reportsSentence,
   SUBJECT_WORDS,
   VERDICT_WORDS,
   verdictSentences,
@@ -72,7 +72,7 @@ function classText(result: ClassResult, question: BacktestQuestion, paint: Style
     ...extraLine("Short ratio and the session after its publication, open to close", nextOpen),
     ...(isMeasured ? ["", ...horizonLines(result, paint), ""] : []),
     ...riskLines(result),
-    ...(result.reports === null ? [] : [`  ${reportsSentence(result.reports)}`]),
+    ...(result.reports === null ? [] : [`  ${earningsReportsSentence(result.reports)}`]),
     `  Published signal: LONG ${percentText(signals.shares.LONG, 0)}, WAIT ${percentText(signals.shares.WAIT, 0)}, SHORT ${percentText(signals.shares.SHORT, 0)}; ` +
       `${signals.changesPerYear.toFixed(1)} changes a year, ${percentText(signals.flipBackShare)} reversed.`,
   ].join("\n");

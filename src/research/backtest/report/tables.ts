@@ -1,7 +1,7 @@
-import { type Content, type Html, html } from "../../../http/pages/html.ts";
+import { type Html, type HtmlContent, html } from "../../../http/pages/html.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { HitRate } from "../hit-rates.ts";
-import type { Slice } from "../slices.ts";
+import type { CoefficientSlice } from "../slices.ts";
 import {
   coefficientRangeText,
   coefficientText,
@@ -17,7 +17,7 @@ import { VERDICT_WORDS } from "./words.ts";
 interface Table {
   readonly caption: string;
   readonly columns: readonly string[];
-  readonly rows: readonly (readonly Content[])[];
+  readonly rows: readonly (readonly HtmlContent[])[];
 }
 
 /** Renders a table that scrolls horizontally on narrow pages. */
@@ -63,7 +63,7 @@ export const coefficientTable = ({ horizons }: ClassResult): Html =>
   });
 
 /** Table of the decile book for all horizons; `undefined` if no horizon has a book. */
-export function bookTable({ horizons }: ClassResult): Html | undefined {
+export function decileBookTable({ horizons }: ClassResult): Html | undefined {
   const books = horizons.flatMap(({ horizon, book, deflatedSharpe }) =>
     book ? [{ horizon, book, deflatedSharpe }] : [],
   );
@@ -89,7 +89,7 @@ export function bookTable({ horizons }: ClassResult): Html | undefined {
 }
 
 /** Table of hit rates next to base rates. */
-export const hitTable = ({ horizons }: ClassResult): Html =>
+export const hitRateTable = ({ horizons }: ClassResult): Html =>
   scrollableTable({
     caption: "Hit rates of the calls, and base rates without any information",
     columns: [
@@ -118,7 +118,7 @@ const rateCells = (rate: HitRate | undefined): readonly string[] =>
     : [percentText(rate.rate), percentText(rate.baseRate)];
 
 /** Table of the mean coefficients by subset of the dates. */
-export const sliceTable = (caption: string, slices: readonly Slice[]): Html =>
+export const sliceTable = (caption: string, slices: readonly CoefficientSlice[]): Html =>
   scrollableTable({
     caption,
     columns: ["Part", "Mean", "t (plain)", "Dates"],

@@ -7,8 +7,8 @@ import { type PromotionStatus, promotionStatusOf } from "../promotion.ts";
 import { type BacktestQuestion, type BacktestSubject, SESSIONS_PER_YEAR } from "../question.ts";
 import type { ReportAccuracy } from "../report-dates.ts";
 import type { BacktestResult } from "../run-backtest.ts";
-import { SAME_DAY_NAMES } from "../same-day.ts";
-import { MIN_PERIODS, STRONG_T, WEAK_T } from "../verdict.ts";
+import { MIN_SAME_DAY_INSTRUMENTS } from "../same-day.ts";
+import { MIN_VERDICT_PERIODS, STRONG_T_VALUE, WEAK_T_VALUE } from "../verdict.ts";
 import {
   coefficientRangeText,
   coefficientText,
@@ -120,11 +120,11 @@ export function powerSentence(result: ClassResult): string | undefined {
 }
 
 /** Sentences that explain the rule of the verdict. */
-export const VERDICT_RULE: readonly string[] = [
-  `Not enough data: fewer than ${MIN_PERIODS} independent periods.`,
-  `Positive: the 95 % interval lies above 0, and t reaches ${STRONG_T} and the t that the best of all variants tried reaches by luck in 5 % of cases.`,
-  `Weakly positive: the same with t from ${WEAK_T}.`,
-  `Inverted: the interval lies below 0 and t reaches minus ${WEAK_T}, with the same allowance.`,
+export const VERDICT_RULE_SENTENCES: readonly string[] = [
+  `Not enough data: fewer than ${MIN_VERDICT_PERIODS} independent periods.`,
+  `Positive: the 95 % interval lies above 0, and t reaches ${STRONG_T_VALUE} and the t that the best of all variants tried reaches by luck in 5 % of cases.`,
+  `Weakly positive: the same with t from ${WEAK_T_VALUE}.`,
+  `Inverted: the interval lies below 0 and t reaches minus ${WEAK_T_VALUE}, with the same allowance.`,
   "No evidence: anything else.",
   "The horizon of a verdict is fixed beforehand. In the tables, the other three count as four times as many variants.",
 ];
@@ -181,7 +181,7 @@ export function missingMeasureSentence(
   subject: BacktestSubject,
 ): string | undefined {
   if (subject === "social" && sameDay === null) {
-    return `Same day: left out, because fewer than two sessions have ${SAME_DAY_NAMES} names with messages and a return.`;
+    return `Same day: left out, because fewer than two sessions have ${MIN_SAME_DAY_INSTRUMENTS} names with messages and a return.`;
   }
   if (subject === "darkpool" && nextOpen === null) {
     return "Short ratio and the session after its publication: left out, because too few sessions have names with short volumes and a return.";
@@ -209,7 +209,7 @@ const PROMOTION_WORDS: Readonly<Record<PromotionStatus, string>> = {
 };
 
 /** A sentence on the accuracy of the predicted filing dates. */
-export const reportsSentence = ({
+export const earningsReportsSentence = ({
   filings,
   missing,
   medianError,

@@ -1,5 +1,5 @@
-import { FITTED_BEFORE, RISK_TABLE } from "../../../risk/measured-table.ts";
-import { type BacktestQuestion, sessionsPerDate } from "../question.ts";
+import { RISK_TABLE, RISK_TABLE_FITTED_BEFORE } from "../../../risk/measured-table.ts";
+import { type BacktestQuestion, sessionsPerGradedDate } from "../question.ts";
 import { measureRisk, type RiskMeasures } from "./measures.ts";
 import { observeRisk, type RiskGrid } from "./observations.ts";
 
@@ -13,8 +13,8 @@ export function gradeRisk(
     const { horizon, model, fallPercent, quantiles, reportDays } = table;
     const observations = observeRisk(risk, table);
     if (observations.length === 0) return [];
-    const overlap = { horizon, step: sessionsPerDate(pace, assetClass) };
-    const fittedBefore = FITTED_BEFORE;
+    const overlap = { horizon, step: sessionsPerGradedDate(pace, assetClass) };
+    const fittedBefore = RISK_TABLE_FITTED_BEFORE;
     const question = {
       horizon,
       model,

@@ -1,4 +1,4 @@
-import { freezeEcdf } from "../../../factors/ecdf.ts";
+import { freezeEcdfTable } from "../../../factors/ecdf.ts";
 import { mean } from "../../../factors/statistics.ts";
 import {
   datesPerHorizon,
@@ -15,19 +15,22 @@ import {
 } from "../../../risk/ranges.ts";
 import { spansReport } from "../../../risk/report-days.ts";
 import type {
-  HorizonTable,
+  HorizonRiskTable,
   QlikeFigures,
-  ReportDays,
+  ReportDayFactors,
   RiskEvidence,
   RiskVerdict,
 } from "../../../risk/table.ts";
 import { type Calibration, calibrate, type ProbabilityForecast } from "../calibration.ts";
-import { MIN_PERIODS } from "../verdict.ts";
+import { MIN_VERDICT_PERIODS } from "../verdict.ts";
 import type { RiskObservation } from "./observations.ts";
 
 /** Minimum number of instruments for a verdict on a class. */
 const MIN_INSTRUMENTS = 10;
-/** A forecast is supported if the t-statistic of its QLIKE minus that of the EWMA is below this. */
+/**
+ * A forecast is supported if the t-statistic of its QLIKE minus the QLIKE of the EWMA is below this
+ * value.
+ */
 const SUPPORTED_T = -2;
 
 /** Coverage of the ranges for a subset of the forecasts. */
@@ -39,12 +42,12 @@ export interface CoverageSlice {
 }
 
 /** Grades of the forecasts for one class over one horizon. */
-export interface RiskMeasures extends HorizonTable {
-  /** The forecasts after the date of the fit, split into thirds by forecast volatility. */
+export interface RiskMeasures extends HorizonRiskTable {
+  /** Coverage of the forecasts after the date of the fit, in thirds by forecast volatility. */
   readonly thirds: readonly CoverageSlice[];
   readonly years: readonly CoverageSlice[];
   /**
-   * Calibration of the forecast probability of a fall, after the date of the fit; `null` if all
+   * Calibration, after the date of the fit, of the forecast probability of a fall; `null` if all
    * outcomes are equal.
    */
   readonly fall: Calibration | null;
@@ -56,9 +59,9 @@ export interface RiskMeasures extends HorizonTable {
 export interface RiskQuestion {
   readonly horizon: number;
   readonly model: RiskModel;
-  readonly fallPercent: HorizonTable["fallPercent"];
+  readonly fallPercent: HorizonRiskTable["fallPercent"];
   readonly quantiles: readonly number[];
-  readonly reportDays: ReportDays | null;
+  readonly reportDays: ReportDayFactors | null;
   /** Date of the fit, an ISO date: the quantiles are graded on forecasts from this date on. */
   readonly fittedBefore: string;
   readonly overlap: HorizonOverlap;
@@ -66,14 +69,14 @@ export interface RiskQuestion {
 }
 
 /**
- * Quantiles of the standardized returns that had ended before a date; `undefined` with fewer than
- * 30 returns.
+ * Quantiles of the standardized returns whose horizons had ended before a date; `undefined` with
+ * fewer than 30 returns.
  */
 export const fitQuantiles = (
   observations: readonly RiskObservation[],
   before: string,
 ): readonly number[] | undefined =>
-  freezeEcdf(
+  freezeEcdfTable(
     observations
       .filter(({ end }) => end < before)
       .map(({ followed, forecast }) => followed / forecast),
@@ -81,10 +84,10 @@ export const fitQuantiles = (
 
 /**
  * Grades forecasts. Ranges and the probability of a fall are graded only on forecasts from the date
- * of the fit on. Volatility is graded on both sides of that date, since its report-day factors are
- * fitted on outcomes that precede those they are graded on (`observeRisk`); only how many sessions
- * they cover was chosen on outcomes before the fit. Forecasts whose horizon spans the date of the
- * fit are excluded.
+ * of the fit on. Volatility is graded before and after that date, since report-day factors are
+ * graded only on outcomes later than the outcomes on which they were fitted (`observeRisk`); only
+ * the number of sessions that the factors cover was chosen on outcomes before the fit. Forecasts
+ * whose horizon spans the date of the fit are excluded.
  */
 export function measureRisk(
   observations: readonly RiskObservation[],
@@ -201,7 +204,7 @@ const fallsOf = (
     outcome: followed < Math.log1p(-fallPercent / 100) ? 1 : 0,
   }));
 
-/** Brier skill against climatology, with the 95 % interval of its mean over dates. */
+/** Brier skill against climatology, with the 95 % interval of the mean skill over dates. */
 function skillOf(
   forecasts: readonly FallForecast[],
   { overlap, seed }: RiskQuestion,
@@ -227,7 +230,7 @@ function verdictOn(
   const periods = sides.map(
     (side) => new Set(side.map(({ place }) => place)).size / datesPerHorizon(overlap),
   );
-  if (instruments < MIN_INSTRUMENTS || periods.some((count) => count < MIN_PERIODS)) {
+  if (instruments < MIN_INSTRUMENTS || periods.some((count) => count < MIN_VERDICT_PERIODS)) {
     return "insufficient_data";
   }
   if (!hasNominalCoverage(coverage)) return "not_supported";

@@ -2,16 +2,19 @@ import { returnFromEntry } from "../../../grading/session-returns.ts";
 import { countKnownRecords, newestKnownRecord } from "../../../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../../../market/records.ts";
 import {
+  computeSessionVariances,
   forecastSigma,
   RISK_MODEL_BY_CLASS,
   RISK_MODELS,
   type RiskModel,
   type SessionVariances,
-  sessionVariances,
 } from "../../../risk/forecast.ts";
-import { EARLIER_REPORT_DAYS, FITTED_BEFORE } from "../../../risk/measured-table.ts";
+import {
+  EARLIER_REPORT_DAY_FACTORS,
+  RISK_TABLE_FITTED_BEFORE,
+} from "../../../risk/measured-table.ts";
 import { type HorizonSpread, horizonSigma, sessionsToReport } from "../../../risk/report-days.ts";
-import type { ReportDays } from "../../../risk/table.ts";
+import type { ReportDayFactors } from "../../../risk/table.ts";
 import type { GridRow, ReturnGrid } from "../return-grid.ts";
 
 /** A risk forecast and its outcome. */
@@ -50,7 +53,7 @@ export interface RiskGrid {
 
 /**
  * Computes the forecasts on every graded date with their outcomes. The factors in `reportDays`
- * apply to dates from `FITTED_BEFORE` on.
+ * apply to dates from `RISK_TABLE_FITTED_BEFORE` on.
  *
  * @param earlier Factors that apply to the dates of earlier years, by year. For years without
  * factors, forecasts are made as if no report were expected.
@@ -58,7 +61,7 @@ export interface RiskGrid {
 export function observeRisk(
   risk: RiskGrid,
   { horizon, reportDays }: HorizonSpread,
-  earlier: Readonly<Record<string, ReportDays>> = EARLIER_REPORT_DAYS,
+  earlier: Readonly<Record<string, ReportDayFactors>> = EARLIER_REPORT_DAY_FACTORS,
 ): readonly RiskObservation[] {
   const plain = observeWithoutReports(risk, horizon);
   if (reportDays === null) return plain;
@@ -69,7 +72,7 @@ export function observeRisk(
     const known = bySymbol.get(grid.rows[one.row]?.instrument.symbol ?? "") as InstrumentRecords;
     const bar = newestKnownRecord(known.bars, grid.sessions[one.place]?.close ?? 0) as Bar;
     const current =
-      one.date >= FITTED_BEFORE ? reportDays : (earlier[one.date.slice(0, 4)] ?? null);
+      one.date >= RISK_TABLE_FITTED_BEFORE ? reportDays : (earlier[one.date.slice(0, 4)] ?? null);
     const spread = { horizon, reportDays: current };
     const reportIn = sessionsToReport(spread, known, bar);
     const forecast = horizonSigma(one.forecast / Math.sqrt(horizon), spread, reportIn);
@@ -93,7 +96,7 @@ export function observeWithoutReports(
   const bySymbol = new Map(records.map((one) => [one.instrument.symbol, one] as const));
   return [...graded].flatMap((row) => {
     const gridRow = grid.rows[row] as GridRow;
-    const variances = sessionVariances(bySymbol.get(gridRow.instrument.symbol)?.bars ?? []);
+    const variances = computeSessionVariances(bySymbol.get(gridRow.instrument.symbol)?.bars ?? []);
     return places.flatMap((place): readonly RiskObservation[] => {
       const sigma = sigmasAt(grid, gridRow, variances, place, horizon);
       const entry = place + delay;

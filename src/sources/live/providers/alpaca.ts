@@ -1,7 +1,7 @@
 import { BLOCK_SIZE_TEXT } from "../../../market/block-size.ts";
 import type { PolledProvider } from "../provider.ts";
 import { barSeries } from "./alpaca/bars.ts";
-import { KEY_SETTINGS } from "./alpaca/stock-request.ts";
+import { ALPACA_KEY_SETTINGS } from "./alpaca/stock-request.ts";
 import { tradeSeries } from "./alpaca/trades.ts";
 
 /** Number of symbols per request; their `WindowEdges` must fit into a cursor. */
@@ -20,7 +20,7 @@ export const alpaca: PolledProvider = {
   origin: "https://data.alpaca.markets",
   feeds: ["bars", "prints"],
   classes: ["stock", "etf"],
-  needs: KEY_SETTINGS,
+  needs: ALPACA_KEY_SETTINGS,
   kind: "polled",
   // The documented limit is 200 requests a minute per account.
   budget: { requests: 180, perMs: 60_000 },

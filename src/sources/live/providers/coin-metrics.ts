@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cursorText, DayCursor, type DayQuery, readCursor } from "../cursor.ts";
+import { DayCursor, type DayQuery, dayCursorText, readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import type {
   Observation,
@@ -105,7 +105,7 @@ function read(answer: ProviderResponse, query: DayQuery): ParsedResponse {
   return {
     data: given.filter((one) => "record" in one),
     rejected: given.filter((one) => "reason" in one),
-    cursor: cursorText(end),
+    cursor: dayCursorText(end),
     ...(open && { notBefore: receivedAt + AGAIN_MS }),
   };
 }
@@ -116,7 +116,7 @@ function readRefusal(answer: ProviderResponse, { symbol, from }: DayQuery): Pars
     throw new ProviderFault("malformed", `it says ${quoted(message)}`);
   }
   const notBefore = answer.receivedAt + NOT_COVERED_MS;
-  return { data: [], cursor: cursorText(from), notBefore, unknown: [symbol] };
+  return { data: [], cursor: dayCursorText(from), notBefore, unknown: [symbol] };
 }
 
 /** The first recent day that lacks a figure which may still be published. */

@@ -12,8 +12,8 @@ import { type ProviderResponse, parseJsonBody } from "../provider-response.ts";
 import { addDays, coinBarRequestAt, FINAL_ANSWER_CACHE_MS, utcDay } from "../publication-times.ts";
 
 /**
- * Maximum number of candles in a response. One of them is the day after the last requested day,
- * which shows that the last one is complete.
+ * Maximum number of candles in a response. One of them is for the day after the last requested day:
+ * it shows that the last requested day is complete.
  */
 const CANDLES = 300;
 
@@ -22,7 +22,8 @@ const DAY_S = 86_400;
 
 /**
  * Maximum wait for a day after its end, in milliseconds. A day without a trade never gets a candle,
- * and the response does not say so. A venue that is a day behind returns the candle of half a day.
+ * and the response does not say so. The wait is longer than a day, because a venue that is a day
+ * behind returns an incomplete candle.
  */
 const PATIENCE_MS = 48 * 3_600_000;
 

@@ -10,9 +10,9 @@ import type {
 } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody } from "../provider-response.ts";
 import { addDays } from "../publication-times.ts";
-import { checkAccess } from "./edgar/access.ts";
+import { checkSecAccess } from "./edgar/access.ts";
 import { CompanyFacts, filingsOf } from "./edgar/facts.ts";
-import { figuresOf } from "./edgar/reported-figures.ts";
+import { reportedFiguresOf } from "./edgar/reported-figures.ts";
 import { readCik, tickersRequest } from "./edgar/tickers.ts";
 
 /** Maximum size of a response in bytes; those of the oldest and largest companies have 10 MB. */
@@ -110,7 +110,7 @@ function company(wanted: FilingQuery): ProviderSeries {
 }
 
 /**
- * When the next request is due, Unix milliseconds. After a ticker was looked up, it is due
+ * When the next request is due, Unix milliseconds. The first request after a ticker lookup is due
  * immediately; otherwise each company has its own minute of the day.
  */
 function whenDue({ cik, named, asked }: CompanyCursor): number {
@@ -156,9 +156,10 @@ function readFacts(
   place: KnownCompany,
   wanted: FilingQuery,
 ): ParsedResponse {
-  checkAccess(answer);
+  checkSecAccess(answer);
   const asked = newYorkDate(answer.receivedAt);
-  // 304: nothing has changed. 404: no figures, for example because the company has not reported yet.
+  // 304: nothing has changed. 404: no figures, for example because the company has not reported
+  // yet.
   if (answer.status !== 200) return { data: [], cursor: JSON.stringify({ ...place, asked }) };
   const facts = parseJsonBody(answer, CompanyFacts);
   const { cik, named } = place;
@@ -169,7 +170,7 @@ function readFacts(
   const cursor = JSON.stringify({ cik, named, asked, etag, modified } satisfies CompanyCursor);
   const latest = addDays(asked, MAX_DAYS_AHEAD);
   const filings = filingsOf(facts).filter(({ filed }) => filed <= latest);
-  return { ...figuresOf(filings, wanted), cursor };
+  return { ...reportedFiguresOf(filings, wanted), cursor };
 }
 
 function validator(answer: ProviderResponse, name: string): string | undefined {

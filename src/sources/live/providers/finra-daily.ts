@@ -12,7 +12,7 @@ import type {
   ProviderSeries,
 } from "../provider.ts";
 import { type ProviderResponse, quoted } from "../provider-response.ts";
-import { withSlash } from "../provider-symbols.ts";
+import { slashedSymbol } from "../provider-symbols.ts";
 import { addDays, FINAL_ANSWER_CACHE_MS } from "../publication-times.ts";
 import { readShortVolumeFile } from "./finra-daily/short-volume-file.ts";
 
@@ -73,7 +73,7 @@ export const finraDaily: PolledProvider = {
 };
 
 function files({ instruments, historyFrom }: ProviderOptions): ProviderSeries {
-  const symbols = new Map(instruments.map(({ symbol }) => [withSlash(symbol), symbol]));
+  const symbols = new Map(instruments.map(({ symbol }) => [slashedSymbol(symbol), symbol]));
   const names = [...symbols.keys()].sort().join(" ");
   const universe = createHash("sha256").update(names).digest("hex").slice(0, 16);
   const wantedFrom = newYorkDate(historyFrom);

@@ -9,8 +9,8 @@ import type {
   RejectedObservation,
 } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
-import { withDot } from "../provider-symbols.ts";
-import { addDays, dateKnownAt } from "../publication-times.ts";
+import { dottedSymbol } from "../provider-symbols.ts";
+import { addDays, datedRecordKnownAt } from "../publication-times.ts";
 
 /**
  * Summary types of weekly volume: alternative trading systems, and all other off-exchange trading.
@@ -102,7 +102,11 @@ const question = (symbol: string, from: string, to: string): string =>
     fields: FIELDS,
     limit: LIMIT,
     compareFilters: [
-      { fieldName: "issueSymbolIdentifier", fieldValue: withDot(symbol), compareType: "EQUAL" },
+      {
+        fieldName: "issueSymbolIdentifier",
+        fieldValue: dottedSymbol(symbol),
+        compareType: "EQUAL",
+      },
     ],
     domainFilters: [{ fieldName: "summaryTypeCode", values: Object.values(KINDS) }],
     dateRangeFilters: [{ fieldName: "weekStartDate", startDate: from, endDate: to }],
@@ -113,7 +117,7 @@ function read(answer: ProviderResponse, symbol: string, { newest }: WeekCursor):
   const notBefore = newYorkInstant(addDays(today, 1), LOOK_AT);
   // Status 204 means that there are no rows.
   const rows = answer.status === 204 ? [] : parseJsonBody(answer, z.array(WeekRow));
-  const own = rows.filter((row) => row.issueSymbolIdentifier === withDot(symbol));
+  const own = rows.filter((row) => row.issueSymbolIdentifier === dottedSymbol(symbol));
   const data: Observation[] = [];
   const rejected: RejectedObservation[] = [];
   const published = newest === undefined ? [] : [newest];
@@ -142,7 +146,7 @@ function recordOf(weekStart: string, rows: readonly WeekRow[]) {
     rows.find((row) => row.summaryTypeCode === kind),
   );
   if (ats === undefined || otc === undefined) return undefined;
-  const availableAt = Math.max(...[ats, otc].map((row) => dateKnownAt(publishedOn(row))));
+  const availableAt = Math.max(...[ats, otc].map((row) => datedRecordKnownAt(publishedOn(row))));
   return {
     weekStart,
     availableAt,

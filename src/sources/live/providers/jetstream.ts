@@ -4,7 +4,7 @@ import { ProviderFault } from "../fault.ts";
 import { messageObservations, messageText, pseudonym } from "../message.ts";
 import type { ParsedResponse, ProviderOptions, StreamedProvider } from "../provider.ts";
 import { parseJsonText } from "../provider-response.ts";
-import { isFuture } from "../publication-times.ts";
+import { isLaterThanArrival } from "../publication-times.ts";
 
 const POSTS = "app.bsky.feed.post";
 
@@ -111,7 +111,7 @@ function postReader({ instruments }: ProviderOptions) {
     if (post === undefined) return undefined;
     const at = Date.parse(post.createdAt);
     // `createdAt` is claimed by the author and can be any date, so implausible ones are dropped.
-    const isRecent = at > event.time_us / 1_000 - MAX_AGE_MS && !isFuture(at, now);
+    const isRecent = at > event.time_us / 1_000 - MAX_AGE_MS && !isLaterThanArrival(at, now);
     if (!isRecent) return undefined;
     const { symbols, count } = named(post.text, at);
     if (symbols.length === 0) return undefined;

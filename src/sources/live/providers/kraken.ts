@@ -7,7 +7,7 @@ import {
   UnixSeconds,
 } from "../coin-bars.ts";
 import { DayCursor, type DayQuery, readCursor } from "../cursor.ts";
-import { type FaultKind, ProviderFault } from "../fault.ts";
+import { ProviderFault, type ProviderFaultKind } from "../fault.ts";
 import type { ParsedResponse, PolledProvider, ProviderSeries } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 import { coinTicker } from "../provider-symbols.ts";
@@ -16,7 +16,7 @@ import { coinBarRequestAt, utcDay } from "../publication-times.ts";
 /** Number of minutes in a day. */
 const DAY_MINUTES = 1_440;
 
-/** Kraken's own tickers by the usual ones. */
+/** Kraken's own ticker of each coin for which it differs from the usual ticker. */
 const COINS: Readonly<Record<string, string>> = { BTC: "XBT", DOGE: "XDG" };
 
 /** A price or volume, which Kraken sends as decimal text. */
@@ -41,7 +41,7 @@ const Ohlc = z.looseObject({
  * Prefixes of the errors that Kraken reports with status 200; warnings begin with W and are
  * ignored.
  */
-const FAULTS: readonly (readonly [string, FaultKind])[] = [
+const FAULTS: readonly (readonly [string, ProviderFaultKind])[] = [
   ["EAPI:Rate limit", "limited"],
   ["EGeneral:Too many requests", "limited"],
   ["EGeneral:Temporary lockout", "limited"],

@@ -4,7 +4,7 @@ import { ProviderFault } from "../fault.ts";
 import { type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
 import { parseJsonBody } from "../provider-response.ts";
-import { withDot } from "../provider-symbols.ts";
+import { dottedSymbol } from "../provider-symbols.ts";
 
 /** Number of trades per page; the maximum of 50,000 would take 15 MB. */
 const PAGE_TRADES = 20_000;
@@ -76,12 +76,12 @@ export const massive: PolledProvider = {
   series: ({ instruments, historyFrom, settings: { MASSIVE_API_KEY: key = "" } }) =>
     instruments.map(({ symbol }) =>
       printSeries({ key: symbol, symbol, historyFrom }, (place) => ({
-        request: requestOf(withDot(symbol), place, key),
+        request: requestOf(dottedSymbol(symbol), place, key),
         read(answer) {
           const { results, next_url: next } = parseJsonBody(answer, Page);
           const trades = (results ?? []).filter(isOffExchange);
           const prints = trades.map((trade) => printOf(trade, place.session));
-          return { prints, next: next ? pageBehind(next, withDot(symbol)) : undefined };
+          return { prints, next: next ? pageBehind(next, dottedSymbol(symbol)) : undefined };
         },
       })),
     ),

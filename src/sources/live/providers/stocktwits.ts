@@ -4,8 +4,8 @@ import { readCursor } from "../cursor.ts";
 import { MESSAGE_HISTORY_MS, messageObservations } from "../message.ts";
 import type { ParsedResponse, PolledProvider, ProviderSeries } from "../provider.ts";
 import type { ProviderResponse } from "../provider-response.ts";
-import { coinTicker, withDot } from "../provider-symbols.ts";
-import { isFuture } from "../publication-times.ts";
+import { coinTicker, dottedSymbol } from "../provider-symbols.ts";
+import { isLaterThanArrival } from "../publication-times.ts";
 import {
   mentionOf,
   messagesOf,
@@ -74,7 +74,7 @@ interface Schedule {
 }
 
 function stream({ symbol, assetClass }: Instrument, habit: Schedule): ProviderSeries {
-  const ticker = assetClass === "crypto" ? `${coinTicker(symbol)}.X` : withDot(symbol);
+  const ticker = assetClass === "crypto" ? `${coinTicker(symbol)}.X` : dottedSymbol(symbol);
   return {
     key: symbol,
     next(cursor) {
@@ -120,8 +120,11 @@ function read(
     messageObservations(mentionOf(message), [symbol], receivedAt),
   );
   const ids = fresh.map(({ id }) => id);
-  // If the provider's clock is ahead, messages dated in the future are read again after that time.
-  const known = fresh.filter(({ created_at }) => !isFuture(Date.parse(created_at), receivedAt));
+  // If the provider's clock is ahead, messages dated in the future are read again once our clock
+  // reaches their dates.
+  const known = fresh.filter(
+    ({ created_at }) => !isLaterThanArrival(Date.parse(created_at), receivedAt),
+  );
   const newest = Math.max(from.visit?.newest ?? from.seen, ...known.map(({ id }) => id));
   const pages = (from.visit?.pages ?? 0) + 1;
   const isOver =

@@ -5,7 +5,7 @@ import { ProviderFault } from "../fault.ts";
 import { type PrintPage, type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
-import { withDot } from "../provider-symbols.ts";
+import { dottedSymbol } from "../provider-symbols.ts";
 
 /** Maximum number of prints per page. */
 const PAGE_PRINTS = 500;
@@ -66,7 +66,7 @@ export const unusualWhales: PolledProvider = {
       [`min_premium=${MIN_BLOCK_SIZE.notionalUsd}`, `min_size=${MIN_BLOCK_SIZE.shares}`].map(
         (filter) =>
           printSeries({ key: `${symbol} ${filter}`, symbol, historyFrom }, (place) => ({
-            request: requestOf(withDot(symbol), filter, place, settings),
+            request: requestOf(dottedSymbol(symbol), filter, place, settings),
             read: (answer) => readPage(answer, place),
           })),
       ),
@@ -114,8 +114,8 @@ function historyBegin(answer: ProviderResponse, { session }: PrintWindow): strin
 }
 
 /**
- * Upper time bound of the next page. Pages go back in time by whole seconds, so the last second is
- * requested again, unless it fills a page alone.
+ * Upper time bound of the next page. Pages go back in time by whole seconds, so the oldest second
+ * of a page is requested again, unless that second alone fills the page.
  */
 function pageBehind(rows: readonly PrintRow[], { page, opensAt, closesAt }: PrintWindow) {
   const oldest = Math.min(...rows.map(({ executed_at: at }) => Date.parse(at)));

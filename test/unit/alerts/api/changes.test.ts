@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { alerts, type WebhookState } from "../../../../src/alerts/alert.ts";
 import type { AlertService } from "../../../../src/alerts/api/alert-service.ts";
 import { deliveries, enqueueDelivery } from "../../../../src/alerts/delivery/delivery.ts";
-import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
-import { signingSecrets } from "../../../../src/alerts/delivery/signing.ts";
+import { endpointHealthRecords } from "../../../../src/alerts/delivery/endpoint-health.ts";
+import { decryptSigningSecrets } from "../../../../src/alerts/delivery/signing.ts";
 import type { Caller } from "../../../../src/auth/caller.ts";
 import { put, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
@@ -92,11 +92,11 @@ describe("an update of an alert", () => {
     expect(told).toEqual([id, id]);
   });
 
-  it("sets an active webhook to pending with a new challenge when the URL changes", async () => {
+  it("resets an active webhook to pending, with a new challenge, when the URL changes", async () => {
     const { service, wanted, records, id, clock } = await openService();
     await setState(records, id, ACTIVE);
     await records.commit([
-      put(endpointHealth, { key: id, value: { failingSince: 0, failures: 9 } }),
+      put(endpointHealthRecords, { key: id, value: { failingSince: 0, failures: 9 } }),
     ]);
     const [first] = await challengesIn(records);
     clock.now += 1_000;
@@ -108,7 +108,7 @@ describe("an update of an alert", () => {
     const challenge = way.by === "webhook" && way.state.is === "pending" && way.state.challenge;
     expect(challenge).not.toBe(first);
     expect(await challengesIn(records)).toContain(challenge);
-    expect(await records.get(endpointHealth, id)).toBeUndefined();
+    expect(await records.get(endpointHealthRecords, id)).toBeUndefined();
   });
 
   it("leaves the webhook active when the URL stays the same", async () => {
@@ -129,7 +129,7 @@ describe("an update of an alert", () => {
     );
   });
 
-  it("is rejected for a URL that is not allowed or an instant in the past", async () => {
+  it("is rejected when the URL is not allowed, or when an instant is in the past", async () => {
     const { service, wanted, records, id } = await openService();
     const before = await storedIn(records, id);
     for (const changes of [{ url: "https://10.0.0.1/" }, { expiresAt: 1 }, { snoozedUntil: 1 }]) {
@@ -153,7 +153,7 @@ describe("an update of an alert", () => {
 });
 
 describe("a pause of an alert", () => {
-  it("releases the held deliveries when it ends", async () => {
+  it("ends by releasing the held deliveries", async () => {
     const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
     await service.update(wanted, { label: "mine" });
@@ -206,7 +206,7 @@ describe("enabling a webhook", () => {
 });
 
 describe("a rotation of a signing secret", () => {
-  it("returns a new secret while the previous secret still signs for a day", async () => {
+  it("returns a new secret, and keeps signing with the previous secret for a day", async () => {
     const store = await openStore(embedded);
     const service = alertServiceOn(store);
     const caller = await newAgent(store.records, "agent-1");
@@ -217,7 +217,7 @@ describe("a rotation of a signing secret", () => {
     expect(nextSteps.join(" ")).toContain("2026-11-22T12:00:00.000Z");
     const { way } = (await storedIn(store.records, id)).value;
     if (way.by !== "webhook") throw new Error("no webhook");
-    const signing = (at: number) => signingSecrets(way.secrets, { alertId: id, vault }, at);
+    const signing = (at: number) => decryptSigningSecrets(way.secrets, { alertId: id, vault }, at);
     expect(signing(store.clock.now + DAY_MS - 1)).toEqual([second, first]);
     expect(signing(store.clock.now + DAY_MS)).toEqual([second]);
   });
@@ -282,7 +282,7 @@ describe("an alert of another owner", () => {
   };
 
   it.each(Object.entries(calls))(
-    "gets the same error from %s as an unknown alert",
+    "causes the same error from %s as an unknown alert",
     async (_, call) => {
       const { service, records, id } = await openService();
       const before = await storedIn(records, id);
@@ -306,7 +306,7 @@ describe("an alert of another owner", () => {
     },
   );
 
-  it("is not listed for other callers", async () => {
+  it("is not listed for anyone but its owner", async () => {
     const { service, records, agent, id } = await openService();
     const person = await newPerson(records, "acc_1");
     expect(await service.list(person)).toEqual({ alerts: [], others: 1 });

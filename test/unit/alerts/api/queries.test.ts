@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
-import { type EventQuery, latestEventCursor } from "../../../../src/alerts/api/event-log.ts";
+import { type EventQuery, readLatestEventCursor } from "../../../../src/alerts/api/event-log.ts";
 import { enqueueDelivery } from "../../../../src/alerts/delivery/delivery.ts";
-import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
+import { endpointHealthRecords } from "../../../../src/alerts/delivery/endpoint-health.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import {
   ALERT_WITH_POLLING,
@@ -55,7 +55,7 @@ describe("the details of an alert", () => {
     const health = { failingSince: clock.now, failures: 3 };
     await records.commit([
       ...enqueueDelivery(alert, message),
-      put(endpointHealth, { key: id, value: health }),
+      put(endpointHealthRecords, { key: id, value: health }),
     ]);
     expect(await service.find(agent, id)).toMatchObject({
       health,
@@ -146,7 +146,7 @@ describe("a page of events", () => {
     await fc.assert(rounds, { seed: 6, numRuns: 40 });
   });
 
-  it("may be empty although more pages follow, when the rows read belong to other alerts", async () => {
+  it("may be empty although more pages follow, if every row that was read belongs to another alert", async () => {
     const { service, agent, id, tell, clock } = await openService();
     const other = await createTestAlert(service, agent, ALERT_WITH_POLLING);
     const start = clock.now - 10_000;
@@ -177,7 +177,7 @@ describe("a page of events", () => {
   });
 
   it.each(["", "x", "-1", "1.5", "9".repeat(16), "1 ", "\0"])(
-    "rejects the cursor %j with invalid_request",
+    "is rejected with invalid_request for the cursor %j",
     async (cursor) => {
       const { service, agent } = await openService();
       await expect(service.events(agent, { cursor, limit: 1 })).rejects.toMatchObject({
@@ -187,7 +187,7 @@ describe("a page of events", () => {
     },
   );
 
-  it("contains only later events when the cursor is the current end of the events", async () => {
+  it("contains only later events when the cursor points to the current end of the events", async () => {
     const store = await openService();
     const { service, agent, tell, clock } = store;
     const options = {
@@ -196,10 +196,10 @@ describe("a page of events", () => {
       vault,
       now: () => new Date(clock.now),
     };
-    expect(await latestEventCursor(options, agent)).toBe("0");
+    expect(await readLatestEventCursor(options, agent)).toBe("0");
     await tell(clock.now - 2);
     await tell(clock.now - 1);
-    const cursor = await latestEventCursor(options, agent);
+    const cursor = await readLatestEventCursor(options, agent);
     const next = await tell(clock.now);
     const { events } = await service.events(agent, { cursor, limit: 10 });
     expect(events.map((event) => event.id)).toEqual([next]);
@@ -207,7 +207,7 @@ describe("a page of events", () => {
 });
 
 describe("delivery attempts", () => {
-  it("are listed newest first over 30 days, page by page, even if several have the same timestamp", async () => {
+  it("are listed for the last 30 days, newest first and page by page, even if several have the same timestamp", async () => {
     const store = await openService();
     const { service, agent, id, clock } = store;
     const at = (index: number) => clock.now - 10_000 + Math.floor(index / 3);
@@ -234,11 +234,14 @@ describe("delivery attempts", () => {
     expect(ids).toEqual(new Set(Array.from({ length: 12 }, (_, index) => `msg_${index}`)));
   });
 
-  it.each(["", "x", "1", "1-x"])("reject the cursor %j with invalid_request", async (cursor) => {
-    const { service, agent, id } = await openService();
-    const wanted = { caller: agent, alertId: id };
-    await expect(service.attempts(wanted, { cursor, limit: 1 })).rejects.toMatchObject({
-      code: "invalid_request",
-    });
-  });
+  it.each(["", "x", "1", "1-x"])(
+    "are rejected with invalid_request for the cursor %j",
+    async (cursor) => {
+      const { service, agent, id } = await openService();
+      const wanted = { caller: agent, alertId: id };
+      await expect(service.attempts(wanted, { cursor, limit: 1 })).rejects.toMatchObject({
+        code: "invalid_request",
+      });
+    },
+  );
 });

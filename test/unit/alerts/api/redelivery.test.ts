@@ -20,7 +20,7 @@ import { describeEngines, embedded, openStore, START } from "../../../support/st
 
 const DAY_MS = 86_400_000;
 
-/** Random message ids, which events stored by earlier versions have. */
+/** Random message ids, as in events that earlier versions stored. */
 const EARLIER_IDS = [
   "msg_a1c94e07d25b43f88e6f0b1d2c3e4f50",
   "msg_de046cdf70b04ccc99c190955411f58b",
@@ -60,7 +60,7 @@ async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
 }
 
 describe("redelivery of one event", () => {
-  it("enqueues the same body under the same message id, due immediately", async () => {
+  it("enqueues the event's body again under the same message id, due immediately", async () => {
     const { service, wanted, records, tell, clock, id } = await openService();
     const eventId = await tell(clock.now - DAY_MS);
     await tell(clock.now - 5);
@@ -219,7 +219,7 @@ describe("redelivery of failed events", () => {
 });
 
 describe("a test event of an alert", () => {
-  it("is enqueued immediately under an id of its own", async () => {
+  it("is enqueued immediately under its own id", async () => {
     const { service, wanted, records, clock, id } = await openService();
     const { eventId } = await service.test(wanted);
     const [delivery] = await records.list(deliveries, { limit: 1 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { alertGroup, alerts, ownerGroup } from "../../../../src/alerts/alert.ts";
 import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
-import { signingSecrets } from "../../../../src/alerts/delivery/signing.ts";
+import { decryptSigningSecrets } from "../../../../src/alerts/delivery/signing.ts";
 import { accountRecordsGroup, clientGroup, clients } from "../../../../src/auth/agents/agent.ts";
 import { apiKeyGroup, apiKeys } from "../../../../src/auth/keys/api-keys.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
@@ -47,7 +47,7 @@ describe("the registration of an alert", () => {
     );
     const way = stored?.value.way;
     if (way?.by !== "webhook") throw new Error("no webhook");
-    expect(signingSecrets(way.secrets, { alertId: id, vault }, clock.now)).toEqual([secret]);
+    expect(decryptSigningSecrets(way.secrets, { alertId: id, vault }, clock.now)).toEqual([secret]);
 
     const [challenge, ...more] = await records.list(deliveries, { limit: 10 });
     expect(more).toEqual([]);

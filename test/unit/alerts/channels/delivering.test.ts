@@ -10,7 +10,7 @@ import {
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { releaseHeldDeliveries } from "../../../../src/alerts/delivery/held-deliveries.ts";
 import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
-import { causeGroupAmong, openEmail, queuedMails } from "../../../../src/mail/outbox.ts";
+import { decryptEmail, findCauseGroup, queuedMails } from "../../../../src/mail/outbox.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import { createCertificate } from "../../../support/certificate.ts";
 import {
@@ -142,7 +142,7 @@ describeEngines("delivery to a channel", (engine) => {
   );
 
   it.each(CHATS)(
-    "does not contact %s again before the time requested in its response, in whatever form it is requested",
+    "does not contact %s again before the retry time in its response, whatever the format of that time",
     async (kind) => {
       const store = await openStore(engine);
       const chat = await chatOf(kind, { behavior: "limited" });
@@ -207,14 +207,14 @@ describeEngines("delivery to a channel", (engine) => {
     expect(await left(store)).toEqual([]);
   });
 
-  it("adds an email with its one-click link to the outbox in the commit that ends the delivery", async () => {
+  it("adds an email with a one-click unsubscribe link to the outbox in the same commit that ends the delivery", async () => {
     const store = await openStore(engine);
     const made = await kept(store, { kind: "email", to: "ann@mail.example" });
     const worker = workerFor(store);
     await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
     await worker.look();
     const queued = await store.records.list(queuedMails, { limit: 10 });
-    expect(queued.map((mail) => openEmail(vault, mail))).toMatchObject([
+    expect(queued.map((mail) => decryptEmail(vault, mail))).toMatchObject([
       {
         to: "ann@mail.example",
         subject: "AAPL: LONG, was WAIT; score 71, was 55",
@@ -316,7 +316,7 @@ describeEngines("delivery to a channel", (engine) => {
     expect((await channelNow(store, made)).state).toMatchObject({ reason: "gone" });
   });
 
-  it("disables a channel even if the channel is changed during the request", async () => {
+  it("disables a channel whose target is gone, even if the channel is changed during the request", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("slack", {
       behavior: "gone",
@@ -337,14 +337,14 @@ describeEngines("delivery to a channel", (engine) => {
     });
   });
 
-  it("counts queued emails for the channel's account, and deletes them with the account", async () => {
+  it("assigns queued emails to the channel's account, and deletes them with the account", async () => {
     const store = await openStore(engine);
     const made = await kept(store, { kind: "email", to: "ann@mail.example" });
     const worker = workerFor(store);
     await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
     await worker.look();
     const [mail] = await store.records.list(queuedMails, { limit: 10 });
-    expect(causeGroupAmong(mail?.groups ?? [])).toContain("acc_of_channels");
+    expect(findCauseGroup(mail?.groups ?? [])).toContain("acc_of_channels");
     await store.records.commit([removeGroup(accountRecordsGroup("acc_of_channels"))]);
     expect(await store.records.list(queuedMails, { limit: 10 })).toEqual([]);
   });

@@ -3,14 +3,17 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
 import { channels } from "../../../../src/alerts/channels/channel.ts";
-import { Channels } from "../../../../src/alerts/channels/channels.ts";
+import { ChannelService } from "../../../../src/alerts/channels/channels.ts";
 import { DigestGatherer } from "../../../../src/alerts/channels/make-digest.ts";
 import type { ChannelSchedule } from "../../../../src/alerts/channels/schedule.ts";
 import {
   UnsubscribeService,
   UnsubscribeTokens,
 } from "../../../../src/alerts/channels/unsubscribing.ts";
-import { type AttemptOptions, attemptDelivery } from "../../../../src/alerts/delivery/attempt.ts";
+import {
+  attemptDelivery,
+  type DeliveryAttemptOptions,
+} from "../../../../src/alerts/delivery/attempt.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,
   type DeliveryAttempt,
@@ -192,9 +195,9 @@ class World {
   readonly #store: TestStore;
   readonly #chat: ChatServer;
   readonly #made: ChannelAlert;
-  readonly #channels: Channels;
+  readonly #channels: ChannelService;
   readonly #unsubscribing: UnsubscribeService;
-  readonly #options: Omit<AttemptOptions, "records">;
+  readonly #options: Omit<DeliveryAttemptOptions, "records">;
   readonly #processes: MortalProcess[];
   /** Symbols of the events that must be delivered, and of the events that may be dropped. */
   readonly #due = new Set<string>();
@@ -226,7 +229,7 @@ class World {
     this.#made = channelAlert({ target: chat.target, vault, schedule });
     const urlPolicy = { schemes: ["http:" as const], isAllowed: () => true };
     const common = { audit, vault, limits, now };
-    this.#channels = new Channels({ ...common, ...outlets, records, archive, urlPolicy });
+    this.#channels = new ChannelService({ ...common, ...outlets, records, archive, urlPolicy });
     this.#unsubscribing = new UnsubscribeService({ ...common, records, tokens: TOKENS });
     this.#options = {
       ...common,

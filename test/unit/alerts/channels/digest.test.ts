@@ -19,7 +19,7 @@ import { releaseHeldDeliveries } from "../../../../src/alerts/delivery/held-deli
 import { type ScheduleTimer, scheduleTimer as timer } from "../../../../src/lib/loop.ts";
 import { createLimits } from "../../../../src/limits/memory-limits.ts";
 import type { Quota } from "../../../../src/limits/quotas.ts";
-import { openEmail, queuedMails } from "../../../../src/mail/outbox.ts";
+import { decryptEmail, queuedMails } from "../../../../src/mail/outbox.ts";
 import { announce, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
@@ -114,7 +114,7 @@ async function sceneOf(
   const texts = async () => {
     if (chat !== undefined) return chat.taken.map(({ text }) => text);
     const queued = await store.records.list(queuedMails, { limit: 1_000 });
-    return queued.map((mail) => openEmail(vault, mail).text);
+    return queued.map((mail) => decryptEmail(vault, mail).text);
   };
   const released = async () => {
     await releasesEnd(store);
@@ -237,7 +237,7 @@ describeEngines("a daily digest", (engine) => {
     },
   );
 
-  it("contains every waiting event when the person turns digests off, even if one read cannot return them all", async () => {
+  it("contains every waiting event when the person turns digests off, even if a single read cannot return all events", async () => {
     const scene = await sceneOf(engine, "email", { schedule: DAILY });
     const { store, made } = scene;
     const all = Array.from({ length: 1_100 }, (_, number) => `E${number}`);
@@ -363,7 +363,7 @@ describeEngines("a digest when several channels are due at the same time", (engi
 describeEngines("a worker that waits for announcements instead of polling", (engine) => {
   const tell = ({ store }: Scene) => store.records.commit([announce(DELIVERIES_TOPIC)]);
 
-  it("sends a digest when it is announced as due", async () => {
+  it("sends a digest when an announcement says that the digest is due", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
     await happen(scene, "E0");
     scene.store.clock.now = scheduledWaitEnd(DAILY, scene.store.clock.now) ?? 0;
@@ -372,7 +372,7 @@ describeEngines("a worker that waits for announcements instead of polling", (eng
     expect(taken.map(({ text }) => symbolsIn(text))).toEqual([["E0"]]);
   });
 
-  it("sends an event at once when the schedule no longer makes it wait for a digest", async () => {
+  it("sends an event at once when the digest for which it waits is turned off", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
     await happen(scene, "E0");
     await reschedule(scene, IMMEDIATE_SCHEDULE);
@@ -529,7 +529,7 @@ describeEngines(
   },
 );
 
-/** Text in a digest of messages beyond the hourly limit. */
+/** Sentence in a digest that gathers the messages beyond the hourly limit. */
 const GATHERED = "Gathered, because at most 3 messages in 60 minutes are sent here.";
 
 describeEngines("messages beyond the hourly limit", (engine) => {
@@ -649,7 +649,7 @@ describeEngines("quiet hours", (engine) => {
   };
 
   it.each(KINDS)(
-    "for %s hold back every event until they end, in order and without loss, and no event at other times",
+    "for %s hold back every event until they end, keep the order, lose no event, and hold back nothing at other times",
     async (kind) => {
       const scene = await sceneOf(engine, kind, { schedule: NIGHT, start: "2026-03-28T20:30:00Z" });
       await happen(scene, "E0");
@@ -725,7 +725,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
     const all = await store.records.list(deliveries, { limit: 10 });
     const member = all.find(({ value }) => value.digestId !== undefined);
     if (member === undefined) throw new Error("no event is in a digest");
-    // Redelivery writes the same change.
+    // A redelivery makes the same change to the record.
     const again = replace(deliveries, member, { value: member.value, dueInMs: 0 });
     await store.records.commit([again, announce(DELIVERIES_TOPIC)]);
     await scene.worker.look();
@@ -738,7 +738,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it("is sent when the person turns off the quiet hours for which it waits", async () => {
+  it("is sent as soon as the person turns off the quiet hours that hold it back", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
     const { store, chat } = scene;
@@ -780,7 +780,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it("waits for its retry after a failure, whatever the schedule becomes", async () => {
+  it("waits for its retry time after a failure, even if the person changes the schedule", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
     const { store, chat } = scene;

@@ -48,7 +48,7 @@ describe("quiet hours", () => {
     ["2026-10-24T20:00:00Z", "2026-10-25T06:00:00.000Z"],
     ["2026-10-25T05:59:59Z", "2026-10-25T06:00:00.000Z"],
     ["2026-10-25T06:00:00Z", undefined],
-  ])("in Berlin from 22:00 to 07:00, asked at %s, end at %s", (now, until) => {
+  ])("from 22:00 to 07:00 in Berlin, computed at %s, end at %s", (now, until) => {
     expect(iso(quietHoursEnd(nightIn("Europe/Berlin"), at(now)))).toBe(until);
   });
 

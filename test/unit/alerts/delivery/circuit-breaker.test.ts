@@ -43,7 +43,7 @@ describe("the circuit breaker of an endpoint", () => {
     },
   );
 
-  it("does not stay open longer because of attempts that were already running when it opened", () => {
+  it("keeps its pause when attempts that were already running fail after it has opened", () => {
     const { breaker, now } = failedTimes(5);
     const late = [1, 2, 3, 4].reduce<CircuitBreaker>(
       (before, ms) => breakerAfterFailure(before, { isProbe: false, now: now + 10_000 + ms }),

@@ -9,7 +9,7 @@ import {
   findEndpointGroup,
   messageIdTimeMs,
   newMessageId,
-  queueGroup,
+  queuedDeliveriesGroup,
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { OWNER, webhookAlert } from "../../../support/webhook-alerts.ts";
 
@@ -29,7 +29,7 @@ describe("the endpoint group of a delivery", () => {
     expect(endpointGroup(OWNER, "http://inbox.example/hook")).not.toBe(group);
   });
 
-  it("can be identified among all groups of a delivery", () => {
+  it("can be found among all groups of the queued delivery", () => {
     const [placed] = enqueueDelivery(alert, message);
     if (placed?.kind !== "insert") throw new Error("Nothing is placed.");
     expect(findEndpointGroup(placed.placing.groups ?? [])).toBe(endpointGroup(OWNER, URL_OF_ALERT));
@@ -45,7 +45,7 @@ describe("a message that is enqueued for delivery", () => {
         key: "msg_1",
         value: { alertId: alert.key, type: "signal.shift", body: "{}", attempts: 0 },
         placing: {
-          groups: expect.arrayContaining([alertGroup(alert.key), queueGroup(alert.key)]),
+          groups: expect.arrayContaining([alertGroup(alert.key), queuedDeliveriesGroup(alert.key)]),
           ttlMs: EVENT_RETENTION_MS,
           dueInMs: 0,
         },
@@ -54,7 +54,7 @@ describe("a message that is enqueued for delivery", () => {
     ]);
   });
 
-  it("is created only for a webhook, and a challenge only for a pending webhook", () => {
+  it("is created only for a webhook; a challenge is created only for a pending webhook", () => {
     const polled = { ...alert, value: { ...alert.value, way: { by: "poll" } as const } };
     expect(enqueueDelivery(polled, message)).toEqual([]);
     expect(enqueueChallenge(polled, 0)).toEqual([]);

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import {
   createFirstSecret,
   createNextSecret,
+  decryptSigningSecrets,
   isSigningSecret,
-  SECRET_OVERLAP_MS,
-  signingSecrets,
+  SECRET_ROTATION_OVERLAP_MS,
 } from "../../../../src/alerts/delivery/signing.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
 
@@ -18,7 +18,7 @@ describe("the secrets of a webhook", () => {
     expect(isSigningSecret(secret)).toBe(true);
     expect(JSON.stringify(sealed)).not.toContain(secret.slice(6));
     expect(sealed.previous).toBeNull();
-    expect(signingSecrets(sealed, place, NOW)).toEqual([secret]);
+    expect(decryptSigningSecrets(sealed, place, NOW)).toEqual([secret]);
   });
 
   it("overlap for a day after a rotation, with the new secret first", () => {
@@ -26,22 +26,29 @@ describe("the secrets of a webhook", () => {
     const second = createNextSecret(first.sealed, place, NOW);
     const both = [second.secret, first.secret];
     expect(second.secret).not.toBe(first.secret);
-    expect(SECRET_OVERLAP_MS).toBe(24 * 3_600_000);
-    expect(signingSecrets(second.sealed, place, NOW)).toEqual(both);
-    expect(signingSecrets(second.sealed, place, NOW + SECRET_OVERLAP_MS - 1)).toEqual(both);
-    expect(signingSecrets(second.sealed, place, NOW + SECRET_OVERLAP_MS)).toEqual([second.secret]);
+    expect(SECRET_ROTATION_OVERLAP_MS).toBe(24 * 3_600_000);
+    expect(decryptSigningSecrets(second.sealed, place, NOW)).toEqual(both);
+    expect(
+      decryptSigningSecrets(second.sealed, place, NOW + SECRET_ROTATION_OVERLAP_MS - 1),
+    ).toEqual(both);
+    expect(decryptSigningSecrets(second.sealed, place, NOW + SECRET_ROTATION_OVERLAP_MS)).toEqual([
+      second.secret,
+    ]);
   });
 
   it("are never more than two", () => {
     const first = createFirstSecret(place);
     const second = createNextSecret(first.sealed, place, NOW);
     const third = createNextSecret(second.sealed, place, NOW + 1);
-    expect(signingSecrets(third.sealed, place, NOW + 2)).toEqual([third.secret, second.secret]);
+    expect(decryptSigningSecrets(third.sealed, place, NOW + 2)).toEqual([
+      third.secret,
+      second.secret,
+    ]);
   });
 
   it("can be decrypted only for their own alert", () => {
     const { sealed } = createFirstSecret(place);
     const elsewhere = { ...place, alertId: "alert_fedcba9876543210" };
-    expect(() => signingSecrets(sealed, elsewhere, NOW)).toThrow();
+    expect(() => decryptSigningSecrets(sealed, elsewhere, NOW)).toThrow();
   });
 });

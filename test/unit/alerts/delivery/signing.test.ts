@@ -4,12 +4,12 @@ import { type CryptoKey, importJWK } from "jose";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import {
+  createSignatureHeaders,
+  generateSigningSecret,
   isSigningSecret,
-  newSigningSecret,
   type PrivateKeyJwk,
   type SignatureHeaders,
   type SignedMessage,
-  signatureHeaders,
   verifySignatures,
 } from "../../../../src/alerts/delivery/signing.ts";
 
@@ -23,12 +23,16 @@ const attempted = (parts: Partial<SignedMessage> = {}): SignedMessage => ({
   id: "msg_1",
   at: Date.now(),
   body: '{"type":"signal.shift","data":{"symbol":"ALDER.SIM","name":"Ümlaut \\u0000 🐂"}}',
-  secrets: [newSigningSecret()],
+  secrets: [generateSigningSecret()],
   keys: [],
   ...parts,
 });
 
-const [secret, old, other] = [newSigningSecret(), newSigningSecret(), newSigningSecret()];
+const [secret, old, other] = [
+  generateSigningSecret(),
+  generateSigningSecret(),
+  generateSigningSecret(),
+];
 const [key, oldKey] = [newKey(), newKey()];
 
 /** Verifies a signature as the specification describes, without using code of the service. */
@@ -48,7 +52,7 @@ function isSignedBy({ x }: PrivateKeyJwk, headers: SignatureHeaders, body: strin
 
 describe("a signing secret", () => {
   it("consists of whsec_ and 32 random bytes in base64", () => {
-    const secrets = Array.from({ length: 100 }, newSigningSecret);
+    const secrets = Array.from({ length: 100 }, generateSigningSecret);
     expect(new Set(secrets).size).toBe(100);
     for (const each of secrets) {
       expect(each).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -74,7 +78,7 @@ describe("a signing secret", () => {
 describe("the signature of a delivery", () => {
   it("matches the test vector of the Standard Webhooks specification", () => {
     // The example of the Standard Webhooks reference libraries.
-    const headers = signatureHeaders({
+    const headers = createSignatureHeaders({
       id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
       at: 1_614_265_330_000,
       body: '{"test": 2432232314}',
@@ -90,7 +94,7 @@ describe("the signature of a delivery", () => {
 
   it("is verified by the Standard Webhooks library with each current secret, and with no other secret", () => {
     const sent = attempted({ secrets: [secret, old], keys: [key, oldKey] });
-    const headers = signatureHeaders(sent);
+    const headers = createSignatureHeaders(sent);
     for (const known of [secret, old]) {
       expect(new Webhook(known).verify(sent.body, headers)).toEqual(JSON.parse(sent.body));
     }
@@ -103,7 +107,7 @@ describe("the signature of a delivery", () => {
 
   it("is verified with each published public key", async () => {
     const sent = attempted({ secrets: [secret], keys: [key, oldKey] });
-    const headers = signatureHeaders(sent);
+    const headers = createSignatureHeaders(sent);
     expect(isSignedBy(key, headers, sent.body)).toBe(true);
     expect(isSignedBy(oldKey, headers, sent.body)).toBe(true);
     expect(isSignedBy(newKey(), headers, sent.body)).toBe(false);
@@ -112,7 +116,7 @@ describe("the signature of a delivery", () => {
 
   it("is verified with a public key by Web Crypto", async () => {
     const sent = attempted({ secrets: [], keys: [key] });
-    const headers = signatureHeaders(sent);
+    const headers = createSignatureHeaders(sent);
     const { kty, crv, x } = key;
     const imported = (await importJWK({ kty, crv, x }, "Ed25519")) as CryptoKey;
     const [, encoded = ""] = headers["webhook-signature"].split(",");
@@ -123,7 +127,7 @@ describe("the signature of a delivery", () => {
   });
 
   it("lists secret-based signatures before key-based signatures, and has its timestamp in seconds", () => {
-    const headers = signatureHeaders(
+    const headers = createSignatureHeaders(
       attempted({ at: 1_700_000_000_999, secrets: [secret, old], keys: [key, oldKey] }),
     );
     expect(headers["webhook-timestamp"]).toBe("1700000000");
@@ -134,7 +138,7 @@ describe("the signature of a delivery", () => {
 
 describe("the example receiver", () => {
   const sent = attempted({ secrets: [secret, old], keys: [key] });
-  const headers = signatureHeaders(sent);
+  const headers = createSignatureHeaders(sent);
   const body = Buffer.from(sent.body);
 
   it("returns the signature schemes that verify a delivery", () => {

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import { createLocalJWKSet } from "jose";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { WebhookKeySet, webhookKeySet } from "../../../../src/alerts/delivery/webhook-keys.ts";
+import { toWebhookKeySet, WebhookKeySet } from "../../../../src/alerts/delivery/webhook-keys.ts";
 import { webhookKeysRouter } from "../../../../src/http/discovery/discovery-routes.ts";
 import type { Key } from "../../../../src/store/keys/key-records.ts";
 import { keyUses } from "../../../../src/store/keys/key-uses.ts";
@@ -19,8 +19,8 @@ function newKey(kid: string, retiredAt: number | null): Key<"webhook-signing"> {
 const keys = [newKey("new", null), newKey("old", NOW)];
 
 describe("the published webhook keys", () => {
-  it("are a JWK Set that contains each key in both formats and the time until which it signs", async () => {
-    const set = webhookKeySet(keys);
+  it("are a JWK Set that contains each key as a JWK and in whpk_ format, with the time until which the key signs", async () => {
+    const set = toWebhookKeySet(keys);
     expect(WebhookKeySet.parse(set)).toEqual(set);
     expect(
       set.keys.map(({ kid, created_at, expires_at }) => [kid, created_at, expires_at]),
@@ -39,16 +39,16 @@ describe("the published webhook keys", () => {
   });
 
   it("never contain a private key", () => {
-    const text = JSON.stringify(webhookKeySet(keys));
+    const text = JSON.stringify(toWebhookKeySet(keys));
     for (const { jwk } of keys) expect(text).not.toContain(jwk.d);
   });
 });
 
-describe("GET /.well-known/webhook-keys.json", () => {
+describe("the endpoint /.well-known/webhook-keys.json", () => {
   let current = keys;
   let url = "";
   beforeAll(async () => {
-    const app = express().use(webhookKeysRouter(() => webhookKeySet(current)));
+    const app = express().use(webhookKeysRouter(() => toWebhookKeySet(current)));
     app.use(problemHandler(() => undefined));
     const server = app.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -61,7 +61,7 @@ describe("GET /.well-known/webhook-keys.json", () => {
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
     expect(answer.headers.get("cache-control")).toBe("public, max-age=300");
-    expect(await answer.json()).toEqual(webhookKeySet(keys));
+    expect(await answer.json()).toEqual(toWebhookKeySet(keys));
   });
 
   it("returns the current keys", async () => {
@@ -73,7 +73,7 @@ describe("GET /.well-known/webhook-keys.json", () => {
     expect(published.map(({ kid }) => kid)).toEqual(["newest", "new", "old"]);
   });
 
-  it("answers HEAD without a body and other methods with 405", async () => {
+  it("responds to HEAD without a body, and to methods other than GET and HEAD with 405", async () => {
     const head = await fetch(url, { method: "HEAD" });
     expect([head.status, await head.text()]).toEqual([200, ""]);
     for (const method of ["POST", "PUT", "DELETE", "PATCH"]) {

@@ -9,11 +9,11 @@ import {
   enqueueChallenge,
   newMessageId,
 } from "../../../../src/alerts/delivery/delivery.ts";
-import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
+import { endpointHealthRecords } from "../../../../src/alerts/delivery/endpoint-health.ts";
 import { releaseHeldDeliveries } from "../../../../src/alerts/delivery/held-deliveries.ts";
 import type { WebhookResponse, WebhookSender } from "../../../../src/alerts/delivery/sender.ts";
 import {
-  type signatureHeaders,
+  type createSignatureHeaders,
   verifySignatures,
 } from "../../../../src/alerts/delivery/signing.ts";
 import { createLimits } from "../../../../src/limits/memory-limits.ts";
@@ -107,7 +107,7 @@ const sentAt = ({ headers }: ReceivedRequest): number =>
   Number(headers["webhook-timestamp"]) * SECOND;
 
 describeEngines("the delivery worker", (engine) => {
-  it("delivers a signed event, after which only the attempt is stored", async () => {
+  it("delivers a signed event, and then keeps only the record of the attempt", async () => {
     const store = await openStore(engine);
     const [inbox, key] = [await receiver(), newKey()];
     const alert = webhookAlert({ url: inbox.url });
@@ -118,7 +118,7 @@ describeEngines("the delivery worker", (engine) => {
     await look();
     expect(came?.id).toBe("msg_1");
     expect(came?.headers).toMatchObject({ "content-type": "application/json" });
-    const headers = came?.headers as unknown as ReturnType<typeof signatureHeaders>;
+    const headers = came?.headers as unknown as ReturnType<typeof createSignatureHeaders>;
     const trusted = { secrets: [alert.secret], keys: [key] };
     expect(verifySignatures(headers, Buffer.from(came?.body ?? ""), trusted)).toEqual([
       "v1",
@@ -132,7 +132,7 @@ describeEngines("the delivery worker", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("delivers every message that was queued before its start exactly once", async () => {
+  it("delivers exactly once every message that was queued before the worker started", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const made = Array.from({ length: 4 }, () => webhookAlert({ url: inbox.url }));
@@ -200,7 +200,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it.each(["reset", 301, 302, 404] as const)(
-    "counts the answer %j as a failure and follows no redirect",
+    "counts the response %j as a failure and follows no redirect",
     async (behavior) => {
       const store = await openStore(engine);
       const trap = await receiver();
@@ -260,7 +260,8 @@ describeEngines("the delivery worker", (engine) => {
     const inbox = await receiver();
     const alert = webhookAlert({ url: inbox.url, isPaused: true });
     await keep(store, alert);
-    // The alert is resumed after the worker has read it and before the worker holds the delivery back.
+    // The alert is resumed after the worker has read it and before the worker holds the delivery
+    // back.
     let isResumed = false;
     const records: Records = {
       ...store.records,
@@ -336,7 +337,7 @@ describeEngines("the delivery worker", (engine) => {
     expect(inbox.received).toHaveLength(1);
   });
 
-  it("disables a webhook only after both five days and twenty failures", async () => {
+  it("disables a webhook only after at least five days of failures and at least twenty failures", async () => {
     const store = await openStore(engine);
     const [inbox, other] = [await receiver({ behavior: 500 }), await receiver()];
     const alert = webhookAlert({ url: inbox.url });
@@ -360,14 +361,14 @@ describeEngines("the delivery worker", (engine) => {
       if (inbox.received.length < 19) await fail();
     }
     expect(await state()).toBe("active");
-    expect((await store.records.get(endpointHealth, alert.key))?.value).toEqual({
+    expect((await store.records.get(endpointHealthRecords, alert.key))?.value).toEqual({
       failingSince: start,
       failures: 19,
     });
     store.clock.now += HOUR;
     await Promise.all([fail(), fail(), fail()]);
     expect(await state()).toBe("disabled");
-    expect(await store.records.get(endpointHealth, alert.key)).toBeUndefined();
+    expect(await store.records.get(endpointHealthRecords, alert.key)).toBeUndefined();
     expect((await other.arrived(1)).map(({ type }) => type)).toEqual(["endpoint.disabled"]);
     await look();
     expect(other.received).toHaveLength(1);
@@ -381,7 +382,7 @@ describeEngines("the delivery worker", (engine) => {
     const ids = Array.from({ length: 4 }, (_, at) => newMessageId(at));
     await store.records.commit(ids.flatMap((id) => queuedEvent(alert, id)));
     await startWorker(store).look();
-    expect((await store.records.get(endpointHealth, alert.key))?.value.failures).toBe(4);
+    expect((await store.records.get(endpointHealthRecords, alert.key))?.value.failures).toBe(4);
     expect(await attempts(store)).toHaveLength(4);
     expect((await waiting(store)).map(({ value }) => value.attempts)).toEqual([1, 1, 1, 1]);
   });
@@ -394,14 +395,14 @@ describeEngines("the delivery worker", (engine) => {
     const { look } = startWorker(store);
     await store.records.commit(queuedEvent(alert));
     await look();
-    expect((await store.records.get(endpointHealth, alert.key))?.value.failures).toBe(1);
+    expect((await store.records.get(endpointHealthRecords, alert.key))?.value.failures).toBe(1);
     inbox.behavior = "healthy";
     store.clock.now += 5 * SECOND;
     await look();
-    expect(await store.records.get(endpointHealth, alert.key)).toBeUndefined();
+    expect(await store.records.get(endpointHealthRecords, alert.key)).toBeUndefined();
   });
 
-  it("sends a pending webhook its challenge, and its events once the challenge is answered", async () => {
+  it("sends a pending webhook only its challenge until the challenge is answered, and then its events", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const alert = webhookAlert({ url: inbox.url, state: pending });
@@ -438,7 +439,7 @@ describeEngines("the delivery worker", (engine) => {
     for (let minute = 0; minute <= 31; minute++) {
       store.clock.now = start + minute * MINUTE + 5 * SECOND;
       await look();
-      expect(await store.records.get(endpointHealth, alert.key)).toBeUndefined();
+      expect(await store.records.get(endpointHealthRecords, alert.key)).toBeUndefined();
     }
     expect(inbox.received.map((each) => (sentAt(each) - start) / SECOND)).toEqual([
       5, 65, 305, 1_805,
@@ -496,7 +497,7 @@ describeEngines("the delivery worker", (engine) => {
     for (const { dueAt } of late) expect(dueAt).toBeGreaterThan(store.clock.now + 58 * MINUTE);
   });
 
-  it("limits the challenges to a host across all accounts", async () => {
+  it("limits how many challenges a host receives from all accounts together", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: "silent" });
     const made = [1, 2, 3].map((at) =>
@@ -597,7 +598,7 @@ describeEngines("the delivery worker", (engine) => {
     answered.resolve(OK);
   });
 
-  it("probes an endpoint that has failed five times with one delivery at a time", async () => {
+  it("sends one probe delivery at a time to an endpoint that has failed five times", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: 500 });
     const alert = webhookAlert({ url: inbox.url });
@@ -728,7 +729,7 @@ describeEngines("the delivery worker", (engine) => {
     expect(await waiting(store)).toMatchObject([{ dueAt: store.clock.now + 5 * SECOND }]);
   });
 
-  it("produces signatures that the receivers' library verifies", async () => {
+  it("produces signatures that the Standard Webhooks library verifies", async () => {
     const store = await openStore(engine);
     store.clock.now = Date.now();
     const inbox = await receiver();

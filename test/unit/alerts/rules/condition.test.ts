@@ -6,12 +6,12 @@ import type {
   InstrumentSelector,
 } from "../../../../src/alerts/alert.ts";
 import {
+  alertConditionOf,
   type ConditionGroup,
   type ConditionState,
-  conditionOf,
   evaluateCondition,
-  groupByCondition,
-  isSubscribed,
+  groupAlertsByCondition,
+  receivesEventsOf,
   type StoredResolvedAlert,
 } from "../../../../src/alerts/rules/condition.ts";
 import type { ResolvedAlert } from "../../../../src/alerts/watchlists/watchlist.ts";
@@ -39,7 +39,7 @@ function daysOf(
   thresholds: Partial<AlertThresholds>,
   sessions: readonly (SnapshotOverrides & { readonly z?: number })[],
 ): readonly number[] {
-  const watch = conditionOf(kind, { ...METHOD, ...thresholds });
+  const watch = alertConditionOf(kind, { ...METHOD, ...thresholds });
   let state: ConditionState | undefined;
   const days: number[] = [];
   for (const [day, { z, ...said }] of sessions.entries()) {
@@ -57,7 +57,7 @@ function daysOf(
 describe("an alert condition", () => {
   it("is shared by alerts of the same kind with the same thresholds for that kind", () => {
     const keyOf = (kind: AlertKind, different: Partial<AlertThresholds> = {}) =>
-      conditionOf(kind, { ...METHOD, ...different }).key;
+      alertConditionOf(kind, { ...METHOD, ...different }).key;
     const shift = keyOf("signal_shift");
     expect(keyOf("signal_shift", { volatilityZ: 3 })).toBe(shift);
     expect(keyOf("volatility", { scoreMove: 20 })).toBe(keyOf("volatility"));
@@ -77,14 +77,14 @@ describe("an alert condition", () => {
     for (const key of [shift, ...different]) expect(key).not.toContain(" ");
   });
 
-  it("uses the method's rules when it uses the method's thresholds", () => {
+  it("follows the scoring method's event rules when it has the method's thresholds", () => {
     const { coinQuietDays: _, ...rules } = EVENT_RULES;
     for (const kind of ["signal_shift", "volatility"] as const) {
-      expect(conditionOf(kind, METHOD).rules).toMatchObject(rules);
+      expect(alertConditionOf(kind, METHOD).rules).toMatchObject(rules);
     }
   });
 
-  it("fires when the score moves by at least its threshold of 5 to 50 points", () => {
+  it("fires when the score moves by at least the threshold, which is 5 to 50 points", () => {
     const moved = (scoreMove: number, score: number) =>
       daysOf("signal_shift", { scoreMove }, [{ score: 50 }, { score }]);
     expect(moved(5, 54.99)).toEqual([]);
@@ -124,7 +124,7 @@ describe("an alert condition", () => {
     expect(risen(4, 4)).toEqual([1]);
   });
 
-  it("does not fire during its cooldown of a quarter of a day to 30 days", () => {
+  it("does not fire during its cooldown, which lasts a quarter of a day to 30 days", () => {
     const flips: SnapshotOverrides[] = Array.from({ length: 40 }, (_, day) =>
       day % 2 === 0 ? {} : { direction: "LONG" },
     );
@@ -142,7 +142,7 @@ describe("an alert condition", () => {
   });
 
   it("returns the same state object when nothing has changed", () => {
-    const watch = conditionOf("signal_shift", METHOD);
+    const watch = alertConditionOf("signal_shift", METHOD);
     const at = (day: number) => ({
       snapshot: snapshotOf("A", day * DAY_MS),
       ...{ session: String(day), dayMs: DAY_MS, reading: undefined },
@@ -192,7 +192,7 @@ function expectMeant(
   alerts: readonly StoredResolvedAlert[],
   seen: Snapshot,
 ): void {
-  const meant = alerts.filter(({ value }) => isSubscribed(value, group.condition, seen));
+  const meant = alerts.filter(({ value }) => receivesEventsOf(value, group.condition, seen));
   expect(group.subscribers(seen)).toEqual(meant.map(({ key }) => key).sort());
   const isWatched = group.covers(seen.instrument);
   expect(isWatched || meant.length === 0).toBe(true);
@@ -201,11 +201,11 @@ function expectMeant(
 }
 
 describe("the alerts grouped by a shared condition", () => {
-  it("are subscribed to an instrument exactly when the alert covers it", () => {
+  it("are subscribed to exactly the instruments that each alert covers", () => {
     fc.assert(
       fc.property(fc.array(wanted, { maxLength: 8 }), snapshot, (all, seen) => {
         const alerts = all.map((one, index) => stored(`a${index}`, one));
-        const groups = groupByCondition(alerts, 0);
+        const groups = groupAlertsByCondition(alerts, 0);
         for (const group of groups) expectMeant(group, alerts, seen);
       }),
       { seed: 6, numRuns: 500 },
@@ -216,7 +216,7 @@ describe("the alerts grouped by a shared condition", () => {
     const paused = stored("paused", { isPaused: true });
     const expired = stored("expired", { expiresAt: 10 });
     const later = stored("later", { expiresAt: 11 });
-    const [group, ...others] = groupByCondition([paused, expired, later], 10);
+    const [group, ...others] = groupAlertsByCondition([paused, expired, later], 10);
     expect(others).toEqual([]);
     expect(group?.subscribers(snapshotOf("A", 1))).toEqual(["later", "paused"]);
   });
@@ -226,7 +226,7 @@ describe("the alerts grouped by a shared condition", () => {
       stored("b", { watched: symbolSelector("A", "A"), kinds: ["volatility", "volatility"] }),
       stored("a", { watched: symbolSelector("A", "B"), kinds: ["volatility"] }),
     ];
-    const groups = groupByCondition(alerts, 0);
+    const groups = groupAlertsByCondition(alerts, 0);
     expect(groups).toHaveLength(1);
     expect(groups[0]?.subscribers(snapshotOf("A", 1))).toEqual(["a", "b"]);
     expect(groups[0]?.subscribers(snapshotOf("C", 1))).toEqual([]);

@@ -71,7 +71,7 @@ describe("expected company reports", () => {
     return { metric: "netIncome", value: 1, periodEnd: end * DAY_MS, availableAt } as const;
   });
 
-  it("cause events before the expected date, on filing and when late, according to each alert's sessions setting", async () => {
+  it("cause one event the configured number of sessions before the expected date, one on filing, and one when late", async () => {
     const store = await openStore(model);
     await store.records.commit([
       ...alertSteps("a1", { kinds: ["report"] }),
@@ -136,7 +136,7 @@ describe("the expected range of a price", () => {
     "a2 A@313 range.alert below 2",
   ];
 
-  it("causes an event when a close falls outside the range, without a cooldown", async () => {
+  it("causes an event whenever a close falls outside the range, without a cooldown", async () => {
     expect(await watched(() => false)).toEqual(TOLD);
   });
 
@@ -145,7 +145,7 @@ describe("the expected range of a price", () => {
     expect(await watched((day) => day % 3 === 0)).toEqual(TOLD);
   });
 
-  it("is shared by all alerts of its kind, and deleted with the last of those alerts", async () => {
+  it("is stored once for all range alerts, and deleted with the last range alert", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1", { kinds: ["range"] }));
     const stage = createScriptedMarket({ A: bars });
@@ -198,7 +198,7 @@ describe("events of an account", () => {
     expect([of("a1") + of("a2"), of("b1")]).toEqual([3, 3]);
   });
 
-  it("leave a share for a person's other applications, even when one application uses the agents that it claimed", async () => {
+  it("leave part of the limit to a person's other applications, even if one application also uses agents that it claimed", async () => {
     const store = await openStore(model);
     const owner = { kind: "user", id: "acc_1", accountId: "acc_1", clientId: "greedy" } as const;
     const agent = { kind: "agent", accountId: "acc_1" } as const;
@@ -280,7 +280,7 @@ describe("the evaluation of a session", () => {
     expect(await summaryOf(testService.store)).toEqual(["A@2 direction", "A@5 direction"]);
   });
 
-  it("follows closing order when the leader catches up on several sessions", async () => {
+  it("proceeds in the order of closes when the leader catches up on several sessions", async () => {
     const testService = await begun();
     await play(testService, [{}]);
     testService.stage.close(3, { A: LONG, B: {} });
@@ -404,7 +404,7 @@ describe("a volatility condition", () => {
     expect(await summaryOf(await played([0.05], { watched }, LONG))).toEqual(["A@301 extreme"]);
   });
 
-  it("shares the sequence numbers of its alert with signal shifts", async () => {
+  it("numbers its events in the same sequence as the signal shifts of its alert", async () => {
     const kinds = ["signal_shift", "volatility"] as const;
     const store = await played([0.05], { kinds }, LONG);
     const told = await recordedEventsIn(store);
@@ -470,7 +470,7 @@ describe("the recipients of an event", () => {
     expect(queued.sort()).toEqual(["active", "awake", "pending"]);
   });
 
-  it("do not receive events later that they missed while paused", async () => {
+  it("never receive the events that they missed while paused", async () => {
     const testService = await begun({ isPaused: true });
     await play(testService, [LONG]);
     await testService.store.records.commit(alertSteps("a1"));

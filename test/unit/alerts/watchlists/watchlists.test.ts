@@ -2,7 +2,10 @@ import { expect, it } from "vitest";
 import { accountAlertsGroup } from "../../../../src/alerts/alert.ts";
 import { AlertService } from "../../../../src/alerts/api/alert-service.ts";
 import { watchlists } from "../../../../src/alerts/watchlists/watchlist.ts";
-import { type WatchlistChange, Watchlists } from "../../../../src/alerts/watchlists/watchlists.ts";
+import {
+  type WatchlistChangeKind,
+  WatchlistService,
+} from "../../../../src/alerts/watchlists/watchlists.ts";
 import { accountRecordsGroup, clientGroup } from "../../../../src/auth/agents/agent.ts";
 import type { Caller } from "../../../../src/auth/caller.ts";
 import { removeGroup } from "../../../../src/store/port/operations.ts";
@@ -22,13 +25,13 @@ import { describeEngines, type Engine, openStore, slowRecords } from "../../../s
 async function open(engine: Engine, seenAs = (records: Records) => records) {
   const store = await openStore(engine);
   const dependencies = alertDependencies({ ...store, records: seenAs(store.records) });
-  const lists = new Watchlists(dependencies);
+  const lists = new WatchlistService(dependencies);
   const { records } = store;
   const app = await newPerson(records, "acc_1");
   const agent = await newAgent(records, "agent-1", "acc_1");
   const key = await newKeyHolder(records, "key-1", "acc_1");
   const stranger = await newAgent(records, "agent-2", "acc_2");
-  const save = (by: Caller, name: string, symbols: string[], change: WatchlistChange = "set") =>
+  const save = (by: Caller, name: string, symbols: string[], change: WatchlistChangeKind = "set") =>
     lists.save(by, { name, change, symbols });
   const symbolsOf = async (by: Caller, name: string) => (await lists.find(by, name)).value.symbols;
   /** Registers an alert on a watchlist. */
@@ -99,7 +102,7 @@ describeEngines("a watchlist", (engine) => {
     expect(await symbolsOf(app, "secret")).toEqual(["A"]);
   });
 
-  it("is readable but not writable for a person's clients if an API key owns it, unless a client has a list of the same name", async () => {
+  it("is readable but not writable for a person's clients if an API key owns it, and a client's own list of the same name has precedence", async () => {
     const { app, agent, key, stranger, save, symbolsOf, lists, records } = await open(engine);
     await save(key, "house", ["A"]);
     expect((await lists.overview(agent)).lists).toEqual([

@@ -155,7 +155,7 @@ describeEngines("user accounts", (engine) => {
     ]);
   });
 
-  it("revoke only their own grants, with the tokens of each grant", async () => {
+  it("revoke only their own grants, together with the tokens of each grant", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const [ada, bob] = [

@@ -1,12 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
-import { BrowserSessions, sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
+import {
+  BrowserSessions,
+  browserSessionRecords,
+} from "../../../../src/auth/accounts/browser-sessions.ts";
 import { EmailCodeSignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
 import { forgetEmail } from "../../../../src/auth/accounts/forget.ts";
 import { grantGroup, grants } from "../../../../src/auth/accounts/grants.ts";
 import { accountRecordsGroup, clientGroup, clients } from "../../../../src/auth/agents/agent.ts";
-import { ApiKeys, apiKeys } from "../../../../src/auth/keys/api-keys.ts";
+import { ApiKeyService, apiKeys } from "../../../../src/auth/keys/api-keys.ts";
 import { emailGroup } from "../../../../src/mail/email-address.ts";
 import { createOutbox, queuedMails } from "../../../../src/mail/outbox.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
@@ -27,7 +30,7 @@ const BOB = "bob@people.example";
 const inquiries = collection<{ readonly email: string }>("inquiries");
 const counted = {
   accounts: accountRecords,
-  ...{ sessions, grants, inquiries, keys: apiKeys, messages: queuedMails },
+  ...{ sessions: browserSessionRecords, grants, inquiries, keys: apiKeys, messages: queuedMails },
 };
 
 /** Creates every kind of record that the service stores for a person. @returns The account id. */
@@ -35,7 +38,7 @@ async function live(store: TestStore, email: string): Promise<string> {
   const { records } = store;
   const { accounts, now, audit, lastUse } = peopleOf(store, records);
   const { id } = await accounts.findOrCreateByEmail(email);
-  const keys = new ApiKeys({ records, mode: "sandbox", now, audit, lastUse });
+  const keys = new ApiKeyService({ records, mode: "sandbox", now, audit, lastUse });
   const own = await keys.createFor(id, { name: "Desk", scopes: ["signals:read"] });
   const given = { name: "Ada", scopes: ["signals:read"], actor: "operator" } as const;
   const other = await keys.create({ ...given, groups: [emailGroup(email)] });
@@ -117,7 +120,7 @@ describeEngines("the deletion of a person's data", (engine) => {
     expect(forgotten.map(({ target }) => target).toSorted()).toEqual(accounts.toSorted());
   });
 
-  it("finds and writes nothing for an unknown address, or when it is repeated", async () => {
+  it("finds and writes nothing for an unknown address, and nothing when the deletion is repeated", async () => {
     const store = await openStore(engine);
     const nothing = { accounts: 0, sessions: 0, grants: 0, inquiries: 0, keys: 0, messages: 0 };
     const none = { ...nothing, agents: 0 };

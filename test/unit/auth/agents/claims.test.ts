@@ -10,14 +10,14 @@ import {
 } from "../../../../src/auth/agents/agent.ts";
 import type { Claimer } from "../../../../src/auth/agents/claim-records.ts";
 import { claims as claimRecords } from "../../../../src/auth/agents/claim-records.ts";
-import { Claims } from "../../../../src/auth/agents/claims.ts";
+import { ClaimService } from "../../../../src/auth/agents/claims.ts";
 import type { ClaimOutcome } from "../../../../src/auth/agents/complete-claim.ts";
 import { createRegistrationTokenLookup } from "../../../../src/auth/agents/registration-access-token.ts";
 import { createAuditor, withCallerAddress } from "../../../../src/auth/auditor.ts";
 import type { Scope } from "../../../../src/auth/scopes.ts";
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import { emailGroup } from "../../../../src/mail/email-address.ts";
-import { createOutbox, openEmail, queuedMails } from "../../../../src/mail/outbox.ts";
+import { createOutbox, decryptEmail, queuedMails } from "../../../../src/mail/outbox.ts";
 import { type AuditEntry, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
 import {
@@ -43,7 +43,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   const now = () => new Date(clock.now);
   const vault = createVault(randomBytes(32));
   const withKey = (codeKey: Uint8Array) =>
-    new Claims({
+    new ClaimService({
       records: seenAs(records),
       now,
       audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
@@ -87,7 +87,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
     return rows.map(({ value }) => value.body as AuditEntry);
   };
   const letters = async () =>
-    (await records.list(queuedMails, { limit: 1000 })).map((mail) => openEmail(vault, mail));
+    (await records.list(queuedMails, { limit: 1000 })).map((mail) => decryptEmail(vault, mail));
   return { records, clock, claims, withKey, register, person, agentNow, audit, letters };
 }
 
@@ -96,7 +96,7 @@ const hundred = <T>(act: (index: number) => Promise<T>) =>
 const claimedOf = (outcomes: readonly ClaimOutcome[]) =>
   outcomes.flatMap((outcome) => (outcome.status === "claimed" ? [outcome] : []));
 
-type Claim = Parameters<Claims["preview"]>[0];
+type Claim = Parameters<ClaimService["preview"]>[0];
 
 /** Records in which `next` runs immediately before the next commit. */
 function interruptible() {
@@ -271,7 +271,7 @@ describeEngines("a claim of an agent by a person", (engine) => {
     expect(await claims.completeByPerson(late, ann)).toEqual(WRONG);
   });
 
-  it("does not expire later because of attempts", async () => {
+  it("expires at the same time however many attempts are made", async () => {
     const { claims, clock, register, person } = await build(engine);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -478,7 +478,7 @@ describeEngines("a claim of an agent by a person", (engine) => {
 });
 
 describeEngines("a claim completed by the agent", (engine) => {
-  it("requires a person's confirmation first, and then the code shown to them", async () => {
+  it("requires a person's confirmation first, and then the code that was shown to the person", async () => {
     const { claims, clock, records, register, person, agentNow } = await build(engine);
     const { agentId, attempt } = await register();
     await records.commit([put(tokens, { key: "t", value: {}, groups: [clientGroup(agentId)] })]);
@@ -502,7 +502,7 @@ describeEngines("a claim completed by the agent", (engine) => {
     expect(await records.get(tokens, "t")).toBeUndefined();
   });
 
-  it("never accepts the agent's own code, just as a person's claim never accepts the code shown to the person", async () => {
+  it("rejects the agent's own code, and a person's claim rejects the code shown to the person", async () => {
     const { claims, register, person, agentNow } = await build(engine);
     const own = await register();
     expect((await claims.completeByAgent(own)).status).toBe("claim_not_confirmed");
@@ -584,7 +584,7 @@ describeEngines("a claim completed by the agent", (engine) => {
     });
   });
 
-  it("expires with the person's account, with the agent, or after ten minutes", async () => {
+  it("expires after ten minutes, or when the person's account or the agent is deleted", async () => {
     const { claims, clock, records, register, person } = await build(engine);
     const ann = await person("acc_ann");
     const late = await register({}, {}, "agt_late");

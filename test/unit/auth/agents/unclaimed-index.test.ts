@@ -25,7 +25,7 @@ const idsOf = (index: UnclaimedIndex, protectedSize = 0) =>
   index.evictionOrder({ now: NOW, protectedSize }).map(({ agent }) => agent.id);
 
 describe("the index of unclaimed agents", () => {
-  it("evicts agents of the site with the most agents first, newest first", () => {
+  it("first evicts agents of the site with the most agents, starting with the newest agent", () => {
     const index = indexWith(
       ...[{ site: "a" }, { site: "b" }, { site: "b" }, { site: "b" }, { site: "a" }],
     );
@@ -73,7 +73,7 @@ describe("the index of unclaimed agents", () => {
     expect(index.sizeOf(provider)).toBe(3);
   });
 
-  it("counts an agent once, and no longer after it is deleted or expired", () => {
+  it("counts an agent once, and stops counting it when it is deleted or expires", () => {
     const index = indexWith({ site: "a" }, { site: "b" });
     const known = index.find("a0");
     if (known !== undefined) index.add({ ...known, size: 3, expiresAt: NOW });

@@ -1,10 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { accounts } from "../../../../src/auth/accounts/accounts.ts";
 import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
-import { ApiKeys, MAX_KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
+import { ApiKeyService, MAX_API_KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
 import { generateApiKey } from "../../../../src/auth/keys/key-format.ts";
 import { LastUseTracker } from "../../../../src/auth/last-use.ts";
-import { type AuditEntry, auditSteps, unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import {
+  type AuditEntry,
+  auditOperations,
+  unsealedAudit,
+} from "../../../../src/store/audit/entry.ts";
 import { insert, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
@@ -25,9 +29,9 @@ function keysOn({ clock }: TestStore, records: Records, mode: "sandbox" | "live"
   const onError = (error: unknown) => {
     throw error;
   };
-  return new ApiKeys({
+  return new ApiKeyService({
     ...{ records, mode, now },
-    audit: (entry) => auditSteps(entry, clock.now),
+    audit: (entry) => auditOperations(entry, clock.now),
     lastUse: new LastUseTracker({ records, now, onError }),
   });
 }
@@ -50,7 +54,7 @@ const account = (id: string) =>
   });
 
 describeEngines("API keys", (engine) => {
-  it("find the stored key for a presented key text", async () => {
+  it("are found by the key text that a caller presents", async () => {
     const { keys, clock } = await open(engine);
     const { key, id } = await keys.create(wanted);
     expect(await keys.find(key)).toEqual({
@@ -129,7 +133,7 @@ describeEngines("API keys", (engine) => {
     ]);
   });
 
-  it("are not revoked for a malformed id or from another account", async () => {
+  it("are not revoked by a request with a malformed id or from another account", async () => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a"), account("acc_b")]);
     const theirs = await keys.createFor("acc_a", wanted);
@@ -201,7 +205,7 @@ describeEngines("API keys", (engine) => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a"), account("acc_b")]);
     const made = [];
-    for (let count = 0; count <= MAX_KEYS_PER_ACCOUNT; count += 1) {
+    for (let count = 0; count <= MAX_API_KEYS_PER_ACCOUNT; count += 1) {
       made.push(await keys.createFor("acc_a", wanted));
     }
     expect(made.map((each) => each !== undefined)).toEqual([true, true, true, true, true, false]);
@@ -226,10 +230,10 @@ describeEngines("API keys", (engine) => {
       Array.from({ length: 100 }, (_each, at) => on[at % 2]?.createFor("acc_a", wanted)),
     );
     const won = made.filter((each) => each !== undefined);
-    expect(won).toHaveLength(MAX_KEYS_PER_ACCOUNT);
+    expect(won).toHaveLength(MAX_API_KEYS_PER_ACCOUNT);
     const listed = await keysOn(kept, kept.records).list("acc_a");
     expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(won.map(({ id }) => id)));
-    expect(await auditOf(kept.records)).toHaveLength(MAX_KEYS_PER_ACCOUNT);
+    expect(await auditOf(kept.records)).toHaveLength(MAX_API_KEYS_PER_ACCOUNT);
   });
 });
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { JWT_BEARER } from "../../../../src/auth/assertions/oauth-urns.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../../../src/auth/assertions/oauth-urns.ts";
 import { normalizeRegistration } from "../../../../src/auth/oidc/client-metadata.ts";
 import { checkRegistrationBody } from "../../../../src/auth/oidc/metadata-members.ts";
 import { anonymousScopeCeiling, type Scope } from "../../../../src/auth/scopes.ts";
@@ -22,7 +22,7 @@ function refusal(changes: object, anonymousScopes?: readonly Scope[]): unknown {
 }
 
 describe("the grant types of a registration", () => {
-  it("are accepted as in the example body, without values that the server does not support", () => {
+  it("match the example body, without values that the server does not support", () => {
     expect(normalize({})).toMatchObject({
       client_name: "Example Agent",
       grant_types: ["client_credentials"],
@@ -32,7 +32,7 @@ describe("the grant types of a registration", () => {
     });
   });
 
-  it("include the code response type only with the authorization code grant", () => {
+  it("allow the response type code only together with the authorization code grant", () => {
     expect(normalize(codeClient)).toMatchObject({ response_types: ["code"] });
     expect(normalize({ response_types: ["code"] })).toMatchObject({ response_types: [] });
   });
@@ -56,8 +56,8 @@ describe("the grant types of a registration", () => {
     ],
     [["refresh_token", "client_credentials"], ["client_credentials"]],
     [
-      ["client_credentials", JWT_BEARER, "password"],
-      ["client_credentials", JWT_BEARER],
+      ["client_credentials", JWT_BEARER_GRANT_TYPE, "password"],
+      ["client_credentials", JWT_BEARER_GRANT_TYPE],
     ],
   ])("are reduced from %j to %j", (grant_types, granted) => {
     expect(normalize({ grant_types, response_types: undefined })).toMatchObject({
@@ -73,11 +73,11 @@ describe("the grant types of a registration", () => {
   );
 
   it("require a secret or key for identity assertions", () => {
-    const changes = { grant_types: [JWT_BEARER], token_endpoint_auth_method: "none" };
+    const changes = { grant_types: [JWT_BEARER_GRANT_TYPE], token_endpoint_auth_method: "none" };
     expect(refusal(changes)).toMatchObject({ error: "invalid_client_metadata" });
   });
 
-  it("allow a public client the authorization code grant", () => {
+  it("may include the authorization code grant for a public client", () => {
     const accepted = normalize({ ...codeClient, token_endpoint_auth_method: "none" });
     expect(accepted).toMatchObject({ grant_types: ["authorization_code"] });
   });
@@ -122,7 +122,7 @@ describe("the requested scope of a registration", () => {
     const scope = "openid offline_access signals:read";
     expect(normalize({ ...codeClient, scope })).toMatchObject({ scope });
     expect(normalize({ scope })).toMatchObject({ scope: "signals:read" });
-    expect(normalize({ grant_types: [JWT_BEARER], scope })).toMatchObject({
+    expect(normalize({ grant_types: [JWT_BEARER_GRANT_TYPE], scope })).toMatchObject({
       scope: "signals:read",
     });
   });
@@ -134,7 +134,7 @@ describe("the requested scope of a registration", () => {
   });
 
   it("may include alerts:write with an assertion from the person's identity provider", () => {
-    const changes = { grant_types: [JWT_BEARER], scope: "alerts:write" };
+    const changes = { grant_types: [JWT_BEARER_GRANT_TYPE], scope: "alerts:write" };
     expect(normalize(changes)).toMatchObject({ scope: "alerts:write" });
   });
 

@@ -319,7 +319,7 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
     expect(await used.after(30 * DAY_MS)).toEqual([false, false]);
   });
 
-  it("is extended once when fifty first tokens are issued concurrently, without losing a token", async () => {
+  it("is extended once when the client's first fifty tokens are issued concurrently, and no token is lost", async () => {
     const { after, adapterFor } = await registered(slowRecords);
     const tokens = adapterFor("ClientCredentials");
     const ids = Array.from({ length: 50 }, (_, number) => `t${number}`);
@@ -367,7 +367,7 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
     expect(await adapterFor("ClientCredentials").find("other")).toBeDefined();
   });
 
-  it("includes one registration access token at a time, and none after the client is deleted", async () => {
+  it("covers one registration access token at a time, and none after the client is deleted", async () => {
     const { adapterFor } = await registered();
     const tokens = adapterFor("RegistrationAccessToken");
     await tokens.upsert("next", { clientId: "a" });
@@ -410,7 +410,7 @@ describeEngines("the lifetime of a client that people use", (engine) => {
     expect(await adapterFor("Client").find("a")).toBeUndefined();
   });
 
-  it("is unlimited once it has an owner", async () => {
+  it("is unlimited once the client has an owner", async () => {
     const { adapterFor, clock, records } = await build(engine);
     const client = await records.get(clients, "a");
     if (client === undefined) throw new Error("the client was not stored");
@@ -429,7 +429,7 @@ describeEngines("the lifetime of a client that people use", (engine) => {
 describeEngines("an issued token", (engine) => {
   const tokens = ["AccessToken", "AuthorizationCode", "ClientCredentials", "RefreshToken"];
 
-  it.each(tokens)("cannot be issued to a deleted client if its kind is %s", async (model) => {
+  it.each(tokens)("of the kind %s cannot be issued to a deleted client", async (model) => {
     const { adapterFor } = await build(engine);
     await expect(adapterFor(model).upsert("t", { clientId: "gone" }, 60)).rejects.toMatchObject({
       error: "invalid_client",
@@ -437,7 +437,7 @@ describeEngines("an issued token", (engine) => {
     expect(await adapterFor(model).find("t")).toBeUndefined();
   });
 
-  it.each(tokens)("cannot be issued under a deleted grant if its kind is %s", async (model) => {
+  it.each(tokens)("of the kind %s cannot be issued under a deleted grant", async (model) => {
     const { adapterFor } = await build(engine);
     const given = { clientId: "a", grantId: "gone" };
     await expect(adapterFor(model).upsert("t", given, 60)).rejects.toMatchObject(REFUSED);

@@ -4,7 +4,7 @@ import {
   field,
   form,
   lastUseText,
-  scopeChoice,
+  scopeFieldset,
   timeElement,
   untrustedHost,
   untrustedText,
@@ -124,7 +124,7 @@ describe("a form", () => {
   it("selects the chosen scopes and explains each scope", () => {
     const chosen = new Set(["factor:read"]);
     const offered = ["signals:read", "factor:read"] as const;
-    const shown = scopeChoice({ legend: "Access", offered, chosen }).toString();
+    const shown = scopeFieldset({ legend: "Access", offered, chosen }).toString();
     expect(shown).toContain('id="scope-0" name="scope" value="signals:read">');
     expect(shown).toContain('id="scope-1" name="scope" value="factor:read" checked>');
     expect(shown).toContain('<label for="scope-1">Four-factor score breakdown');

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Content, html } from "../../../../src/http/pages/html.ts";
+import { type HtmlContent, html } from "../../../../src/http/pages/html.ts";
 
-const write = (content: Content) => html`<p title="${content}">${content}</p>`.toString();
+const write = (content: HtmlContent) => html`<p title="${content}">${content}</p>`.toString();
 
 describe("the html template tag", () => {
   it("outputs the literal parts of the template unchanged", () => {
@@ -45,16 +45,16 @@ describe("the html template tag", () => {
   });
 
   it("joins lists without separators, including nested lists", () => {
-    const items: Content = ["<a>", html`<b>`, undefined, [1, ["'"], false]];
+    const items: HtmlContent = ["<a>", html`<b>`, undefined, [1, ["'"], false]];
     expect(html`<p>${items}</p>`.toString()).toBe("<p>&lt;a&gt;<b>1&#39;</p>");
     expect(html`<p>${[]}</p>`.toString()).toBe("<p></p>");
   });
 
   it("does not treat an object that resembles markup as markup", () => {
-    const forged = { toString: () => "<script>" } as unknown as Content;
+    const forged = { toString: () => "<script>" } as unknown as HtmlContent;
     expect(html`${forged}`.toString()).toBe("&lt;script&gt;");
     const copied = Object.assign(Object.create(null), { text: "<b>", toString: () => "<b>" });
-    expect(html`${copied as Content}`.toString()).toBe("&lt;b&gt;");
+    expect(html`${copied as HtmlContent}`.toString()).toBe("&lt;b&gt;");
   });
 
   it("escapes every delimiter in any text, without losing a character", () => {

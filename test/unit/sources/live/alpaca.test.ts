@@ -257,7 +257,7 @@ describe("off-exchange trades from Alpaca", () => {
         .map((trade) => ({ session, trade })),
     );
 
-  it("are stored from block size up with their session, and without a side when there are no quotes", () => {
+  it("are stored from block size upward, with their session, and without a side when there are no quotes", () => {
     const driven = drivePolling(alpaca, serveAlpaca(WORLD), driveOf("prints", SHORT));
     const expected = ["AAPL", "BRK-B"].flatMap(expectedOf).map(({ session, trade }) => ({
       session,

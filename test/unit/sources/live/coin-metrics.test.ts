@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { OnChain } from "../../../../src/market/records.ts";
+import type { OnChainFigures } from "../../../../src/market/records.ts";
 import { coinMetrics } from "../../../../src/sources/live/providers/coin-metrics.ts";
 import { instrument } from "../../../support/instruments.ts";
 import { coinCap, coinMvrv, serveCoinMetrics } from "../../../support/providers/coin-metrics.ts";
@@ -36,7 +36,7 @@ const A_DAY: DriveOptions = {
   until: at("2026-06-10T12:00"),
 };
 
-const figuresOf = ({ data }: DrivenPolling) => data.map(({ record }) => record as OnChain);
+const figuresOf = ({ data }: DrivenPolling) => data.map(({ record }) => record as OnChainFigures);
 const sessionsOf = (driven: DrivenPolling) => figuresOf(driven).map(({ session }) => session);
 const askedAt = ({ requests }: DrivenPolling) =>
   requests.map((sent) => new Date(sent.at).toISOString().slice(8, 16));

@@ -125,7 +125,9 @@ describe("days without a Coinbase candle", () => {
     expect(sessions.at(-1)).toBe("2026-06-09");
   });
 
-  /** A server without candles of June 9 and later until `hour` hours after the start of June 10. */
+  /**
+   * A server that has no candles of June 9 and later until `hour` hours after the start of June 10.
+   */
   const lateUntil = (hour: number): Serve => {
     const silent = { "BTC-USD": utcDays("2026-06-09", "2026-06-12") };
     const late = serveCoinbase({ products: ["BTC-USD"], since: "2020-01-01", silent });
@@ -149,7 +151,7 @@ describe("days without a Coinbase candle", () => {
     expect(driven.cursors).toEqual({ "BTC-USD": '{"day":"2026-06-10"}' });
   });
 
-  it("are not filled with half a day when the exchange's clock is a day behind", () => {
+  it("result in no half-day bar when the exchange's clock is a day behind", () => {
     const behind: Serve = (request, now) => serve(request, now - 24 * HOUR_MS);
     const driven = drivePolling(coinbase, behind, A_DAY);
     expect(sessionsOf(driven)).toEqual(["2026-06-08"]);

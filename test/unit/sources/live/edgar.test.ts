@@ -3,7 +3,7 @@ import { newYorkDate, newYorkInstant } from "../../../../src/market/new-york.ts"
 import type { Fundamental, FundamentalMetric } from "../../../../src/market/records.ts";
 import type { Observation } from "../../../../src/sources/live/provider.ts";
 import { CompanyFacts, filingsOf } from "../../../../src/sources/live/providers/edgar/facts.ts";
-import { figuresOf } from "../../../../src/sources/live/providers/edgar/reported-figures.ts";
+import { reportedFiguresOf } from "../../../../src/sources/live/providers/edgar/reported-figures.ts";
 import { edgar } from "../../../../src/sources/live/providers/edgar.ts";
 import { instrument } from "../../../support/instruments.ts";
 import {
@@ -150,7 +150,7 @@ describe("the SEC EDGAR provider", () => {
     ]);
   });
 
-  it("polls once a day, and reads a report in the night after its filing", () => {
+  it("polls once a day, and reads a report on the night after its filing", () => {
     const onward = drivePolling(edgar, serve(), {
       ...EVENING,
       instruments: [instrument("ACME")],
@@ -309,10 +309,13 @@ function figures(
   });
   const facts = { dei: Object.fromEntries(concepts), "us-gaap": Object.fromEntries(concepts) };
   const parsed = CompanyFacts.parse({ cik: 1, entityName: "Acme", facts });
-  return figuresOf(filingsOf({ ...parsed, facts: { "us-gaap": parsed.facts["us-gaap"] } }), {
-    symbol,
-    from,
-  });
+  return reportedFiguresOf(
+    filingsOf({ ...parsed, facts: { "us-gaap": parsed.facts["us-gaap"] } }),
+    {
+      symbol,
+      from,
+    },
+  );
 }
 
 const brief = ({ data }: Pick<ReturnType<typeof figures>, "data">, metric: FundamentalMetric) =>
@@ -323,7 +326,7 @@ const brief = ({ data }: Pick<ReturnType<typeof figures>, "data">, metric: Funda
 describe("figures derived from SEC filings", () => {
   const YEAR = "2024-01-01";
 
-  it("include the fourth quarter as the year minus nine months", () => {
+  it("include the fourth quarter, computed as the year minus nine months", () => {
     const NetIncomeLoss = [
       { start: "2024-07-01", end: "2024-09-30", val: 30, filed: "2024-10-30" },
       { start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" },
@@ -437,7 +440,7 @@ describe("figures derived from SEC filings", () => {
     expect(debt({ DebtLongtermAndShorttermCombinedAmount: 20, LongTermDebt: 13 })).toEqual([20]);
   });
 
-  it("include no free cash flow without capital expenditure", () => {
+  it("include free cash flow only if capital expenditure is known", () => {
     const row = { start: "2024-07-01", end: "2024-09-30", filed: "2024-10-30" };
     const NetCashProvidedByUsedInOperatingActivities = [{ ...row, val: 50 }];
     const rows = { NetCashProvidedByUsedInOperatingActivities };
@@ -473,7 +476,7 @@ describe("figures derived from SEC filings", () => {
       expect(brief(cover, "shares")).toEqual(["2025-01-31 100 2025-02-10"]);
     });
 
-    it("are dated to the day before when counted on the day of the filing", () => {
+    it("are dated one day before the filing when the shares were counted on the filing date", () => {
       const today = [{ ...row, end: row.filed, val: 100 }];
       const rows = { EntityCommonStockSharesOutstanding: today };
       expect(brief(figures(rows), "shares")).toEqual(["2025-02-09 100 2025-02-10"]);

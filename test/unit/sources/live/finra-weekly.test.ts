@@ -21,7 +21,7 @@ const serve = serveFinraWeekly(
   ]),
 );
 
-/** Options of a run in the night before Thursday 2026-06-11. */
+/** Options of a run during the night before Thursday 2026-06-11. */
 const NIGHT: DriveOptions = {
   instruments: ["AAPL", "BRK-B"].map(instrument),
   feeds: new Set(["weeklyVolumes"]),
@@ -74,7 +74,7 @@ describe("the provider for FINRA's weekly off-exchange volume", () => {
     });
   });
 
-  it("polls every night, and reads a week in the night after its publication", () => {
+  it("polls every night, and reads a week's data on the night after publication", () => {
     const onward = drivePolling(finraWeekly, serve, {
       ...NIGHT,
       instruments: [instrument("AAPL")],
@@ -143,7 +143,7 @@ describe("the provider for FINRA's weekly off-exchange volume", () => {
     expect(rejected).toMatchObject([{ feed: "weeklyVolumes", at: Date.parse("2026-05-04") }]);
   });
 
-  it("does not skip earlier weeks because of a week dated in the future", () => {
+  it("reads earlier weeks even if one week is dated in the future", () => {
     const week = { weekStartDate: "2027-01-04", initialPublishedDate: null };
     const given = drivePolling(finraWeekly, rows(week, { ...OTC, ...week }), NIGHT);
     expect(given.data).toEqual([]);

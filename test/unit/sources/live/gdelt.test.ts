@@ -160,7 +160,7 @@ describe("the polling of GDELT", () => {
     expect(new Set([...headlines(part), ...headlines(rest)])).toEqual(new Set(headlines(whole)));
   });
 
-  it("does not move its cursor past the present because of a full page of future-dated articles", () => {
+  it("keeps its cursor at or before the present even if a full page of articles is dated in the future", () => {
     const articles = Array.from({ length: 250 }, (_, index) => ({
       ...{ url: `https://news.example/${index}`, title: "Apple", seendate: "29990101T000000Z" },
     }));

@@ -23,7 +23,7 @@ const OPTIONS = {
   settings: {},
 };
 
-/** Returns what a reader that has just reported its cursor makes of an event. */
+/** Returns the parsed event from a reader that has just reported its cursor. */
 function readingOf(event: unknown, now = NOW) {
   const read = jetstream.reader(OPTIONS);
   read(JSON.stringify(identityEvent(NOW - 1)), now);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { MESSAGE_RULES } from "../../../../src/factors/message-weight.ts";
+import { MESSAGE_WEIGHT_RULES } from "../../../../src/factors/message-weight.ts";
 import { newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { InstrumentRecords } from "../../../../src/market/records.ts";
 import { ScoringEngine } from "../../../../src/score/scoring-engine.ts";
 import type { PastSnapshot } from "../../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../../src/score/snapshot-archive.ts";
 import { LiveMarket, mentionsKeptFrom } from "../../../../src/sources/live/live-market.ts";
-import { MAX_PER_AUTHOR_DAY } from "../../../../src/sources/live/message-retention.ts";
+import { MAX_MESSAGES_PER_AUTHOR_DAY } from "../../../../src/sources/live/message-retention.ts";
 import {
   addDays,
   coinBarKnownAt,
@@ -171,7 +171,7 @@ describe("a machine clock that was ahead", () => {
   const DAY_MS = 86_400_000;
 
   it.each([1 / 24, 1, 40, 365])(
-    "by %d days does not affect later scores once it is corrected",
+    "by %d days does not affect later scores once the clock is corrected",
     (days) => {
       const [market, other] = [newMarket(), newMarket()];
       const [score, scoreOther] = [scored(market), scored(other)];
@@ -203,7 +203,7 @@ describe("messages from several providers", () => {
   };
   const countOf = ([first]: readonly InstrumentRecords[]) => first?.mentions?.length;
 
-  it("may arrive in any order without a revision", () => {
+  it("may arrive in any order without causing a revision", () => {
     const { market, list, before } = started();
     const at = NOW + 700_000;
     const slow = { ...mention(at - 60_000, "one"), observedAt: at + 200 };
@@ -270,8 +270,10 @@ describe("messages from several providers", () => {
     const countOf = (isMeant: (author: string | null) => boolean) => left.filter(isMeant).length;
     expect(countOf((author) => author === null)).toBe(200);
     expect(countOf((author) => author?.startsWith("a") ?? false)).toBe(400);
-    expect(MAX_PER_AUTHOR_DAY).toBe(MESSAGE_RULES.maxMessagesPerDay + 1);
-    expect(countOf((author) => author === "one")).toBeGreaterThanOrEqual(2 * MAX_PER_AUTHOR_DAY);
+    expect(MAX_MESSAGES_PER_AUTHOR_DAY).toBe(MESSAGE_WEIGHT_RULES.maxMessagesPerDay + 1);
+    expect(countOf((author) => author === "one")).toBeGreaterThanOrEqual(
+      2 * MAX_MESSAGES_PER_AUTHOR_DAY,
+    );
     expect(left.length).toBeLessThanOrEqual(1_000);
   });
 
@@ -360,7 +362,7 @@ describe("a live market", () => {
     expect(market.sourcesOf?.("BTC-USD").get("bars")?.[0]?.terms).toBe("Terms of one.");
   });
 
-  it("ignores instruments that are not tracked, and lists those that are", () => {
+  it("lists tracked instruments and ignores records of other instruments", () => {
     const market = newMarket();
     market.take([bar("DOGE-USD", LAST_DAY)]);
     expect(market.recordsUntil(NOW)).toEqual([]);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MESSAGE_RULES } from "../../../../src/factors/message-weight.ts";
+import { MESSAGE_WEIGHT_RULES } from "../../../../src/factors/message-weight.ts";
 import {
   decodeEntities,
   messageObservations,
@@ -46,8 +46,8 @@ describe("a message from a social platform", () => {
   it("is skipped when it mentions more instruments than the method allows", () => {
     const named = (symbolCount: number) =>
       messageObservations({ ...MESSAGE, symbolCount }, ["AAPL"], AT);
-    expect(named(MESSAGE_RULES.maxSymbols).data).toHaveLength(1);
-    expect(named(MESSAGE_RULES.maxSymbols + 1)).toEqual({ data: [], rejected: [] });
+    expect(named(MESSAGE_WEIGHT_RULES.maxSymbols).data).toHaveLength(1);
+    expect(named(MESSAGE_WEIGHT_RULES.maxSymbols + 1)).toEqual({ data: [], rejected: [] });
   });
 
   it("is cut to 2,000 characters, and has control and bidirectional characters replaced", () => {

@@ -77,7 +77,7 @@ describe("the time at which a record counts as known", () => {
   });
 });
 
-describe("the record book of an instrument", () => {
+describe("the record history of an instrument", () => {
   it("stores a repeated record once, in its first version", () => {
     const { bars } = filled(bar(0, 0), bar(0, 9_000, { close: 7 }));
     expect(bars.map(({ close }) => close)).toEqual([100]);
@@ -114,7 +114,7 @@ describe("the record book of an instrument", () => {
     expect(book.revise().mentions).toHaveLength(1);
   });
 
-  it("shows a slightly late record after the records already read, and in its own place after a revision", () => {
+  it("shows a slightly late record after the records already read, and in order of time after a revision", () => {
     const book = new RecordBook(coin, ["crypto"]);
     const noon = T + DAY_MS / 2;
     book.add(mention(noon, noon), NEVER);
@@ -123,8 +123,8 @@ describe("the record book of an instrument", () => {
     book.add(mention(noon + 9, noon + 9), readUntil);
     book.add(mention(noon + 5, noon + 7), readUntil);
     expect(book.isOutdated(readUntil)).toBe(false);
-    // All processes score a close from the same records. The day is published five minutes after its
-    // end.
+    // All processes score a close from the same records. The day is published five minutes after
+    // its end.
     const close = T + DAY_MS + 300_000;
     expect(book.isOutdated(close - 1)).toBe(false);
     expect(book.isOutdated(close)).toBe(true);
@@ -137,7 +137,7 @@ describe("the record book of an instrument", () => {
     expect(book.isOutdated(T)).toBe(true);
   });
 
-  it("is outdated by any late record if a session has closed without it", () => {
+  it("is outdated by any late record if a session has closed without the record", () => {
     // The session of the previous day closes five minutes after midnight.
     const close = T + DAY_MS + 300_000;
     const isOutdatedBy = (late: ReceivedObservation, readUntil: number) => {
@@ -168,7 +168,7 @@ describe("the record book of an instrument", () => {
     expect(book.isOutdated(close)).toBe(true);
   });
 
-  it("does not delay other records because of a record that is dated later", () => {
+  it("shows new records on time even if one record is dated far in the future", () => {
     const book = new RecordBook(coin, ["crypto"]);
     const noon = T + DAY_MS / 2;
     book.add(mention(noon, noon), NEVER);
@@ -232,7 +232,7 @@ describe("the record book of an instrument", () => {
   });
 });
 
-describe("a suspect bar in the record book", () => {
+describe("a suspect bar in the record history", () => {
   const shown = ({ bars, doubtedBars = [] }: InstrumentRecords) => ({
     closes: Array.from(bars, ({ close }: Bar) => close),
     doubts: Array.from(doubtedBars, ({ fault, outcome }) => [fault, outcome?.verdict ?? "held"]),

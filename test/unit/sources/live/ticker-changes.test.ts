@@ -7,7 +7,7 @@ describe("a ticker symbol and a date", () => {
     expect(currentTicker("PCLN", "2015-01-02")).toBe("BKNG");
   });
 
-  it("are not mapped from the first session of the new ticker on", () => {
+  it("are left unchanged from the first session of the new ticker onward", () => {
     expect(currentTicker("FB", "2022-06-09")).toBe("FB");
     expect(currentTicker("META", "2022-06-09")).toBe("META");
   });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openUniverse } from "../../../../src/sources/live/universe.ts";
+import { readUniverse } from "../../../../src/sources/live/universe.ts";
 
 let folder = "";
 beforeAll(async () => {
@@ -19,8 +19,8 @@ async function file(...lines: readonly string[]): Promise<string> {
 const HEADER = "symbol,name,assetClass,exchange,currency,sector";
 
 describe("the list of tracked instruments", () => {
-  it("contains some large stocks with their sectors, funds and coins by default", async () => {
-    const all = await openUniverse(undefined);
+  it("contains by default some large stocks, each with its sector, and some funds and coins", async () => {
+    const all = await readUniverse(undefined);
     const count = (wanted: string) => all.filter(({ assetClass }) => assetClass === wanted).length;
     expect([count("stock"), count("etf"), count("crypto")]).toEqual([24, 3, 12]);
     expect(new Set(all.map(({ symbol }) => symbol)).size).toBe(all.length);
@@ -31,7 +31,7 @@ describe("the list of tracked instruments", () => {
   });
 
   it("can be a list of symbols, which uses each symbol once and adds built-in details", async () => {
-    const all = await openUniverse("AAPL, SPY BTC-USD,AAPL NEWX,NEWX-USD brk".toUpperCase());
+    const all = await readUniverse("AAPL, SPY BTC-USD,AAPL NEWX,NEWX-USD brk".toUpperCase());
     expect(all.map(({ symbol, name, assetClass }) => [symbol, name, assetClass])).toEqual([
       ["AAPL", "Apple Inc.", "stock"],
       ["SPY", "SPDR S&P 500 ETF Trust", "etf"],
@@ -47,7 +47,7 @@ describe("the list of tracked instruments", () => {
   });
 
   it("normalizes the spelling of class shares", async () => {
-    const all = await openUniverse("BRK.B BRK-B");
+    const all = await readUniverse("BRK.B BRK-B");
     expect(all.map(({ symbol, name }) => [symbol, name])).toEqual([
       ["BRK-B", "Berkshire Hathaway Inc. Class B"],
     ]);
@@ -55,7 +55,7 @@ describe("the list of tracked instruments", () => {
 
   it("can be a file in the format of a market folder", async () => {
     const path = await file(HEADER, "AAA,A Corp.,stock,NYSE,USD,Energy", "B-USD,B,crypto,,USD,");
-    expect(await openUniverse(path)).toEqual([
+    expect(await readUniverse(path)).toEqual([
       {
         ...{ symbol: "AAA", name: "A Corp.", assetClass: "stock" },
         ...{ exchange: "NYSE", currency: "USD", sector: "Energy" },
@@ -71,10 +71,10 @@ describe("the list of tracked instruments", () => {
 describe("an invalid UNIVERSE setting", () => {
   it("is rejected with the accepted formats when the file does not exist", async () => {
     const path = join(folder, "nowhere.csv");
-    await expect(openUniverse(path)).rejects.toThrow(
+    await expect(readUniverse(path)).rejects.toThrow(
       `UNIVERSE: ${path} cannot be read; give a file with the columns of instruments.csv, or symbols such as AAPL,BTC-USD.`,
     );
-    await expect(openUniverse("aapl,btc-usd")).rejects.toThrow(/^UNIVERSE: .*symbols such as AAPL/);
+    await expect(readUniverse("aapl,btc-usd")).rejects.toThrow(/^UNIVERSE: .*symbols such as AAPL/);
   });
 
   it.each([
@@ -85,8 +85,8 @@ describe("an invalid UNIVERSE setting", () => {
     "is rejected with the location of the error when the file is invalid: %j",
     async (lines, place) => {
       const path = await file(...lines);
-      await expect(openUniverse(path)).rejects.toThrow(path);
-      await expect(openUniverse(path)).rejects.toThrow(place);
+      await expect(readUniverse(path)).rejects.toThrow(path);
+      await expect(readUniverse(path)).rejects.toThrow(place);
     },
   );
 });

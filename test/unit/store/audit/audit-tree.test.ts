@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseCheckpoint } from "../../../../src/log/checkpoint.ts";
 import { AUDIT_TREE_KEY, auditTrees, sealAudit } from "../../../../src/store/audit/audit-tree.ts";
-import { auditSteps, unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { auditOperations, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
 import { AUDIT_KEYS, auditOf } from "../../../support/audit.ts";
@@ -35,7 +35,7 @@ const entry = (number: number) => ({
 });
 
 function add(store: TestStore, number: number): Promise<boolean> {
-  return store.records.commit(auditSteps(entry(number), store.clock.now));
+  return store.records.commit(auditOperations(entry(number), store.clock.now));
 }
 
 const sealerOf =
@@ -94,7 +94,7 @@ describeEngines("the sealer of the audit log", (engine) => {
     const store = await openStore(engine);
     const text = "a\0b\ud800c";
     const strange = { ...entry(1), target: text, detail: { text } };
-    await store.records.commit(auditSteps(strange, store.clock.now));
+    await store.records.commit(auditOperations(strange, store.clock.now));
     await add(store, 2);
     await drain(store);
     const rows = await store.archive.read("audit", { order: "oldest", limit: 10 });

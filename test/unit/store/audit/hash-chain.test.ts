@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
-import { auditSteps } from "../../../../src/store/audit/entry.ts";
+import { auditOperations } from "../../../../src/store/audit/entry.ts";
 import {
-  HEAD_KEY,
+  CHAIN_HEAD_KEY,
   type SealedPoint,
   sealedPoints,
 } from "../../../../src/store/audit/hash-chain.ts";
@@ -76,7 +76,7 @@ describeEngines("an audit log that earlier versions chained by hash", (engine) =
     await sealAll(before);
     const store = await before.reopen();
     await store.records.commit(
-      auditSteps({ action: "tested", actor: "a", target: "b" }, WRITTEN_AT),
+      auditOperations({ action: "tested", actor: "a", target: "b" }, WRITTEN_AT),
     );
     await sealAll(store);
     const rows = await store.archive.read("audit", { order: "newest", limit: 4 });
@@ -167,7 +167,7 @@ describeEngines("an audit log that earlier versions chained by hash", (engine) =
       rows.filter(({ id }) => !/1[12]$/.test(id)),
     );
     const value = { position, ...(hash && { hash }), sealedAt: tenth?.at ?? 0 };
-    await store.records.commit([put(sealedPoints, { key: HEAD_KEY, value })]);
+    await store.records.commit([put(sealedPoints, { key: CHAIN_HEAD_KEY, value })]);
     expect((await auditOf(store)).problems).toEqual([
       "Row 13 names another end of the hash chain than the one that is noted.",
     ]);

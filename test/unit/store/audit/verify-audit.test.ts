@@ -8,8 +8,8 @@ import {
   auditTrees,
   sealAudit,
 } from "../../../../src/store/audit/audit-tree.ts";
-import { auditSteps } from "../../../../src/store/audit/entry.ts";
-import { PRUNED_KEY, sealedPoints } from "../../../../src/store/audit/hash-chain.ts";
+import { auditOperations } from "../../../../src/store/audit/entry.ts";
+import { CHAIN_PRUNED_KEY, sealedPoints } from "../../../../src/store/audit/hash-chain.ts";
 import { put, remove } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
 import { applyRetention } from "../../../../src/store/retention.ts";
@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 async function add(store: TestStore, count: number): Promise<void> {
   const steps = Array.from({ length: count }, (_, index) => {
     const target = `row ${index + 1}`;
-    return auditSteps({ action: "tested", actor: "system", target }, store.clock.now + index);
+    return auditOperations({ action: "tested", actor: "system", target }, store.clock.now + index);
   });
   await store.records.commit(steps.flat());
   store.clock.now += 1_000;
@@ -118,7 +118,7 @@ describeEngines("the verification of the audit log", (engine) => {
     expect((await auditOf(store)).problems).toEqual(["Row 11 is missing."]);
   });
 
-  it("accepts an interrupted retention run, and one that removed every row", async () => {
+  it("accepts an interrupted retention run, and a retention run that removed every row", async () => {
     const store = await tenRows(engine);
     store.clock.now += 401 * DAY_MS;
     const { records, archive } = store;
@@ -329,7 +329,7 @@ describeEngines("the saved state of an audit log", (engine) => {
     const { seen } = await lookAt(store);
     await sealed(store, 5);
     const removed = { position: 12, sealedAt: 0 };
-    await store.records.commit([put(sealedPoints, { key: PRUNED_KEY, value: removed })]);
+    await store.records.commit([put(sealedPoints, { key: CHAIN_PRUNED_KEY, value: removed })]);
     await tamper(store, "audit", (rows) => rows.slice(12));
     expect((await lookAt(store, seen)).problems).toEqual([
       "The tree of the audit log, from row 11 on: rows were removed before their time.",

@@ -6,7 +6,7 @@ import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { writeExport } from "../../../../src/store/backup/export.ts";
 import { importDocument, readExport } from "../../../../src/store/backup/import.ts";
 import { requireJson } from "../../../../src/store/backup/json-text.ts";
-import { append, consume, put } from "../../../../src/store/port/operations.ts";
+import { appendToArchive, consume, put } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
 import { describeEngines, model, openStore, type TestStore } from "../../../support/stores.ts";
@@ -46,7 +46,7 @@ async function fill({ records, clock }: TestStore): Promise<void> {
     put(alerts, { key: "used", value: { text: "" } }),
     consume(alerts, "used"),
     put(odd, { key: "__proto__", value: JSON.parse('{"__proto__":{"a":1}}') }),
-    append({ kind: "delivery", at: 1, id: "x", body: {} }),
+    appendToArchive({ kind: "delivery", at: 1, id: "x", body: {} }),
   ]);
   clock.now += 10;
 }

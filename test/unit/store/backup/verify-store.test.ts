@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { auditSteps } from "../../../../src/store/audit/entry.ts";
+import { auditOperations } from "../../../../src/store/audit/entry.ts";
 import { verifyStore } from "../../../../src/store/backup/verify-store.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
 import { sealAll } from "../../../support/audit.ts";
@@ -21,7 +21,7 @@ async function closedStore(): Promise<string> {
   await fill({ ...store, archive: { ...archive, append: async () => 0 } });
   for (let at = 0; at < AUDIT_ROWS; at++) {
     const entry = { action: "page.read", actor: "system", target: `page ${at}` };
-    await records.commit(auditSteps(entry, at));
+    await records.commit(auditOperations(entry, at));
   }
   await sealAll({ records, clock: { now: 1 } });
   await archive.append(

@@ -1,7 +1,11 @@
 import { createPrivateKey, createPublicKey, randomBytes, sign, verify } from "node:crypto";
 import { generateKeyPair, importJWK, jwtVerify, SignJWT } from "jose";
 import { expect, it, vi } from "vitest";
-import { holdsKeys, type KeyRecord, keyRecords } from "../../../../src/store/keys/key-records.ts";
+import {
+  hasStoredKeys,
+  type KeyRecord,
+  keyRecords,
+} from "../../../../src/store/keys/key-records.ts";
 import { type KeyUse, keyUses } from "../../../../src/store/keys/key-uses.ts";
 import { type Keyring, openKeyring } from "../../../../src/store/keys/keyring.ts";
 import { put, remove } from "../../../../src/store/port/operations.ts";
@@ -42,9 +46,9 @@ async function actions({ records, archive, clock }: TestStore): Promise<readonly
 describeEngines("the keyring", (engine) => {
   it("creates one key for every use at the first start, and finds these keys at the next start", async () => {
     const store = await openStore(engine);
-    expect(await holdsKeys(store.records)).toBe(false);
+    expect(await hasStoredKeys(store.records)).toBe(false);
     const first = await open(store);
-    expect(await holdsKeys(store.records)).toBe(true);
+    expect(await hasStoredKeys(store.records)).toBe(true);
     expect(new Set(kids(first)).size).toBe(uses.length);
     const again = await open(await store.reopen());
     for (const use of uses) expect(again.keys(use)).toEqual(first.keys(use));
@@ -227,7 +231,7 @@ describeEngines("the keyring", (engine) => {
     expect(keys.map(({ kid }) => kid)).toEqual(expect.arrayContaining(made));
   });
 
-  it("removes a retired key when nothing that is still in use was made with it", async () => {
+  it("removes a retired key once nothing that is still in use depends on the key", async () => {
     const store = await openStore(engine);
     const keyring = await open(store);
     for (const use of uses) await keyring.rotate(use, operator);

@@ -53,7 +53,7 @@ describePostgres("the archive, which is partitioned by month,", (server) => {
     await reading.return?.();
   });
 
-  it("drops a month that contains only rows to prune, and otherwise deletes those rows", async () => {
+  it("drops the partition of a month whose rows are all to be pruned, and otherwise deletes the pruned rows", async () => {
     const url = await server().createDatabase();
     const { archive } = await open({ url });
     await archive.append([

@@ -10,7 +10,7 @@ import {
 } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
-import { lockKey } from "../../../../src/store/postgres/locks.ts";
+import { lockKeySql } from "../../../../src/store/postgres/locks.ts";
 import { startProxy } from "./proxy.ts";
 import { describeOwnPostgres, describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
@@ -43,7 +43,7 @@ function startStorm({ records }: Store, writers: number) {
   const done = Promise.all(Array.from({ length: writers }, write));
   return {
     inserted,
-    /** Keys that a writer was told already existed. */
+    /** Keys whose insert was rejected because the key already existed. */
     twice,
     /** Waits for this many more acknowledged writes. */
     async more(count: number) {
@@ -90,7 +90,7 @@ async function endListening(url: string): Promise<number> {
 
 describeOwnPostgres("a temporarily unavailable database", (server) => {
   it.each(["fast", "immediate"] as const)(
-    "loses, repeats and rejects no operation across a restart in the shutdown mode %s",
+    "neither loses, repeats nor rejects an operation when it restarts in the shutdown mode %s",
     async (how) => {
       const store = await open({
         url: await server().createDatabase(),
@@ -151,8 +151,8 @@ describePostgres("a database that accepts connections but does not respond", (se
     const start = performance.now();
     const burst = Array.from({ length: 5 }, () => works).flat();
     const outcomes = await Promise.allSettled(burst.map(([, work]) => work(store)));
-    // The limit allows one timeout for the operation and one for connecting, with a margin for a busy
-    // machine.
+    // The limit allows one timeout for the operation and one for connecting, with a margin for a
+    // busy machine.
     expect(performance.now() - start).toBeLessThan(10 * IMPATIENT_MS);
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ reason: { code: "store_unavailable" } });
@@ -203,10 +203,10 @@ describePostgres("a database locked by another session", (server) => {
     const other = new Client({ connectionString: url });
     await other.connect();
     onTestFinished(() => other.end());
-    await other.query(`select pg_advisory_lock(${lockKey("records")})`);
+    await other.query(`select pg_advisory_lock(${lockKeySql("records")})`);
     const commit = records.commit([put(pages, { key: "a", value: 1 })]);
     await expect(commit).rejects.toMatchObject({ code: "store_unavailable" });
-    await other.query(`select pg_advisory_unlock(${lockKey("records")})`);
+    await other.query(`select pg_advisory_unlock(${lockKeySql("records")})`);
     expect(await records.commit([insert(pages, { key: "b", value: 1 })])).toBe(true);
     expect(await records.get(pages, "a")).toBeUndefined();
   });

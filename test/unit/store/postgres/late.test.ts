@@ -79,7 +79,7 @@ describePostgres("a batch that fails at its second attempt", (server) => {
     const proxy = await startProxy(url);
     const { records } = await open({ url: proxy.url, budgetMs: 5_000 });
     await records.commit([put(pages, { key: "warm", value: 1 })]);
-    // The second attempt fails like a disk error.
+    // The second attempt fails as with a disk error.
     await sql(
       url,
       `create sequence tries;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import {
   put,
   remove,
-  removeAt,
+  removeUnchanged,
   replace,
   requireUnchanged,
 } from "../../../../src/store/port/operations.ts";
@@ -94,7 +94,7 @@ describePostgres("record revisions in PostgreSQL", (server) => {
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const at = { key: "a", revision };
     const steps = [
-      removeAt(pages, at),
+      removeUnchanged(pages, at),
       replace(pages, at, { value: 2 }),
       requireUnchanged(pages, at),
     ];

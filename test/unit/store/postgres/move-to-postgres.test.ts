@@ -6,7 +6,7 @@ import { digestDump } from "../../../../src/store/backup/digest.ts";
 import { consume, put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
-import { migrate } from "../../../../src/store/postgres/move-to-postgres.ts";
+import { migrateToPostgres } from "../../../../src/store/postgres/move-to-postgres.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
 import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
 import { describePostgres, open } from "./server.ts";
@@ -73,7 +73,7 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
     const url = await server().createDatabase();
     const rows = await rowsOf(store);
     const progress: (readonly [number, number])[] = [];
-    const report = await migrate({
+    const report = await migrateToPostgres({
       source: store,
       url,
       onProgress: (done, total) => progress.push([done, total]),
@@ -100,11 +100,11 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
     async (share) => {
       const { store } = await filled();
       const url = await server().createDatabase();
-      const first = migrate({ source: store, url, onProgress: stopAt(share) });
+      const first = migrateToPostgres({ source: store, url, onProgress: stopAt(share) });
       await expect(first).rejects.toThrow("stopped");
       await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/migrate --to/);
       const rows = await rowsOf(store);
-      await migrate({ source: store, url, onProgress: ignore });
+      await migrateToPostgres({ source: store, url, onProgress: ignore });
       expect(await rowsOf(await open({ url }))).toEqual(rows);
     },
   );
@@ -114,7 +114,7 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
     async (share) => {
       const { store } = await filled();
       const url = await server().createDatabase();
-      const first = migrate({ source: store, url, onProgress: stopAt(share) });
+      const first = migrateToPostgres({ source: store, url, onProgress: stopAt(share) });
       await expect(first).rejects.toThrow("stopped");
       const changed = await store.records.commit([
         ...[removeGroup("g1"), remove(notes, "999"), remove(pages, "0")],
@@ -125,20 +125,20 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
       await store.archive.prune("audit", NOW - 20 * DAY_MS);
       await store.archive.append([{ kind: "audit", at: NOW, id: "new", body: null }]);
       const rows = await rowsOf(store);
-      await migrate({ source: store, url, onProgress: ignore });
+      await migrateToPostgres({ source: store, url, onProgress: ignore });
       expect(await rowsOf(await open({ url }))).toEqual(rows);
     },
   );
 
-  it("only retires the source if everything else was done before an interruption", async () => {
+  it("needs only to retire the source if every other step was done before an interruption", async () => {
     const { store, folder } = await filled();
     const url = await server().createDatabase();
     const interrupted = cutBeforeTheEnd(store);
-    await expect(migrate({ source: interrupted, url, onProgress: ignore })).rejects.toThrow(
-      "no power",
-    );
+    await expect(
+      migrateToPostgres({ source: interrupted, url, onProgress: ignore }),
+    ).rejects.toThrow("no power");
     const copied: number[] = [];
-    await migrate({ source: store, url, onProgress: (done) => copied.push(done) });
+    await migrateToPostgres({ source: store, url, onProgress: (done) => copied.push(done) });
     expect(copied).toEqual([]);
     await store.close();
     await expect(openEmbedded({ folder, now: () => NOW })).rejects.toThrow(/moved/);
@@ -148,12 +148,12 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
     const { store } = await filled();
     const url = await server().createDatabase();
     const interrupted = cutBeforeTheEnd(store);
-    await expect(migrate({ source: interrupted, url, onProgress: ignore })).rejects.toThrow(
-      "no power",
-    );
+    await expect(
+      migrateToPostgres({ source: interrupted, url, onProgress: ignore }),
+    ).rejects.toThrow("no power");
     const copy = await open({ url });
     await copy.records.commit([put(pages, { key: "used", value: 1 })]);
-    await expect(migrate({ source: store, url, onProgress: ignore })).rejects.toThrow(
+    await expect(migrateToPostgres({ source: store, url, onProgress: ignore })).rejects.toThrow(
       /record\/pages.+empty database/,
     );
     expect(await store.records.commit([put(pages, { key: "on", value: 1 })])).toBe(true);
@@ -163,7 +163,7 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
     const { store } = await filled();
     const url = await server().createDatabase();
     const other = await open({ url });
-    await expect(migrate({ source: store, url, onProgress: ignore })).rejects.toThrow(
+    await expect(migrateToPostgres({ source: store, url, onProgress: ignore })).rejects.toThrow(
       /holds another store/,
     );
     expect(await other.counts()).toEqual({ records: 0, archive: 0 });
@@ -174,11 +174,11 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
     const url = await server().createDatabase();
     const [one, two] = [await filled(), await filled()];
     let second: Promise<unknown> | undefined;
-    await migrate({
+    await migrateToPostgres({
       source: one.store,
       url,
       onProgress() {
-        second ??= migrate({ source: two.store, url, onProgress: ignore }).catch(String);
+        second ??= migrateToPostgres({ source: two.store, url, onProgress: ignore }).catch(String);
       },
     });
     expect(await second).toMatch(/just being moved|holds another store/);
@@ -188,7 +188,7 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
     const { store } = await filled();
     const highest = (await rowsOf(store)).length * 2;
     const url = await server().createDatabase();
-    await migrate({ source: store, url, onProgress: ignore });
+    await migrateToPostgres({ source: store, url, onProgress: ignore });
     const { records } = await open({ url });
     await records.commit([put(pages, { key: "new", value: 1 })]);
     const revision = (await records.get(pages, "new"))?.revision;
@@ -196,7 +196,7 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
     expect(revision).toBeLessThan(1_000_001 + highest);
   });
 
-  it("does not freeze the source before the database can be opened", async () => {
+  it("freezes the source only after the database has been opened", async () => {
     const { store } = await filled();
     const frozen: string[] = [];
     const source = {
@@ -208,14 +208,16 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
       },
     };
     const url = (await server().createDatabase()).replace(/test_\d+/, "nowhere");
-    await expect(migrate({ source, url, onProgress: ignore })).rejects.toThrow(/does not exist/);
+    await expect(migrateToPostgres({ source, url, onProgress: ignore })).rejects.toThrow(
+      /does not exist/,
+    );
     expect(frozen).toEqual([]);
   });
 
   it("reports which database cannot be opened", async () => {
     const { store } = await filled();
     const url = (await server().createDatabase()).replace(/test_\d+/, "nowhere");
-    await expect(migrate({ source: store, url, onProgress: ignore })).rejects.toThrow(
+    await expect(migrateToPostgres({ source: store, url, onProgress: ignore })).rejects.toThrow(
       /"nowhere".+does not exist.+DATABASE_URL/,
     );
     expect(await store.records.commit([put(pages, { key: "on", value: 1 })])).toBe(true);

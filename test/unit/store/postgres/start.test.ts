@@ -30,7 +30,7 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     expect(versions).toEqual([1, 2, 3, 4, 5].map((version) => ({ version })));
   });
 
-  it("finds the same store again, whatever its mode if no mode is given", async () => {
+  it("finds an existing store of any mode when no mode is given", async () => {
     const url = await server().createDatabase();
     const first = await open({ url, mode: "replay" });
     const again = await openPostgres({ url });
@@ -174,8 +174,8 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     const store = await openFourth(url, [
       { key: "audit:7:w", value: WAITING },
       { key: "alert-event:8:msg_1", value: EVENT },
-      // A process ended after it had copied this row to the archive, and before it removed the row from
-      // the outbox.
+      // A process ended after it had copied this row to the archive, and before it removed the row
+      // from the outbox.
       { key: "delivery-attempt:9:x", value: ATTEMPT },
     ]);
     const { records, archive } = store;

@@ -6,7 +6,7 @@ import {
   insert,
   put,
   remove,
-  removeAt,
+  removeUnchanged,
   requireUnchanged,
 } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
@@ -19,7 +19,7 @@ import { StoreFile } from "../../../../src/store/sqlite/store-file.ts";
 import { truncateWal } from "../../../../src/store/sqlite/write-ahead-log.ts";
 import { fill, NOW, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
-/** Creates a store that rejects a record with this key, like a disk error. */
+/** Creates a store that rejects a record with this key, as a disk error would. */
 async function folderThatRefuses(key: string): Promise<string> {
   const folder = newFolder();
   await (await openIn(folder)).close();
@@ -217,7 +217,7 @@ describe("stored record values", () => {
       const { records } = await openIn(newFolder());
       await records.commit([put(pages, { key: "a", value: 1 })]);
       const at = { key: "a", revision };
-      for (const step of [removeAt(pages, at), requireUnchanged(pages, at)]) {
+      for (const step of [removeUnchanged(pages, at), requireUnchanged(pages, at)]) {
         await expect(records.commit([step])).rejects.toThrow(RangeError);
       }
       expect(await keysOf(records)).toEqual(["a"]);

@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { put } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
-import { lockFolder, pathsIn, replaceFile } from "../../../../src/store/sqlite/folder.ts";
+import { lockFolder, replaceFile, storePathsIn } from "../../../../src/store/sqlite/folder.ts";
 import { NextStore } from "../../../../src/store/sqlite/next-store.ts";
 import { openEmbedded } from "../../../../src/store/sqlite/open.ts";
 import { copyOf, fill, NOW, namesIn, newFolder, openIn, pages, rowsOf } from "./folders.ts";
@@ -59,7 +59,7 @@ describe("a second process that opens the same store", () => {
 
   it("is rejected while the first process creates the store", async () => {
     const folder = newFolder();
-    const unlock = lockFolder(pathsIn(folder));
+    const unlock = lockFolder(storePathsIn(folder));
     await expect(openIn(folder)).rejects.toThrow("another process is using");
     expect(namesIn(folder)).toEqual([]);
     unlock();
@@ -105,7 +105,7 @@ describe("the files of an embedded store", () => {
 });
 
 describe("the market mode of a store", () => {
-  it("is returned when none was given", async () => {
+  it("is returned when the store is opened without a mode", async () => {
     const folder = newFolder();
     const { identity } = await openIn(folder).then(async (store) => {
       await store.close();
@@ -147,14 +147,14 @@ const crashes: readonly (readonly [string, "before" | "after", (folder: string) 
   [
     "when only an empty new file exists",
     "before",
-    (folder) => writeFileSync(pathsIn(folder).unfinished, ""),
+    (folder) => writeFileSync(storePathsIn(folder).unfinished, ""),
   ],
   ["while the new file is being written", "before", (folder) => void stage(folder)],
   [
     "when the new file is complete but not yet committed",
     "before",
     (folder) => {
-      const paths = pathsIn(folder);
+      const paths = storePathsIn(folder);
       stage(folder).finish();
       renameSync(paths.next, paths.unfinished);
     },
@@ -164,7 +164,7 @@ const crashes: readonly (readonly [string, "before" | "after", (folder: string) 
     "when the new file has replaced the old file",
     "after",
     (folder) => {
-      const paths = pathsIn(folder);
+      const paths = storePathsIn(folder);
       stage(folder).finish();
       replaceFile(paths.next, paths.store);
     },
@@ -178,7 +178,7 @@ const STAGED = {
 
 function stage(folder: string) {
   const identity = { id: "staged-store", mode: "sandbox" } as const;
-  const next = new NextStore(pathsIn(folder), { identity, revision: 0 });
+  const next = new NextStore(storePathsIn(folder), { identity, revision: 0 });
   next.add(STAGED);
   return next;
 }

@@ -10,7 +10,7 @@ import { addDays, stockBarRequestAt, utcDay } from "../../publication-times.ts";
 import { WindowEdges } from "./splits.ts";
 
 /** Maximum number of sessions of a window. */
-export const MAX_SPAN = 60;
+export const MAX_WINDOW_SESSIONS = 60;
 
 /**
  * Number of days by which a window overlaps earlier bars, so that each symbol has a bar before its
@@ -29,7 +29,7 @@ export const BarCursor = z.object({
   /** Last session that was read. */
   done: z.iso.date(),
   /** Maximum number of sessions of the next window. */
-  span: z.int().min(1).max(MAX_SPAN),
+  span: z.int().min(1).max(MAX_WINDOW_SESSIONS),
   without: z.array(Unknown),
   /**
    * The window in progress, if its adjusted bars have been read and its bars as traded have not.
@@ -57,7 +57,7 @@ export interface BarWindow {
  */
 export const firstCursor = (historyFrom: number): BarCursor => ({
   done: previousSession(sessionOf(historyFrom)),
-  span: MAX_SPAN,
+  span: MAX_WINDOW_SESSIONS,
   without: [],
 });
 
@@ -72,7 +72,7 @@ export function newestDueSession(at: number): string {
  *
  * @param newest Last session that can be requested; it must be later than the sessions read so far.
  */
-export function windowAt({ done, span, half }: BarCursor, newest: string): BarWindow {
+export function windowOfCursor({ done, span, half }: BarCursor, newest: string): BarWindow {
   const sessions = sessionsBetween(nextSession(done), half?.end ?? newest).slice(0, span);
   return { from: addDays(done, -OVERLAP_DAYS), done, sessions, end: sessions.at(-1) ?? done };
 }
@@ -82,7 +82,10 @@ export function windowAt({ done, span, half }: BarCursor, newest: string): BarWi
  *
  * @throws {ProviderFault} `malformed` if the window has only one session.
  */
-export function halvedRange({ done, without }: BarCursor, { sessions }: BarWindow): BarCursor {
+export function cursorWithHalfWindow(
+  { done, without }: BarCursor,
+  { sessions }: BarWindow,
+): BarCursor {
   if (sessions.length < 2) throw new ProviderFault("malformed", "a session takes several pages");
   return { done, span: Math.ceil(sessions.length / 2), without };
 }
@@ -100,7 +103,7 @@ export function requestedSymbols(
 }
 
 /** The cursor after a symbol was refused; the window is read again without it. */
-export function cursorWithout(
+export function cursorWithoutSymbol(
   { done, span, without }: BarCursor,
   { symbol, receivedAt }: { readonly symbol: string; readonly receivedAt: number },
 ): BarCursor {
@@ -119,10 +122,13 @@ export function cursorWithout(
  *
  * @returns `undefined` if none of the symbols had been refused.
  */
-export function cursorWith(place: BarCursor, symbols: readonly string[]): BarCursor | undefined {
+export function cursorWithSymbolsAgain(
+  place: BarCursor,
+  symbols: readonly string[],
+): BarCursor | undefined {
   const without = place.without.filter(([name]) => !symbols.includes(name));
   if (without.length === place.without.length) return undefined;
   const since = place.without.filter(([name]) => symbols.includes(name)).map(([, done]) => done);
   const done = since.reduce((one, other) => (one < other ? one : other), place.done);
-  return { done, span: MAX_SPAN, without };
+  return { done, span: MAX_WINDOW_SESSIONS, without };
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Bar } from "../../../../market/records.ts";
 import type { Observation, RejectedObservation } from "../../provider.ts";
-import { withDot } from "../../provider-symbols.ts";
-import { isFuture, stockBarKnownAt } from "../../publication-times.ts";
+import { dottedSymbol } from "../../provider-symbols.ts";
+import { isLaterThanArrival, stockBarKnownAt } from "../../publication-times.ts";
 
 /** Response with daily bars by symbol, oldest first. */
 export const BarPage = z.looseObject({
@@ -29,12 +29,12 @@ export const BarPage = z.looseObject({
 export type BarRow = Pick<Bar, "session" | "open" | "high" | "low" | "close" | "volume">;
 
 /** The bars of a symbol up to and including a session, oldest first. */
-export function rowsOf(
+export function barRowsOf(
   { bars }: z.infer<typeof BarPage>,
   symbol: string,
   end: string,
 ): readonly BarRow[] {
-  return (bars?.[withDot(symbol)] ?? [])
+  return (bars?.[dottedSymbol(symbol)] ?? [])
     .map(({ t, o, h, l, c, v }) => {
       return { session: t.slice(0, 10), open: o, high: h, low: l, close: c, volume: v };
     })
@@ -63,7 +63,7 @@ interface BarContext {
 }
 
 /** Observations of new bars; bars dated in the future are rejected. */
-export const observationsOf = (
+export const barObservationsOf = (
   rows: readonly BarRow[],
   context: BarContext,
 ): (Observation | RejectedObservation)[] =>
@@ -76,7 +76,7 @@ function siftOne(
   const { session } = row;
   const at = Date.parse(session);
   const place = { feed: "bars", symbol, at, id: session } as const;
-  if (isFuture(at, receivedAt)) return { ...place, reason: "it has not begun" };
+  if (isLaterThanArrival(at, receivedAt)) return { ...place, reason: "it has not begun" };
   const ratio = split?.session === session ? split.ratio : 1;
   const record = { ...row, availableAt: stockBarKnownAt(session), dividend: 0, split: ratio };
   return { ...place, record };

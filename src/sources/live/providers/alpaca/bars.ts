@@ -3,23 +3,23 @@ import { newYorkInstant } from "../../../../market/new-york.ts";
 import { readCursor } from "../../cursor.ts";
 import type { ParsedResponse, ProviderOptions, ProviderSeries } from "../../provider.ts";
 import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
-import { withDot } from "../../provider-symbols.ts";
+import { dottedSymbol } from "../../provider-symbols.ts";
 import { stockBarKnownAt, stockBarRequestAt, utcDay, utcDayEnd } from "../../publication-times.ts";
 import {
   BarCursor,
   type BarWindow,
-  cursorWith,
-  cursorWithout,
+  cursorWithHalfWindow,
+  cursorWithoutSymbol,
+  cursorWithSymbolsAgain,
   firstCursor,
-  halvedRange,
-  MAX_SPAN,
+  MAX_WINDOW_SESSIONS,
   newestDueSession,
   requestedSymbols,
-  windowAt,
+  windowOfCursor,
 } from "./bar-cursor.ts";
-import { BarPage, type BarRow, observationsOf, rowsOf } from "./bar-rows.ts";
-import { detectSplit, edgesOf } from "./splits.ts";
-import { refusedSymbol, stockRequest } from "./stock-request.ts";
+import { BarPage, type BarRow, barObservationsOf, barRowsOf } from "./bar-rows.ts";
+import { detectSplit, windowEdgesOf } from "./splits.ts";
+import { createStockRequest, refusedSymbol } from "./stock-request.ts";
 
 /**
  * Pause before a window that lacks the newest bar of a symbol is requested again, in milliseconds.
@@ -48,9 +48,9 @@ export function barSeries(batch: readonly string[], options: ProviderOptions): P
       }
       const symbols = requestedSymbols(batch, place, now);
       if (symbols.length === 0) return { waitUntil: utcDayEnd(utcDay(now)) };
-      const window = windowAt(place, newest);
+      const window = windowOfCursor(place, newest);
       return {
-        request: stockRequest("bars", queryOf(symbols, window, place), options.settings),
+        request: createStockRequest("bars", queryOf(symbols, window, place), options.settings),
         read: (answer) => readWindow(answer, { place, symbols, window }),
       };
     },
@@ -58,7 +58,7 @@ export function barSeries(batch: readonly string[], options: ProviderOptions): P
 }
 
 const queryOf = (symbols: readonly string[], { from, end }: BarWindow, { half }: BarCursor) => ({
-  symbols: symbols.map(withDot).join(","),
+  symbols: symbols.map(dottedSymbol).join(","),
   timeframe: "1Day",
   start: `${from}T00:00:00Z`,
   // The free plan excludes the last 15 minutes, so the window ends at the close.
@@ -75,19 +75,19 @@ interface BarQuery {
 
 function readWindow(answer: ProviderResponse, query: BarQuery): ParsedResponse {
   const { place, symbols, window } = query;
-  const spelled = symbols.map(withDot);
+  const spelled = symbols.map(dottedSymbol);
   const refused = refusedSymbol(answer, spelled);
   if (refused !== undefined) {
     const symbol = symbols[spelled.indexOf(refused)] as string;
-    return goOn(cursorWithout(place, { symbol, receivedAt: answer.receivedAt }));
+    return goOn(cursorWithoutSymbol(place, { symbol, receivedAt: answer.receivedAt }));
   }
   const page = parseJsonBody(answer, BarPage);
-  if (page.next_page_token) return goOn(halvedRange(place, window));
-  const lists = symbols.map((symbol) => rowsOf(page, symbol, window.end));
+  if (page.next_page_token) return goOn(cursorWithHalfWindow(place, window));
+  const lists = symbols.map((symbol) => barRowsOf(page, symbol, window.end));
   if (place.half !== undefined) return readTraded(lists, place.half, { ...query, answer });
-  const earlier = cursorWith(place, symbols);
+  const earlier = cursorWithSymbolsAgain(place, symbols);
   if (earlier !== undefined) return goOn(earlier);
-  const edges = lists.map((rows) => edgesOf(rows, window));
+  const edges = lists.map((rows) => windowEdgesOf(rows, window));
   return goOn({ ...place, half: { end: window.end, edges } });
 }
 
@@ -100,7 +100,7 @@ const goOn = (place: BarCursor): ParsedResponse => ({
 const unknownIn = ({ without }: BarCursor): readonly string[] => without.map(([symbol]) => symbol);
 
 /**
- * Reads the bars as traded of a window.
+ * Reads a window's bars as traded.
  *
  * @param lists Bars as traded, one list per symbol.
  */
@@ -111,11 +111,11 @@ function readTraded(
 ): ParsedResponse {
   const found = lists.map((rows, index) => detectSplit(rows, edges[index] ?? null, window));
   const isLocated = found.every((split) => split?.isLocated ?? true);
-  if (!isLocated && window.sessions.length > 1) return goOn(halvedRange(place, window));
+  if (!isLocated && window.sessions.length > 1) return goOn(cursorWithHalfWindow(place, window));
 
   const { receivedAt } = answer;
   const sifted = lists.flatMap((rows, index) =>
-    observationsOf(rows, {
+    barObservationsOf(rows, {
       symbol: symbols[index] as string,
       done: window.done,
       split: found[index],
@@ -125,7 +125,7 @@ function readTraded(
   const isEarly = lists.some((rows) => isWaitedFor(rows, window, receivedAt));
   const next: BarCursor = {
     done: isEarly ? previousSession(window.end) : window.end,
-    span: Math.min(MAX_SPAN, place.span * 2),
+    span: Math.min(MAX_WINDOW_SESSIONS, place.span * 2),
     without: place.without,
   };
   return {

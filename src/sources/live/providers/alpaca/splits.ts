@@ -28,7 +28,7 @@ interface Span {
 }
 
 /** The edges of a window of adjusted bars; `null` if there are no plausible bars. */
-export function edgesOf(rows: readonly BarRow[], { from, done }: Span): WindowEdges | null {
+export function windowEdgesOf(rows: readonly BarRow[], { from, done }: Span): WindowEdges | null {
   const sound = rows.filter((row) => impossibilityReason(row) === undefined);
   const first = sound.findLast(({ session }) => session <= done) ?? sound[0];
   const last = sound.at(-1);

@@ -7,7 +7,7 @@ import { type ProviderResponse, parseJsonBody, quoted } from "../../provider-res
 const TAPE_DELAY_MS = 15 * 60_000;
 
 /** Environment variables with the two parts of an API key. */
-export const KEY_SETTINGS = ["APCA_API_KEY_ID", "APCA_API_SECRET_KEY"] as const;
+export const ALPACA_KEY_SETTINGS = ["APCA_API_KEY_ID", "APCA_API_SECRET_KEY"] as const;
 
 const Refusal = z.looseObject({ message: z.string() });
 
@@ -15,7 +15,7 @@ const Refusal = z.looseObject({ message: z.string() });
  * A request for stocks from the consolidated tape; the free feed of a single exchange lacks trades
  * of exchange code `D`.
  */
-export function stockRequest(
+export function createStockRequest(
   list: "bars" | "trades",
   query: Readonly<Record<string, string | undefined>>,
   settings: ProviderOptions["settings"],
@@ -25,8 +25,8 @@ export function stockRequest(
   return {
     path: `/v2/stocks/${list}?${parameters}`,
     headers: {
-      "APCA-API-KEY-ID": settings[KEY_SETTINGS[0]] ?? "",
-      "APCA-API-SECRET-KEY": settings[KEY_SETTINGS[1]] ?? "",
+      "APCA-API-KEY-ID": settings[ALPACA_KEY_SETTINGS[0]] ?? "",
+      "APCA-API-SECRET-KEY": settings[ALPACA_KEY_SETTINGS[1]] ?? "",
     },
     accepts: [400, 403],
   };

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { printSeries, type RawPrint } from "../../prints.ts";
 import type { ProviderOptions, ProviderSeries } from "../../provider.ts";
 import { parseJsonBody } from "../../provider-response.ts";
-import { withDot } from "../../provider-symbols.ts";
-import { refusedSymbol, stockRequest } from "./stock-request.ts";
+import { dottedSymbol } from "../../provider-symbols.ts";
+import { createStockRequest, refusedSymbol } from "./stock-request.ts";
 
 /** Delay of trades on the free plan, in milliseconds. */
 const PUBLIC_AFTER_MS = 15 * 60_000;
@@ -41,14 +41,14 @@ export function tradeSeries(
   symbol: string,
   { historyFrom, settings }: ProviderOptions,
 ): ProviderSeries {
-  const spelled = withDot(symbol);
+  const spelled = dottedSymbol(symbol);
   return printSeries({ key: `trades ${symbol}`, symbol, historyFrom }, (place) => ({
-    request: stockRequest(
+    request: createStockRequest(
       "trades",
       {
         symbols: spelled,
         start: new Date(place.opensAt).toISOString(),
-        // Both ends are inclusive.
+        // Alpaca includes both `start` and `end`.
         end: new Date(place.closesAt - 1).toISOString(),
         sort: "asc",
         page_token: place.page,

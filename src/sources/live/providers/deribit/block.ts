@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { Observation, RejectedObservation } from "../../provider.ts";
 import { coinTicker } from "../../provider-symbols.ts";
-import { isFuture, utcDay } from "../../publication-times.ts";
+import { isLaterThanArrival, utcDay } from "../../publication-times.ts";
 
 /** Unix milliseconds up to the year 9999. */
 export const UnixMillis = z.int().min(0).max(253_402_300_799_999);
 
 /** One leg of a block trade. */
-export interface Block {
+export interface BlockTradeLeg {
   readonly id: string;
   readonly instrument: string;
   /** When the block was traded, Unix milliseconds. */
@@ -24,7 +24,7 @@ export interface Block {
 const FUTURE = /^([A-Z]+)-(?:PERPETUAL|\d{1,2}[A-Z]{3}\d{2})$/;
 
 /** Whether an instrument is a future on a coin, sized in USD. */
-export const isFutureOn = (instrument: string, symbol: string): boolean =>
+export const isFuturesContractOn = (instrument: string, symbol: string): boolean =>
   FUTURE.exec(instrument)?.[1] === coinTicker(symbol);
 
 /**
@@ -32,8 +32,8 @@ export const isFutureOn = (instrument: string, symbol: string): boolean =>
  * reported without quotes. The side of its initiator is therefore unknown, so the print is shown
  * but never counted as a buy or a sell.
  */
-export function printOf(
-  block: Block,
+export function printOfBlockLeg(
+  block: BlockTradeLeg,
   symbol: string,
   receivedAt: number,
 ): Observation | RejectedObservation {
@@ -60,8 +60,11 @@ export function printOf(
   };
 }
 
-function blockFault({ tradedAt, price, amountUsd }: Block, receivedAt: number): string | undefined {
-  if (isFuture(tradedAt, receivedAt)) return "its time has not come";
+function blockFault(
+  { tradedAt, price, amountUsd }: BlockTradeLeg,
+  receivedAt: number,
+): string | undefined {
+  if (isLaterThanArrival(tradedAt, receivedAt)) return "its time has not come";
   if (price <= 0) return `the price ${price} is not above 0`;
   return amountUsd > 0 ? undefined : `the amount ${amountUsd} is not above 0`;
 }

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { type FaultKind, ProviderFault } from "../../fault.ts";
+import { ProviderFault, type ProviderFaultKind } from "../../fault.ts";
 import type { ProviderRequest } from "../../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../../provider-response.ts";
 
 /** JSON-RPC error codes that are not caused by the request. */
-const FAULTS: Readonly<Record<number, FaultKind>> = {
+const FAULTS: Readonly<Record<number, ProviderFaultKind>> = {
   /** Error `too_many_requests`. */
   10028: "limited",
   /** Error `too_many_concurrent_requests`. */

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { isPageLost, readCursor } from "../../cursor.ts";
+import { isPageTokenExpired, readCursor } from "../../cursor.ts";
 import { ProviderFault } from "../../fault.ts";
 import type { ParsedResponse, ProviderSeries } from "../../provider.ts";
 import type { ProviderResponse } from "../../provider-response.ts";
 import { coinTicker } from "../../provider-symbols.ts";
-import { isFuture } from "../../publication-times.ts";
-import { type Block, isFutureOn, printOf, UnixMillis } from "./block.ts";
+import { isLaterThanArrival } from "../../publication-times.ts";
+import { type BlockTradeLeg, isFuturesContractOn, printOfBlockLeg, UnixMillis } from "./block.ts";
 import { jsonRpcResult, rpcRequest } from "./json-rpc.ts";
 
 /** Number of RFQs per page; the documented maximum is 1,000, but more than 50 are refused. */
@@ -67,7 +67,7 @@ export function rfqSeries(symbol: string, historyFrom: number): ProviderSeries {
 /** Position from which to continue; a pass whose page token has expired starts again. */
 function placeOf(text: string | undefined, failures: number | undefined): Cursor | undefined {
   const cursor = readCursor(text, Cursor);
-  return cursor && isPageLost(failures) ? { known: cursor.known } : cursor;
+  return cursor && isPageTokenExpired(failures) ? { known: cursor.known } : cursor;
 }
 
 function read(answer: ProviderResponse, cursor: Cursor, symbol: string): ParsedResponse {
@@ -76,8 +76,8 @@ function read(answer: ProviderResponse, cursor: Cursor, symbol: string): ParsedR
   const prints = rfqs
     .filter(({ timestamp }) => timestamp >= cursor.known)
     .flatMap(blocksOf)
-    .filter(({ instrument }) => isFutureOn(instrument, symbol))
-    .map((block) => printOf(block, symbol, receivedAt));
+    .filter(({ instrument }) => isFuturesContractOn(instrument, symbol))
+    .map((block) => printOfBlockLeg(block, symbol, receivedAt));
   return {
     data: prints.filter((one) => "record" in one),
     rejected: prints.filter((one) => "reason" in one),
@@ -98,7 +98,9 @@ function goOn(
     readonly receivedAt: number;
   },
 ): Pick<ParsedResponse, "cursor" | "notBefore"> {
-  const times = rfqs.map(({ timestamp }) => timestamp).filter((at) => !isFuture(at, receivedAt));
+  const times = rfqs
+    .map(({ timestamp }) => timestamp)
+    .filter((at) => !isLaterThanArrival(at, receivedAt));
   const newest = Math.max(walk?.newest ?? known, ...times);
   const isBack = rfqs.length === 0 || rfqs.some(({ timestamp }) => timestamp < known);
   if (continuation !== undefined && !isBack) {
@@ -113,7 +115,7 @@ function goOn(
 
 const cursorAt = (cursor: Cursor): string => JSON.stringify(cursor);
 
-function blocksOf({ id, timestamp, amount, legs, hedge }: Rfq): readonly Block[] {
+function blocksOf({ id, timestamp, amount, legs, hedge }: Rfq): readonly BlockTradeLeg[] {
   const common = { tradedAt: timestamp };
   const sides = legs.map(({ instrument_name: instrument, price, ratio }, index) => ({
     ...common,

@@ -5,7 +5,7 @@ import type { ParsedResponse, ProviderSeries } from "../../provider.ts";
 import type { ProviderResponse } from "../../provider-response.ts";
 import { coinTicker } from "../../provider-symbols.ts";
 import { FINAL_ANSWER_CACHE_MS } from "../../publication-times.ts";
-import { isFutureOn, printOf, UnixMillis } from "./block.ts";
+import { isFuturesContractOn, printOfBlockLeg, UnixMillis } from "./block.ts";
 import { jsonRpcResult, rpcRequest } from "./json-rpc.ts";
 
 /** Maximum number of trades in a response. */
@@ -47,7 +47,7 @@ const Trade = z.looseObject({
 
 const Page = z.looseObject({
   result: z.looseObject({ trades: z.array(Trade), has_more: z.boolean() }),
-  /** When the server sent the response by its own clock, Unix microseconds. */
+  /** When the server sent the response, by the server's clock, Unix microseconds. */
   usOut: z.number().optional(),
 });
 
@@ -99,10 +99,10 @@ function read(answer: ProviderResponse, { symbol, from, to }: TradeQuery): Parse
       trade.block_trade_id !== undefined &&
       // Blocks from RFQs are reported by `rfqSeries`, whose history is unlimited.
       trade.block_rfq_id === undefined &&
-      isFutureOn(trade.instrument_name, symbol),
+      isFuturesContractOn(trade.instrument_name, symbol),
   );
   const prints = blocks.map((trade) =>
-    printOf(
+    printOfBlockLeg(
       {
         id: trade.trade_id,
         instrument: trade.instrument_name,

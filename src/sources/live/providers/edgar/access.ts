@@ -12,7 +12,7 @@ const TOO_FAST_MS = 10 * 60_000;
  *
  * @throws {ProviderFault} `limited` if the request rate was too high, otherwise `refused`.
  */
-export function checkAccess({ status, body }: ProviderResponse): void {
+export function checkSecAccess({ status, body }: ProviderResponse): void {
   if (status !== 403) return;
   const text = body.toString("utf8");
   if (/request rate threshold/i.test(text)) {

@@ -49,7 +49,7 @@ const REPORTS = /^(?:10-[KQ]T?|20-F|40-F)(?:\/A)?$/;
  * Maximum number of days from the end of a period to its report. Later filings repeat the figures
  * only for comparison.
  */
-export const MAX_LAG_DAYS = 180;
+export const MAX_FILING_LAG_DAYS = 180;
 
 const FactRow = z.object({
   /** First day of the period; absent for a balance, which applies to an instant. */
@@ -120,7 +120,7 @@ function factsOf(tag: string, concept: z.infer<typeof Concept>): Fact[] {
   const { USD = [], shares = [] } = concept?.units ?? {};
   return [...USD, ...shares]
     .filter(({ form, end, filed }) => {
-      const isTimely = end <= filed && filed <= addDays(end, MAX_LAG_DAYS);
+      const isTimely = end <= filed && filed <= addDays(end, MAX_FILING_LAG_DAYS);
       return isTimely && REPORTS.test(form ?? "");
     })
     .map(({ start, end, val, accn, filed }) => ({ tag, start, end, value: val, accn, filed }));

@@ -1,7 +1,7 @@
 import type { FundamentalMetric } from "../../../../market/records.ts";
 import type { Observation, ParsedResponse, RejectedObservation } from "../../provider.ts";
-import { addDays, dateKnownAt, utcDayEnd } from "../../publication-times.ts";
-import { type Fact, type Filing, MAX_LAG_DAYS, XBRL_TAGS } from "./facts.ts";
+import { addDays, datedRecordKnownAt, utcDayEnd } from "../../publication-times.ts";
+import { type Fact, type Filing, MAX_FILING_LAG_DAYS, XBRL_TAGS } from "./facts.ts";
 import { createFiledFacts, type FiledFacts } from "./filed-facts.ts";
 
 /** Maximum plausible figure, in USD or shares; no company reaches a thousandth of it. */
@@ -50,7 +50,7 @@ const sum = (one: number | undefined, other: number | undefined): number | undef
  * @param filings Oldest first.
  * @param from ISO date; earlier filings are read but not reported.
  */
-export function figuresOf(
+export function reportedFiguresOf(
   filings: readonly Filing[],
   { symbol, from }: { readonly symbol: string; readonly from: string },
 ): Pick<Required<ParsedResponse>, "data" | "rejected"> {
@@ -65,7 +65,12 @@ export function figuresOf(
     for (const { metric, end, value } of figures) {
       const at = utcDayEnd(end) - 1;
       const place = { feed: "fundamentals", symbol, at, id: `${metric} ${filing.accn}` } as const;
-      const record = { metric, periodEnd: at, value, availableAt: dateKnownAt(filing.filed) };
+      const record = {
+        metric,
+        periodEnd: at,
+        value,
+        availableAt: datedRecordKnownAt(filing.filed),
+      };
       if (isPossible(metric, value)) data.push({ ...place, record });
       else rejected.push({ ...place, reason: `${metric} cannot be ${value}` });
     }
@@ -78,7 +83,7 @@ function* changes(
   { known, reported }: { readonly known: FiledFacts; readonly reported: Map<string, number> },
   { filed }: Filing,
 ): Generator<Figure> {
-  for (const end of known.endsFrom(addDays(filed, -MAX_LAG_DAYS))) {
+  for (const end of known.endsFrom(addDays(filed, -MAX_FILING_LAG_DAYS))) {
     for (const [metric, read] of Object.entries(METRICS)) {
       const value = read(known, end);
       const key = `${metric} ${end}`;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ProviderRequest } from "../../provider.ts";
 import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
-import { checkAccess } from "./access.ts";
+import { checkSecAccess } from "./access.ts";
 
 /** Origin of the list of tickers, which differs from that of the figures. */
 const ORIGIN = "https://www.sec.gov";
@@ -33,7 +33,7 @@ export const tickersRequest = (headers: Readonly<Record<string, string>>): Provi
  * @throws {ProviderFault} If the answer is not the list.
  */
 export function readCik(answer: ProviderResponse, symbol: string): number | null {
-  checkAccess(answer);
+  checkSecAccess(answer);
   const entries = Object.values(parseJsonBody(answer, Tickers));
   const named = entries.find(({ ticker }) => ticker.toUpperCase().replace(/[./]/, "-") === symbol);
   return named?.cik_str ?? null;

@@ -10,7 +10,7 @@ const MANY = 200;
 
 const BLOCK = Buffer.alloc(1 << 20, "a");
 
-/** Limit in bytes for what the operating system may buffer of a hostile server's output. */
+/** Maximum amount of a hostile server's output that the operating system may buffer, in bytes. */
 const BUFFERED = 32 << 20;
 
 it("200 deliveries to hostile webhooks all end and leave no connection open", async () => {

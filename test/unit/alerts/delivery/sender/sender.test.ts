@@ -3,7 +3,7 @@ import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { signatureHeaders } from "../../../../../src/alerts/delivery/signing.ts";
+import { createSignatureHeaders } from "../../../../../src/alerts/delivery/signing.ts";
 import { OutboundError } from "../../../../../src/outbound/guarded-fetch.ts";
 import { createCertificate } from "../../../../support/certificate.ts";
 import {
@@ -28,7 +28,7 @@ async function reasonOf(answer: Promise<unknown>): Promise<string> {
 }
 
 describe("a webhook sender", () => {
-  it("posts the body unchanged, with the given headers and its own", async () => {
+  it("posts the body unchanged, with the given headers and the sender's own headers", async () => {
     const came: { method?: string; headers?: IncomingHttpHeaders; body?: string } = {};
     const url = await receiver(async (req, res) => {
       const body = Buffer.concat(await req.toArray()).toString();
@@ -36,7 +36,7 @@ describe("a webhook sender", () => {
       res.writeHead(204).end();
     });
     const body = '{"name":"Ümlaut 🐂"}';
-    const headers = signatureHeaders({ id: "msg_7", at: NOW, body, secrets: [], keys: [] });
+    const headers = createSignatureHeaders({ id: "msg_7", at: NOW, body, secrets: [], keys: [] });
     const answer = await testSender().send({ url, headers, body });
     expect(answer).toMatchObject({ status: 204, retryAfterMs: undefined, body: "" });
     expect(answer.latencyMs).toBeGreaterThanOrEqual(0);

@@ -17,7 +17,7 @@ const pointOf = (day: number, change: Partial<HistoryPoint>): HistoryPoint => ({
   ...change,
 });
 
-/** Renders six sessions of LONG and the session that ended it. */
+/** Renders six sessions with the direction LONG, and the session that ended it. */
 const shown = (last: Partial<HistoryPoint>, firstEntry = 7) => {
   const points = Array.from({ length: 7 }, (_, day) =>
     pointOf(day, {

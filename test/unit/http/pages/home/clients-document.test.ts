@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import serverJson from "../../../../../deploy/server.json" with { type: "json" };
 import pkg from "../../../../../package.json" with { type: "json" };
 import { clientSetups } from "../../../../../src/http/pages/home/connect.ts";
-import { fenced } from "../../../../../wellknown/markdown.ts";
+import { fencedBlock } from "../../../../../wellknown/markdown.ts";
 import { paths } from "../../../../../wellknown/paths.ts";
-import { SUMMARY } from "../../../../../wellknown/site.ts";
+import { SERVICE_SUMMARY } from "../../../../../wellknown/site.ts";
 
 const FILE = new URL("../../../../../docs/clients.md", import.meta.url);
 const MARK =
@@ -14,7 +14,8 @@ const MARK =
 it("docs/clients.md contains the configurations of the home page (UPDATE_DOCS=1 rewrites them)", () => {
   const site = { baseUrl: "https://signals.example", anonymousScopes: ["signals:read"] } as const;
   const shown = clientSetups(site).map(
-    ({ name, intro, code, language }) => `## ${name}\n\n${intro}\n\n${fenced(language, code)}\n`,
+    ({ name, intro, code, language }) =>
+      `## ${name}\n\n${intro}\n\n${fencedBlock(language, code)}\n`,
   );
   const [head = ""] = readFileSync(FILE, "utf8").split(MARK);
   const document = `${head}${MARK}\n\n${shown.join("\n")}`;
@@ -28,7 +29,7 @@ it("deploy/server.json describes an instance just as the instance describes itse
   expect(serverJson).toMatchObject({
     name: `${namespace}/${pkg.name}`,
     version: pkg.version,
-    description: SUMMARY,
+    description: SERVICE_SUMMARY,
     icons: [{ src: baseUrl + paths.icon }],
     remotes: [{ type: "streamable-http", url: baseUrl + paths.mcp }],
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
-  filterAddress,
-  MAX_SEARCH,
+  filterHref,
+  MAX_SEARCH_LENGTH,
   parseFilter,
 } from "../../../../../src/http/pages/home/filter.ts";
 
@@ -12,7 +12,7 @@ describe("the market filter in a URL", () => {
     for (const query of ["", "q=&class=&signal=&sort=&page=", "q=%20"]) {
       const { filter, errors } = asked(query);
       expect(errors).toEqual([]);
-      expect(filterAddress(filter), query).toBe("/");
+      expect(filterHref(filter), query).toBe("/");
     }
   });
 
@@ -41,8 +41,8 @@ describe("the market filter in a URL", () => {
     ["signal=long", "signal"],
     ["sort=price", "sort"],
     ["coverage=most", "coverage"],
-    [`sector=${"a".repeat(MAX_SEARCH + 1)}`, "sector"],
-    [`q=${"a".repeat(MAX_SEARCH + 1)}`, "q"],
+    [`sector=${"a".repeat(MAX_SEARCH_LENGTH + 1)}`, "sector"],
+    [`q=${"a".repeat(MAX_SEARCH_LENGTH + 1)}`, "q"],
     ["page=0", "market"],
     ["page=-1", "market"],
     ["page=1.5", "market"],
@@ -55,15 +55,15 @@ describe("the market filter in a URL", () => {
     expect(filter).toEqual({});
   });
 
-  it("is rejected with every error, and repeats the input at limited length", () => {
+  it("is rejected with all errors at once, and the repeated search text has limited length", () => {
     const { errors, search } = asked(`q=${"b".repeat(10_000)}&class=bond&page=0`);
     expect(errors.map(({ id }) => id)).toEqual(["q", "class", "market"]);
-    expect(search).toHaveLength(2 * MAX_SEARCH);
+    expect(search).toHaveLength(2 * MAX_SEARCH_LENGTH);
   });
 
   it("is the same after it is written to a URL and parsed again", () => {
     const { filter } = asked("q=a%26b%3Dc+d&signal=WAIT&page=2");
-    const address = filterAddress(filter);
+    const address = filterHref(filter);
     expect(parseFilter(new URL(address, "http://localhost").searchParams).filter).toEqual(filter);
   });
 });

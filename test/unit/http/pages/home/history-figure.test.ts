@@ -131,7 +131,7 @@ describe("the chart of price and score", () => {
     expect(drawn({ points: days(31, () => ({})) }).join()).not.toMatch(/class="(?:report|filed)/);
   });
 
-  it("draws the published future range at its sessions and prices", () => {
+  it("draws the published range of future prices at its sessions and prices", () => {
     const range80 = { "5": [90, 110], "21": [80, 125] };
     const [html = ""] = drawn({ points: days(20, () => ({})), signal: { range80 } });
     const [, path = ""] = /<path class="fan" d="M([^"]*)Z"/.exec(html) ?? [];
@@ -150,7 +150,7 @@ describe("the chart of price and score", () => {
     expect(drawn({ points: days(5, () => ({ close: null })) })[0]).toMatch(/^p-score/);
   });
 
-  it("labels each month once, a short history by day, and market days shorter than a day by time", () => {
+  it("labels each month once, short histories by day, and market days shorter than 24 hours by time", () => {
     const [, , months = ""] = drawn({ points: days(120, () => ({})) });
     expect(Array.from(months.matchAll(/>(\w{3} 2014)</g), ([, text]) => text)).toEqual([
       "Feb 2014",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rangeOutcomes } from "../../../../../src/http/pages/home/range-outcomes.ts";
+import { computeRangeOutcomes } from "../../../../../src/http/pages/home/range-outcomes.ts";
 import type { Instrument } from "../../../../../src/market/instrument.ts";
 import type { MarketView } from "../../../../../src/market/market-view.ts";
 import type { Fundamental } from "../../../../../src/market/records.ts";
@@ -32,10 +32,10 @@ const keptWith = (fundamentals: readonly Fundamental[]) => {
     source: { simulated: false },
     records: () => ({ instrument, bars, fundamentals }),
   } as unknown as MarketView;
-  return rangeOutcomes(instrument, closes, market)?.outcomes ?? [];
+  return computeRangeOutcomes(instrument, closes, market)?.outcomes ?? [];
 };
 
-it("a past range is judged by its width including the expected report", () => {
+it("a past range is judged with the extra width that an expected report gave it", () => {
   const [plain, known] = [keptWith([]), keptWith(FILINGS)];
   const changed = known.filter(({ isKept }, index) => isKept !== plain[index]?.isKept);
   const sessions = changed.map(({ place }) => bars[300 + place]?.session);

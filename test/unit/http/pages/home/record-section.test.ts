@@ -48,7 +48,7 @@ describe("the curve of a track record", () => {
       .reduce((sum, { excess, long, short }) => sum + excess / (long + short) / HORIZON, 0),
   );
 
-  it("shows every cumulative sum of the timely runs to within a pixel of its axis labels", () => {
+  it("plots the cumulative sum after each timely run to within a pixel of the axis scale", () => {
     const panel = { html, height: HEIGHT };
     const heights = heightsByAxis(
       panel,
