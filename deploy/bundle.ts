@@ -31,8 +31,8 @@ const BEYOND_ASCII = /[^\0-\x7f]/g;
 
 /**
  * Escapes every non-ASCII character in the project's source. The `charset` option leaves tagged
- * templates alone, since a tag may read the raw text; the project's tags read the cooked text or a
- * regular expression, so escapes are safe there.
+ * templates alone, since a tag may read the raw text. The project's tags read only the cooked text,
+ * or pass the raw text to a regular expression, which understands the escapes.
  */
 const asciiText: Plugin = {
   name: "ascii-text",
@@ -47,7 +47,7 @@ const asciiText: Plugin = {
 
 /**
  * Bundles the entry modules with all their imports, and writes source maps. Names are not minified,
- * so that stack traces stay readable, and a dynamic import remains a chunk of its own.
+ * so that stack traces stay readable. Dynamically imported modules stay in separate chunks.
  */
 export async function bundle(entries: Entries, dir: string): Promise<RolldownOutput> {
   const build = await rolldown({
@@ -57,7 +57,8 @@ export async function bundle(entries: Entries, dir: string): Promise<RolldownOut
     // Optional drivers: `pg` tries to import them, and works without them.
     external: ["pg-native", "cloudflare:sockets"],
     resolve: { symlinks: false },
-    // `depd` calls `eval` to give its wrapper functions the arity of the wrapped functions.
+    // The check is off because `depd` calls `eval` to give its wrapper functions the arity of the
+    // wrapped functions.
     checks: { eval: false },
     plugins: [filesBesideModules(entries), asciiText],
   });

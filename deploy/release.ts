@@ -1,6 +1,6 @@
 /**
  * Builds the npm package: JavaScript without dependencies, and the files that the service serves.
- * It contains no TypeScript, because Node does not strip types below node_modules.
+ * The package contains no TypeScript, because Node does not strip types below node_modules.
  * `npm run release` writes `release/package` and a tarball next to it; the same commit always
  * yields the same bytes.
  */
@@ -36,7 +36,10 @@ const documents = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "docs"
 /** File in the package with the licenses of the bundled dependencies. */
 const LICENSES = "THIRD-PARTY-LICENSES.txt";
 
-/** Names of a dependency's files that contain license text, which every copy must include. */
+/**
+ * Matches the names of files in a dependency that contain its license text, which every copy of the
+ * dependency must include.
+ */
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)/i;
 
 /** The license section at the end of a README, with the license text as group 1. */

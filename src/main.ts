@@ -43,8 +43,8 @@ type Collect = (how: {
   readonly flavor: "last-resort";
 }) => void;
 
-// The flush also frees the compiled code that was loaded from the cache (12 MB). If it is freed
-// before the market is read, it leaves no gaps between longer-lived objects; such gaps could not be
+// The flush also frees the compiled code that was loaded from the cache (12 MB). Code that is freed
+// before the market is read leaves no gaps between longer-lived objects; such gaps could not be
 // returned to the system.
 flushCompileCache();
 await main();

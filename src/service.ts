@@ -112,7 +112,7 @@ export interface Service {
 
 /**
  * Composition root: the only place that creates the parts and connects them. The store is opened
- * first, so that a fault in it is reported before the market is read, which can take long.
+ * first, so that a fault in the store is reported before the market is read, which can take long.
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config, now, log } = options;
@@ -318,8 +318,8 @@ function recording(
 }
 
 /**
- * The context of tools. Values that are equal for all requests between two editions of the
- * snapshots are computed at the first request and cached.
+ * The context of tools. Values that stay equal for all requests until the snapshots change are
+ * computed at the first request and cached.
  */
 export function createToolContext(
   { market, analyser, snapshots, recordedUntil, marketNow, knownUntil, isWarm }: Scoring,

@@ -58,8 +58,8 @@ export interface PersistentState {
    */
   readonly onCredentialChange: (listener: () => void) => () => void;
   /**
-   * Starts the maintenance of the store. To be called only when nothing will block the process for
-   * long anymore, because a leader that does not respond is replaced.
+   * Starts the maintenance of the store. To be called only once nothing will block the process for
+   * long, because a leader that does not respond is replaced.
    */
   startMaintenance(leaderJobs: readonly LeaderJob[]): void;
   /** Whether this process is the leader. */
@@ -146,8 +146,8 @@ async function openStore({
 }
 
 /**
- * The same store, but with measured commits. The identity is read on every access, since loading a
- * dump changes it.
+ * Wraps a store so that its commits are measured. The identity is read on every access, since
+ * loading a dump changes the identity.
  */
 function measured(store: Store, meters: Meters): Store {
   const records = measuredRecords(store.records, meters);

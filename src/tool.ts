@@ -65,8 +65,8 @@ export interface ToolCall {
   /** Idempotency key of the request, if any. */
   readonly idempotencyKey: string | undefined;
   /**
-   * Version of the alert that the caller last read; a change of any other version is rejected. If
-   * absent, any version can be changed.
+   * Version of the alert that the caller last read; the change is rejected if the alert now has
+   * another version. If absent, the version is not checked.
    */
   readonly version?: string;
 }
@@ -90,7 +90,7 @@ export interface ToolRoute {
 
 /** The effect of a tool on data. */
 interface Effect {
-  /** Whether the tool can delete data or make it useless. */
+  /** Whether the tool can delete data, or make data useless. */
   readonly isDestructive: boolean;
 }
 
@@ -99,7 +99,7 @@ interface ToolTables<I extends z.ZodObject = z.ZodObject> {
   /** The columns of each table, by the name of the table. */
   readonly kinds: Readonly<Record<string, readonly ColumnHead[]>>;
   /**
-   * Returns the rows for an input, whose `limit` is infinite unless the caller set it.
+   * Returns the rows for an input. The input's `limit` is infinite unless the caller set it.
    *
    * @throws {Problem} In the same cases as `run`, and if the requested view is not a table.
    */

@@ -57,7 +57,7 @@ const BLOCKS_NOTE =
 /**
  * The note for an instrument.
  *
- * @param printsAre `blocks` if only block prints are stored; `undefined` if all prints are.
+ * @param printsAre `blocks` if only block prints are stored; `undefined` if all prints are stored.
  */
 function noteFor(
   { assetClass }: Instrument,
@@ -164,7 +164,7 @@ export const OffExchange = z.object({
  * The aggregates of one or several sessions; `null` if prints are not observed.
  *
  * @param printsAre `blocks` if only block prints are stored, so that sums over all prints are
- * unknown; `undefined` if all prints are.
+ * unknown; `undefined` if all prints are stored.
  */
 function aggregates(
   { prints, volume, shortVolumeRatio }: Omit<OffExchangeDaySummary, "session">,
@@ -394,7 +394,7 @@ function rejectUnused({ view, minShares, minNotionalUsd, cursor, fields }: Query
   }
 }
 
-/** `blocks` if only block prints are stored; `undefined` if all prints are. */
+/** `blocks` if only block prints are stored; `undefined` if all prints are stored. */
 type PrintsAre = "blocks" | undefined;
 
 function selectedPart(query: Query, view: OffExchangeView, symbol: string, printsAre: PrintsAre) {

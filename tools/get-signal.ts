@@ -236,8 +236,8 @@ function filtered(query: Query, at: number, context: ToolContext): readonly Past
 }
 
 /**
- * The newest snapshots of all instruments or, for a past instant, the last snapshot up to that
- * instant of each instrument that had one.
+ * The newest snapshot of each instrument or, for a past instant, the last snapshot of each
+ * instrument up to that instant. Instruments without a snapshot by then are omitted.
  */
 function snapshotsAt({ asOf }: Query, at: number, context: ToolContext): readonly PastSnapshot[] {
   if (asOf === undefined) return context.snapshots.allNewest();
@@ -286,7 +286,7 @@ function snapshotsOf(symbols: readonly string[], { asOf }: Query, context: ToolC
 }
 
 /**
- * A list of signals, one signal or its history as a table.
+ * A table of a list of signals, of one signal, or of the history of one signal.
  * @throws {Problem}
  */
 function table(query: Query, context: ToolContext): TablePage {

@@ -92,7 +92,7 @@ const requestOf = ({ limit, cursor }: Query) => ({
 });
 
 /**
- * Alerts, or a single one, as a table.
+ * A table of alerts, or of a single alert.
  * @throws {Problem}
  */
 async function table(

@@ -131,7 +131,7 @@ async function beyond(reader: LogReader, index: number): Promise<Problem> {
 }
 
 /**
- * Whether the log extends a checkpoint that the client kept, with the consistency proof.
+ * Whether the log extends a checkpoint that the client kept, and the consistency proof.
  * @throws {Problem} `invalid_request` for malformed text, for a checkpoint of another log, and for
  * a checkpoint that is larger than this log.
  */

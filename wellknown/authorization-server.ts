@@ -25,8 +25,8 @@ const agentCredentials = ["oauth2_client_credentials", "bearer_token"];
 
 /**
  * The metadata member `agent_auth`: how agents register and are claimed, in the vocabulary of
- * auth.md. It has the member names of both the first and the later versions of auth.md, because
- * clients for both exist.
+ * auth.md. It has the member names of the first version of auth.md and of the later versions,
+ * because there are clients for each version.
  */
 function agentAuth(baseUrl: string) {
   const registration = baseUrl + paths.register;

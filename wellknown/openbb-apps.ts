@@ -73,8 +73,8 @@ export function openbbApps({ baseUrl, name, market }: Site) {
         },
       ],
       prompts: PROMPTS,
-      // With `token`, Workspace sends the MCP server the same authorization header as this backend,
-      // so that one key works for both.
+      // With `token`, Workspace sends the MCP server the same authorization header as this backend, so
+      // that one key works for the server and the backend.
       mcp_servers: [
         {
           name: SERVER_NAME,
@@ -89,7 +89,7 @@ export function openbbApps({ baseUrl, name, market }: Site) {
 
 /**
  * Whether a widget belongs to the instrument group: it shows the selected instrument, or a click in
- * it selects one.
+ * it selects an instrument.
  */
 const isLinked = ({ params, table }: Widget): boolean =>
   params.some(({ paramName }) => paramName === "symbol") ||

@@ -23,7 +23,7 @@ export const mcpServerInfo = ({
 
 /**
  * The card of the MCP server, with the members of both the v1 schema (SEP-2127) and SEP-1649, which
- * scanners expect. Both define `version`, which is the version of the server.
+ * scanners expect. Both schemas define `version`, which is the version of the server.
  */
 export function serverCard(site: Site) {
   const { baseUrl, mcp } = site;
@@ -65,7 +65,8 @@ export function serverCard(site: Site) {
 
 /**
  * The namespace of the server name: the domain in reverse order, as the schema requires. An IP
- * address stays in order; characters that the schema does not allow are replaced by hyphens.
+ * address is not reversed; its brackets and colons, which the schema does not allow, become
+ * hyphens.
  */
 function namespaceOf(baseUrl: string): string {
   const { hostname } = new URL(baseUrl);

@@ -6,8 +6,8 @@ import type { Direction } from "../score/signal-hysteresis.ts";
 import { collection, type Stored } from "../store/port/records.ts";
 
 /**
- * Kinds of events to which an alert can subscribe. They correspond to the events `signal.shift`,
- * `volatility.alert`, `report.alert` and `range.alert`, in this order.
+ * Kinds of events to which an alert can subscribe. Their event types are, in this order,
+ * `signal.shift`, `volatility.alert`, `report.alert` and `range.alert`.
  */
 export const ALERT_KINDS = ["signal_shift", "volatility", "report", "range"] as const;
 /** One of `ALERT_KINDS`. */
@@ -139,7 +139,7 @@ export type DeliveryMethod = { readonly by: "poll" } | Webhook | ChannelDelivery
 /** A subscription to events. Instants are milliseconds since the epoch. */
 export interface Alert {
   readonly owner: AlertOwner;
-  /** Display name that the owner gave the alert; `null` for none. */
+  /** Display name that the owner gave the alert; `null` if the alert has no name. */
   readonly label: string | null;
   readonly kinds: readonly AlertKind[];
   readonly watched: InstrumentSelector;
@@ -149,7 +149,7 @@ export interface Alert {
   readonly expiresAt: number | null;
   /**
    * Until this instant, in milliseconds since the epoch, no events are recorded for the alert;
-   * `null` if it is not snoozed.
+   * `null` if the alert is not snoozed.
    */
   readonly snoozedUntil: number | null;
   /**

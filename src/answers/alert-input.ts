@@ -9,7 +9,7 @@ import { resolveInstrument } from "./lookup.ts";
 /** Maximum length of a webhook URL, in characters. */
 const MAX_URL = 4_096;
 
-/** Input of a webhook URL. */
+/** A webhook URL in tool input. */
 export const WebhookUrlInput = z.string().max(MAX_URL).describe("It must answer a challenge.");
 
 /** The id of an alert. An id of the wrong form is answered like an unknown alert: `not_found`. */

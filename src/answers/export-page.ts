@@ -37,7 +37,8 @@ export const PanelQuery = z.strictObject({
 export type PanelQuery = z.output<typeof PanelQuery>;
 
 /**
- * A page of the panel of an asset class: the final snapshots of whole sessions, by date and symbol.
+ * A page of the panel of an asset class: the final snapshots of whole sessions, ordered by date and
+ * symbol.
  *
  * @param hasFactors Whether to include the factor columns.
  * @throws {Problem} `invalid_request` for a range that ends before it begins, `not_ready` while the

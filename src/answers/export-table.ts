@@ -103,7 +103,7 @@ export const closingInstantRange = ({
 const afterStart = (time: string | undefined, ms: number): string | undefined =>
   time?.length === "2020-01-31".length ? isoInstant(Date.parse(time) + ms) : time;
 
-/** The rows of the given sessions, by date and symbol. */
+/** The rows of the given sessions, ordered by date and symbol. */
 export function* panelRows(
   sessions: Iterable<PanelSession>,
   sessionAt: (at: number, assetClass: AssetClass) => string,

@@ -141,7 +141,7 @@ export function fullFactorsAnswer(
  * Renders the factors of a snapshot in brief: fewer members than in full, rounded figures, and only
  * the inputs that have a weight.
  *
- * @throws {Problem} `not_available_then`, as `fullFactorsAnswer`.
+ * @throws {Problem} `not_available_then` under the same condition as in `fullFactorsAnswer`.
  */
 export function briefFactorsAnswer(
   snapshot: PastSnapshot,
@@ -201,7 +201,8 @@ function offExchangeContext(
   { at, dayMs }: { readonly at: number; readonly dayMs: number },
 ): readonly FactorInput[] {
   if (bar === undefined) return [];
-  // A print becomes known no earlier than one market day before its session's date begins in UTC.
+  // No print of a session becomes known earlier than one market day before the UTC start of the
+  // session's date.
   const before = countKnownRecords(prints, Date.parse(bar.session) - dayMs);
   const session = prints
     .slice(before, countKnownRecords(prints, at))

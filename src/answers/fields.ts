@@ -79,7 +79,7 @@ interface ListPage<T, I> {
 /**
  * Returns a page of a list, as table rows if the query has `fields`.
  *
- * @throws {Problem} As `paginate` and `chosenColumns`.
+ * @throws {Problem} In the same cases as `paginate` and `chosenColumns`.
  */
 export function createListPage<T, R, I>(
   list: RecordList<T>,

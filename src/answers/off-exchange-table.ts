@@ -42,7 +42,9 @@ export const offExchangePrintColumns = [
   printColumn("reportingDelayMs", "number", "Empty when the source does not say."),
 ];
 
-/** Totals of a session as shown in answers; `null`, an empty cell, if they were not observed. */
+/**
+ * Totals of a session as shown in answers; a total that was not observed is `null`, an empty cell.
+ */
 interface DayMembers {
   readonly session: string;
   readonly prints: number | null;

@@ -73,7 +73,7 @@ export const rangeAlertAnswer = ({
 });
 
 /** Symbols or classes that have no range, and the reason, worded to follow a colon. */
-interface ClassWithoutRange {
+interface NamesWithoutRange {
   readonly names: readonly string[];
   readonly reason: string;
 }
@@ -147,7 +147,7 @@ function rateOf(
 }
 
 /** The watched symbols, or whole classes, that have no range at present. */
-function withoutRange(watched: ResolvedSelector, market: MarketView): readonly ClassWithoutRange[] {
+function withoutRange(watched: ResolvedSelector, market: MarketView): readonly NamesWithoutRange[] {
   const table = riskTableOf(market.source);
   const untested = (assetClass: AssetClass): string | undefined => {
     if (watchedHorizon(table, assetClass) !== undefined) return undefined;

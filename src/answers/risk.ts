@@ -95,7 +95,7 @@ export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
   crypto: 365,
 };
 
-/** Market days without a new bar after which an instrument no longer counts as a peer. */
+/** Number of market days without a new bar after which an instrument no longer counts as a peer. */
 const PEER_DAYS = 7;
 
 const hashes = new WeakMap<RiskTable, string>();
@@ -366,7 +366,7 @@ function rangeSentence(
     fall === null
       ? ""
       : `; ${roundTo(100 * fall, 0)} % chance to end more than ${fallPercent} % lower (skill ${skill} %${across === "" ? "" : " over all"})`;
-  return `95 % range over ${span}: ${priceText(low)} to ${priceText(high)} (${signedText(lowPercent)} to ${signedText(highPercent)} %, held ${held} %${across})${chance}. Tested on ${tested}.`;
+  return `95 % range over ${span}: ${quotedPriceText(low)} to ${quotedPriceText(high)} (${signedText(lowPercent)} to ${signedText(highPercent)} %, held ${held} %${across})${chance}. Tested on ${tested}.`;
 }
 
 /** The reason why ranges are not published, worded to follow a colon. */
@@ -376,7 +376,7 @@ export const noRangeReason = (evidence: RiskEvidence): string =>
     : "it did not hold out of sample";
 
 /** Formats a price for people: to the cent from 10 on, else with up to four significant digits. */
-const priceText = (price: number): string =>
+const quotedPriceText = (price: number): string =>
   price >= 10 ? price.toFixed(2) : String(Number(price.toPrecision(4)));
 
 /** Formats a number with its sign and one decimal. */

@@ -388,7 +388,7 @@ export const signalChanges = (
       signal: snapshot.signal.direction,
     }));
 
-/** Counts the instruments by signal; those with insufficient data are counted separately. */
+/** Counts the instruments by signal; instruments with insufficient data are counted separately. */
 export function signalCounts(list: readonly PastSnapshot[]): z.input<typeof SignalPage>["counts"] {
   const measured = list.filter(({ status }) => status !== "insufficient_data");
   const [LONG = 0, SHORT = 0, WAIT = 0] = DIRECTIONS.map(

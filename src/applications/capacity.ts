@@ -25,7 +25,7 @@ const MAX_NETWORK_SHARE = 1 / 10;
 /** Occupied slots. The key consists of the kind of record and the number of the slot. */
 export const intakeSlots = collection<true>("intake-seats");
 
-/** Number of slots tried before a kind counts as full. */
+/** Number of slots tried before a kind is treated as full. */
 const MAX_ATTEMPTS = 16;
 
 /** `Retry-After` in seconds when no slot is free. */

@@ -2,7 +2,7 @@ import { fingerprint } from "../lib/fingerprint.ts";
 import { readAll } from "../store/port/read-all.ts";
 import { collection, type Records } from "../store/port/records.ts";
 
-/** Kinds of applicants that an application can choose from. */
+/** Kinds of applicants from which an applicant can choose. */
 export const applicantFocuses = ["retail", "quant", "fund", "general"] as const;
 
 /** One of `applicantFocuses`. */
@@ -41,7 +41,7 @@ export interface StoredApplication extends Application {
   readonly seat: string | undefined;
 }
 
-/** Applications by email address. There is one per address. */
+/** Applications by email address, at most one per address. */
 export const applications = collection<StoredApplication>("applications");
 
 /** Record group of an application. */

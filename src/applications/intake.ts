@@ -28,7 +28,7 @@ export interface QueueTokenAccess {
 }
 
 /** Dependencies of `IntakeService`. */
-interface IntakeOptions extends IntakeSlotOptions {
+interface IntakeServiceOptions extends IntakeSlotOptions {
   readonly now: () => Date;
   readonly audit: Auditor;
   readonly keys: ApiKeyService;
@@ -53,9 +53,9 @@ interface QueueToken {
 
 /** Accepts applications and inquiries. */
 export class IntakeService {
-  readonly #options: IntakeOptions;
+  readonly #options: IntakeServiceOptions;
 
-  constructor(options: IntakeOptions) {
+  constructor(options: IntakeServiceOptions) {
     this.#options = options;
   }
 
@@ -111,7 +111,7 @@ export class IntakeService {
 
 async function newApplication(
   request: ApplicationRequest & Pick<Application, "registeredAt">,
-  options: IntakeOptions,
+  options: IntakeServiceOptions,
 ) {
   const { audit } = options;
   const { email } = request;
@@ -129,7 +129,7 @@ async function newApplication(
   return { id, steps: [step, application, ...audit(entry)] };
 }
 
-function repeatedApplication(kept: Stored<StoredApplication>, { audit }: IntakeOptions) {
+function repeatedApplication(kept: Stored<StoredApplication>, { audit }: IntakeServiceOptions) {
   const { id } = kept.value;
   const entry = { action: "application.repeated", actor: "anonymous", target: id };
   return { id, steps: [requireUnchanged(applications, kept), ...audit(entry)] };
@@ -143,7 +143,7 @@ function repeatedApplication(kept: Stored<StoredApplication>, { audit }: IntakeO
  */
 async function newQueueToken(
   { id, email, registeredAt }: Pick<Application, "id" | "email" | "registeredAt">,
-  options: IntakeOptions,
+  options: IntakeServiceOptions,
 ): Promise<QueueToken> {
   const { mode, keys } = options;
   const expiresAt = registeredAt + QUEUE_KEY_MS;
@@ -168,7 +168,7 @@ async function newQueueToken(
 
 async function newInquiry(
   { email, message }: { readonly email: string; readonly message: string },
-  options: IntakeOptions,
+  options: IntakeServiceOptions,
 ) {
   const { now, audit } = options;
   const receivedAt = now().getTime();

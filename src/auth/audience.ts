@@ -25,7 +25,7 @@ export function resolveResource(indicator: string, baseUrl: string): string | un
 }
 
 /**
- * The resources of this server that an assertion allows (RFC 8707); all of them if the assertion
+ * The resources of this server that an assertion allows (RFC 8707); all resources if the assertion
  * specifies none.
  * @param named Resource indicators in the assertion.
  */

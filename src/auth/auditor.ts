@@ -11,8 +11,8 @@ export interface AuditorOptions {
 }
 
 /**
- * Creates the operations that write an audit row, with the caller's hashed address and the request
- * id, for the commit of the audited change.
+ * Creates the operations that write an audit row with the caller's hashed address and the request
+ * id. They belong in the commit of the audited change.
  */
 export type Auditor = (
   entry: Pick<AuditEntry, "action" | "actor" | "target" | "detail">,
@@ -21,8 +21,10 @@ export type Auditor = (
 /** Network address of the caller, in the asynchronous context of a request. */
 const addresses = new AsyncLocalStorage<string | undefined>();
 
-/** Runs a request handler in the context of a caller's network address; `undefined` when the caller
- *  has disconnected. */
+/**
+ * Runs a request handler in the context of a caller's network address; the address is `undefined`
+ * when the caller has disconnected.
+ */
 export function withCallerAddress<T>(address: string | undefined, handle: () => T): T {
   return addresses.run(address, handle);
 }

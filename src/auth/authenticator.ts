@@ -29,8 +29,9 @@ export interface AuthenticatorOptions {
 
 /**
  * Creates the function that finds the caller of a credential with its current rights. A caller has
- * those scopes of its token that the client is still registered for, and that the client's owner or
- * the person it acts for still allows. Nothing is cached, and no metadata documents are fetched.
+ * those scopes of its token that the client is still registered for, and that the client's owner,
+ * or the person the client acts for, still allows. Nothing is cached, and no metadata documents are
+ * fetched.
  */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
   return async (credential) =>

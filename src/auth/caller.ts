@@ -16,7 +16,8 @@ export interface Caller {
   /** The grant that the person's token was issued under; absent for other callers. */
   readonly grantId?: string | undefined;
   /**
-   * The account of the caller, or of the owner of the agent or key; `undefined` if there is none.
+   * The account of the caller, or of the owner of the agent or key; `undefined` if there is no
+   * account.
    */
   readonly accountId: string | undefined;
   readonly scopes: ReadonlySet<Scope>;
@@ -38,8 +39,8 @@ export interface CallerIdentity extends Pick<Caller, "kind" | "id"> {
 
 /**
  * Key of a caller: an agent, an API key, or one application of a person. A rate limit with this key
- * applies to each application of a person separately, so that one application cannot use up the
- * limit of another.
+ * applies to each application of a person separately, so that one application cannot use up another
+ * application's limit.
  */
 export const callerKey = ({ kind, id, clientId }: CallerIdentity): string =>
   kind === "user" ? `${kind}:${id}:${clientId}` : `${kind}:${id}`;

@@ -178,8 +178,8 @@ async function loadUpstream(
 }
 
 /**
- * Creates the rate limits. They count in the store if several processes share it, and in memory
- * otherwise.
+ * Creates the rate limits. They are counted in the store if several processes share the store;
+ * otherwise in memory.
  */
 function createAccessLimits(
   { state, config, now }: AuthServicesOptions,

@@ -11,7 +11,7 @@ import { clientScopeCeiling } from "./oidc/resource-indicators.ts";
 import { alertScopes, allScopes, isScope, parseScopeNames, type Scope } from "./scopes.ts";
 
 /** An owner of alerts. */
-interface AlertOwner {
+interface EntitledOwner {
   readonly kind: Caller["kind"];
   /** Id of the owner, as in `Caller.id`. */
   readonly id: string;
@@ -35,7 +35,7 @@ const NO_RIGHTS: Rights = { scopes: new Set(), checks: [] };
  */
 export async function currentScopesOf(
   records: Records,
-  owner: AlertOwner,
+  owner: EntitledOwner,
 ): Promise<ReadonlySet<Scope>> {
   return (await rightsOf(records, owner)).scopes;
 }
@@ -52,26 +52,26 @@ export const isEntitledToEvents = (held: ReadonlySet<Scope>): boolean =>
  */
 export async function entitlementCheckOperations(
   records: Records,
-  owner: AlertOwner,
+  owner: EntitledOwner,
 ): Promise<readonly Operation[] | undefined> {
   const { scopes, checks } = await rightsOf(records, owner);
   return isEntitledToEvents(scopes) ? checks : undefined;
 }
 
 /** Whether an alert owner still exists, regardless of its scopes. */
-export async function ownerExists(records: Records, owner: AlertOwner): Promise<boolean> {
+export async function ownerExists(records: Records, owner: EntitledOwner): Promise<boolean> {
   return (await rightsOf(records, owner)) !== NO_RIGHTS;
 }
 
 /**
- * The owner whose share of the account's quotas is used. For an agent that an application claimed,
- * this is the application: otherwise the application could claim agents to use up the quotas of the
- * person's other clients.
+ * The owner whose share of the account's quotas an action uses. For an agent that an application
+ * claimed, this is the application: otherwise the application could claim agents to use up the
+ * quotas of the person's other clients.
  */
 export async function quotaOwner(
   records: Records,
-  owner: AlertOwner & { readonly accountId: string | undefined },
-): Promise<AlertOwner> {
+  owner: EntitledOwner & { readonly accountId: string | undefined },
+): Promise<EntitledOwner> {
   const { kind, id, accountId } = owner;
   if (kind !== "agent" || accountId === undefined) return owner;
   const application = (await records.get(clients, id))?.value.agent.owner?.through;
@@ -80,7 +80,7 @@ export async function quotaOwner(
     : { kind: "user", id: accountId, clientId: application.clientId };
 }
 
-async function rightsOf(records: Records, owner: AlertOwner): Promise<Rights> {
+async function rightsOf(records: Records, owner: EntitledOwner): Promise<Rights> {
   switch (owner.kind) {
     case "agent": {
       const client = await records.get(clients, owner.id);
@@ -100,7 +100,7 @@ async function rightsOf(records: Records, owner: AlertOwner): Promise<Rights> {
 }
 
 /** The rights of a person without a client: every scope, while the account exists. */
-async function rightsOfPerson(records: Records, { id }: AlertOwner): Promise<Rights> {
+async function rightsOfPerson(records: Records, { id }: EntitledOwner): Promise<Rights> {
   const account = await records.get(accounts, id);
   return account ? rights(allScopes, [requireUnchanged(accounts, account)]) : NO_RIGHTS;
 }
@@ -111,7 +111,7 @@ async function rightsOfPerson(records: Records, { id }: AlertOwner): Promise<Rig
  */
 async function rightsByGrants(
   records: Records,
-  { id, clientId }: AlertOwner & { readonly clientId: string },
+  { id, clientId }: EntitledOwner & { readonly clientId: string },
 ): Promise<Rights> {
   const [account, all, registered] = await Promise.all([
     records.get(accounts, id),

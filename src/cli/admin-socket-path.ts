@@ -112,7 +112,7 @@ async function isServed(path: string): Promise<boolean> {
 
 /**
  * Removes a stale socket while holding a lock, since a slower process could otherwise remove the
- * new socket of a faster one. While the stale file exists, no process can bind the path, so no
+ * new socket of a faster process. While the stale file exists, no process can bind the path, so no
  * process can start to serve it between the check and the removal.
  */
 async function removeStale(path: string): Promise<void> {

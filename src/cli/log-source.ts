@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { CommitmentOpening } from "../log/leaves.ts";
 import type { LogSource } from "../log/verify/source.ts";
-import { bearerHeaders, requestWithRetries, sendRequestOnce } from "./patient-request.ts";
+import { bearerHeaders, requestWithRetries, sendRequestOnce } from "./request-with-retries.ts";
 
 /**
  * Maximum file size, in bytes: a bundle of 256 entries of at most 65,535 bytes, each with a
@@ -36,7 +36,8 @@ export function httpLogSource(address: string, token: string | undefined): LogSo
 }
 
 /**
- * The track record of a running service; `undefined` if it has none, or the caller may not read it.
+ * The track record of a running service; `undefined` if the service has no track record, or the
+ * caller may not read it.
  */
 export const readTrackRecord = (address: string, token: string | undefined): Promise<unknown> =>
   answerAt(address, "api/track-record", token);

@@ -1,5 +1,5 @@
 import { appendFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
-import { bearerHeaders, requestWithRetries } from "./patient-request.ts";
+import { bearerHeaders, requestWithRetries } from "./request-with-retries.ts";
 
 /** State of a download, stored so that a later run of the command can continue it. */
 interface State {

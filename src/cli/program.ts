@@ -124,7 +124,7 @@ async function isConfirmed(question: string, { stdin, stderr }: Terminal): Promi
 
 /**
  * Runs a command in the server that has the store open; without a server, in this process. The
- * first interrupt cancels the command cleanly, a second one kills the process.
+ * first interrupt cancels the command cleanly; the second interrupt kills the process.
  */
 async function runOnce(
   { name, command, args }: StoreRun,

@@ -19,7 +19,10 @@ import { openEmbedded } from "../store/sqlite/open.ts";
 import type { OpenedStore } from "./command.ts";
 import { openExistingStore, openedWithoutLock } from "./run-on-store.ts";
 
-/** Command that occurs only in the error message about a damaged store. */
+/**
+ * Command that only the error messages about a missing or damaged store contain; it identifies
+ * these errors.
+ */
 const REMEDY = "market-signal store restore";
 
 /**
@@ -46,7 +49,10 @@ export async function openStoreForRestore(
   return openBeside(paths, mode);
 }
 
-/** Part of the error message about a database or folder that contains no store. */
+/**
+ * Part of the error message about a database or folder that contains no store; it identifies this
+ * error.
+ */
 const NO_STORE = "there is no store in";
 
 /**

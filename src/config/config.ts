@@ -119,7 +119,7 @@ export interface Config {
   readonly rateLimits: Readonly<Partial<Record<QuotaName, Quota>>>;
   /** Time for which a process that is shutting down still accepts connections, in milliseconds. */
   readonly drainMs: number;
-  /** TCP port of the metrics, on the same address; `undefined` to keep no metrics. */
+  /** TCP port of the metrics, on the same address; `undefined` to collect no metrics. */
   readonly metricsPort: number | undefined;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
@@ -140,9 +140,9 @@ export function readConfig(env: Environment): Config {
     port: values.PORT,
     baseUrl: values.BASE_URL,
     market: marketChoice(values),
-    store: storeChoice(values),
+    store: storeSettingsOf(values),
     socialModelFile: values.SOCIAL_MODEL,
-    // No scopes for live data by default: most providers license it for personal use only.
+    // No scopes for live data by default: most providers license their data for personal use only.
     anonymousScopes:
       values.ANONYMOUS_SCOPES ?? (values.MARKET === LIVE_MARKET ? [] : anonymousScopeCeiling),
     signUp: values.SIGN_UP ?? (isSandbox ? "open" : "applications"),
@@ -170,7 +170,7 @@ export function readConfig(env: Environment): Config {
  * @throws {Error} In the same format as `readConfig`.
  */
 export function readStoreSettings(env: Environment): StoreSettings {
-  return storeChoice(readVariables(env, storeVariables));
+  return storeSettingsOf(readVariables(env, storeVariables));
 }
 
 /** @throws {Error} When a setting requires another setting that is absent. */
@@ -243,7 +243,7 @@ function upstreamChoice(
   return { issuer, clientId, clientSecret };
 }
 
-function storeChoice(values: SettingValues<typeof storeVariables>): StoreSettings {
+function storeSettingsOf(values: SettingValues<typeof storeVariables>): StoreSettings {
   return {
     folder: values.DATA_DIR,
     databaseUrl: values.DATABASE_URL,

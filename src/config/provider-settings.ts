@@ -7,7 +7,8 @@ import { isProviderId, providerIds } from "../sources/live/provider-ids.ts";
 const ProviderKey = z.string().regex(/^[!-~]{1,500}$/);
 
 /**
- * Settings with the credentials of providers; the provider's own module documents each credential.
+ * Settings with the credentials of providers; the module of each provider documents its
+ * credentials.
  */
 const providerVariables = {
   SEC_USER_AGENT: {

@@ -58,8 +58,8 @@ export interface BlockPressureTracker {
  * Creates a tracker without history.
  *
  * I = sum(side * notional) / sum(notional) over blocks with a known side, shrunk to I' = I n / (n +
- * 20). Both sums and the count n decay with a half-life of three sessions. A print counts in the
- * session in which it becomes known.
+ * 20). Both sums and the number of blocks n decay with a half-life of three sessions. A print
+ * belongs to the session in which it becomes known.
  */
 export function createBlockPressureTracker(): BlockPressureTracker {
   const perSession = decay(1, BLOCK_PRESSURE_RULES.halfLifeSessions);

@@ -40,8 +40,8 @@ export const createCoinHistory = (): CoinHistory => ({
 });
 
 /**
- * Adds the next bar. A log return above 0.8 in absolute value counts for the price but not for the
- * variance.
+ * Adds the next bar. A log return above 0.8 in absolute value is included in the price but not in
+ * the variance.
  */
 export function addCoinBar(history: CoinHistory, { logReturn, availableAt }: Bar): void {
   const { times, levels } = history;

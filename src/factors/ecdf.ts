@@ -1,6 +1,9 @@
 import { countBelow, normalQuantile } from "./statistics.ts";
 
-/** A frozen empirical distribution: the value at each probability, both ascending. */
+/**
+ * An empirical distribution that no longer changes: the value at each probability; both lists are
+ * ascending.
+ */
 export interface EcdfTable {
   readonly probabilities: readonly number[];
   readonly values: readonly number[];
@@ -23,7 +26,8 @@ export const ECDF_PROBABILITIES: readonly number[] = [
 export const MIN_PEER_GROUP_SIZE = 30;
 
 /**
- * Freezes the cross-section of one sub-signal: Hazen quantiles ((rank - 0.5)/N) at 101 knots.
+ * Computes the distribution of one sub-signal over a peer group: Hazen quantiles ((rank - 0.5)/N)
+ * at 101 knots.
  *
  * @param values Values in any order.
  * @returns `undefined` if there are fewer than `minPeers` values.
@@ -50,7 +54,7 @@ function hazenQuantile(sorted: Float64Array, p: number): number {
   return 2 * (low / 2 + (high / 2 - low / 2) * (position - below));
 }
 
-/** The normal score of a value in a frozen distribution F: Phi^-1(F(value)). */
+/** The normal score of a value in the distribution F of a table: Phi^-1(F(value)). */
 export const ecdfZ = (table: EcdfTable, value: number): number =>
   normalQuantile(probabilityOf(table, value));
 
@@ -81,7 +85,7 @@ export function probabilityOf(table: EcdfTable, value: number): number {
 }
 
 /**
- * Mean of the first and last probability of all knots whose value equals that of the knot at
+ * Mean of the first and last probability of all knots whose value equals the value of the knot at
  * `index`.
  */
 function sharedProbability({ probabilities, values }: EcdfTable, index: number): number {

@@ -5,8 +5,9 @@ import type { Fundamental, FundamentalMetric } from "../market/records.ts";
 export const FILING_RULES = {
   /**
    * Maximum number of days from the end of a period until its figures are known. A row with a
-   * longer lag is a prior-year comparative mis-tagged as new (observed: 397 to 400 days). It is one
-   * day more than the maximum filing lag of 180, because a filing counts from the next session.
+   * longer lag is a prior-year comparative mis-tagged as new (observed: 397 to 400 days). This
+   * maximum is one day more than the maximum filing lag of 180 days, because a filing is used from
+   * the next session on.
    */
   maxLagDays: 181,
   /**
@@ -17,7 +18,7 @@ export const FILING_RULES = {
   maxTrailingSpanDays: 300,
 } as const;
 
-/** A value in USD or a count, and the instant at which it became known. */
+/** A value in USD or a number of shares, and the instant at which it became known. */
 export interface KnownFigure {
   readonly value: number;
   /** When the figure became known, Unix milliseconds. */
@@ -34,7 +35,7 @@ export interface FilingFigures {
   >;
   /** Values of the newest period, USD. */
   readonly newest: Readonly<Partial<Record<"equity" | "debt" | "cash", KnownFigure>>>;
-  /** The positive share counts of the newest two periods, oldest first. */
+  /** The positive numbers of shares outstanding in the newest two periods, oldest first. */
   readonly shareCounts: readonly Fundamental[];
   /** When the newest filing became known, Unix milliseconds. */
   readonly newestAt?: number;
@@ -127,8 +128,8 @@ export function sharesOutstanding(
 }
 
 /**
- * The instant whose splits a filed count already includes: the period end, or the filing if the
- * count was restated for a split between the two. A count is restated if its change from the
+ * The instant up to which a filed count already includes splits: the period end, or the filing if
+ * the count was restated for a split between the two. A count is restated if its change from the
  * previous count is about the split ratio.
  */
 function filingBasis(

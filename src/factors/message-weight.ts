@@ -104,13 +104,13 @@ export function createRecentMessages(dayMs: number): RecentMessages {
 
 /** The times of each author's messages, over all instruments of a market. */
 export interface AuthorActivity {
-  /** Adds a message, in any order. A message about several instruments counts once. */
+  /** Adds a message, in any order. A message about several instruments is counted once. */
   add(author: string, at: number): void;
   /**
    * Counts the messages of an author in the day before `at` (Unix milliseconds), excluding `at`.
    */
   countEarlier(author: string, at: number): number;
-  /** Drops the times that are too old to count for any message after `at`. */
+  /** Drops the times that are too old to affect any message after `at`. */
   forget(at: number): void;
 }
 

@@ -30,7 +30,10 @@ export const MAX_BAR_AGE_DAYS: Readonly<Record<AssetClass, number>> = {
 const RANKED_SIGNALS = ["ram", "res", "hi52"] as const;
 type RankedSignal = (typeof RANKED_SIGNALS)[number];
 
-/** Frozen distributions of the peer group; a distribution is absent if the group is too small. */
+/**
+ * Distributions of the sub-signals over the peer group; a distribution is absent if the group is
+ * too small.
+ */
 export type MomentumTables = Readonly<Partial<Record<RankedSignal, EcdfTable>>> & {
   /** Distribution of the mean z of the sub-signals. */
   readonly combined?: EcdfTable;
@@ -74,8 +77,8 @@ function signalsOf(measurement: MomentumMeasurement): readonly RawSignal[] {
 }
 
 /**
- * Freezes the distributions of the peer group; the distribution of the mean z is computed with the
- * frozen distributions of the sub-signals.
+ * Computes the distributions over a peer group: first of each sub-signal, then of the mean z that
+ * results from these distributions.
  */
 export function freezeMomentumTables(group: readonly MomentumMeasurement[]): MomentumTables {
   const single: Partial<Record<RankedSignal, EcdfTable>> = {};

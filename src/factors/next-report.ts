@@ -111,9 +111,9 @@ function findFilings(
   const filings: QuarterlyFiling[] = [];
   for (const { metric, periodEnd, availableAt } of fundamentals) {
     const lagDays = (availableAt - periodEnd) / dayMs;
-    // The period end of a share count is the date on the cover page, weeks after the quarter.
+    // The period end of a number of shares is the date on the cover page, weeks after the quarter.
     if (metric === "shares" || lagDays < 1 || lagDays > FILING_RULES.maxLagDays) continue;
-    // A filing repeats figures of earlier quarters; its newest quarter is the reported one.
+    // A filing repeats figures of earlier quarters, so its newest quarter is the reported quarter.
     const newest = filings.at(-1);
     if (newest?.availableAt === availableAt && newest.periodEnd < periodEnd) filings.pop();
     const before = filings.at(-1)?.periodEnd ?? Number.NEGATIVE_INFINITY;

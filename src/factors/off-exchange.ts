@@ -76,7 +76,7 @@ export function addPrintToDay(days: Map<string, OffExchangeDay>, print: Print): 
 
 /** A requested time range; times are in Unix milliseconds. */
 export interface OffExchangeQuery {
-  /** Only records known by this instant count, Unix milliseconds. */
+  /** Cutoff in Unix milliseconds; only records known by then are used. */
   readonly at: number;
   readonly from: number;
   readonly to: number;
@@ -106,7 +106,10 @@ export interface OffExchangeView {
   days(): readonly OffExchangeDaySummary[];
 }
 
-/** Off-exchange totals and consolidated volume of one session; `null` if not observed. */
+/**
+ * Off-exchange totals and consolidated volume of one session; a figure that was not observed is
+ * `null`.
+ */
 export interface OffExchangeDaySummary {
   readonly session: string;
   readonly prints: Omit<OffExchangeDay, "session"> | null;
@@ -172,7 +175,7 @@ function barsOf(
   for (let index = countKnownRecords(bars, at) - 1; index >= 0; index--) {
     const bar = bars.at(index) as Bar;
     if (earliest === undefined || bar.session < earliest) break;
-    // If a session has two bars, the newer bar counts.
+    // If a session has two bars, the newer bar is used.
     if (!found.has(bar.session)) found.set(bar.session, bar);
   }
   return found;
@@ -220,8 +223,8 @@ function feedStatus(moments: readonly Moment[], range: OffExchangeQuery): FeedSt
 }
 
 /**
- * Returns a function that summarizes a session. Prints count as observed from the first one to the
- * last one, or to the present while the feed is live.
+ * Returns a function that summarizes a session. Prints count as observed from the first print to
+ * the last print, or to the present while the feed is live.
  */
 function daySummaries(
   prints: readonly Print[],
@@ -248,7 +251,8 @@ function daySummaries(
 }
 
 /**
- * Sums the totals of several sessions; the short ratio is the newest known one, not a sum.
+ * Sums the totals of several sessions; the short ratio is not summed but taken from the newest
+ * session that has a ratio.
  *
  * @param days Newest first.
  */

@@ -11,7 +11,7 @@ const COPY_NOISE = new RegExp(String.raw`${URL_PATTERN}|^\s*rt\b|@\w+:?|\d`, "gu
 
 /**
  * Polarity of a message in [-1, 1], positive if bullish, 0 if no entry matches: s / sqrt(s^2 + 6),
- * where s is the sum of all valences. Only the first 1,000 UTF-16 code units count.
+ * where s is the sum of all valences. Only the first 1,000 UTF-16 code units are read.
  *
  * @param model If given, the result is the mean of the lexicon's and this model's polarity.
  */
@@ -25,7 +25,7 @@ export function messagePolarity(text: string, model?: HashedLinearModel): number
 /**
  * Normal form of a message for detecting duplicates: lower case, without URLs, mentions, repost
  * marker, digits and invisible characters, with white space collapsed. Only the first 1,000 UTF-16
- * code units count.
+ * code units are read.
  */
 export function normalizeMessageText(text: string): string {
   return boundedMessageText(text).replace(COPY_NOISE, "").replace(/\s+/gu, " ").trim();

@@ -87,6 +87,6 @@ export const missingReading = (
   seen?: Partial<Pick<FactorReading, "asOf" | "staleAfter" | "listInputs">>,
 ): FactorReading => (seen === undefined ? ABSENT[status] : { ...ABSENT[status], ...seen });
 
-/** Whether a reading is one of the readings without a value that instruments share. */
+/** Whether a reading without a value is one of the objects that all instruments share. */
 export const isSharedReading = (reading: FactorReading): boolean =>
   reading.status !== "ok" && reading === ABSENT[reading.status];

@@ -33,7 +33,7 @@ export const SOCIAL_RULES = {
 
 /**
  * Mean and variance of an instrument's daily bullishness, exponentially weighted with a half-life
- * of 30 sessions. Only sessions with enough messages count.
+ * of 30 sessions. Sessions with too few messages are left out.
  */
 export interface SocialBaseline {
   readonly sessions: number;

@@ -41,7 +41,10 @@ export const INTANGIBLE_ASSET_SECTORS: ReadonlySet<string> = new Set([
   "Telecommunications Services",
 ]);
 
-/** Frozen distributions of each yield by sector (`""` is the whole class) and of the combined z. */
+/**
+ * Distributions over the peers: of each yield by sector (`""` is the whole class), and of the
+ * combined z.
+ */
 export interface ValuationTables {
   readonly yields: Readonly<Partial<Record<YieldName, ReadonlyMap<string, EcdfTable>>>>;
   readonly combined?: EcdfTable;
@@ -57,8 +60,8 @@ export interface ValuedStock {
 }
 
 /**
- * Freezes the distributions of each yield by sector and for the class, then the distribution of the
- * combined z that results from them.
+ * Computes the distributions over a peer group: first of each yield by sector and for the whole
+ * class, then of the combined z that results from these distributions.
  */
 export function freezeValuationTables(group: readonly ValuedStock[]): ValuationTables {
   const yields: Partial<Record<YieldName, ReadonlyMap<string, EcdfTable>>> = {};
@@ -76,7 +79,7 @@ export function freezeValuationTables(group: readonly ValuedStock[]): ValuationT
   return { yields, ...(combined && { combined }) };
 }
 
-/** Freezes the tables of one yield, by sector and for the whole class. */
+/** Computes the distributions of one yield, by sector and for the whole class. */
 function freezeYield(
   group: readonly ValuedStock[],
   name: YieldName,

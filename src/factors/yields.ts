@@ -17,7 +17,10 @@ export type YieldName = (typeof YIELD_NAMES)[number];
 /** Values by yield; unknown yields are absent. */
 export type Yields = Readonly<Partial<Record<YieldName, number>>>;
 
-/** Age in days after which figures count as missing: filings are quarterly, share counts yearly. */
+/**
+ * Age in days after which figures count as missing: filings are quarterly, numbers of shares are
+ * yearly.
+ */
 export const MAX_FIGURE_AGE_DAYS = { filing: 200, shareCount: 400 } as const;
 
 /**
@@ -44,7 +47,10 @@ export interface ValuationContext {
   readonly filings: FilingFigures;
   /** The newest bar; `undefined` before the first bar. */
   readonly newestBar: { readonly close: number; readonly availableAt: number } | undefined;
-  /** Shares outstanding on the share basis of the newest bar; `undefined` if no count was filed. */
+  /**
+   * Shares outstanding on the share basis of the newest bar; `undefined` if no number of shares was
+   * filed.
+   */
   readonly shares: KnownFigure | undefined;
   readonly sector: string | null;
   /** Instant of the valuation, Unix milliseconds. */
@@ -55,8 +61,8 @@ export interface ValuationContext {
 /**
  * Computes the yields at the price of the newest bar, from the figures known by then.
  *
- * @returns `undefined` if there is no price, share count or recent figure, or if the market value
- * is not a usable number.
+ * @returns `undefined` if there is no price, number of shares or recent figure, or if the market
+ * value is not a usable number.
  */
 export function measureValuation(context: ValuationContext): ValuationMeasurement | undefined {
   const { filings, newestBar, shares, sector, at, dayMs } = context;

@@ -62,8 +62,8 @@ function correlation(x: Float64Array, y: Float64Array): number {
 }
 
 /**
- * Variances and covariance over the sessions with data in both series; 0 with fewer than 60 such
- * sessions.
+ * Variances and covariance over the sessions with data in both series; all are 0 with fewer than 60
+ * such sessions.
  */
 function moments(x: Float64Array, y: Float64Array) {
   let [count, sumX, sumY, sumXX, sumYY, sumXY] = [0, 0, 0, 0, 0, 0];

@@ -4,7 +4,7 @@ import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
 
-/** Horizons of the track record in sessions, shortest first; a session of a coin is one day. */
+/** Horizons of the track record, in sessions and shortest first; a session of a coin is one day. */
 export const TRACK_RECORD_HORIZON_SESSIONS: Readonly<Record<AssetClass, readonly number[]>> = {
   stock: [5, 21],
   etf: [5, 21],
@@ -38,9 +38,10 @@ export interface SettledStatement {
 }
 
 /**
- * Grade of the statements of one run over one horizon: counts, and means and sums of log returns.
+ * Grade of the statements of one run over one horizon: numbers of signals, and means and sums of
+ * log returns.
  */
-export interface RunGrade {
+export interface RunGradingResult {
   readonly long: number;
   readonly short: number;
   readonly wait: number;
@@ -48,7 +49,7 @@ export interface RunGrade {
   readonly universe: number;
   /** Sum of (log return - `universe`) over LONG signals, minus the same sum over SHORT signals. */
   readonly excess: number;
-  /** Sum of the log returns of LONG signals, minus the sum of those of SHORT signals. */
+  /** Sum of the log returns over LONG signals, minus the same sum over SHORT signals. */
   readonly followed: number;
   /** Number of LONG and SHORT signals whose excess return has the sign of the signal. */
   readonly hits: number;
@@ -61,8 +62,8 @@ export interface RunGrade {
   /** Spearman's rank correlation of scores and returns; `null` with fewer than ten instruments. */
   readonly ic: number | null;
   /**
-   * Number of statements with a forecast, and how many of their returns lay within each range of
-   * `RANGE_PROBABILITIES`.
+   * Number of statements with a forecast, and the number of their returns that lay within each
+   * range of `RANGE_PROBABILITIES`.
    */
   readonly forecasts: number;
   readonly within: readonly number[];
@@ -84,7 +85,7 @@ const SIGNS: Readonly<Record<Direction, number>> = { LONG: 1, WAIT: 0, SHORT: -1
 export function gradeRun(
   statements: readonly SettledStatement[],
   table: HorizonQuantiles | undefined,
-): RunGrade {
+): RunGradingResult {
   const followed = statements.map((one) => one.followed);
   const universe = followed.length === 0 ? 0 : sumOf(followed) / followed.length;
   const signs = statements.map(({ signal }) => SIGNS[signal]);

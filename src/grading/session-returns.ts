@@ -9,10 +9,13 @@ export interface TradingSession {
   readonly close: number;
 }
 
-/** The returns of one instrument, by session of its class. */
+/** The returns of one instrument, one for each session of its class. */
 export interface SessionReturns {
   readonly instrument: Instrument;
-  /** Log total returns (dividends and splits included) by session, `NaN` without a bar. */
+  /**
+   * Log total returns (dividends and splits included) by session; `NaN` for a session without a
+   * bar.
+   */
   readonly returns: Float64Array;
 }
 
@@ -28,8 +31,7 @@ export class SessionCalendar {
 
   add(bars: Iterable<Bar>): void {
     for (const { session, availableAt } of bars) {
-      // A bar that was withheld as doubtful becomes known a session later, so the earliest time
-      // counts.
+      // A bar that was withheld as doubtful becomes known a session later, so the earliest time is used.
       const known = this.#closes.get(session) ?? availableAt;
       this.#closes.set(session, Math.min(known, availableAt));
     }
@@ -62,8 +64,8 @@ export function logReturnsBySession(
 }
 
 /**
- * Log total return from the close of one session to that of a later one. An instrument without a
- * price at the later close keeps its last known price.
+ * Log total return from the close of one session to the close of a later session. An instrument
+ * without a price at the later close keeps its last known price.
  *
  * @param entry Index of the session at whose close the return begins.
  * @param horizon Length in sessions.

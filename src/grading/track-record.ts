@@ -4,7 +4,7 @@ import { RANGE_PROBABILITIES, type RangeProbability } from "../risk/ranges.ts";
 import { bootstrapInterval, type ConfidenceInterval } from "./bootstrap.ts";
 import {
   HEADLINE_HORIZON_SESSIONS,
-  type RunGrade,
+  type RunGradingResult,
   TRACK_RECORD_HORIZON_SESSIONS,
 } from "./run-grade.ts";
 import { summarizeSeries } from "./series-summary.ts";
@@ -79,7 +79,7 @@ export const TRACK_RECORD_VERDICTS = [
 export type TrackRecordVerdict = (typeof TRACK_RECORD_VERDICTS)[number];
 
 /** A run whose statements are settled. Instants are Unix milliseconds on the market's clock. */
-export interface GradedRun extends RunGrade {
+export interface GradedRun extends RunGradingResult {
   /** Close of the session that the statements are based on. */
   readonly close: number;
   /** Close at which the returns end. */
@@ -93,7 +93,7 @@ export interface GradedRun extends RunGrade {
 /**
  * Reasons why a statement is not graded. `failed`: there was no result. `unscored`: no factor had a
  * value. `untraded`: there was no price in the session of the statement. `unsettled`: there was no
- * price afterwards. `copies`: the coin copies another one or has a fixed price.
+ * price after that session. `copies`: the coin copies another coin or has a fixed price.
  */
 export const EXCLUSION_REASONS = ["failed", "unscored", "untraded", "unsettled", "copies"] as const;
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
@@ -119,13 +119,13 @@ export interface TrackRecordFigures {
   readonly periods: number;
   readonly calls: { readonly long: number; readonly short: number; readonly wait: number };
   /**
-   * Mean over the runs of the mean excess return of LONG and SHORT signals; `null` with fewer than
-   * two runs that have such signals.
+   * Mean excess return of LONG and SHORT signals, averaged within each run and then over the runs;
+   * `null` with fewer than two runs that have such signals.
    */
   readonly meanExcess: Estimate | null;
   /**
-   * Mean over the runs of the mean return of LONG and SHORT signals, without subtracting the mean
-   * return of the universe.
+   * Mean return of LONG and SHORT signals, averaged like `meanExcess` but without subtracting the
+   * mean return of the universe.
    */
   readonly meanReturn: number | null;
   /** Share of LONG and SHORT signals whose excess return has the sign of the signal. */
@@ -209,7 +209,7 @@ export function computeTrackRecordFigures(
   };
 }
 
-const callsOf = ({ long, short }: RunGrade): number => long + short;
+const callsOf = ({ long, short }: RunGradingResult): number => long + short;
 
 function meanOf(values: readonly number[], horizon: number, seed: number): Estimate | null {
   const interval = bootstrapInterval(values, horizon, seed);
@@ -261,8 +261,8 @@ interface CurvePoint {
 
 /**
  * The cumulative excess return of LONG and SHORT over the graded runs, with the 95 % band of
- * shuffled signals. Each return is divided by the horizon, because as many runs are open at a time
- * as the horizon has sessions.
+ * shuffled signals. Each return is divided by the horizon, because the number of runs open at a
+ * time equals the number of sessions in the horizon.
  *
  * @param horizon In sessions.
  */

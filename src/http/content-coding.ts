@@ -7,7 +7,7 @@ import { LRUCache } from "lru-cache";
 /** A content coding (RFC 9110 section 8.4.1). */
 export type ContentCoding = "br" | "gzip";
 
-/** The codings in order of preference. */
+/** The supported codings, most preferred first. */
 const CODINGS: readonly ContentCoding[] = ["br", "gzip"];
 
 /**
@@ -65,8 +65,8 @@ export const createContentEncoder = (coding: ContentCoding): Transform =>
   coding === "br" ? createBrotliCompress(BROTLI) : createGzip(GZIP);
 
 /**
- * Maximum total size of the cached bodies, measured before compression in characters or bytes. The
- * compressed bodies take a sixth of that.
+ * Maximum total size of the cached bodies before compression, in characters for strings and in
+ * bytes for binary data. Compressed, the bodies take a sixth of this size.
  */
 const MAX_CACHED = 32 * 1024 * 1024;
 

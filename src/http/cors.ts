@@ -4,8 +4,8 @@ import { allOperations } from "../openapi/operations/all-operations.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /**
- * Prefix of all API paths. They share one policy, so that pages of other origins can also read a
- * 404 response.
+ * Prefix of all API paths. They share one CORS policy, so that pages of other origins can also read
+ * a 404 response.
  */
 const API = "/api/";
 
@@ -62,9 +62,9 @@ export function applyCors({ req, res, path }: RequestContext): boolean {
   const { method, headers } = req;
   const methods = policyFor(path);
   if (!methods) return false;
-  // Pages of other origins always send `Origin`. On paths that allow only GET, a response without a
-  // request `Origin` has the headers too, because shared caches store one response for requests
-  // with and without `Origin`.
+  // Pages of other origins always send `Origin`. On paths that allow only GET, requests without
+  // `Origin` get the headers too, because shared caches store one response for requests with and
+  // without `Origin`.
   if (methods === "GET" || headers.origin !== undefined) {
     res.setHeader("access-control-allow-methods", methods);
     for (const [name, value] of Object.entries(SHARED_HEADERS)) res.setHeader(name, value);

@@ -15,7 +15,7 @@ export const SECURITY_HEADERS = {
 } as const;
 
 /** Media type of a problem (RFC 9457). */
-export const PROBLEM_MEDIA_TYPE = "application/problem+json; charset=utf-8";
+export const PROBLEM_CONTENT_TYPE = "application/problem+json; charset=utf-8";
 
 /** Members of an `OAuthError` other than its code. */
 interface OAuthErrorDetail {
@@ -33,7 +33,7 @@ interface OAuthErrorDetail {
   readonly links?: Readonly<Record<string, string>>;
 }
 
-/** An error with the response format of OAuth; `Problem` is the format of all other endpoints. */
+/** An error that is sent in the response format of OAuth; all other endpoints use `Problem`. */
 export class OAuthError extends Error {
   override readonly name = "OAuthError";
   /** Error code of OAuth, such as `invalid_request`. */
@@ -103,7 +103,7 @@ export const errorHandler =
 export function sendProblem(res: ServerResponse, problem: Problem, instance?: string): void {
   const requestId = requestIdOn(res) ?? setRequestId(res.req, res);
   const path = instance ?? res.req.url ?? "";
-  sendJsonAs(res, PROBLEM_MEDIA_TYPE, {
+  sendJsonAs(res, PROBLEM_CONTENT_TYPE, {
     status: problem.status,
     headers: { ...SECURITY_HEADERS, ...problem.headers },
     body: { ...problemMembers(path, problem), instance, requestId },

@@ -15,7 +15,7 @@ type HandlersOf<O extends Operation> = Readonly<Record<O["id"], readonly Request
  * of these paths are rejected.
  *
  * @param limits Counts each request before its handlers run, as the operation table specifies;
- * absent if the handlers count requests.
+ * absent if the handlers count requests themselves.
  * @throws {Problem} `method_not_allowed`, `rate_limited`
  */
 export function mountOperations<const O extends Operation>(

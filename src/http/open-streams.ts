@@ -43,8 +43,8 @@ const APPLICATION_SHARE = 1 / 2;
 const NETWORK_SHARE = 1 / 2;
 
 /**
- * Values of `Retry-After`, in seconds: after `tooMany`, a stream may have closed; after `stopping`,
- * the client reaches another process.
+ * Values of `Retry-After`, in seconds. `tooMany` leaves time for a stream to close; `stopping` is
+ * short, because the client then reaches another process.
  */
 const RETRY_SECONDS = { tooMany: "10", stopping: "1" };
 
@@ -83,7 +83,8 @@ interface OpenStream {
 }
 
 /**
- * Creates the registry of open streams. If the lookup of a credential fails, its streams stay open.
+ * Creates the registry of open streams. If an error prevents the lookup of a credential, the
+ * streams of that credential stay open.
  */
 export function createOpenStreams(repeat: StartLoop): OpenStreams {
   const open = new Map<ServerResponse, OpenStream>();
@@ -132,8 +133,8 @@ function ownerOf({ ip }: RequestContext, caller: Caller): StreamOwner {
 }
 
 /**
- * Creates a function that ends the response at its first call, and destroys it at its second call,
- * in case the caller does not read.
+ * Creates a function that ends the response when called first, and destroys the response when
+ * called again, in case the client does not read.
  */
 function endOrDestroy(res: ServerResponse, end: () => void): () => void {
   let isEnding = false;
@@ -145,7 +146,8 @@ function endOrDestroy(res: ServerResponse, end: () => void): () => void {
 }
 
 /**
- * Creates a check that returns whether the caller has read nothing for `MAX_STALLED_CHECKS` calls.
+ * Creates a check that returns whether the client has read nothing during the last
+ * `MAX_STALLED_CHECKS` checks.
  */
 function createStallCheck(res: ServerResponse): () => boolean {
   let looks = 0;

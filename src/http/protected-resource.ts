@@ -3,7 +3,7 @@ import { isAudienceAllowed } from "../auth/audience.ts";
 import { type Authenticate, type Caller, callerKey } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { ipAddressKey } from "../limits/address-key.ts";
-import { countQuotasInOrder } from "../limits/count-in-order.ts";
+import { countAgainstQuotasInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaState } from "../limits/quotas.ts";
 import { Problem } from "../problem.ts";
 import { bearerChallenge, type Credential, readCredential } from "./credential.ts";
@@ -258,7 +258,7 @@ async function countCall(limits: Limits, caller: Caller): Promise<readonly Quota
   if (kind !== "user") {
     return [await limits.count(isUnclaimed ? "calls-anonymous" : "calls", key)];
   }
-  const counted = await countQuotasInOrder(limits, [
+  const counted = await countAgainstQuotasInOrder(limits, [
     ["calls", key],
     ["calls-account", id],
   ]);

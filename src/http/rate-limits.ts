@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Request, RequestHandler } from "express";
 import { ipAddressKey } from "../limits/address-key.ts";
-import { countQuotasInOrder } from "../limits/count-in-order.ts";
+import { countAgainstQuotasInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaName, QuotaState } from "../limits/quotas.ts";
 import { rateLimitProblem, secondsUntilReset } from "../limits/rate-limit-problem.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -25,7 +25,7 @@ export function limitRequestsBy(
     const key = keyOf(req);
     requireWithinLimits(
       res,
-      await countQuotasInOrder(
+      await countAgainstQuotasInOrder(
         limits,
         names.map((name) => [name, key]),
       ),

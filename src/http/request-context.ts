@@ -57,7 +57,7 @@ export class RequestContext {
   route: string | undefined;
   /** Decoded values of the variable segments of the route. */
   params: Readonly<Record<string, string>> = {};
-  /** The authenticated caller. It is set by authorization, like `isStillValid`. */
+  /** The authenticated caller. Authorization sets this member and `isStillValid`. */
   caller: Caller | undefined;
   /**
    * Looks up the credential again.

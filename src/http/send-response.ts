@@ -9,7 +9,7 @@ import {
 } from "./content-coding.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Value of `Vary`. Caches must not share a response between callers, nor between its formats. */
+/** Value of `Vary`. Caches must not reuse a response for another caller or another format. */
 const VARY = "Accept, Authorization, X-Api-Key";
 
 /**
@@ -84,7 +84,9 @@ export function isUnmodified(
   return false;
 }
 
-/** Sets the caching headers of a response to authorized callers that has an ETag. */
+/**
+ * Sets the caching headers of a response that has an ETag and is sent only to authorized callers.
+ */
 export function setPrivateHeaders(res: ServerResponse, cacheControl: string = REVALIDATE): void {
   res.setHeader("Cache-Control", cacheControl);
   res.setHeader("Vary", VARY);

@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { Duplex } from "node:stream";
 import { Problem } from "../problem.ts";
-import { PROBLEM_MEDIA_TYPE, SECURITY_HEADERS } from "./errors.ts";
+import { PROBLEM_CONTENT_TYPE, SECURITY_HEADERS } from "./errors.ts";
 
 /** Limits on the resources that an unauthenticated client can occupy. */
 const SERVER_LIMITS = {
@@ -107,7 +107,7 @@ function rawResponse(problem: Problem): string {
   const body = JSON.stringify(problem);
   const headers = {
     ...SECURITY_HEADERS,
-    "content-type": PROBLEM_MEDIA_TYPE,
+    "content-type": PROBLEM_CONTENT_TYPE,
     "content-length": Buffer.byteLength(body),
     connection: "close",
   };

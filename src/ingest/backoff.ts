@@ -59,7 +59,7 @@ export interface FailureBackoff {
 
 /**
  * Delays retries while the store rejects results, because every attempt costs a request to a
- * provider. The state is in memory, since the store may be what fails.
+ * provider. The state is in memory, since the store itself may be failing.
  */
 export function createFailureBackoff({
   now,

@@ -26,7 +26,7 @@ export const noticeRecords = collection<NoticeBatch>("ingest-news");
 
 /**
  * How long a notice is stored, in milliseconds. A reader that pauses for more than half of this
- * rereads all rows.
+ * time rereads all rows.
  */
 export const NOTICE_TTL_MS = 1_800_000;
 
@@ -49,7 +49,7 @@ const MAX_NAMED_SYMBOLS = 25;
 
 /**
  * Maximum gap in milliseconds between rows that share a notice, so that one message dated a day ago
- * does not make every process reread that whole day. Other feeds have no limit.
+ * does not make every process reread that whole day. Feeds that are not listed have no limit.
  */
 const MAX_GAP_MS: Readonly<Partial<Record<Feed, number>>> = { mentions: 600_000, prints: 600_000 };
 
@@ -125,8 +125,8 @@ const ROW_PAGE = 5_000;
 const NOTICE_PAGE = 100;
 
 /**
- * Interval at which readers check for notices, in milliseconds, because an announcement on the
- * topic may be lost.
+ * Interval in milliseconds at which readers check for notices, since an announcement on the topic
+ * may be lost.
  */
 const POLL_EVERY_MS = 2_000;
 

@@ -20,7 +20,8 @@ import type { WarmStart } from "./warm-start.ts";
 
 /**
  * A session counts as complete if it closes at most this long after the last confirmed observation,
- * in milliseconds: the data of a session arrive before they count as known.
+ * in milliseconds. The data of a session arrive before the close counts as known, so the last
+ * confirmed observation can be earlier than the close.
  */
 const CONFIRMED_MS = 3_600_000;
 
@@ -92,13 +93,12 @@ export interface Scoring {
   /** Instant up to which everything is known and scored, at most now; Unix milliseconds. */
   knownUntil(): number;
   /**
-   * Like `knownUntil`, but excludes sessions whose close only a wrong machine clock has reached, so
-   * that such sessions are not recorded.
+   * Like `knownUntil`, but excludes sessions that seem to have closed only because the machine's
+   * clock is wrong, so that such sessions are not recorded.
    */
   recordableUntil(): number;
   /**
-   * Whether the scores shown are still those of the previous run, while new ones are being
-   * computed.
+   * Whether the scores of the previous run are still shown, while new scores are being computed.
    */
   isWarm(): boolean;
   /** Stops the work in progress. */
@@ -132,9 +132,9 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   const wall = () => options.now().getTime();
   const { analyser, polarityOf } = await openSentimentReader(config.socialModelFile);
   const { live, ...opened } = await openConfigured(options);
-  const kept = await openKeptSignals(opened.market, analyser, options);
+  const saved = await openSavedSignals(opened.market, analyser, options);
   const { market, clock, engine, snapshots } =
-    options.sandbox ?? createScoredMarket(opened, polarityOf, kept, analyser.modelSha256);
+    options.sandbox ?? createScoredMarket(opened, polarityOf, saved, analyser.modelSha256);
   const warm = await openWarmStart({ market, clock, engine, snapshots }, analyser, options);
   const shownUntil = await warm?.show(clock.advance(wall()));
   let isHeld = () => false;
@@ -167,7 +167,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   /** Called after the first scores are published, and whenever all scores were recomputed. */
   const settled = async () => {
     settledOf = market.revision?.();
-    void kept?.write();
+    void saved?.write();
     if (market.mode === "sandbox") return;
     const to = refresh.knownUntil;
     await serveRecordedSnapshots(options.store.archive, snapshots, {
@@ -222,23 +222,24 @@ function confirmedUntil(live: LiveMarkets | undefined): number {
 
 /**
  * Opens the year-end signals stored by earlier replays of a recorded market. The sandbox's record
- * is too short to need them, and a live market's past changes while providers backfill it.
+ * is too short to need them, and the history of a live market still changes while providers
+ * backfill it.
  */
-async function openKeptSignals(
+async function openSavedSignals(
   { mode }: Market,
   { modelSha256 }: SentimentAnalyzer,
   { config, log, deriveKey }: ScoringOptions,
 ): Promise<SavedSignalsFile | undefined> {
   if (mode !== "files" && mode !== "replay") return undefined;
   const { SavedSignalsFile } = await import("./saved-signals.ts");
-  const kept = new SavedSignalsFile({
+  const saved = new SavedSignalsFile({
     folder: config.store.folder,
     key: deriveKey("kept-signals"),
     method: `${METHOD_VERSION} ${modelSha256 ?? "lexicon"}`,
     log,
   });
-  await kept.read();
-  return kept;
+  await saved.read();
+  return saved;
 }
 
 /**

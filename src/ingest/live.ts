@@ -19,7 +19,6 @@ import {
   readObservations,
   startChangeReading,
 } from "./change-notices.ts";
-import { createStreamListener } from "./listener.ts";
 import { archiveKindOf } from "./market-rows.ts";
 import { createPoller } from "./poller.ts";
 import { openProviderClient } from "./provider-client.ts";
@@ -34,6 +33,7 @@ import {
   missingSettings,
   type ProviderAssignment,
 } from "./setup.ts";
+import { createStreamListener } from "./stream-listener.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -89,8 +89,8 @@ export interface LiveMarkets {
 }
 
 /**
- * Opens live markets. Every process reads past observations from the archive, and new ones as they
- * are announced.
+ * Opens live markets. Every process reads past observations from the archive, and reads new
+ * observations when they are announced.
  *
  * @throws {Error} If the universe cannot be read.
  */
@@ -134,7 +134,7 @@ const sourceOf = ({ id, name, terms }: (typeof providers)[number]) => ({ id, nam
 /** Live options, and the start of the history in Unix milliseconds. */
 type HistoryOptions = LiveMarketsOptions & Pick<ProviderOptions, "historyFrom">;
 
-/** Reads every observation of the archive, then every new one that any process persists. */
+/** Reads every observation of the archive, then every new observation that any process persists. */
 async function followChanges(market: LiveMarket, options: HistoryOptions) {
   const { store, now, log } = options;
   let { onProgress } = options;

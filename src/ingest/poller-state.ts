@@ -44,7 +44,7 @@ export function nextSendAt(sentAt: readonly number[], { requests, perMs }: Reque
 
 /**
  * Adds a request to the send times, and keeps only the newest ones: as many as the budget allows
- * requests per window.
+ * per window.
  */
 export const withSentRequest = (
   sentAt: readonly number[],

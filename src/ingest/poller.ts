@@ -54,12 +54,12 @@ export interface Poller {
 }
 
 /**
- * Polls the series of one provider, the one due longest first: one request at a time, within the
- * budget, each answer on disk before the next request. Observations are written before the cursor,
- * so that after a kill an answer is requested again rather than lost; duplicates are stored once. A
- * fault pauses the whole provider; an answer that cannot be read pauses its series alone, since
- * other series may be fine. When the store fails, the state in memory is discarded and loaded from
- * disk.
+ * Polls the series of one provider, starting with the series that has been due longest: one request
+ * at a time, within the budget, and each answer is on disk before the next request. Observations
+ * are written before the cursor, so that after a kill an answer is requested again rather than
+ * lost; duplicates are stored once. A fault pauses the whole provider; an answer that cannot be
+ * read pauses only its own series, since other series may be fine. When the store fails, the state
+ * in memory is discarded and loaded from disk.
  */
 export function createPoller(options: PollerOptions): Poller {
   const { now } = options;
@@ -152,7 +152,7 @@ async function readingOf(
   const { request } = step;
   const key = cacheKey(request, options);
   const kept = request.keepMs ? await cache?.get(key, now()) : undefined;
-  // A request is counted before it is sent, because a request without an answer counts too.
+  // A request is counted before it is sent, because even a request without an answer uses the budget.
   if (kept === undefined) await count(state, options);
   const answer = kept ?? (await ask(request));
   const reading = catchFault(() => step.read(answer), "its answer");

@@ -104,7 +104,7 @@ function faultOf({ status, headers }: Response, now: number): ProviderFault {
   return new ProviderFault("malformed", reason);
 }
 
-/** Why there was no answer, without the URL, which may contain a key. */
+/** Why there was no answer. The URL is omitted, because it may contain a key. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return "no answer";
@@ -118,7 +118,7 @@ const MAX_SKEW_MS = 10 * 60_000;
 
 /**
  * The fault of an answer whose `Date` and `Age` (RFC 9110 6.6.1, RFC 9111 5.1) differ from our
- * clock. If our clock were ahead, the days up to its time would count as days without data.
+ * clock. If our clock were ahead, days that have not passed yet would count as days without data.
  *
  * @param now Unix milliseconds.
  * @returns `undefined` if the clocks agree or the answer has no date.

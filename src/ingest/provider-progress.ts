@@ -82,7 +82,7 @@ export const NEW_PROVIDER_PROGRESS: ProviderProgress = {
 
 /**
  * Corrects the progress of a provider if the clock of the process that wrote it was ahead: such a
- * clock leaves overlong pauses, and past events with future times.
+ * clock leaves pauses that are too long, and future times for past events.
  *
  * @param now Unix milliseconds.
  */

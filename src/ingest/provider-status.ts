@@ -22,13 +22,15 @@ const REJECTED_WITHIN_MS = 30 * DAY_MS;
 const MAX_REJECTED = 1_000;
 
 /**
- * A series without a request for this long counts as no longer polled, in milliseconds: every
- * series is due more often, even over holidays.
+ * Number of milliseconds without a request after which a series counts as no longer polled: every
+ * series is due more often, even during holidays.
  */
 const FOLLOWED_WITHIN_MS = 7 * DAY_MS;
 
-/** A stream without progress for this long counts as disconnected, in milliseconds: it has messages
- *  every second, and its position is saved every few seconds. */
+/**
+ * Number of milliseconds without progress after which a stream counts as disconnected: it has
+ * messages every second, and its position is saved every few seconds.
+ */
 const HEARD_WITHIN_MS = 5 * 60_000;
 
 /** Status of one provider. */

@@ -29,10 +29,10 @@ export const LEXICON_SENTIMENT_READER: SentimentReader = {
 /**
  * Opens the sentiment reader.
  *
- * @param file Absolute path of a trained model, whose polarity is averaged with that of the
+ * @param file Absolute path of a trained model, whose polarity is averaged with the polarity by the
  * lexicon; `undefined` for the lexicon alone.
- * @throws {Error} If the file cannot be read or is not a model; the message names the setting and
- * the file.
+ * @throws {Error} If the file cannot be read or is not a model; the message contains the setting
+ * and the file.
  */
 export async function openSentimentReader(file: string | undefined): Promise<SentimentReader> {
   if (file === undefined) return LEXICON_SENTIMENT_READER;

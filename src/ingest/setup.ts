@@ -10,7 +10,7 @@ export interface ProviderAssignment {
 }
 
 /**
- * Whether a feed combines several providers: messages add up, while every other feed comes from one
+ * Whether a feed combines several providers. Only messages do; every other feed comes from one
  * provider.
  */
 const isShared = (feed: Feed): boolean => feed === "mentions";

@@ -7,7 +7,7 @@ import { clockFault } from "./provider-client.ts";
 /** Maximum size of a message in bytes; a post has about one kilobyte. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 
-/** A stream without a message for this long counts as dead, in milliseconds. */
+/** Number of milliseconds without a message after which a stream counts as dead. */
 export const STREAM_SILENCE_MS = 60_000;
 
 /**

@@ -58,7 +58,7 @@ export class WarmStart {
     this.#origin = JSON.stringify([METHOD_VERSION, origin]);
   }
 
-  /** Whether the scores shown are those of the previous run. */
+  /** Whether the scores of the previous run are shown. */
   get isShown(): boolean {
     return this.#shown !== undefined;
   }

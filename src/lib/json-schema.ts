@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A JSON Schema, or a part of one. */
+/** A JSON Schema, or a part of a schema. */
 type Json = Readonly<Record<string, unknown>>;
 
 /**

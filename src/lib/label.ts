@@ -14,7 +14,7 @@ export const NO_MARKUP_MESSAGE =
 
 /**
  * Whether a text contains markup. Every output of this service encodes text anyway; the check
- * protects other programs that receive it, such as webhook receivers.
+ * protects other programs that receive the text, such as webhook receivers.
  */
 export const hasMarkup = (text: string): boolean => MARKUP.test(text);
 

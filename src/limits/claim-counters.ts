@@ -2,8 +2,8 @@ import { networkKeysOf } from "./address-key.ts";
 import type { QuotaCounter } from "./count-in-order.ts";
 
 /**
- * Counters for requests of agents about their own claims. They count per network of the caller's
- * address, since one caller can register many agents.
+ * Counters for requests of agents about their own claims. The requests are counted per network of
+ * the caller's address, since one caller can register many agents.
  */
 export function claimStartCounters(ip: string | undefined): readonly QuotaCounter[] {
   const { address, site, provider } = networkKeysOf(ip);

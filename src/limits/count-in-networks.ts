@@ -1,5 +1,5 @@
 import { networkKeysOf } from "./address-key.ts";
-import { countQuotasInOrder, type QuotaCounter } from "./count-in-order.ts";
+import { countAgainstQuotasInOrder, type QuotaCounter } from "./count-in-order.ts";
 import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
 
 /** Quotas that are counted in each network of an address. */
@@ -52,7 +52,7 @@ export async function countInNetworks(
     [`${quota}-site`, site],
     ...(provider === undefined ? [] : [[`${quota}-provider`, provider] as const]),
   ];
-  const counted = await countQuotasInOrder(limits, counters);
+  const counted = await countAgainstQuotasInOrder(limits, counters);
   const ofAll = sharedQuotas[quota];
   if (ofAll === undefined || counted.some(({ isExceeded }) => isExceeded)) return counted;
   return [...counted, await countInSharedQuota(limits, counted.slice(1), [ofAll, SHARED_KEY])];

@@ -10,7 +10,7 @@ export type QuotaCounter = readonly [quota: QuotaName, key: string];
  *
  * @returns The states of the counted quotas; only the last quota can be exceeded.
  */
-export async function countQuotasInOrder(
+export async function countAgainstQuotasInOrder(
   limits: Limits,
   counters: readonly QuotaCounter[],
 ): Promise<readonly QuotaState[]> {

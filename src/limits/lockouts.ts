@@ -28,7 +28,7 @@ const lockouts = collection<Lockout>("lockouts");
 /** Dependencies of `withLockouts`. */
 export interface LockoutOptions {
   readonly records: Records;
-  /** Hashes an address, because the store holds no addresses in plain text. */
+  /** Hashes an address, because the store contains no addresses in plain text. */
   readonly hashAddress: (address: string) => string;
   readonly now: () => Date;
 }

@@ -137,7 +137,7 @@ export const quotas = {
   "code-email-all": { points: 60, windowSeconds: 3600 },
   /**
    * Sign-in codes sent to the person who last signed in at a browser, per email address; no other
-   * limit on sign-in codes applies to these.
+   * limit on sign-in codes applies to these codes.
    */
   "code-browser": { points: 10, windowSeconds: 3600 },
   /** Sign-in codes sent, per network address. */
@@ -152,7 +152,7 @@ export const quotas = {
   "code-tries": { points: 30, windowSeconds: 3600 },
   /** API keys created or revoked, per account. */
   "key-change": { points: 20, windowSeconds: 3600 },
-  /** Failed fetches of client documents and key sets, per host and address. */
+  /** Failed fetches of client documents and key sets, per host and requesting address. */
   "fetch-host": { points: 10, windowSeconds: 3600 },
   /**
    * Fetches of client documents and key sets, per host and requesting site (/48 of IPv6, /24 of
@@ -185,7 +185,7 @@ export const quotas = {
   /** Alert changes and event replays, per account with all its agents and keys. */
   "alert-change-account": { points: 600, windowSeconds: 3600 },
   /**
-   * Recorded alert events, per account with all its agents and keys, about 3 kB each. Further
+   * Recorded alert events (about 3 kB each), per account with all its agents and keys. Further
    * events of the day are not recorded. The share of a client shrinks as the quota fills
    * (`countForClientAndAccount`).
    */
@@ -193,8 +193,8 @@ export const quotas = {
   /** Recorded alert events, per application of a person, agent or API key. */
   "alert-events-client": { points: 10_000, windowSeconds: 86_400 },
   /**
-   * Recorded delivery attempts after the first attempt of each event, per account with all its
-   * agents and keys, about 1.3 kB each. Further attempts wait for the next window. Split among
+   * Recorded delivery attempts (about 1.3 kB each) after the first attempt of each event, per
+   * account with all its agents and keys. Further attempts wait for the next window. Split among
    * clients like `alert-events`.
    */
   "alert-repeats": { points: 20_000, windowSeconds: 86_400 },

@@ -104,8 +104,8 @@ function windowsOf({ quota, policy }: QuotaRule): QuotaWindows<SharedWindow> {
 const used = ({ total, unconfirmed }: SharedWindow): number => total + unconfirmed;
 
 /**
- * Creates an addition whose result updates the window. The result never extends the window: points
- * that the database has lost are not restored.
+ * Creates an addition whose result updates the window. The result may end the window earlier but
+ * never later. If the database has lost points, they are not counted again.
  */
 function requestFor(window: SharedWindow, points: number, windowMs: number): CounterRequest {
   return {
@@ -188,7 +188,7 @@ class Sync {
   }
 
   /**
-   * Adds a window to synchronize: a new window is sent immediately, others at the next
+   * Adds a window to synchronize: a new window is sent immediately, all other windows at the next
    * synchronization.
    */
   add(window: SharedWindow, windowMs: number): void {

@@ -11,7 +11,7 @@ const MAX_KEY_CHARACTERS = 64;
 
 /** A fixed time window of one key. */
 export interface QuotaWindow {
-  /** End of the window, in milliseconds by the clock of the windows. */
+  /** End of the window, in milliseconds by the same clock as the times passed to `QuotaWindows`. */
   endsAt: number;
 }
 
@@ -36,8 +36,8 @@ export function boundedKey(key: string): string {
 
 /**
  * Creates the windows of one quota. Windows that have ended are removed when another window opens;
- * above 20,000 windows, the oldest with points left is evicted. New keys therefore cannot reset the
- * window of an exhausted key, unless 20,000 keys are exhausted.
+ * above 20,000 windows, the oldest window with points left is evicted. New keys therefore cannot
+ * reset the window of an exhausted key, unless 20,000 keys are exhausted.
  *
  * @param open Creates the window of a key.
  */

@@ -32,7 +32,7 @@ export function parseCheckpoint(text: string): SignedCheckpoint {
 /**
  * Parses the text of a checkpoint.
  *
- * @throws {Error} If the text is not that of a checkpoint.
+ * @throws {Error} If the text is malformed.
  */
 export function parseCheckpointText(text: string): Checkpoint {
   const [origin = "", sizeText = "", rootText = "", ...extensions] = text.slice(0, -1).split("\n");

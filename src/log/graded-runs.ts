@@ -44,8 +44,10 @@ export class GradedRuns {
   readonly #store: LogStore;
   /** Grades by asset class and horizon. */
   readonly #grades = new Map<string, Grades>();
-  /** Computed records, each with the number of runs, corrections and verdicts that it was computed
-   *  from. */
+  /**
+   * Computed track records, each with the number of runs, corrections and verdicts that it was
+   * computed from.
+   */
   readonly #records = new Map<string, { readonly of: string; readonly record: ClassTrackRecord }>();
   #id: string | undefined;
   #size = 0;
@@ -113,8 +115,8 @@ export class GradedRuns {
   }
 
   /**
-   * The track record of a class over one horizon. Intervals take some 10 ms per year of runs, so
-   * they are computed once for each state of the log.
+   * The track record of a class over one horizon. Computing its intervals takes some 10 ms per year
+   * of runs, so a track record is computed once for each state of the log.
    *
    * @param terms The terms by which the log is graded.
    * @param now On the market's clock, Unix milliseconds.

@@ -8,7 +8,7 @@ import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import type { SettlementOutcome } from "./leaves.ts";
 
-/** Members of a signal leaf that are graded. */
+/** Members of a signal leaf that are needed to grade it. */
 export interface LoggedStatement {
   readonly status: string;
   readonly signal?: Direction | undefined;
@@ -32,7 +32,9 @@ export interface SettlementTerms {
   readonly close: number;
   /** When a checkpoint first covered the run. */
   readonly coveredAt: number;
-  /** Closes between which returns are measured; `undefined` if those sessions are not known. */
+  /**
+   * Session closes between which returns are measured; `undefined` if those sessions are not known.
+   */
   readonly entry: number | undefined;
   readonly exit: number | undefined;
   /** Horizon in sessions. */
@@ -55,8 +57,8 @@ export function exclusionOutcomeOf(
  *
  * @param statements The statements of the run.
  * @param outcomes In the same order as `statements`.
- * @param tables Forecast quantiles and fall percentages of the class, as its method registered
- * them.
+ * @param tables Forecast quantiles and fall percentages of the class, as registered by the method
+ * of the run.
  */
 export function gradeSettlement(
   statements: readonly LoggedStatement[],
@@ -86,7 +88,7 @@ export function gradeSettlement(
 /**
  * The standard deviation that a statement forecasts over a horizon.
  *
- * @param place Index of the horizon among the registered ones.
+ * @param place Index of the horizon among the registered horizons.
  */
 function sigmaOver(
   { sigma = null, sigmas }: LoggedStatement,

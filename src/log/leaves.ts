@@ -71,7 +71,7 @@ export const methodRegistrationHash = (registration: MethodRegistration): string
  * Leaf that registers a method before its first use.
  *
  * @param at When the leaf is logged, Unix milliseconds.
- * @param replaces Last checkpoint of the log that this one replaces.
+ * @param replaces Last checkpoint of the log that the new log replaces.
  */
 export const methodLeaf = (
   registration: MethodRegistration,
@@ -187,8 +187,8 @@ export function signalLeaf(
 }
 
 /**
- * Leaf of an instrument of a run whose result was lost, because the process ended before logging
- * it.
+ * Leaf of an instrument of a run if the result for the instrument was lost, because the process
+ * ended before logging it.
  */
 export const failedLeaf = (symbol: string, { run, close }: RunReference): Leaf =>
   JSON.stringify({
@@ -210,7 +210,7 @@ export interface SettlementManifest {
   readonly close: number;
   /** Horizon in sessions. */
   readonly horizon: number;
-  /** Closes between which returns are measured; `null` if those sessions are not known. */
+  /** Session closes between which returns are measured; `null` if those sessions are not known. */
   readonly entry: number | null;
   readonly exit: number | null;
   /** When a checkpoint first covered the run, on the market's clock. */
@@ -222,7 +222,9 @@ export interface SettlementManifest {
    * results.
    */
   readonly results: number;
-  /** Index of the settlement that this one replaces because prices were corrected. */
+  /**
+   * Index of the earlier settlement that this settlement replaces because prices were corrected.
+   */
   readonly corrects?: number;
 }
 
@@ -245,7 +247,7 @@ export const settlementLeaf = (manifest: SettlementManifest): Leaf =>
 export type SettlementOutcome =
   | {
       readonly status: "settled";
-      /** Log total return from the close of `entry` to that of `exit`. */
+      /** Log total return from the close of `entry` to the close of `exit`. */
       readonly followed: number;
       /**
        * Log total return from the close of the statement, where its ranges begin; `null` if

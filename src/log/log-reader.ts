@@ -28,7 +28,7 @@ export interface ProvenEntry {
   readonly checkpoint: StoredCheckpoint;
 }
 
-/** A proof that a tree is a prefix of a later one. */
+/** A proof that a tree is a prefix of a later tree. */
 export interface ProvenConsistency {
   readonly origin: string;
   readonly from: number;
@@ -64,7 +64,7 @@ export class LogReader {
 
   /**
    * Bytes of a tile as served; `undefined` if the tree does not have it. A cached tile belongs to
-   * the last checkpoint that was read, or to an earlier one of the same log.
+   * the last checkpoint that was read, or to an earlier checkpoint of the same log.
    */
   async tile(tile: Tile): Promise<Uint8Array | undefined> {
     const known = this.#tiles.get(keyOf(this.#id, tile));
@@ -75,7 +75,7 @@ export class LogReader {
     return (await this.#nodes(checkpoint.id, tile))?.bytes;
   }
 
-  /** A tile with its inner nodes; `undefined` if another log has just replaced this one. */
+  /** A tile with its inner nodes; `undefined` if another log has just replaced the log `id`. */
   async #nodes(id: string, tile: Tile): Promise<TileNodes | undefined> {
     const known = this.#tiles.get(keyOf(id, tile));
     if (known !== undefined) return known;
@@ -106,8 +106,8 @@ export class LogReader {
   }
 
   /**
-   * Proves that the tree of size `from` is a prefix of that of size `to`; `undefined` if the last
-   * checkpoint does not cover both.
+   * Proves that the tree of size `from` is a prefix of the tree of size `to`; `undefined` if the
+   * last checkpoint does not cover both sizes.
    */
   async proveConsistency(from: number, to: number): Promise<ProvenConsistency | undefined> {
     const checkpoint = await this.checkpoint();

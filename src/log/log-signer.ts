@@ -1,6 +1,6 @@
 import type { Stored } from "../store/port/records.ts";
 import { forkReason } from "./fork-check.ts";
-import type { LastCheckpointFile } from "./log-head.ts";
+import type { LastCheckpointFile } from "./last-checkpoint-file.ts";
 import type { LogState } from "./log-state.ts";
 import type { LogStore } from "./log-store.ts";
 import { type SigningKeys, signCheckpoint } from "./signers.ts";
@@ -17,7 +17,7 @@ export interface SignerOptions {
   readonly now: () => number;
 }
 
-/** Signs checkpoints, but never one that contradicts an earlier one. */
+/** Signs checkpoints, but never a checkpoint that contradicts an earlier one. */
 export class LogSigner {
   readonly #options: SignerOptions;
 
@@ -26,7 +26,7 @@ export class LogSigner {
   }
 
   /**
-   * Why the log must not be signed or appended to; `undefined` if it may. Earlier signed
+   * Why the log must not be signed or appended to; `undefined` if both are allowed. Earlier signed
    * checkpoints are read from this machine and from the store.
    */
   async refusal(state: LogState): Promise<string | undefined> {
@@ -50,7 +50,7 @@ export class LogSigner {
   }
 
   /**
-   * Copies a checkpoint that another process signed to `log-head`. If the store then loses that
+   * Copies to `log-head` a checkpoint that another process signed. If the store then loses that
    * checkpoint, for example in a failover without its last commits, this process will not sign a
    * fork either.
    */

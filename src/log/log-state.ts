@@ -9,7 +9,7 @@ export interface LogState extends StoredTree {
   readonly origin: string;
   /** When the log was created, Unix milliseconds. */
   readonly createdAt: number;
-  /** The last method leaf; `null` if one must be logged before the next run. */
+  /** The last method leaf; `null` if a method leaf must be logged before the next run. */
   readonly method: MethodMark | null;
   /** How the log is graded, as its first method leaf registers it. */
   readonly record: TrackRecordTerms;
@@ -17,13 +17,13 @@ export interface LogState extends StoredTree {
   readonly universes: Readonly<Partial<Record<AssetClass, UniverseMark>>>;
   /** By asset class: close of the last complete run, Unix milliseconds. */
   readonly recordedUntil: Readonly<Partial<Record<AssetClass, number>>>;
-  /** The run whose results are being appended; `null` if none is. */
+  /** The run whose results are being appended; `null` if there is no such run. */
   readonly open: UnfinishedRun | null;
-  /** Text of the last checkpoint of the log that this one replaces. */
+  /** Text of the last checkpoint of the log that the present log replaces. */
   readonly replaces: string | null;
   /**
-   * Origins of the logs that this store held before; the last checkpoint signed by a process may
-   * belong to one of them.
+   * Origins of the logs that this store contained before; the last checkpoint signed by a process
+   * may belong to one of these logs.
    */
   readonly former?: readonly string[];
   /** Close after which the method and the universes were last logged again, Unix milliseconds. */
@@ -34,7 +34,7 @@ export interface LogState extends StoredTree {
   readonly beganAt: number;
   /** Runs whose outcomes are incomplete or can still be corrected, oldest first. */
   readonly unsettled: readonly UnsettledRun[];
-  /** The settlement whose outcomes are being appended; `null` if none is. */
+  /** The settlement whose outcomes are being appended; `null` if there is no such settlement. */
   readonly settling: OpenSettlement | null;
 }
 

@@ -24,8 +24,8 @@ import { appendLeaves, readStoredTile } from "./tree-store.ts";
 const LOG_TOPIC = "log";
 
 /**
- * Kinds of the archive rows. The instant of a row is an index; for runs and their grades it is the
- * close of the run.
+ * Kinds of the archive rows. The instant of a row is the index of a log entry; for runs and their
+ * grades it is the close of the run.
  */
 const ENTRIES = "log-entries";
 const RUN = "log-run";
@@ -74,7 +74,7 @@ const KEY = "log";
 /** Key of the last checkpoint that a quorum of witnesses has cosigned. */
 const WITNESSED = "witnessed";
 
-/** Why the leader does not sign the log; `null` if it may. */
+/** Why the leader does not sign the log; `null` if it may sign. */
 interface Refusal {
   readonly reason: string | null;
 }
@@ -100,7 +100,7 @@ export interface LoggedGrade {
   /** Index of the entry after the last outcome of the settlement. */
   readonly end: number;
   readonly graded: GradedRun;
-  /** Whether the settlement replaces an earlier one. */
+  /** Whether the settlement corrects an earlier settlement. */
   readonly isCorrection?: boolean;
 }
 
@@ -136,8 +136,8 @@ export class LogStore {
   }
 
   /**
-   * The last published checkpoint: with witnesses, the last one of this log that a quorum has
-   * cosigned.
+   * The last published checkpoint. If there are witnesses, it is the last checkpoint of this log
+   * that a quorum has cosigned.
    */
   async published(): Promise<StoredCheckpoint | undefined> {
     const signed = await this.checkpoint();
@@ -147,8 +147,8 @@ export class LogStore {
   }
 
   /**
-   * Publishes a checkpoint with its cosignatures, unless a later one of the same log is already
-   * published.
+   * Publishes a checkpoint with its cosignatures, unless a later checkpoint of the same log is
+   * already published.
    */
   async publish(witnessed: StoredCheckpoint): Promise<void> {
     const at = { collection: checkpoints, key: WITNESSED };
@@ -164,7 +164,10 @@ export class LogStore {
     });
   }
 
-  /** Why the leader, which may be another process, does not sign the log; `undefined` if it may. */
+  /**
+   * Why the leader, which may be another process, does not sign the log; `undefined` if it may
+   * sign.
+   */
   async refusal(): Promise<string | undefined> {
     return (await this.#records.get(refusals, KEY))?.value.reason ?? undefined;
   }
@@ -177,8 +180,8 @@ export class LogStore {
   }
 
   /**
-   * Subscribes to three changes in every process: a checkpoint was signed, one was published, or
-   * signing was refused or allowed again.
+   * Subscribes to three changes in every process: a checkpoint was signed, a checkpoint was
+   * published, or signing was refused or allowed again.
    *
    * @returns A function that unsubscribes.
    */
@@ -187,7 +190,7 @@ export class LogStore {
   }
 
   /**
-   * Starts a log in place of the previous one.
+   * Starts a log in place of the previous log.
    *
    * @param before State of the previous log as read; `undefined` if there was none.
    * @returns Whether it was started; `false` if another process was first.
@@ -201,7 +204,7 @@ export class LogStore {
   }
 
   /**
-   * Appends leaves if the state is still the one read before.
+   * Appends leaves if the state has not changed since it was read.
    *
    * @returns The new state; `undefined` if another process has appended meanwhile.
    */
@@ -314,7 +317,7 @@ export class LogStore {
     return run;
   }
 
-  /** The newest runs of a class, in descending order of close. */
+  /** The newest runs of a class, latest close first. */
   async runs(
     id: string,
     assetClass: AssetClass,

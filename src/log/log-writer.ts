@@ -11,6 +11,7 @@ import type { HorizonQuantiles, RiskTable } from "../risk/table.ts";
 import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Stored } from "../store/port/records.ts";
+import type { LastCheckpointFile } from "./last-checkpoint-file.ts";
 import {
   anchorLeaf,
   type Committer,
@@ -23,7 +24,6 @@ import {
   signalLeaf,
   universeLeaves,
 } from "./leaves.ts";
-import type { LastCheckpointFile } from "./log-head.ts";
 import type { LogSigner } from "./log-signer.ts";
 import type { LogState, UnfinishedRun } from "./log-state.ts";
 import type { LoggedRun, LogStore, StoredCheckpoint } from "./log-store.ts";
@@ -40,7 +40,7 @@ import type { WitnessClient } from "./witness/witness-client.ts";
 const CATCH_UP_DAYS = 30;
 
 /**
- * Maximum time spent on computing one chunk of leaves, in milliseconds, without the commit. A
+ * Maximum time spent on computing one chunk of leaves, in milliseconds, excluding the commit. A
  * bundle takes 5 ms.
  */
 const CHUNK_MS = 8;
@@ -119,7 +119,10 @@ export class LogWriter {
   /** The state after the last append; another process may have appended since then. */
   #state: Stored<LogState> | undefined;
   #open: RunInProgress | undefined;
-  /** Sessions to log, oldest first: those that were known by `#listedUntil` and not yet logged. */
+  /**
+   * Sessions to log, oldest first: sessions that were known by `#listedUntil` and are not logged
+   * yet.
+   */
   #sessions: readonly Session[] = [];
   #listedUntil = Number.NEGATIVE_INFINITY;
   readonly #sigmaAt = createSigmaReader();
@@ -201,8 +204,8 @@ export class LogWriter {
   }
 
   /**
-   * Compares the log with earlier signed checkpoints and with those that witnesses have seen, since
-   * the previous leader may have been another process.
+   * Compares the log with earlier signed checkpoints and with the checkpoints that witnesses have
+   * seen, since the previous leader may have been another process.
    */
   async #check(state: LogState): Promise<boolean> {
     const { store, signer, witnesses } = this.#options;

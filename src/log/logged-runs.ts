@@ -5,7 +5,7 @@ import type { LoggedRun, LogStore } from "./log-store.ts";
 /** Maximum number of runs per class in memory; the newest are kept. */
 const KEPT_RUNS = 2_000;
 
-/** Position of each symbol in a list of symbols; cached by list, since most runs share one. */
+/** Position of each symbol in a list of symbols; cached by list, since most runs share a list. */
 const positions = new WeakMap<readonly string[], ReadonlyMap<string, number>>();
 
 function positionsOf({ symbols }: LoggedRun): ReadonlyMap<string, number> {

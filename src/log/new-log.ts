@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { trackRecordTerms } from "../grading/track-record.ts";
-import type { LastCheckpointFile } from "./log-head.ts";
+import type { LastCheckpointFile } from "./last-checkpoint-file.ts";
 import type { LogState } from "./log-state.ts";
 
 /** Number of random bytes in the id of a log. */

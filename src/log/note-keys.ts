@@ -41,11 +41,11 @@ export interface NoteSigner extends KeyName {
 /** Whether a key is an ML-DSA-44 key; otherwise it is an Ed25519 key. */
 const isMlDsa44 = ({ asymmetricKeyType }: KeyObject): boolean => asymmetricKeyType === "ml-dsa-44";
 
-/** The signer of a log with a private key of Ed25519 or ML-DSA-44. */
+/** Creates the signer of a log from an Ed25519 or ML-DSA-44 private key. */
 export const createLogNoteSigner = (name: string, privateKey: KeyObject): NoteSigner =>
   signerOf(name, privateKey, isMlDsa44(privateKey) ? "mlDsa44" : "ed25519");
 
-/** The signer of a witness with a private key of Ed25519 or ML-DSA-44. */
+/** Creates the signer of a witness from an Ed25519 or ML-DSA-44 private key. */
 export const createWitnessNoteSigner = (name: string, privateKey: KeyObject): NoteSigner =>
   signerOf(name, privateKey, isMlDsa44(privateKey) ? "mlDsa44" : "cosignature");
 

@@ -16,8 +16,8 @@ import type { Bar, InstrumentRecords } from "../market/records.ts";
 import type { SettlementOutcome } from "./leaves.ts";
 
 /**
- * Number of sessions that a settlement needs besides its horizon: the entry session, and one in
- * which doubtful prices are confirmed.
+ * Number of sessions that a settlement needs besides its horizon: the entry session, and a session
+ * in which doubtful prices are confirmed.
  */
 export const CONFIRMATION_SESSIONS = 2;
 
@@ -26,7 +26,7 @@ export const MAX_PRICE_WAIT_SESSIONS = 10;
 
 /**
  * Number of bars read on either side of the measured sessions. If the bars of an instrument became
- * known late, those of other instruments date its sessions.
+ * known late, its sessions are dated by the bars of other instruments.
  */
 const MARGIN_BARS = 3;
 
@@ -51,7 +51,7 @@ export interface RunToSettle {
 
 /** Outcomes of the statements of a run. */
 export interface RunOutcomes {
-  /** Closes between which the returns are measured, Unix milliseconds. */
+  /** Session closes between which the returns are measured, Unix milliseconds. */
   readonly entry: number;
   readonly exit: number;
   /** Outcomes in the order of the symbols of the run. */
@@ -123,7 +123,7 @@ function barsAround(
  * The outcome of one instrument.
  *
  * @param known The sessions from that of the statement to the exit, and the instant up to which
- * published prices count.
+ * published prices are used.
  */
 function outcomeOf(
   bars: readonly Bar[],
@@ -150,8 +150,8 @@ function outcomeOf(
 }
 
 /**
- * Symbols of the coins that copied another one, or had a fixed price, over the year before a close.
- * Stocks are not compared: they have hardly any copies, and there are too many stocks.
+ * Symbols of the coins that copied another coin, or had a fixed price, over the year before a
+ * close. Stocks are not compared: few stocks copy another stock, and there are too many stocks.
  */
 export function copiedCoinsAt(
   group: readonly InstrumentRecords[],

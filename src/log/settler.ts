@@ -66,9 +66,9 @@ interface LoggedSettlement {
 
 /**
  * The next settlement to append. Its run has been covered by a checkpoint, and enough later
- * sessions have been logged. A settlement that no longer waits for prices comes first, otherwise
- * the oldest one. No settlement is therefore more than `MAX_PRICE_WAIT_SESSIONS` late, which
- * verifiers rely on.
+ * sessions have been logged. Settlements that no longer wait for prices come first; if there are
+ * none, the oldest settlement is next. No settlement is therefore more than
+ * `MAX_PRICE_WAIT_SESSIONS` late, which verifiers rely on.
  *
  * @returns `undefined` if no settlement is due.
  */
@@ -105,8 +105,8 @@ const horizonsOf = (assetClass: AssetClass, { horizons }: TrackRecordTerms): rea
   horizons[assetClass] ?? [];
 
 /**
- * Logs what followed the statements: a settlement for each run and horizon, with an outcome for
- * each result of the run.
+ * Logs the returns that followed the statements: a settlement for each run and horizon, with an
+ * outcome for each result of the run.
  */
 export class Settler {
   readonly #options: SettlerOptions;
@@ -312,7 +312,7 @@ export class Settler {
 }
 
 /**
- * The unsettled runs after one of them has completed a step.
+ * The unsettled runs after the given run has completed a step.
  *
  * @param settlement Leaf index of the settlement appended in that step.
  */

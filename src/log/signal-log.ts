@@ -9,8 +9,8 @@ import { riskTableOf } from "../risk/measured-table.ts";
 import type { PersistentState } from "../state.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
 import { type ClassTrackRecord, GradedRuns } from "./graded-runs.ts";
+import { LastCheckpointFile } from "./last-checkpoint-file.ts";
 import { Committer } from "./leaves.ts";
-import { LastCheckpointFile } from "./log-head.ts";
 import { LogReader } from "./log-reader.ts";
 import { LogSigner } from "./log-signer.ts";
 import { LogStore } from "./log-store.ts";
@@ -22,19 +22,21 @@ import { parseWitnessPolicy, type WitnessPolicy } from "./witness/policy.ts";
 import { WitnessClient } from "./witness/witness-client.ts";
 
 /**
- * Maximum time for which startup catches up on the log before the service answers, in milliseconds.
- * A new log always logs its first sessions before the first answer.
+ * Maximum time that startup spends on catching up on the log before the service answers, in
+ * milliseconds. A new log always logs its first sessions before the first answer.
  */
 const START_MS = 250;
 
-/** Interval of checks for closed sessions that are not logged yet, in milliseconds. */
+/** Interval between checks for closed sessions that are not logged yet, in milliseconds. */
 const WRITE_EVERY_MS = 250;
 
-/** Interval of checks for checkpoints of other processes, in milliseconds, since announcements may
- *  be lost. */
+/**
+ * Interval between checks for checkpoints of other processes, in milliseconds, since announcements
+ * may be lost.
+ */
 const RELOAD_EVERY_MS = 5_000;
 
-/** Interval of checks for checkpoints that witnesses have not cosigned, in milliseconds. */
+/** Interval between checks for checkpoints that witnesses have not cosigned, in milliseconds. */
 const WITNESS_EVERY_MS = 500;
 
 /** Dependencies of the signal log. */
@@ -51,8 +53,8 @@ export interface SignalLogOptions {
   readonly log: Logger;
 }
 
-/** Track record of a class over one horizon, with the dates that tell how far it is settled. */
-interface RecordOfClass extends ClassTrackRecord {
+/** Track record of a class over one horizon, with the dates that show how far it is settled. */
+export interface ServedTrackRecord extends ClassTrackRecord {
   /**
    * Earliest time at which the first run of the log can be settled, Unix milliseconds on the
    * market's clock.
@@ -73,7 +75,7 @@ export interface TrackRecord {
   /** Number of log entries from which the records are computed. */
   readonly size: number;
   readonly terms: TrackRecordTerms;
-  readonly records: readonly RecordOfClass[];
+  readonly records: readonly ServedTrackRecord[];
 }
 
 /** The log of all decisions, as one process of the service sees it. */
@@ -89,7 +91,7 @@ export class SignalLog {
   readonly #writer: LogWriter;
   readonly #witnesses: WitnessClient | undefined;
   readonly #options: SignalLogOptions;
-  /** Why the leader does not sign the log; `undefined` if it may. */
+  /** Why the leader does not sign the log; `undefined` if it may sign. */
   #refusal: string | undefined;
   #loop: Loop | undefined;
   #unsubscribe = () => {};
@@ -209,7 +211,7 @@ export class SignalLog {
     const daysOf = (assetClass: AssetClass) =>
       assetClass === "crypto" || market.barsDue === undefined ? 1 : 7 / 5;
     const { size } = this.#graded;
-    const records: RecordOfClass[] = [];
+    const records: ServedTrackRecord[] = [];
     for (const assetClass of AssetClass.options) {
       const openSince = state.unsettled.find((run) => run.assetClass === assetClass)?.close ?? null;
       for (const horizon of terms.horizons[assetClass] ?? []) {
@@ -250,8 +252,8 @@ export class SignalLog {
   }
 
   /**
-   * Why the leader does not sign the log, or why witnesses do not cosign it; `undefined` if all is
-   * well.
+   * Why the leader does not sign the log, or why witnesses do not cosign it; `undefined` if there
+   * is no fault.
    */
   get fault(): string | undefined {
     return this.#refusal === undefined ? this.#witnesses?.fault : `not signed: ${this.#refusal}`;

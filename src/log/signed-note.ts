@@ -26,12 +26,12 @@ export const isKeyName = (name: string): boolean =>
   name.length > 0 && name.isWellFormed() && !/[\s+\p{Cc}]/u.test(name);
 
 /**
- * Maximum length of a short signature, in bytes: that of Ed25519 with a timestamp. An ML-DSA-44
- * signature has 2,420.
+ * Maximum length of a short signature, in bytes: the length of an Ed25519 signature with a
+ * timestamp. An ML-DSA-44 signature has 2,420.
  */
 const SHORT_BYTES = 72;
 
-/** Removes the long signatures of a note, for language models, where every token costs. */
+/** Removes the long signatures from a note that a language model reads, since every token costs. */
 export function withoutLongSignatures(note: string): string {
   const { text, signatures } = parseNote(note);
   const short = signatures.filter(({ signature }) => signature.length <= SHORT_BYTES);

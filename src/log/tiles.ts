@@ -94,7 +94,7 @@ export function* allTiles(size: number): Generator<Tile> {
 
 /** The hashes of a tile and the nodes above them. Nodes are computed when they are first needed. */
 export class TileNodes {
-  /** The concatenated nodes of each height; those of height 0 are the hashes of the tile. */
+  /** The concatenated nodes of each height; the nodes of height 0 are the hashes of the tile. */
   readonly #heights: Uint8Array[];
 
   /**
@@ -106,7 +106,7 @@ export class TileNodes {
     this.#heights = [bytes];
   }
 
-  /** The concatenated hashes, as the tile is served. */
+  /** The concatenated hashes: the bytes of the tile as served. */
   get bytes(): Uint8Array {
     return this.#heights[0] as Uint8Array;
   }
@@ -225,7 +225,7 @@ export async function treeRoot(size: number, read: ReadTile): Promise<Hash> {
   return root as Hash;
 }
 
-/** Concatenates hashes, as a tile is served. */
+/** Concatenates hashes to the bytes of a tile as served. */
 export const joinHashes = (hashes: readonly Hash[]): Uint8Array => Buffer.concat(hashes);
 
 /**

@@ -10,7 +10,7 @@ const BAR_LIMITS = {
   /** Maximum |log ratio| of the high or low to the nearer of open and close: a factor of 3. */
   spike: Math.log(3),
   /**
-   * Minimum of both limits above, in multiples of the usual ln(high / low), since the prices of
+   * Both limits above are at least this many times the usual ln(high / low), since the prices of
    * volatile instruments move further.
    */
   usualRanges: 12,
@@ -21,13 +21,13 @@ const BAR_LIMITS = {
   /** Minimum |log ratio| of a suspected split; smaller ratios look like returns. */
   minSplit: 1 / 3,
   /**
-   * Volume of a suspected split, in multiples of the usual volume, must be below this; a crash has
+   * Upper bound on the volume of a suspected split, in multiples of the usual volume; a crash has
    * more volume.
    */
   splitVolumes: 3,
   /**
-   * The ln(high / low) of a suspected split must be below this many times the usual value, or below
-   * this share of the gap; a crash continues to fall after its gap.
+   * Upper bound on the ln(high / low) of a suspected split: the larger of this many times the usual
+   * value and this share of the gap. A crash continues to fall after its gap.
    */
   splitRanges: 2.5,
   splitRangeShare: 0.1,
@@ -44,8 +44,8 @@ interface Suspicion {
   /** What is wrong with the bar, in one sentence. */
   readonly detail: string;
   /**
-   * The suspicious price. The next bar confirms it by opening near it. Absent if the bar is
-   * impossible.
+   * The suspicious price, which the next bar confirms by opening near this price; absent if the bar
+   * is impossible.
    */
   readonly level?: number;
   /** Ratio of the split that would explain the bar, in new shares per old share. */
@@ -100,7 +100,7 @@ export function checkBar({ past, held }: BarCheckState, bar: ReportedBar): BarCh
 
 /**
  * Filters the bars of one instrument as they arrive, in the order of their sessions, and passes on
- * the plausible ones.
+ * the plausible bars.
  */
 export class BarFilter {
   #memory: BarCheckState = {};
@@ -210,8 +210,8 @@ export function impossibilityReason({
 }
 
 /**
- * Finds a bar that repeats the bar before it. A bar whose high equals its low may repeat it, since
- * there may have been no trade.
+ * Finds a bar that repeats the bar before it. A bar whose high equals its low is allowed to repeat
+ * the bar before, since there may have been no trade.
  */
 function repetitionOf(bar: ReportedBar, { last }: BarPast): Suspicion | undefined {
   const { open, high, low, close, volume } = bar;
@@ -246,7 +246,7 @@ function splitOf(bar: ReportedBar, past: BarPast): Suspicion | undefined {
   const calm = Math.max(splitRanges * usualRange, splitRangeShare * Math.abs(opening));
   if (Math.log(high / low) >= calm) return undefined;
   // Not every feed adjusts the volume for splits, so volume is compared in shares and in money, and
-  // the smaller ratio counts.
+  // the smaller ratio is used.
   const volumes = (volume / usualVolume) * Math.min(1, close / last.close);
   if (volumes >= BAR_LIMITS.splitVolumes) return undefined;
   const detail = `the close ${short(close)} is ${short(close / last.close)} times the ${short(last.close)} before it, as after a split that was not announced`;

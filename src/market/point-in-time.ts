@@ -4,7 +4,7 @@ import type { PointInTimeRecord, RecordList } from "./records.ts";
  * Number of records known at an instant.
  *
  * @param records Ascending by `availableAt`.
- * @param at Unix milliseconds; a record that becomes available at exactly this instant counts.
+ * @param at Unix milliseconds; a record that becomes available at exactly this instant is included.
  * @param near Guess of the result; the guess and the next number are tried first.
  */
 export function countKnownRecords(
@@ -68,7 +68,7 @@ export function createRecordReader<R extends PointInTimeRecord>(): (
   };
 }
 
-/** The later of two instants; if one is `null`, the other. */
+/** The later of two instants; if one of them is `null`, the other instant. */
 export const laterInstant = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.max(a, b);
 

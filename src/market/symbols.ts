@@ -16,7 +16,7 @@ const MIN_NEAR_LENGTH = 4;
  * Maximum length of a search text, in UTF-16 code units. A longer text matches nothing, since it
  * would be expensive to normalize and compare.
  */
-const MAX_SEARCH_LENGTH = 200;
+const MAX_LOOKUP_LENGTH = 200;
 
 /** Result of looking up a symbol: one instrument, or candidates to choose from. */
 export type SymbolResolution =
@@ -89,8 +89,8 @@ const instrumentsOf = (entries: readonly Entry[]): readonly Instrument[] =>
 
 /**
  * Finds the instrument of a symbol. After normalization the whole symbol must match; a coin also
- * matches without its quote currency, if it is quoted in only one. Nothing else is guessed, since
- * an answer about the wrong company is worse than none.
+ * matches without its quote currency, if the coin is quoted in only one currency. Nothing else is
+ * guessed, since an answer about the wrong company is worse than none.
  *
  * @param instruments A list that does not change, since its index is cached.
  */
@@ -113,7 +113,7 @@ export function resolveSymbol(
  * words of the text.
  */
 function suggestions(entries: readonly Entry[], symbol: string): readonly Entry[] {
-  if (symbol.length > MAX_SEARCH_LENGTH) return [];
+  if (symbol.length > MAX_LOOKUP_LENGTH) return [];
   const key = symbolKey(symbol);
   const base = baseOf(key);
   const words = wordsOf(plainText(symbol));
@@ -147,7 +147,7 @@ export function searchInstruments(
   instruments: readonly Instrument[],
   query: string,
 ): readonly Instrument[] {
-  if (query.length > MAX_SEARCH_LENGTH) return [];
+  if (query.length > MAX_LOOKUP_LENGTH) return [];
   const { entries } = indexOf(instruments);
   const key = symbolKey(query);
   const text = plainText(query);

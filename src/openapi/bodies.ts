@@ -1,4 +1,4 @@
-import { type JsonObject, schemaOf } from "./components.ts";
+import { type JsonObject, jsonSchemaOf } from "./components.ts";
 import type { HeaderName } from "./headers.ts";
 import type { BodyContent } from "./operation.ts";
 
@@ -26,7 +26,7 @@ export function mediaTypes(
   const entries = contents.map(({ mediaType, schema }, place) => [
     mediaType,
     {
-      ...(schema && { schema: schemaOf(schema, io) }),
+      ...(schema && { schema: jsonSchemaOf(schema, io) }),
       ...(place === 0 && examples.length > 0 && { examples: examplesObject(examples) }),
     },
   ]);

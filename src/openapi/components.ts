@@ -130,12 +130,12 @@ export const componentSchemas = memo(
 );
 
 /** The JSON Schema of a Zod type; a reference if the type is named. */
-export function schemaOf(schema: z.ZodType, io: Io): JsonObject {
+export function jsonSchemaOf(schema: z.ZodType, io: Io): JsonObject {
   const name = schemaNames.get(schema);
   return name === undefined ? withReferencesInside(jsonSchema(schema, io)) : referenceTo(name);
 }
 
-/** Replaces parts of a schema that are named schemas by references. */
+/** Replaces each part of a schema that is a named schema with a reference. */
 function withReferences(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(withReferences);
   if (typeof part !== "object" || part === null) return part;

@@ -62,7 +62,7 @@ export const TEMPORARY_ERRORS = {
 export type RateLimit =
   | { readonly per: "address" | "client"; readonly quotas: readonly QuotaName[] }
   | {
-      /** Counted per address, site and provider network, and in total. */
+      /** The quotas are counted per address, site and provider network, and in total. */
       readonly per: "network";
       readonly quotas: readonly NetworkQuotaName[];
     };
@@ -92,7 +92,7 @@ export interface Operation {
   readonly limit?: RateLimit;
   /**
    * Whether pages of any origin may call the operation (CORS); safe, because no cookie
-   * authenticates it.
+   * authenticates the caller.
    */
   readonly allowsAnyOrigin?: true;
   /** Successful responses by status. */

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { mediaTypes } from "./bodies.ts";
-import { type JsonObject, schemaOf } from "./components.ts";
+import { type JsonObject, jsonSchemaOf } from "./components.ts";
 import { type ExampleRequest, recordedExchanges } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
 import { type RecordedExamples, responsesOf } from "./responses.ts";
@@ -73,7 +73,7 @@ export function parametersIn(
   example: JsonObject = {},
 ): readonly JsonObject[] {
   if (members === undefined) return [];
-  const { properties = {}, required = [] } = schemaOf(members, "input") as ObjectSchema;
+  const { properties = {}, required = [] } = jsonSchemaOf(members, "input") as ObjectSchema;
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: place,

@@ -2,7 +2,7 @@ import { paths } from "../../wellknown/paths.ts";
 import { SERVICE_SUMMARY, type Site } from "../../wellknown/site.ts";
 import { AnswerOrigin, InstrumentAnswer, InstrumentAnswerMembers } from "../answers/common.ts";
 import type { ProblemCode } from "../problem.ts";
-import { componentSchemas, type JsonObject, schemaOf } from "./components.ts";
+import { componentSchemas, type JsonObject, jsonSchemaOf } from "./components.ts";
 import { apiDescription } from "./description.ts";
 import {
   type Operation,
@@ -56,7 +56,7 @@ function section(operation: Operation): string {
   const { pathMembers, query, header } = operation;
   const members = { Path: pathMembers, Query: query, Header: header, Body: body?.schema };
   const inputs = Object.entries(members).flatMap(([place, schema]) =>
-    schema === undefined ? [] : `- ${place}: ${membersOf(schemaOf(schema, "input"))}`,
+    schema === undefined ? [] : `- ${place}: ${membersOf(jsonSchemaOf(schema, "input"))}`,
   );
   return [
     `### ${summary}\n\n\`${method.toUpperCase()} ${path}\`\n\n${words}\n`,
@@ -81,7 +81,7 @@ function answersOf({ answers }: Operation): readonly string[] {
 
 function answerText({ description: words, content = [] }: SuccessResponse): string {
   const [first] = content;
-  const schema = first?.schema && typeText(schemaOf(first.schema, "output"));
+  const schema = first?.schema && typeText(jsonSchemaOf(first.schema, "output"));
   return `${words.replace(/\.$/, "")}${schema === undefined ? "" : `: ${schema}`}`;
 }
 
@@ -133,9 +133,9 @@ function membersIn(schema: JsonObject): readonly string[] {
  * them once.
  */
 const shared = () => ({
-  AnswerOrigin: schemaOf(AnswerOrigin, "output"),
-  InstrumentAnswer: schemaOf(InstrumentAnswer, "output"),
-  InstrumentEvent: schemaOf(InstrumentAnswerMembers, "output"),
+  AnswerOrigin: jsonSchemaOf(AnswerOrigin, "output"),
+  InstrumentAnswer: jsonSchemaOf(InstrumentAnswer, "output"),
+  InstrumentEvent: jsonSchemaOf(InstrumentAnswerMembers, "output"),
 });
 
 /**

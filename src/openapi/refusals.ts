@@ -40,7 +40,10 @@ export const OAuthErrorBody = z.object({
   start_url: z.string().optional().describe("After a claim: where the agent gets a new code."),
 });
 
-/** Schema of a problem under /oauth, which has the members of both formats. */
+/**
+ * Schema of a problem under /oauth, which has the members of a problem (RFC 9457) and of an OAuth
+ * error.
+ */
 export const OAuthProblem = z.object({
   error: z.enum(["invalid_request", "temporarily_unavailable"]).describe("As RFC 6749 names it."),
   error_description: z.string().describe("Equal to detail."),

@@ -107,8 +107,8 @@ export function warnIfFolderIsAccessible(folder: string): void {
 }
 
 /**
- * Shows how much of the market has been read: on a terminal in one line that is updated, elsewhere
- * only when complete.
+ * Shows how much of the market has been read: on a terminal in one line that is updated; elsewhere,
+ * only when the whole market has been read.
  */
 export function showMarketProgress(unit: string): (done: number, total: number) => void {
   return (done, total) => {

@@ -17,8 +17,8 @@ const WILDCARD_ADDRESSES: ReadonlyMap<string, string> = new Map([
 const KEYS_PATH = "/.well-known/jwks.json";
 
 /**
- * Number of attempts to read the keys of the process that listens on the port; it may be busy or
- * about to release the port.
+ * Number of attempts to read the keys of the process that listens on the port; the process may be
+ * busy or about to release the port.
  */
 const KEY_ATTEMPTS = 3;
 

@@ -32,8 +32,10 @@ export interface SetupFacts {
 /** An item of the operator's setup list. */
 export interface SetupItem {
   readonly name: string;
-  /** `fault`: a component fails; `todo`: required before others use the service; `advice`:
-   *  recommended; `done`: complete. */
+  /**
+   * `fault`: a component fails; `todo`: required before other people use the service; `advice`:
+   * recommended; `done`: complete.
+   */
   readonly state: "fault" | "todo" | "advice" | "done";
   /** The current state, in words. */
   readonly is: string;

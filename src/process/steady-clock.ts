@@ -11,9 +11,9 @@ export interface SteadyClockSources {
 
 /**
  * Creates a clock that starts at the machine's time and then follows the monotonic clock. Setting
- * the machine's clock therefore changes nothing: no timer fires early or late, and no lease expires
- * while it is held. A corrected machine clock takes effect at the next start of the process. On
- * Linux, time during which the machine is suspended does not count.
+ * the machine's clock therefore changes nothing: timers fire and leases expire on time. A corrected
+ * machine clock takes effect at the next start of the process. On Linux, time during which the
+ * machine is suspended does not count.
  *
  * @returns A function that reads the clock, in whole milliseconds since the epoch; never decreases.
  */

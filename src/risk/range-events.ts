@@ -15,7 +15,7 @@ type RangeReason = (typeof RANGE_ALERT_REASONS)[number];
 
 /** A watched range of one instrument, which opens at the close at which it is forecast. */
 export interface WatchedRange {
-  /** When the close became known at which the range opened, Unix milliseconds. */
+  /** When the close at which the range opened became known, Unix milliseconds. */
   readonly openedAt: number;
   /** Closing price at which the range opened. */
   readonly price: number;
@@ -36,7 +36,7 @@ export interface RangeAlert {
    * Log return from the close at which the range opened to the close of `bar`, including dividends.
    */
   readonly logReturn: number;
-  /** Number of closes since the range opened, including that of `bar`. */
+  /** Number of closes since the range opened, including the close of `bar`. */
   readonly sessions: number;
 }
 
@@ -50,7 +50,7 @@ export interface RangeSession {
 }
 
 /**
- * The watched horizon of a class, which is its shortest; `undefined` if its ranges are not
+ * The shortest horizon of a class, over which ranges are watched; `undefined` if its ranges are not
  * published.
  */
 export function watchedHorizon(

@@ -87,9 +87,9 @@ export class ClassScorer {
   readonly #states: InstrumentState[] = [];
   /** Closes of the sessions processed so far, Unix milliseconds. */
   readonly #closes: number[] = [];
-  /** Tables frozen at the second newest close. */
+  /** Peer tables computed at the second newest close. */
   #tablesBefore: PeerTables;
-  /** Tables frozen at the newest close. */
+  /** Peer tables computed at the newest close. */
   #tables: PeerTables;
   #drift = 0;
 
@@ -217,8 +217,8 @@ export class ClassScorer {
   }
 
   /**
-   * Scores a session with the tables frozen before it, and freezes the tables for the next session.
-   * For the last session before the first scored one, only the tables are frozen.
+   * Scores a session with the peer tables of the previous close, and computes the tables for the
+   * next session. For the last session before the first scored one, only the tables are computed.
    *
    * @param ahead Number of sessions that are processed right after this one; `undefined` if its
    * snapshots are not stored.
@@ -320,7 +320,8 @@ function chooseBenchmark(states: readonly InstrumentState[]): void {
 }
 
 /**
- * The signal between two closes: that of the last close, unless trading has paused for too long.
+ * The signal between two closes: the signal of the last close, unless trading has paused for too
+ * long.
  */
 const currentSignal = (closed: SignalState | undefined, session: SessionScore): SignalState =>
   closed !== undefined && session.missedSessions <= 1 ? closed : nextSignal(closed, session);

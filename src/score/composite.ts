@@ -77,7 +77,7 @@ export function scoreContributions(
  * Combines the readings: Z = sum(w c z) / sqrt(sum(w^2)) over all four base weights. A missing
  * factor contributes its prior mean 0, and the other factors are not scaled up to replace it.
  *
- * @param expected The factors that count for the coverage.
+ * @param expected The factors over which the coverage is computed.
  */
 export function composeScore(
   readings: FactorReadings,

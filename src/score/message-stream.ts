@@ -67,7 +67,7 @@ const STANCE_POLARITY = { bullish: 1, bearish: -1 } as const;
 const CACHED_TEXTS = 20_000;
 
 /**
- * Creates a text reader that analyzes each text once while it is cached, and each message once
+ * Creates an analyzer that reads each text once while it is cached, and each message once
  * while it is in memory, since a replay that starts over reads the same messages again.
  *
  * @param polarityOf Returns the polarity of a text in [-1, 1], positive if bullish; the lexicon's

@@ -15,13 +15,13 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentMeasurement } from "./instrument-state.ts";
 
 /**
- * Distributions over the instruments of an asset class, frozen at the close of one session and used
- * in the next.
+ * Distributions over the instruments of an asset class, computed at the close of one session and
+ * used in the next.
  */
 export interface PeerTables {
   readonly assetClass: AssetClass;
   /**
-   * The close at which the tables were frozen, Unix milliseconds; `null` before the first close.
+   * The close at which the tables were computed, Unix milliseconds; `null` before the first close.
    */
   readonly epoch: number | null;
   readonly momentum: MomentumTables;
@@ -39,7 +39,7 @@ export const emptyPeerTables = (assetClass: AssetClass): PeerTables => ({
   social: undefined,
 });
 
-/** Freezes the peer tables of a class from the measurements of its instruments. */
+/** Computes the peer tables of a class from the measurements of its instruments. */
 export function freezePeerTables(
   group: readonly InstrumentMeasurement[],
   { assetClass, epoch }: { readonly assetClass: AssetClass; readonly epoch: number },

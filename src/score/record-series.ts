@@ -27,14 +27,14 @@ const [CLOSE, LIST] = [-1, -2];
 /**
  * Computes the series that scores belong to: the SHA-256 of all records known at an instant, over
  * all instruments and scored feeds, and of the sessions that had closed. A signal depends on all
- * records from the first one on, and every instrument is compared with all others, so no smaller
+ * records from the first record on, and every instrument is compared with all others, so no smaller
  * part of the data determines a score. If a record is corrected, added or removed, the series
  * changes from the instant at which that record is known; later records never change an earlier
  * series.
  *
- * Records are hashed in the order in which they became known; records with the same instant by
- * symbol, then feed, then position in their list. So the series depends neither on when a process
- * started nor on how many records it reads at a time.
+ * Records are hashed in the order in which they became known; records with the same instant are
+ * ordered by symbol, then feed, then position in their list. So the series depends neither on when
+ * a process started nor on how many records it reads at a time.
  */
 export class RecordSeries {
   readonly #hash = new PrefixHash();
@@ -52,7 +52,8 @@ export class RecordSeries {
   #begun = 0;
   #until = Number.NEGATIVE_INFINITY;
   /**
-   * Whether `#until` is not a close; the series of such an instant is deleted by the next `extend`.
+   * Whether `#until` is an instant other than a close; the series of such an instant is deleted by
+   * the next `extend`.
    */
   #isInterim = false;
 

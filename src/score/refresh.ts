@@ -137,8 +137,8 @@ export class SignalUpdates {
   }
 
   /**
-   * Compares snapshots with those of the previous call, and notifies listeners of changes. The
-   * first snapshot of an instrument does not count as a change.
+   * Compares snapshots with the snapshots of the previous call, and notifies listeners of changes.
+   * The first snapshot of an instrument does not count as a change.
    */
   compare(snapshots: Iterable<Snapshot>): void {
     for (const snapshot of snapshots) {

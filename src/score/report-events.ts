@@ -8,7 +8,10 @@ import {
 } from "../factors/next-report.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 
-/** Default number of sessions before an expected report at which an event is sent. */
+/**
+ * Default lead of an event about an expected report: the number of sessions from the event to the
+ * report.
+ */
 export const DEFAULT_SESSIONS_BEFORE_REPORT = 5;
 
 /**

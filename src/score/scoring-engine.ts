@@ -10,10 +10,14 @@ import { createGroupReader, createSessionCloses, type SessionCloses } from "./se
 
 /** Stores the snapshots of a replay. */
 export interface SnapshotArchive extends SnapshotSink {
-  /** Begins a new replay; its snapshots are stored separately from those of the previous replay. */
+  /**
+   * Begins a new replay; its snapshots are stored separately from the snapshots of the previous
+   * replay.
+   */
   clear(): void;
   /**
-   * Called when the replay has caught up: its snapshots then replace those of the previous replay.
+   * Called when the replay has caught up: its snapshots then replace the snapshots of the previous
+   * replay.
    */
   publish?(): void;
   /** Drops the final snapshots of sessions that closed before an instant, Unix milliseconds. */

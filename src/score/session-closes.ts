@@ -19,9 +19,10 @@ export interface SessionCloses {
 const DAYS_AHEAD = 10;
 
 /**
- * Creates the session closes of a class. If the market has a calendar, they follow it from the
- * first bar on, so that a late bar does not create a session and a session without bars counts as
- * missed. Without a calendar, they are the instants at which bars became known.
+ * Creates the session closes of a class. If the market has a calendar, the closes follow the
+ * calendar from the first bar on, so that a late bar does not create a session and a session
+ * without bars counts as missed. Without a calendar, the closes are the instants at which bars
+ * became known.
  */
 export function createSessionCloses(market: Market, assetClass: AssetClass): SessionCloses {
   if (market.barsDue === undefined) return closesOfBars();

@@ -41,9 +41,9 @@ export function stoppedClock(at: number): MarketClock {
 }
 
 /**
- * Plays recorded time in four steps a second and stops at the last instant. A step that is due late
- * is taken late and never doubled: if the machine is too slow, the replay is slower than configured
- * but skips nothing, and requests are answered between two steps.
+ * Plays recorded time in four steps a second and stops at the last instant. A late step is not
+ * followed by a larger one: if the machine is too slow, the replay is slower than configured but
+ * skips nothing, and requests are answered between two steps.
  */
 export class ReplayClock implements MarketClock {
   readonly #from: number;
@@ -89,7 +89,7 @@ export class ReplayClock implements MarketClock {
  */
 const READ_BACK_MS = 2_000;
 
-/** Interval of checks for new data of a live market, in milliseconds. */
+/** Interval between checks for new data of a live market, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
 /**
@@ -119,7 +119,7 @@ export class LiveClock implements MarketClock {
    * @param options.steady A clock that is never adjusted, in Unix milliseconds; if absent, the
    * machine's clock is trusted.
    * @param options.confirmedAt When the last observation arrived from a provider whose clock agreed
-   * with that of its observer, Unix milliseconds.
+   * with the clock of the process that received it, Unix milliseconds.
    */
   constructor(options: {
     readonly steady?: (() => number) | undefined;

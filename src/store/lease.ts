@@ -90,7 +90,10 @@ export function createLease(options: LeaseOptions): Lease {
 
 interface Term {
   isRunning(): boolean;
-  /** @param until When the term ends, in milliseconds of the monotonic clock. */
+  /**
+   * @param until When the process's term as the holder ends, in milliseconds of the monotonic
+   * clock.
+   */
   set(until: number): void;
   onChange(listener: () => void): () => void;
 }

@@ -47,13 +47,13 @@ export interface MaintenanceOptions {
   readonly store: Pick<Store, "engine" | "records" | "archive">;
   readonly keyring: Keyring;
   /**
-   * Retention of archive kinds that the store does not write itself. Kinds without a retention are
-   * kept forever.
+   * Retention, in milliseconds, of archive kinds that the store does not write itself. Kinds
+   * without a retention are kept forever.
    */
   readonly retentionMs?: RetentionMsByKind;
   /**
-   * Retention of archive kinds that cannot be recreated, counted back from the newest row of the
-   * kind or from the current time, whichever is earlier.
+   * Retention, in milliseconds, of archive kinds that cannot be recreated, counted back from the
+   * newest row of the kind or from the current time, whichever is earlier.
    */
   readonly retentionBeforeNewestMs?: RetentionMsByKind;
   /** Additional jobs of the leader. */

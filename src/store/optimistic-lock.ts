@@ -19,8 +19,8 @@ export type LockVersion = Stored<object> | undefined;
 const locks = collection<object>("optimistic-locks");
 
 /**
- * Lifetime of a lock version in milliseconds; longer than any request takes between its count and
- * its commit.
+ * Lifetime of a lock version in milliseconds; longer than any request takes from counting the
+ * records to the end of its commit.
  */
 const LOCK_MS = 3_600_000;
 

@@ -49,7 +49,7 @@ export async function applyRetention(
 }
 
 /**
- * Records the position of the newest audit row that is about to be removed. The rows after it can
+ * Stores the position of the newest audit row that is about to be removed. The rows after it can
  * then still be verified, and rows that retention removed can be distinguished from rows that
  * someone else removed.
  */

@@ -7,9 +7,9 @@ import type { Archive, ArchiveRow } from "./port/archive.ts";
 import { archivePages } from "./port/read-all.ts";
 
 /**
- * Archive kind of session snapshots. They are kept forever, because they are the record by which
- * scores are evaluated. A row takes about 2.5 kB on disk, so 1,000 instruments take about 630 MB a
- * year.
+ * Archive kind of session snapshots. They are kept forever, because the published scores are
+ * evaluated from these snapshots. A row takes about 2.5 kB on disk, so 1,000 instruments take about
+ * 630 MB a year.
  */
 const SNAPSHOT_KIND = "snapshot";
 
@@ -136,8 +136,9 @@ function serveSession(rows: readonly ArchiveRow[], snapshots: RecordedMemory): v
     const found = snapshots.lastAt(symbol, at);
     if (found?.at !== at) continue;
     const ofSymbol = some.map(recordedSnapshot);
-    // Snapshots of the current method take precedence over snapshots of other methods. Among them,
-    // a snapshot with the same series as the snapshot in memory takes precedence.
+    // Snapshots of the current method take precedence over snapshots of other methods. Among those of
+    // the current method, a snapshot with the same series as the snapshot in memory takes
+    // precedence.
     const ofMethod = ofSymbol.filter(({ methodVersion }) => methodVersion === undefined);
     const said =
       ofMethod.find(({ series }) => series === found.series) ?? ofMethod[0] ?? ofSymbol[0];
@@ -179,8 +180,8 @@ function comparedFields(snapshot: PastSnapshot) {
 
 /**
  * Whether two snapshots of one session have the same factors and candidate. For older sessions,
- * memory has only z-score and confidence of each factor, so only those are compared. Snapshots of
- * the same series are always equal in these details.
+ * memory has only the z-score and the confidence of each factor, so only those are compared.
+ * Snapshots of the same series are always equal in these details.
  */
 function isSameInDetail(recorded: PastSnapshot, computed: PastSnapshot): boolean {
   const isWhole = computed.factors !== undefined;

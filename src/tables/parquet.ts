@@ -12,7 +12,7 @@ interface ParquetOptions {
 
 /**
  * Encodes a table as Parquet; every cell may be null. The writer library is loaded with the first
- * table, because most processes never write one.
+ * table, because most processes never encode Parquet.
  */
 export async function parquetEncoder(
   columns: readonly ColumnHead[],

@@ -104,7 +104,7 @@ describeEngines("a receiver with an outage", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("has its webhook disabled and the owner notified exactly once, on day five of a six-day outage", async () => {
+  it("has its webhook disabled on day five of a six-day outage, and the owner is notified exactly once", async () => {
     const store = await openStore(engine);
     const [inbox, other] = [await receiver({ behavior: "reset" }), await receiver()];
     const alert = webhookAlert({ url: inbox.url });

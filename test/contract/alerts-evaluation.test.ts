@@ -189,7 +189,7 @@ describeEngines("the evaluation of alerts", (engine) => {
     },
   );
 
-  it("stores no second event after a crash for alerts that already have one", async () => {
+  it("stores no second event after a crash for an alert whose event was already stored", async () => {
     for (const when of ["before", "after"] as const) {
       const store = await openStore(engine);
       const ids = Array.from({ length: 130 }, (_, index) => `a${index}`);
@@ -238,7 +238,7 @@ describeEngines("the evaluation of alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("stores each event once when two processes lead at the same time", async () => {
+  it("stores each event once when two processes act as leader at the same time", async () => {
     const store = await begun(engine);
     const other = engine.isShared ? await store.openBeside() : store;
     const stages = [lively(), lively()] as const;
@@ -312,7 +312,7 @@ describeEngines("the evaluation of alerts", (engine) => {
     }
   });
 
-  it("stores events in an order in which a reader that resumes from its last cursor misses none", async () => {
+  it("stores events in an order that lets a reader resume from its last cursor without missing any", async () => {
     const store = await begun(engine);
     const { archive } = store;
     const seen: string[] = [];

@@ -146,7 +146,7 @@ describe("POST /api/alerts", () => {
     ]);
   });
 
-  it("rejects an alert on range events alone for an asset class without forecasts, and suggests other event types", async () => {
+  it("rejects an alert with only range events for an asset class without forecasts, and suggests other event types", async () => {
     const refused = post("/api/alerts", { assetClass: "etf", kinds: ["range"] });
     const { detail, next } = await problem(refused, 400, "invalid_request");
     expect(detail).toBe("kinds: there is no range for funds: nothing of the class has a forecast.");
@@ -388,7 +388,7 @@ describe("alert actions:", () => {
     await problem(as("agent", `/api/alerts/${id}`, { method: "DELETE" }), 404, "not_found");
   });
 
-  it("rotate returns a new secret, whether the body is missing or empty", async () => {
+  it("rotate returns a new secret, for a request without a body and for an empty JSON object", async () => {
     const { id, secret } = await register();
     const once = await answered(post(`/api/alerts/${id}/rotate`));
     const twice = await answered(post(`/api/alerts/${id}/rotate`, {}));

@@ -99,7 +99,7 @@ describe("an API key", () => {
     }
   });
 
-  it("has its own rate limit, separate from the limits of other keys at the same address", async () => {
+  it("has its own rate limit, separate from the limits of other keys used from the same address", async () => {
     const [one, other] = [await keyWith("signals:read"), await keyWith("signals:read")];
     const statuses = [];
     for (let at = 0; at < 21; at += 1) statuses.push(await statusOf(apiKey(one.key)));
@@ -131,7 +131,7 @@ describe("an API key", () => {
   });
 });
 
-describe("the queue token of an application in the sandbox", () => {
+describe("the queue token of an early-access application in the sandbox", () => {
   verifies(
     "4.2/test-credentials",
     "is an API key with the read scopes that is valid for seven days",

@@ -251,7 +251,7 @@ const MANAGING: readonly (readonly [method: string, path: string, body?: object]
 ];
 
 describe("another application of the same person", () => {
-  it("can see that the alert exists, but none of its details", async () => {
+  it("can see that the first application's alert exists, but none of the alert's details", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const url = "https://hooks.example.com/a-secret-path";
@@ -386,7 +386,7 @@ describe("another application of the same person", () => {
     }
   });
 
-  it("can create its own alert with the same idempotency key", async () => {
+  it("can create its own alert with the idempotency key that the first application used", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const wanted = { delivery: { type: "webhook", url: "https://hooks.example.com/in" } };
@@ -431,7 +431,7 @@ describe("another application of the same person", () => {
 });
 
 describe("the person", () => {
-  it("sees and can delete every alert with their own API key, but cannot change an application's alert", async () => {
+  it("can use their own API key to see and delete every alert, but not to change an application's alert", async () => {
     const person = testService.person();
     const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
     const { agent, token } = await claimedAgent(testService, person);
@@ -546,7 +546,7 @@ describe("an application whose access has ended", () => {
 });
 
 describe("changes to alerts", () => {
-  it("are limited per person, however many applications they use", async () => {
+  it("are limited per person, however many applications the person uses", async () => {
     const person = testService.person();
     const [one, two] = [await application(person), await application(person)];
     const statuses: number[] = [];
@@ -619,7 +619,7 @@ describe("webhook challenges", () => {
 });
 
 describe("delivery attempts of one application", () => {
-  it("leave a share of the attempts to the person's other applications and to other people", async () => {
+  it("leave a share of the person's limit to the person's other applications, and do not count against other people", async () => {
     const own = await startTestService({
       ALLOW_INSECURE_WEBHOOKS: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} alert-repeats=6/86400 alert-repeats-client=3/86400`,

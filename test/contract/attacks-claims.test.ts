@@ -170,7 +170,7 @@ describe("a person's token", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("counts its age from the sign-in, even after it was refreshed", async () => {
+  it("has its age measured from the sign-in, even after a refresh", async () => {
     const { client, refresh_token } = await testService.person().tokens();
     wait(5 * 60_000 + 1_000);
     const answer = await postForm(`${base}/oauth/token`, {
@@ -411,7 +411,7 @@ describe("an application that claims an agent with a person's token", () => {
     },
   );
 
-  it("also loses agents that were claimed with the first agent's token", async () => {
+  it("also loses an agent that the claimed agent has claimed with the person's token", async () => {
     const person = testService.person();
     const first = await person.tokens();
     const middle = (await newAgent({
@@ -437,7 +437,7 @@ describe("an application that claims an agent with a person's token", () => {
     expect(await secretOf(last)).toBe(401);
   });
 
-  it("does not keep, through the agent, a scope that the person withdraws from the application", async () => {
+  it("cannot use the agent to keep a scope that the person withdraws from the application", async () => {
     const person = testService.person();
     const { tokens, agent, own } = await claimedThrough(person, await person.tokens());
     const alert = () => postJson(`${base}/api/alerts`, { symbols: ["ALDER.SIM"] }, bearer(own));

@@ -172,7 +172,7 @@ describe("a client that updates its registration", () => {
 });
 
 describe("clients behind one address", () => {
-  it("get tokens even after another client at the address has used up its limit of wrong secrets", async () => {
+  it("get tokens even after another client at the address has exceeded its limit on wrong secrets", async () => {
     const strict = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} secret-address=3/900` });
     const [attacker, known] = [await register(strict.base), await register(strict.base)];
     const form = { grant_type: "client_credentials" };
@@ -224,7 +224,7 @@ describe("a deleted client", () => {
 });
 
 describe("a public client", () => {
-  it("cannot use the client_credentials grant, either at registration or after an update", async () => {
+  it("cannot register the client_credentials grant, neither initially nor by an update", async () => {
     const answer = await postJson(`${base}/oauth/register`, {
       grant_types: ["client_credentials"],
       token_endpoint_auth_method: "none",
@@ -452,7 +452,7 @@ describe("an authorization code", () => {
     expect(await refreshed.json()).toMatchObject({ error: "invalid_grant" });
   });
 
-  it("succeeds once under concurrent requests", async () => {
+  it("yields tokens only once under concurrent requests", async () => {
     const { exchange } = await issued();
     const answers = await Promise.all(Array.from({ length: 100 }, () => exchange()));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -483,7 +483,7 @@ describe("a refresh token", () => {
     }
   });
 
-  it("succeeds once under concurrent requests", async () => {
+  it("yields tokens only once under concurrent requests", async () => {
     const { client, refresh_token } = await testService.person().tokens();
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => refresh(client.client_id, refresh_token)),

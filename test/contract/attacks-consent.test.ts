@@ -320,7 +320,7 @@ describe("offline access", () => {
     });
   });
 
-  it("requires a new consent when the stored grant does not record it, and the grant's refresh tokens stay valid", async () => {
+  it("requires a new consent when the stored grant does not record offline access, but the grant's refresh tokens stay valid", async () => {
     const { client_id } = await registerWeb([GOOD]);
     const visitor = await signedIn("before-it-was-recorded@example.com");
     const { refresh_token = "" } = await tokensAt(visitor, client_id, GOOD);
@@ -337,7 +337,7 @@ describe("offline access", () => {
   });
 });
 
-describe("a redirect URI that a client removed while its consent page was open", () => {
+describe("a redirect URI that a client removes during consent", () => {
   const gone = async (how: string) => {
     const client = await registerWeb([EVIL]);
     const visitor = await signedIn(`${how}@example.com`);
@@ -348,7 +348,7 @@ describe("a redirect URI that a client removed while its consent page was open",
   it.each([
     ["allows", SCOPE.split(" ")],
     ["refuses", "deny"],
-  ] as const)("receives no redirect when the person %s access", async (how, answer) => {
+  ] as const)("gets no redirect if removed before the person %s access", async (how, answer) => {
     const { client, visitor, page } = await gone(`gone-${how}`);
     await putRedirects(client, [GOOD]);
     const { status, leavesFor } = await visitor.answer(page, answer);
@@ -360,7 +360,7 @@ describe("a redirect URI that a client removed while its consent page was open",
   it.each([
     ["allowed", SCOPE.split(" ")],
     ["refused", "deny"],
-  ] as const)("receives no redirect if removed after the person %s access", async (how, answer) => {
+  ] as const)("gets no redirect if removed after the person %s access", async (how, answer) => {
     const { client, visitor, page } = await gone(`just-${how}`);
     const decided = await fetch(page.url, {
       method: "POST",
@@ -382,7 +382,7 @@ describe("an authorization request that fails", () => {
     ["by registration", byRegistration],
     ["by metadata document", byDocument],
   ])(
-    "never redirects a browser to a site that the person has not approved, for a client created %s",
+    "never redirects to a site that the person has not approved (client created %s)",
     async (how, newClient) => {
       const clientId = await newClient();
       const someone = createVisitor(server);
@@ -448,7 +448,7 @@ describe("a withdrawn scope", () => {
     },
   );
 
-  it("disappears from tokens for every resource, even if the new consent was for only one of them", async () => {
+  it("disappears from tokens for every resource, even if the new consent was for only one resource", async () => {
     const clientId = await byRegistration();
     const visitor = await signedIn("other-resource@example.com");
     const { access_token } = await tokensAt(visitor, clientId, GOOD);

@@ -45,7 +45,7 @@ describe("a query with thousands of names", () => {
   });
 });
 
-it("the service compares unknown members with known members only until the error text is full", () => {
+it("the service stops comparing unknown members with known members once the error text has reached its maximum length", () => {
   const schema = z.strictObject({ symbol: z.string(), limit: z.number() });
   const { shape } = schema;
   let compared = 0;

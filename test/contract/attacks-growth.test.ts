@@ -176,7 +176,7 @@ describeEngines("audit rows of replays", (engine) => {
     expect(await audited(records)).toMatchObject({ "grant.replayed": 1 });
   });
 
-  it("are written once when a used code is replayed with its verifier, and never when it is replayed without the verifier, which revokes nothing", async () => {
+  it("are written once for replays of a used code with its verifier, and never for replays without the verifier, which revoke nothing", async () => {
     const { records, server, person, probe } = await build(engine);
     const { form } = await giveConsent(server, person);
     const { body } = await exchange(server, form);
@@ -290,7 +290,7 @@ describe("applications that a person has approved", () => {
     expect(after.filter((key) => !before.includes(key))).toHaveLength(1);
   });
 
-  it("cause, at the limit, an error page with a link to the list where the person can remove one of them", async () => {
+  it("lead, at the limit, to an error page with a link to the list where the person can remove an application", async () => {
     const testService = await startTestService();
     const { records } = testService.service.state.store;
     const person = testService.person();
@@ -382,7 +382,7 @@ describe("an attacker with many networks of one provider", () => {
   it.each([
     ["apply", { name: "Eve", email: "eve@example.com" }],
     ["contact", { message: "Hello", email: "eve@example.com" }],
-  ])("is limited per network site and per provider at /api/%s", async (name, body) => {
+  ])("is limited per /48 network and per /32 provider at /api/%s", async (name, body) => {
     const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} ${name}-site=3/3600 ${name}-provider=7/3600`,
@@ -421,7 +421,7 @@ describe("audit rows of one person", () => {
     return bodies.filter((body) => (body as AuditEntry).action === action).length;
   };
 
-  it("are limited for revoked access tokens, although all of the tokens become invalid; a second application has its own share", async () => {
+  it("are limited when access tokens are revoked, although every token becomes invalid, and each application has its own share of the limit", async () => {
     const testService = await startTestService({
       RATE_LIMITS: `${LOOSE_LIMITS} token-revoked=6/3600 token-revoked-client=3/3600`,
     });

@@ -446,7 +446,7 @@ describe("a sign-in code", () => {
     expect((await type(code)).status).toBe(400);
   });
 
-  it("works once", async () => {
+  it("can be used only once", async () => {
     const { code, type } = await asked();
     const answers = await Promise.all(Array.from({ length: 20 }, () => type(code)));
     const inside = answers.filter(({ url }) => url.pathname === "/account");
@@ -624,7 +624,7 @@ describe("the existence of an account, client or agent", () => {
     return { status: page.status, path: page.url.pathname, said };
   };
 
-  it("cannot be inferred by requesting sign-in codes, either from the response or from the store operations", async () => {
+  it("cannot be inferred from the response to a request for a sign-in code, nor from the store operations that the request causes", async () => {
     const before = await startTestService();
     await before.person("known@example.com").signIn();
     await before.stop();

@@ -32,8 +32,8 @@ const askAt = async (web: ReturnType<typeof createWeb>, email: string) => {
   return (await web.submit(page.form("/sign-in"), { email })).status;
 };
 
-describe("an attacker who requests sign-in codes for a person's address", () => {
-  it("does not lock out the person, who signs in from another IP address", async () => {
+describe("an attacker who requests sign-in codes for a person's email address", () => {
+  it("does not prevent the person from signing in from another IP address", async () => {
     const email = "victim@example.com";
     expect(await ask(email, "198.51.100.1", 6)).toBe(429);
     expect(await ask(email, "203.0.113.1")).toBe(303);
@@ -50,7 +50,7 @@ describe("an attacker who requests sign-in codes for a person's address", () => 
     ["IPv4", (at: number) => `198.51.100.4${at}`],
     ["IPv6", (at: number) => `2001:db8:${at}::1`],
   ])(
-    "does not lock out the person by using many IP addresses of one network of %s",
+    "does not lock out the person by using many IP addresses of one %s network",
     async (version, addressOf) => {
       const email = `${version}@example.com`;
       for (const at of [1, 2, 3]) await ask(email, addressOf(at), 5);
@@ -70,7 +70,7 @@ describe("an attacker who requests sign-in codes for a person's address", () => 
     expect((await person.signIn()).url.pathname).toBe("/account");
   });
 
-  it("gains no codes from a browser in which somebody else has signed in, nor from a browser that is over its limit", async () => {
+  it("gets no additional codes from a browser in which somebody else has signed in, nor from a browser that is over its limit", async () => {
     const [attacker, victim] = [testService.person("attacker@example.com"), "other@example.com"];
     await attacker.signIn();
     expect(await ask(victim, "127.0.0.1", 6)).toBe(429);
@@ -114,7 +114,7 @@ describe("an attacker with many networks", () => {
     };
   };
 
-  it("gets no more codes than the per-site limit and the per-provider limit allow", async () => {
+  it("gets no more codes than the limits per /48 network and per /32 provider allow", async () => {
     const taken = await flooded("code-address-site=3/3600 code-address-provider=7/3600");
     const homes = ["100", "200", "300", "400", "500"].map((home) => `2001:db8:1:${home}::1`);
     expect(await taken(...homes)).toBe(3);

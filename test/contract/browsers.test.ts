@@ -132,7 +132,7 @@ describe("a page of another origin", () => {
   });
 
   it.each(["/", "/account", "/sign-in", "/api/contact", "/api/apply"])(
-    "gets no CORS access to %s, which is a page for people",
+    "gets no CORS access to %s",
     async (path) => {
       const response = await fetch(secure.base + path, {
         headers: { origin: ORIGIN },

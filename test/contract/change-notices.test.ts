@@ -54,7 +54,7 @@ async function following(
 }
 
 describeEngines("a row that another process wrote", (engine) => {
-  it("is found page by page without a notification, however old the row is", async () => {
+  it("is found without a notification, however old the row is", async () => {
     const { tell, readOn, taken } = await following(await openStore(engine));
     await tell(daysOf("BTC-USD", "2025-01-01", "2025-01-03"));
     await tell(daysOf("ETH-USD", "2024-12-31", "2024-12-31"));
@@ -78,7 +78,7 @@ it("a reader rereads all rows if it was disconnected for longer than the lifetim
   expect(timesOfAll()).toBe(2);
 });
 
-it("a reader whose clock differs from the announcing process by an hour logs the difference at most once an hour", async () => {
+it("a reader whose clock differs by an hour from that of the announcing process logs the difference at most once an hour", async () => {
   const store = await openStore(model);
   const said: number[] = [];
   const { tell, readOn } = await following(store, store.archive.read, (ms) => said.push(ms));

@@ -261,7 +261,7 @@ describe("a client that supports elicitation", () => {
     }
   });
 
-  it("is not prompted when it supports only form mode", async () => {
+  it("is not asked to open a page when it supports only form mode", async () => {
     const { client, asked } = await connectAsking(
       await registerAnonymous(),
       async () => ({ action: "accept" }),
@@ -272,7 +272,7 @@ describe("a client that supports elicitation", () => {
   });
 });
 
-describe("an agent that can get the scope without a person", () => {
+describe("an agent that can get the missing scope without a person", () => {
   const call = (id: number, name: string) => ({
     jsonrpc: "2.0",
     id,
@@ -286,7 +286,7 @@ describe("an agent that can get the scope without a person", () => {
       "mcp-protocol-version": "2025-03-26",
     });
 
-  it("gets a 403 challenge with the missing scope, whether it reads while unclaimed or registers an alert after its claim", async () => {
+  it("gets a 403 challenge with the missing scope, both when it reads while unclaimed and when it registers an alert after its claim", async () => {
     const unclaimed = await registerAnonymous("client_secret_post");
     const narrow = await tokenOf(base, unclaimed, { scope: "factor:read" });
     const claimed = await registerAnonymous("client_secret_post");
@@ -317,7 +317,7 @@ describe("an agent that can get the scope without a person", () => {
     expect(results.map(({ result }) => result?.isError ?? false).sort()).toEqual([false, true]);
   });
 
-  it("gets a claim_required tool result instead when the scope requires a claim", async () => {
+  it("gets a claim_required tool result instead of the challenge when only a claim can give the missing scope", async () => {
     const token = await tokenOf(base, await registerAnonymous("client_secret_post"));
     const { result } = await messageOf(send(token, call(1, "register_alert")));
     expect(result).toMatchObject({ isError: true, structuredContent: { code: "claim_required" } });

@@ -174,7 +174,7 @@ describe("POST /oauth/claim with a person's token", () => {
     },
   );
 
-  it("returns the same answer again to the owner and rejects everyone else", async () => {
+  it("returns the same answer when the owner repeats the claim, and rejects everyone else", async () => {
     const { register, claim } = await start();
     const { code } = await register();
     const body = { agent_id: "agt_1", claim_code: code };
@@ -408,7 +408,7 @@ describe("a credential for a claim", () => {
     }
   });
 
-  it("is rate limited after too many unknown credentials, while valid ones still work", async () => {
+  it("is rejected with 429 after too many unknown credentials, while valid credentials still work", async () => {
     const { claim, register } = await start({
       "credential-address": { points: 2, windowSeconds: 60 },
     });
@@ -440,7 +440,7 @@ describe("the body of a claim request", () => {
     ],
     ["an agent id with a NUL character", '{"agent_id":"a\\u0000","claim_code":"0"}'],
     ["an agent id with half a surrogate pair", '{"agent_id":"\\ud800","claim_code":"0"}'],
-  ])("is rejected when it is or has %s", async (_what, text) => {
+  ])("is rejected with 400: %s", async (_what, text) => {
     const { base } = await start();
     const headers = { authorization: "Bearer acc_ann", "content-type": "application/json" };
     const answer = await told(

@@ -69,7 +69,7 @@ describe("the live parts of a page", () => {
   it.each([
     ["/", ["standing", "instruments"]],
     ["/market/ALDER.SIM", ["instrument"]],
-  ])("for %s are served alone, with the same HTML as in the full page", async (path, ids) => {
+  ])("are served alone, with the same HTML as in the full page: %s", async (path, ids) => {
     const whole = await (await fetch(base + path)).text();
     const response = await fetch(base + path, { headers: live });
     const parts = await response.text();

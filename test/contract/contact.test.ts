@@ -137,7 +137,7 @@ describe("the contact page", () => {
     expect(await inquiriesOf()).toEqual(before);
   });
 
-  it("rejects exactly what the API rejects", async () => {
+  it("rejects exactly the messages that the API rejects", async () => {
     const texts = [
       ...["", "a", "a\tb", "a\r\nb", "\u0007", "\u2066", "<script>", "x".repeat(5000)],
       ...[
@@ -208,7 +208,7 @@ describe("the early-access page", () => {
     expect(await applicationsOf()).toMatchObject([{ ...ada, focus: "quant", state: "waiting" }]);
   });
 
-  it("says that a token that is not an API key only identifies the application", async () => {
+  it("states that the queue token only identifies the application when the token is not an API key", async () => {
     const live = await startTestService({ MARKET: `files:${await smallMarket()}` });
     const page = await send("/apply", ada, live.base);
     expect(textOf(page.html)).toMatch(/queue_\w{32} Copy It identifies your application/);

@@ -230,7 +230,7 @@ describe("registration from a web page", () => {
   });
 
   it.each(["/oauth/authorize", "/api/contact", "/api/apply", "/claim", "/sign-in", "/account"])(
-    "gives no CORS access to %s, which is a page for people",
+    "gives the web page no CORS access to %s",
     async (path) => {
       const { headers } = await ask(path, { method: "OPTIONS", headers: ORIGIN });
       expect(headers.has("access-control-allow-origin")).toBe(false);
@@ -477,7 +477,7 @@ describe("Link headers", () => {
     });
   }
 
-  verifies("4.10/api-catalog", "of the API catalog point to itself, also for HEAD", async () => {
+  verifies("4.10/api-catalog", "of the API catalog point to it, also for HEAD", async () => {
     for (const method of ["GET", "HEAD"]) {
       const { headers } = await ask(paths.apiCatalog, { method });
       expect(linksIn(headers.get("link"))).toEqual([
@@ -491,7 +491,7 @@ describe("Link headers", () => {
     expect(linkset.length).toBeGreaterThan(1);
   });
 
-  verifies("4.10/web-linking", "of every API answer point to its description", async () => {
+  verifies("4.10/web-linking", "of every API answer point to the API description", async () => {
     const token = await newToken(base);
     for (const [path, status] of [
       ["/api/health", 200],

@@ -45,7 +45,7 @@ async function rowsOf(query: string): Promise<Row[]> {
 }
 
 describe("GET /api/export", () => {
-  it("returns every session of an asset class by date and symbol, and never splits a session across pages", async () => {
+  it("returns every session of an asset class ordered by date and symbol, and never splits a session across pages", async () => {
     const rows = await rowsOf("assetClass=stock");
     const wanted = sessionsBetween("2013-01-01", "2014-03-31").flatMap((date) =>
       (date < "2013-11-04" ? ["ACME"] : ["ACME", "LATE"]).map((symbol) => `${date} ${symbol}`),
@@ -77,7 +77,7 @@ describe("GET /api/export", () => {
     expect(await datesOf(`assetClass=stock&from=${close}&to=${close}`)).toEqual(["2013-06-04"]);
   });
 
-  it("contains factors for callers with factor:read, and every score follows from its factors", async () => {
+  it("contains factors for callers with factor:read, and every score can be recomputed from its factors", async () => {
     const query = "assetClass=stock&from=2014-01-02";
     const [own] = await rowsOf(query);
     const withoutFactors = parse(await (await get(query, narrow)).text())[0] as Row;

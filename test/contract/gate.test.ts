@@ -445,7 +445,7 @@ describe("an invalid request", () => {
     await expectProblem(await toMcp("{}", { origin }), 403, "forbidden_origin");
   });
 
-  it("does not include a request to /mcp from the localhost origin of a browser-based tool, which is accepted", async () => {
+  it("is distinguished from a valid request to /mcp by a browser-based tool on localhost, which is accepted", async () => {
     expect((await toMcp("{}", { origin: "http://localhost:6274" })).status).not.toBe(403);
   });
 

@@ -81,7 +81,7 @@ const signals = (query = "") =>
   ask<{ readonly items: readonly Item[] }>(`/api/signals?detail=full&limit=500${query}`);
 
 describe("the home page of the sandbox", () => {
-  it("shows the market to everyone with the same figures as the API", async () => {
+  it("shows everyone the market, with the same figures as the API", async () => {
     const { items } = await signals();
     const rows = rowsIn((await createWeb(base).get("/")).html);
     expect(
@@ -505,7 +505,7 @@ describe("the page of an instrument", () => {
     expect(textOf(html)).toContain(`kept ${kept} times of ${marks.length}, 80 % promised`);
   });
 
-  it("shows what moved the score in the last week, with the attribution of the API", async () => {
+  it("shows which factors moved the score in the last week, with the attribution of the API", async () => {
     const { html } = await createWeb(base).get(path);
     const [sentence = ""] = /In the last 5 sessions the score.*?<\/p>/s.exec(html) ?? [];
     const { asOf } = await ask<{ readonly asOf: string }>(
@@ -897,7 +897,7 @@ describe("a visitor over the rate limit", { tags: ["full"] }, () => {
 });
 
 describe("the page of the track record", () => {
-  it("states that the record is simulated, which figures are still missing, and how to verify it", async () => {
+  it("states that the record is simulated, which figures are still missing, and how to verify the signal log", async () => {
     const web = createWeb(base);
     const { html, status } = await web.get("/track-record");
     expect(status).toBe(200);

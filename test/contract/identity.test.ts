@@ -312,7 +312,7 @@ it("a registration shows the agent's identity and claim status, but never its cl
   expect(JSON.stringify(after)).not.toContain(accountId);
 });
 
-it("an update can change neither identity nor owner, and grants no scope reserved for claimed agents", async () => {
+it("a registration update can change neither the agent's identity nor its owner, and grants no scope reserved for claimed agents", async () => {
   const { send, records } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
   const { status, body } = await update(agent, {

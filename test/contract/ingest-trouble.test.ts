@@ -167,7 +167,7 @@ describeEngines("a provider answer with records that no store accepts", (engine)
     expect(await series("bad")).toMatchObject({ cursor: "read", failures: 0 });
   });
 
-  it("causes a recorded fault only in its own series", async () => {
+  it("causes a fault only in the series that requested it, and the fault is recorded", async () => {
     const { series } = await followed([{ ...print("1"), symbol: "A\u0000" }]);
     expect(await series("bad")).toMatchObject({
       ...{ cursor: null, failures: 2 },
@@ -304,7 +304,7 @@ const breaks = (): never => {
   throw new RangeError("Invalid time value");
 };
 
-describe("a series on which the provider's adapter throws", () => {
+describe("a series for which the provider's adapter throws", () => {
   it.each([
     ["when it reads the answer", { read: breaks }, "its answer cannot be read"],
     ["when it builds the next request", { next: breaks }, "its next question cannot be read"],
@@ -321,7 +321,7 @@ describe("a series on which the provider's adapter throws", () => {
     },
   );
 
-  it("receives its own failure count, so that it can restart its pagination", async () => {
+  it("passes its failure count to the adapter, so that the adapter can restart the pagination", async () => {
     const known: unknown[] = [];
     const next: ProviderSeries["next"] = (_cursor, _now, failures) => {
       known.push(failures);
@@ -409,7 +409,7 @@ describe("a cached answer", () => {
     expect(await again.series("one")).toMatchObject({ cursor: "read", failures: 0 });
   });
 
-  it("is not used for another position", async () => {
+  it("is not used for another pagination position", async () => {
     const cache = await newCache();
     for (const mirror of ["http://one.example", "http://two.example", undefined]) {
       const around = mirror === undefined ? { cache } : { cache, mirror };

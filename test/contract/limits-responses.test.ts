@@ -65,7 +65,7 @@ describe("the RateLimit fields", () => {
 });
 
 describe("rate limits over MCP", () => {
-  it("reject a call with the same retry delay as over REST, for clients of both protocol eras", async () => {
+  it("reject a call with the same retry delay as over REST, for clients of old and new MCP versions", async () => {
     const { base } = await strict("calls-anonymous=2/3600");
     const token = await newToken(base);
     const { eras } = mcpAsks(base, token);

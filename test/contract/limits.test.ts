@@ -42,7 +42,7 @@ function limitsOf(overrides: LimitsOptions["overrides"] = {}) {
 
 const two = { apply: { points: 2, windowSeconds: 3600 } };
 
-describe("a limited route", () => {
+describe("a rate-limited route", () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -108,7 +108,7 @@ describe("a limited route", () => {
     expect(await limits.peek("apply-day", "127.0.0.1")).toMatchObject({ points: 1 });
   });
 
-  it("can be limited by several keys, all of which the RateLimit field lists", async () => {
+  it("can be limited by several quotas, all of which the RateLimit field lists", async () => {
     const limits = limitsOf({
       register: { points: 9, windowSeconds: 60 },
       "register-site": { points: 1, windowSeconds: 30 },

@@ -118,7 +118,7 @@ describe("the market of the sandbox", () => {
     }
   });
 
-  it("explains a factor in words in a brief answer only if the factor is missing", async () => {
+  it("explains only missing factors in words when the answer is brief", async () => {
     for (const { symbol, factors } of all) {
       const brief = await read<{
         factors: Readonly<Record<string, { z: number | null; summary?: string }>>;
@@ -142,7 +142,7 @@ describe("the market of the sandbox", () => {
     }
   });
 
-  it("has a column with the next report of each company", async () => {
+  it("has a column with the expected date of each company's next report", async () => {
     const { rows } = await read<{ rows: readonly (readonly [string, string | null])[] }>(
       "/api/signals?assetClass=stock&fields=symbol,nextReport&limit=500",
     );

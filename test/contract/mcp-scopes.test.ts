@@ -56,7 +56,7 @@ describe.each(["1", "0"])("3,000 calls with MCP_FAST_PATH=%s", { tags: ["full"] 
     };
   });
 
-  it("are all rejected without their scope, by a 403 challenge or a claim_required result, and get no data", async () => {
+  it("are all rejected without the required scope, by a 403 challenge or a claim_required result, and get no data", async () => {
     const answers = await Promise.all(
       calls.map(async ({ token, needs, call }) => ({
         needs,
@@ -83,7 +83,7 @@ describe.each(["1", "0"])("3,000 calls with MCP_FAST_PATH=%s", { tags: ["full"] 
     expect(logged).toEqual([]);
   });
 
-  it("succeed with their scope if they only read (checks the first 32)", async () => {
+  it("succeed with the required scope if they only read (only the first 32 are checked)", async () => {
     const readable = calls.slice(0, 32).filter(({ needs }) => !needs.includes("alerts:write"));
     for (const { call } of readable) {
       const { status, headers } = await sendCall(base, all, call);

@@ -126,7 +126,7 @@ const provoked: Partial<Readonly<Record<ProblemCode, () => Promise<Response>>>> 
 
 describe("the next member of an error", () => {
   it.each(Object.entries(provoked))(
-    "contains only URLs that exist when the error code is %s",
+    "contains only existing URLs, for the error code %s",
     async (code, provoke) => {
       const refusal = (await (await provoke()).json()) as Refusal;
       expect(refusal.code).toBe(code);
@@ -134,7 +134,7 @@ describe("the next member of an error", () => {
     },
   );
 
-  it("contains only URLs that exist in every example of the OpenAPI document", async () => {
+  it("contains only existing URLs in every example of the OpenAPI document", async () => {
     const nexts = Array.from(openapi.matchAll(/"next":("(?:[^"\\]|\\.)*")/g), ([, text = ""]) =>
       String(JSON.parse(text)),
     ).filter((next) => !next.startsWith("Did you mean: ACME"));

@@ -186,7 +186,7 @@ describe("a client with a client ID metadata document", () => {
     },
   );
 
-  it("stays available to others while one site sends many requests for the client's host", async () => {
+  it("stays available to others while one /24 network sends many requests for the client's host", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host-site": TWO });
     for (const number of [0, 1]) {
@@ -196,7 +196,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("stays available to others while one provider sends requests for the client's host from many sites", async () => {
+  it("stays available to others while one provider sends requests for the client's host from many /48 networks", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host-provider": TWO });
     for (const number of [0, 1]) {

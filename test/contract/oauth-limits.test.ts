@@ -176,7 +176,7 @@ describe("authorization requests", () => {
     expect((await request()).status).toBe(303);
   });
 
-  it("from a few sites leave capacity for others, however many requests the sites send", async () => {
+  it("from a few /24 networks leave capacity for others, however many requests these networks send", async () => {
     const server = await startForMany({ "authorize-all": { points: 100, windowSeconds: 600 } });
     const { client_id } = await registerPublic(server.local);
     const request = async (address: string) => {
@@ -243,7 +243,7 @@ describe("authorization requests", () => {
   });
 
   it.each([1, 2, 3])(
-    "are not restored when they are removed after read %i while the person answers",
+    "are not stored again if they are removed after read number %i, while the person answers",
     async (most) => {
       let afterRead = async (_key: string): Promise<unknown> => undefined;
       const observed: Records = {

@@ -566,7 +566,7 @@ describe("a grant", () => {
     }
   });
 
-  it("does not give a public client tokens of its own, whatever grants are stored", async () => {
+  it("does not give a public client tokens of its own, whatever grant types are stored for the client", async () => {
     const { client_id } = await registerPublic(base);
     const stored = await records.get(clients, client_id);
     if (stored === undefined) throw new Error("the client was not stored");
@@ -623,7 +623,7 @@ describe("a claimed agent", () => {
     return { agent, before, accountId };
   }
 
-  it("keeps its scopes, gains those of its owner, and shows its owner", async () => {
+  it("keeps its scopes, gains the scopes that its owner grants, and gets tokens with its owner's account id", async () => {
     // The agent had two of these scopes before the claim; the owner adds the third.
     const scope = "signals:read darkpool:read alerts:write";
     const { agent, before, accountId } = await claimedAgent({ scope });

@@ -114,7 +114,7 @@ describeEngines("among a hundred concurrent requests", (engine) => {
     },
   );
 
-  it("none succeeds with a client assertion that expires more than a day ahead, and none is stored", async () => {
+  it("none succeeds with a client assertion that expires more than a day in the future, and the assertion is not stored", async () => {
     const { server, records, clock } = await build(engine);
     const { local } = server;
     const { privateKey, publicKey } = await generateKeyPair("ES256");

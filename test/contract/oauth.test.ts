@@ -426,7 +426,7 @@ describe("the resource parameter of a token request", () => {
     ["/mcp", "", 401, 200],
     ["/mcp/", "", 401, 200],
   ])(
-    "determines where the token is valid when it is the base URL followed by %j",
+    "when it is the base URL followed by %j, determines where the token is valid",
     async (path, _title, api, mcp) => {
       const token = await tokenOf(await register(), { resource: base + path });
       expect(await statusWith(token, "/api/probe")).toBe(api);
@@ -493,7 +493,7 @@ describe("revocation", () => {
     }
   });
 
-  it("answers the same for another client's token as for an unknown token, and leaves it valid", async () => {
+  it("gives the same answer for another client's token as for an unknown token, and leaves the other client's token valid", async () => {
     const [owner, other] = [await register(), await register()];
     const token = await tokenOf(owner);
     for (const presented of [token, "unknown"]) {
@@ -539,7 +539,7 @@ describe("an access token", () => {
     }
   });
 
-  it("cannot be replaced by any other secret of the server", async () => {
+  it("is not interchangeable with a client id, a client secret or a registration access token", async () => {
     const client = await register();
     const secrets = [client.client_id, client.client_secret, client.registration_access_token];
     for (const secret of [...secrets, "", "__proto__"]) expect(await statusWith(secret)).toBe(401);

@@ -102,7 +102,7 @@ describe("widgets.json and apps.json", () => {
 });
 
 describe.each(entries)("the widget %s", (id, widget) => {
-  it("returns rows in the format of the widget type for its default parameters, with every declared column", async () => {
+  it("for its default parameters, returns rows in the widget type's format, with every declared column", async () => {
     const read = await drawn<readonly Row[] | string>(id);
     if (widget.type === "markdown") {
       expect(read).toEqual(expect.stringMatching(/\*\*ALDER\\?\.SIM: (LONG|SHORT|WAIT)\*\*/));

@@ -192,7 +192,7 @@ describe("an API key", () => {
     expect(again.forms.some(({ action }) => action.endsWith("/revoke"))).toBe(false);
   });
 
-  it("cannot be created when five exist, even by a form that is still open", async () => {
+  it("cannot be created when five exist, even from a form that was opened earlier", async () => {
     const person = testService.person();
     const old = await person.signIn();
     for (let count = 0; count < 5; count++) await person.createKey(["signals:read"]);
@@ -250,7 +250,7 @@ describe("the alerts on the account page", () => {
     expect(await alertsOf(stranger.headers)).toEqual([stranger.alertId]);
   });
 
-  it("are not deleted by a form that is not from the page", async () => {
+  it("are not deleted by a form with a forged form token", async () => {
     const person = testService.person();
     const own = bearer((await person.tokens()).access_token);
     const id = await makeAlert(testService, own);

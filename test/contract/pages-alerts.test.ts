@@ -81,7 +81,7 @@ async function addChannel(person: Person, name: string): Promise<void> {
 }
 
 describe("the form of a new alert", () => {
-  it("creates the alert that register_alert creates by default, owned by the person", async () => {
+  it("creates an alert with the defaults of register_alert, owned by the person", async () => {
     const person = await signedIn();
     const page = await make(person, { symbols: "alder.sim, TONIQ.SIM", delivery: "poll" });
     const id = idIn(page);
@@ -267,7 +267,7 @@ describe("the form of a new alert", () => {
     });
   });
 
-  it("can be prefilled by a link, even if a sign-in comes in between", async () => {
+  it("can be prefilled by a link, even if the person must sign in first", async () => {
     const person = testService.person();
     const asked = await person.web.get("/account/alerts/new?symbols=ALDER.SIM");
     const codeOf = async (email: string) => (await testService.codesTo(email)).at(-1) ?? "";

@@ -218,7 +218,7 @@ describe("claiming with the agent's link", () => {
     },
   );
 
-  it("shows visitors other than the person specified by the agent only that it waits for another person", async () => {
+  it("reveals to a person other than the one specified by the agent only that the agent waits for another person", async () => {
     const [person, named] = [testService.person(), testService.person()];
     await person.signIn();
     const agent = await newAgent();

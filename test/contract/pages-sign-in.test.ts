@@ -20,7 +20,7 @@ describe("signing in", () => {
     ["applications", /whose application was accepted/, "/apply"],
     ["closed", /no new accounts are created/, "/contact"],
   ])(
-    "states who gets no code with SIGN_UP=%s, and what they can do instead",
+    "states, with SIGN_UP=%s, who gets no code and what these people can do instead",
     async (SIGN_UP, words, way) => {
       const own = await startTestService({ SIGN_UP });
       const web = createWeb(own.base);
@@ -156,7 +156,7 @@ describe("signing in", () => {
     expect(html).toContain(`value="${person.email}"`);
   });
 
-  it("states where to find the code only when the service sends no mail", async () => {
+  it("shows a hint about where to find the code only when the service sends no mail", async () => {
     const said = async (at: string) => {
       const web = createWeb(at);
       const start = await web.get("/sign-in");

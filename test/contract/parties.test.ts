@@ -84,7 +84,7 @@ describe("a caller", () => {
 
   verifies(
     "3/service-auth",
-    "can be an agent that waits to be claimed by the person it specified",
+    "can be an agent that specified its owner and is not yet claimed",
     async () => {
       const { status, body } = await registered({
         type: "service_auth",

@@ -2,9 +2,9 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openChangeReader, readObservations } from "../../src/ingest/change-notices.ts";
-import { createStreamListener } from "../../src/ingest/listener.ts";
 import type { Poller } from "../../src/ingest/poller.ts";
 import { assignProviders, type ProviderAssignment } from "../../src/ingest/setup.ts";
+import { createStreamListener } from "../../src/ingest/stream-listener.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import { LiveMarket } from "../../src/sources/live/live-market.ts";
 import type { Observation, Provider, ProviderOptions } from "../../src/sources/live/provider.ts";

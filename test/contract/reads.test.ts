@@ -192,7 +192,7 @@ describe("answers that all callers with the same scopes share", () => {
     ["401 without a credential", {}, 401],
     ["401 with an unknown token", bearer("unknown"), 401],
     ["403 without the scope", bearer(narrow), 403],
-  ])("give way to an error, even for a conditional request: %s", async (_name, headers, status) => {
+  ])("are withheld, even for a conditional request: %s", async (_name, headers, status) => {
     const refused = await ask(path, { ...headers, "if-none-match": "*" });
     expect(refused.status).toBe(status);
     expect(refused.headers).toMatchObject({ "cache-control": "no-store" });

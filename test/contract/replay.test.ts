@@ -145,7 +145,7 @@ describe("a replay of history", () => {
     await expect(replay(folder, [from, to], 1)).rejects.toThrow(`REPLAY: ${message}`);
   });
 
-  it("may end on the day after the last bars, when the last bar of the coin becomes known", async () => {
+  it("may end on the day after the last bars, which is when the coin's last bar becomes known", async () => {
     const { service } = await replay(folder, ["2014-03-31", "2014-04-01T12:00:00Z"], 1);
     expect(service.market.knownUntil()).toBe(Date.parse("2014-03-31"));
   });

@@ -98,7 +98,7 @@ it("a registration that requests an unknown scope is rejected", async () => {
   expect([status, body.error]).toEqual([400, "invalid_scope"]);
 });
 
-it("the documents for agents explain how to be claimed", async () => {
+it("the documents for agents explain how an agent gets claimed", async () => {
   for (const path of ["/auth.md", "/.well-known/agent-skills/register-agent/SKILL.md"]) {
     expect(await (await fetch(base + path)).text(), path).toContain("service_auth");
   }

@@ -296,7 +296,7 @@ describe("the log of markets other than the sandbox", () => {
     expect(verified.status).toBe(404);
   });
 
-  it("requires signals:read for the entries of a replay, and contains each session after its close", async () => {
+  it("requires signals:read to read the entries of a replay, and gets the entries of each session once the session has closed", async () => {
     const market = await smallMarket();
     const range = { from: Date.UTC(2014, 2, 3), to: Date.UTC(2014, 2, 28), daysPerSecond: 4 };
     const replayed = await startTestService(

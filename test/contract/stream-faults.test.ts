@@ -1,9 +1,9 @@
 import { createServer, type RequestListener } from "node:http";
 import { setImmediate as settled } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { createStreamListener, type StreamListener } from "../../src/ingest/listener.ts";
 import { archiveKindOf, type ObservationBody } from "../../src/ingest/market-rows.ts";
 import { providerProgress, seriesKey, seriesProgress } from "../../src/ingest/provider-progress.ts";
+import { createStreamListener, type StreamListener } from "../../src/ingest/stream-listener.ts";
 import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
 import { contentOf, rejectedObservationsIn } from "../support/providers/follow.ts";
 import {

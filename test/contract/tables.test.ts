@@ -235,7 +235,7 @@ describe("the fields parameter", () => {
     expect(rows).toHaveLength(3);
   });
 
-  it("selects the columns of a history, whose values are rounded in a brief answer", async () => {
+  it("selects the columns of a history, and a brief answer rounds their values", async () => {
     const fields = ["session", "scoreRaw", "confidence"];
     const given = { symbol: "ALDER.SIM", last: 3, fields };
     const brief = (await bothAnswer("get_signal", "/api/signals", given)).history as Item;

@@ -128,7 +128,7 @@ const PUBLIC = {
 };
 
 describeEngines("capacity for unclaimed agents", (engine) => {
-  it("is not exceeded by a flood from one site, which does not affect other sites", async () => {
+  it("is not exceeded by a flood from one /48 network, which does not affect other networks", async () => {
     const { server, records, clock } = await place(engine);
     const before = await registered(server.local, "198.51.100.1");
     clock.aheadMs = ELEVEN_MINUTES_MS;
@@ -141,7 +141,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect(kept).toContain(after.client_id);
   });
 
-  it("is not exceeded by a flood from many sites, and a part remains for new networks", async () => {
+  it("is not exceeded by a flood from many /24 networks, and a part remains for new networks", async () => {
     const { server, records } = await place(engine);
     await flood(server.local, fromSites(60, 5));
     const newcomers: RegisteredAgent[] = [];
@@ -181,7 +181,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect(kept).toContain(working.client_id);
   });
 
-  it("is not used up by one provider that has an active agent at each of its sites", async () => {
+  it("is not used up by one provider that has an active agent in each of its /48 networks", async () => {
     const { server } = await place(engine);
     const ofProvider = times(3 * CAPACITY, (at) => `2001:db8:${at.toString(16)}::1`);
     expect(await flood(server.local, ofProvider)).toContain(201);

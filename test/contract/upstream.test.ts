@@ -328,7 +328,7 @@ describe("an unavailable provider", () => {
     expect((await problemOf(upstream.finish(BROWSER, back))).status).toBe(503);
   });
 
-  it("causes a problem document when its metadata contain another issuer", async () => {
+  it("causes a problem document when its metadata contains another issuer", async () => {
     const { store, provider, accounts } = await begin();
     const upstream = createUpstreamSignIn({
       choice: { issuer: provider.issuer.replace("127.0.0.1", "localhost"), ...provider.client },

@@ -112,7 +112,7 @@ describe("a watchlist", () => {
     }
   });
 
-  it("is replaced by its symbols in get_signal, as JSON, as CSV and over MCP", async () => {
+  it("is expanded into its symbols in get_signal, as JSON, as CSV and over MCP", async () => {
     const { mine, theirs, token } = await parties();
     await setList(mine, "two", ["BYTEN.SIM", "ALDER.SIM"]);
     await setList(theirs, "two", ["BORUN.SIM"]);
@@ -158,7 +158,7 @@ describe("a watchlist", () => {
 });
 
 describe("another application of the same person", () => {
-  it("learns only how many lists exist", async () => {
+  it("learns only how many watchlists exist", async () => {
     const { mine, theirs, stranger } = await parties();
     await setList(mine, "secret plan", ["ALDER.SIM"]);
     const path = "/api/watchlists/secret%20plan";

@@ -38,7 +38,7 @@ describe("the write ledger of the crash harness", () => {
     ["slot/b", "m1"],
   ];
 
-  it("reports nothing for a complete store", () => {
+  it("reports nothing when the store contains every acknowledged write", () => {
     expect(found([trying(pair), ended("held")], pair)).toEqual({});
   });
 
@@ -63,13 +63,13 @@ describe("the write ledger of the crash harness", () => {
   });
 
   it.each([[emptied], [pair]])(
-    "allows a commit without an acknowledgment to be either applied or absent: %j",
+    "accepts an unacknowledged commit whether or not it was applied: %j",
     (contents) => {
       expect(found([trying(pair)], contents)).toEqual({});
     },
   );
 
-  it("reports a partly applied commit without an acknowledgment", () => {
+  it("reports a partly applied, unacknowledged commit", () => {
     expect(found([trying(pair)], [["slot/b", "m1"]])).toEqual({ half: 1 });
   });
 
@@ -120,7 +120,7 @@ describe("the write ledger of the crash harness", () => {
     expect(found([trying([]), ended("not held")], emptied)).toEqual({ wrong: 1 });
   });
 
-  it("reports a key that two writers won although only one may", () => {
+  it("reports a key that two writers acquired although only one can", () => {
     const [first, second] = ["0.0", "0.1"].map((lane) =>
       trying([["won/0", lane]], { lane, expects: "either" }),
     ) as [Attempt, Attempt];

@@ -336,7 +336,7 @@ describe("an open page while the market moves", () => {
     expect((await next()).status()).toBe(304);
   });
 
-  it("keeps each row's identity when rows are added or removed", async () => {
+  it("keeps the DOM element of the focused link when the rows are reordered", async () => {
     const { page } = await open(`${base}/?sort=score`);
     const link = page.getByRole("link", { name: "ALDER.SIM", exact: true });
     await link.focus();

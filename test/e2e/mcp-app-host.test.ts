@@ -151,7 +151,7 @@ describe("the app in its host", () => {
     expect(await asked("call")).toEqual([]);
   });
 
-  it("replaces the first result with a second one, but never a view that a person opened", async () => {
+  it("replaces the first result with a second result, but never replaces a view that a person opened", async () => {
     const opened = await showResult("get_signal", { symbol });
     const { app, send } = opened;
     await send("sendToolResult", await call("get_signal", { symbol: "BYTEN.SIM" }));

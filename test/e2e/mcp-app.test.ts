@@ -114,7 +114,7 @@ const calls: readonly (readonly [picture: string, name: string, given: object])[
   ["refusal", "register_alert", { symbols: ["NOBODY"] }],
 ];
 
-describe("the view of the app", () => {
+describe("the app's view", () => {
   it.each(calls)(
     "of %s fits widths of 320 pixels and more in both themes, without accessibility violations",
     async (picture, name, given) => {
@@ -135,7 +135,7 @@ describe("the view of the app", () => {
   );
 
   it.each(calls.slice(0, 8))(
-    "of %s is the same for clients of both MCP eras, and when it is built from the text content alone",
+    "of %s is the same for clients of old and new MCP versions, and when it is built from the text content alone",
     async (_, name, given) => {
       const opened = await showResult(name, given);
       const { send, app } = opened;

@@ -115,7 +115,7 @@ describe("an MCP client with subscriptions to signals", () => {
     expect(told).toEqual([]);
   });
 
-  it("can have five subscriptions, and can open five again after it disconnects", async () => {
+  it("can have at most five open subscriptions, and can open another after it closes one", async () => {
     const { client } = await connect(await anonymous());
     const open = await Promise.all(Array.from({ length: 5 }, () => client.listen(to("ALDER.SIM"))));
     await expect(client.listen(to(TWO))).rejects.toThrow(/5 streams/);

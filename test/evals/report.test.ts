@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { rowsOf, wilson } from "./report.ts";
 import { tasks } from "./tasks/index.ts";
 
-it("the confidence interval of a share is Wilson's score interval", () => {
+it("the confidence interval of a proportion is Wilson's score interval", () => {
   // Newcombe (1998), table I, examples 81 of 263, 15 of 148, 0 of 20 and 1 of 29.
   for (const [solved, played, low, high] of [
     [81, 263, 0.2553, 0.3662],

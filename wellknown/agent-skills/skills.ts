@@ -7,7 +7,10 @@ import { type Skill, skillMarkdown, skillPath } from "./skill.ts";
 /** All skills. */
 export const skills: readonly Skill[] = [marketSignals, registerAgent, alertWebhooks];
 
-/** URL of the schema of the index, version 0.2.0; clients compare this URL. */
+/**
+ * URL of the schema of the index, version 0.2.0; clients recognize the format of the index by this
+ * URL.
+ */
 const SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
 /** The index of the skills, each with the SHA-256 of its served bytes. */

@@ -47,8 +47,8 @@ export interface AlertChanges
   readonly thresholds?: Partial<AlertThresholds>;
   readonly url?: string;
   /**
-   * Id of the account's channel to which events are sent; `null` to have events polled only. Events
-   * that are already queued follow the change.
+   * Id of the account's channel to which events are sent; `null` if events are only polled. The
+   * change also applies to events that are already queued.
    */
   readonly channelId?: string | null;
 }

@@ -1,6 +1,6 @@
 import type { Caller } from "../../auth/caller.ts";
 import { countForClientAndAccount } from "../../limits/count-for-client.ts";
-import { countQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
+import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { ownerKey, quotaGroup } from "../alert.ts";
@@ -21,6 +21,6 @@ export async function countAlertChange(
     account: ["alert-change-account", quotaGroup(ownerOf(caller))],
   });
   const refusal =
-    rateLimitProblem(counted) ?? rateLimitProblem(await countQuotasInOrder(limits, more));
+    rateLimitProblem(counted) ?? rateLimitProblem(await countAgainstQuotasInOrder(limits, more));
   if (refusal !== undefined) throw refusal;
 }

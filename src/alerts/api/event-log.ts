@@ -59,9 +59,9 @@ export interface LoggedEvent {
 export interface LoggedEventPage {
   readonly events: readonly LoggedEvent[];
   /**
-   * Position from which to continue. It lies beyond the last event when events of other clients
-   * follow. The position must not be shown to the reader, because it would reveal when those events
-   * occurred.
+   * Position from which to continue. The position is beyond the last event of the page when that
+   * event is followed by events of other clients. The position must not be shown to the reader,
+   * because it would reveal when those events occurred.
    */
   readonly position: string;
   /** Whether more events are already available. */

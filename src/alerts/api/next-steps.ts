@@ -2,7 +2,7 @@ import { isPersonWithoutClient } from "../alert.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import type { AlertView } from "./queries.ts";
 
-/** Facts about the service that the steps depend on. */
+/** Facts about the service on which the next steps depend. */
 type ServiceFacts = Pick<AlertDependencies, "baseUrl" | "standsStill">;
 
 const POLL =

@@ -184,7 +184,8 @@ export async function listDeliveryAttempts(
 
 /**
  * When a webhook or channel last accepted a delivery, in milliseconds since the epoch; `undefined`
- * if the last 100 attempts contain no success. Attempts after `failingSince` are not counted.
+ * if the last 100 attempts contain no success. Attempts after `failingSince` are not among these
+ * 100.
  *
  * @param id Id of the alert, or of the channel for messages about the channel itself.
  */

@@ -47,8 +47,8 @@ export async function createQuotaShareCheck(
 }
 
 /**
- * The records whose owner has expired; the owner is an agent or an API key. When an owner expires,
- * its records are not removed.
+ * The records whose owner, an agent or an API key, has expired. Expiry of the owner does not remove
+ * its records.
  */
 export async function recordsWithoutOwner<T extends OwnedRecord>(
   records: Records,

@@ -85,8 +85,8 @@ export interface RedeliveryResult {
 }
 
 /**
- * Redelivers those events since an instant that were never accepted and are not queued. One call
- * considers the oldest 1,000 events.
+ * Redelivers the events that occurred since an instant, except those that were accepted or are
+ * still queued. One call considers the oldest 1,000 events.
  *
  * @throws {Problem} `not_found`, `wrong_state`.
  */
@@ -109,8 +109,8 @@ export async function redeliverSince(
 }
 
 /**
- * The oldest events of an alert since an instant: at most the maximum per request, plus the one at
- * which the next request should continue.
+ * The oldest events of an alert since an instant: at most `MAX_EVENTS`, plus the event at which the
+ * next request should continue.
  */
 async function eventsSince(
   options: AlertDependencies,

@@ -54,7 +54,7 @@ export function noWebhookProblem(by: Exclude<DeliveryMethod["by"], "webhook">): 
 }
 
 /**
- * The problem when a request would send the events of an alert with a webhook elsewhere. A webhook
+ * The problem when a request would redirect the events of an alert that has a webhook. A webhook
  * cannot be replaced by a channel or by polling.
  */
 export const alreadyHasWebhookProblem = (): Problem =>

@@ -102,8 +102,8 @@ interface InsteadOfSending {
 const GATHERED: InsteadOfSending = { instead: [] };
 
 /**
- * When a channel has reached its hourly message limit, the waiting time is rounded up to a multiple
- * of this many milliseconds, so that waiting events become due together.
+ * When a channel has reached its hourly message limit, the end of the wait is rounded up to a
+ * multiple of this many milliseconds, so that waiting events become due together.
  */
 const LIMIT_GRAIN_MS = 60_000;
 
@@ -221,8 +221,8 @@ async function prepareDigest(
 }
 
 /**
- * Makes a digest due in `dueInMs` milliseconds. From then on, the digest no longer waits for the
- * end of quiet hours.
+ * Makes a digest due in `dueInMs` milliseconds. The digest then no longer waits for the end of
+ * quiet hours.
  */
 function rescheduleDigest(delivery: StoredDelivery, dueInMs: number): Operation {
   const { heldUntil: _, ...value } = delivery.value;
@@ -273,8 +273,8 @@ interface Waiting {
 }
 
 /**
- * Makes an event or digest wait until `heldUntil`, or until the channel's schedule changes. An
- * event is then gathered into a digest.
+ * Makes an event or digest wait until `heldUntil`, or until the channel's schedule changes. After
+ * the wait, an event is gathered into a digest.
  */
 function waitUntil(
   heldUntil: number,

@@ -52,8 +52,8 @@ export class ChannelEndpoint implements Endpoint {
 
   /**
    * @param channel The channel as it was before the attempt.
-   * @param mail The operations that put an email into the outbox, after which the email counts as
-   * delivered; empty for other kinds of channels.
+   * @param mail The operations that put an email into the outbox, after which the email is treated
+   * as delivered; empty for other kinds of channels.
    */
   constructor(channel: StoredChannel, mail: readonly Operation[], options: ChannelEndpointOptions) {
     this.#channel = channel;

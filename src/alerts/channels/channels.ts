@@ -4,7 +4,7 @@ import { accountRecordsGroup } from "../../auth/agents/agent.ts";
 import type { Auditor } from "../../auth/auditor.ts";
 import { isEqualConstantTime } from "../../auth/secrets.ts";
 import { countInSharedQuota } from "../../limits/count-in-networks.ts";
-import { countQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
+import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { emailGroup } from "../../mail/email-address.ts";
@@ -81,7 +81,7 @@ const MAX_TRIES = 5;
 
 const CODE_MS = CHANNEL_CODE_LIFETIME_MINUTES * 60_000;
 
-/** A channel in the form that its person sees. */
+/** A channel in the form that the person who owns it sees. */
 export interface ChannelView
   extends Pick<Channel, "kind" | "name" | "hint" | "schedule" | "isShared" | "createdAt"> {
   readonly id: string;
@@ -230,7 +230,7 @@ export class ChannelService {
   /**
    * Builds a channel with a new id.
    *
-   * @param stateOf Creates the state of the channel with this id.
+   * @param stateOf Creates the state of the channel, given the new id.
    */
   #newChannel(
     { accountId, name }: Pick<Channel, "accountId" | "name">,
@@ -523,7 +523,7 @@ export class ChannelService {
   }
 
   async #count(counters: readonly QuotaCounter[]) {
-    const counted = await countQuotasInOrder(this.#options.limits, counters);
+    const counted = await countAgainstQuotasInOrder(this.#options.limits, counters);
     const refusal = rateLimitProblem(counted);
     if (refusal !== undefined) throw refusal;
     return counted;

@@ -32,7 +32,7 @@ interface DigestedEvent {
   readonly alert: StoredAlert;
 }
 
-/** The events of a digest, divided into those to send and those to remove. */
+/** The events of a digest, divided into those to send and those to requeue or delete. */
 interface Members {
   /** The events to send in the digest, in order of time. */
   readonly told: readonly DigestedEvent[];
@@ -79,9 +79,9 @@ export const isStillSentToChannel = (
 ): boolean => way.by === "channel" && way.channelId === value.channelId;
 
 /**
- * The operation for an event that may not be sent where it was queued. The event moves to the
+ * The operation for an event that may no longer be sent where it was queued. The event moves to the
  * current queue of its alert, outside any digest, and is held back there while the alert is paused.
- * The event is deleted if its alert has no webhook or channel.
+ * The event is deleted if `alert` is `undefined`, or has no webhook or channel.
  */
 export const requeueOrDelete = (event: StoredDelivery, alert: StoredAlert | undefined): Operation =>
   (alert && moveToCurrentTarget(event, alert)) ?? removeUnchanged(deliveries, event);
@@ -93,7 +93,7 @@ interface DigestTextOptions extends MessageTextOptions {
 }
 
 /**
- * The message for a digest. A digest with a single event has the same message as that event alone.
+ * The message for a digest. If the digest has a single event, this is the message for that event.
  *
  * @param told The events of the digest.
  */

@@ -107,8 +107,8 @@ async function gatherDue(
 }
 
 /**
- * The events of a channel whose waiting time has ended at the instant `until` and that belong to no
- * digest, ordered by the time in their ids.
+ * The events of a channel that belong to no digest and whose waiting time has ended at the instant
+ * `until`, ordered by the time in their ids.
  */
 async function waitingUntil(
   until: number,

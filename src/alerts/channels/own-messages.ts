@@ -26,7 +26,8 @@ export const NOTICE_MESSAGE_TYPE = "channel.notice";
 export const DIGEST_MESSAGE_TYPE = "channel.digest";
 
 /**
- * Which part of a digest a message is. A digest that is too long for one message has several parts.
+ * Identifies a message as one part of a digest. A digest that is too long for one message has
+ * several parts.
  */
 export interface DigestPart {
   /** Number of this part, starting at 1. */

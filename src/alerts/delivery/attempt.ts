@@ -139,8 +139,8 @@ async function countChallenge(
 }
 
 /**
- * Holds a delivery back without a due time. The commit fails if the alert has changed: the commit
- * that activates an alert releases only the deliveries that are already held back.
+ * Holds a delivery back without a due time. The commit fails if the alert has changed, because the
+ * commit that activates an alert releases only the deliveries that are already held back.
  */
 function hold(delivery: StoredDelivery, alert: StoredAlert): readonly Operation[] {
   return [rescheduleDelivery(delivery, null), requireUnchanged(alerts, alert)];

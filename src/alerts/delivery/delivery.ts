@@ -33,7 +33,9 @@ export interface Delivery {
   readonly heldUntil?: number;
   /** Set if the message waits because its channel has reached its hourly message limit. */
   readonly isOverLimit?: true;
-  /** The digest that contains the message. When the digest is sent, this delivery ends too. */
+  /**
+   * The digest that contains the message. When the digest is sent, this delivery is removed too.
+   */
   readonly digestId?: string;
 }
 
@@ -96,8 +98,8 @@ export interface DeliveryAttempt {
   /** HTTP status; `null` when there was no response. */
   readonly status: number | null;
   /**
-   * Milliseconds to the end of the response; `null` when there was no response. The duration of a
-   * failed attempt would let owners probe the network of this service.
+   * Milliseconds until the end of the response; `null` when there was no response, because the
+   * duration of such an attempt would let owners probe the network of this service.
    */
   readonly latencyMs: number | null;
   /**
@@ -122,8 +124,8 @@ export interface WebhookMessage {
   /** The payload as it is sent, as JSON. */
   readonly body: string;
   /**
-   * Set for a redelivery, a test or a notice, so that every attempt counts against the limit
-   * `alert-repeats`. For other messages only retries count.
+   * Set for a redelivery, a test or a notice, so that every attempt is counted against the limit
+   * `alert-repeats`. For other messages, only retries are counted.
    */
   readonly isRepeat?: true;
 }
@@ -132,8 +134,8 @@ export interface WebhookMessage {
 const ENDPOINT = "endpoint:";
 
 /**
- * Group of the deliveries of one owner to one URL. They share a queue and a circuit breaker, which
- * no other owner can fill or open.
+ * Group of the deliveries of one owner to one URL. They share a queue and a circuit breaker. No
+ * other owner can fill that queue or open that breaker.
  */
 export function endpointGroup(owner: OwnerIdentity, url: string): string {
   return (

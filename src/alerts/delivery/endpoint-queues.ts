@@ -84,8 +84,8 @@ export class EndpointQueues<T> {
   }
 
   /**
-   * Starts a new round, in which owners that were already served may get more. Called when no other
-   * owner has due work.
+   * Starts a new round, in which owners that were already served can be served again. Called when
+   * no other owner has due work.
    *
    * @returns Whether any owner was served in the previous round.
    */
@@ -108,7 +108,7 @@ export class EndpointQueues<T> {
   }
 
   /**
-   * Stops starting attempts.
+   * Prevents further attempts from starting.
    *
    * @returns The work that was still waiting, and a promise that resolves when running attempts
    * have ended.

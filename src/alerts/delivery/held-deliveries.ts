@@ -76,9 +76,9 @@ export function startReleaseLoop({
 }
 
 /**
- * Releases each held delivery once. A delivery that a worker has put back in the meantime already
- * follows the new schedule. Each delivery has its own commit, so that a concurrently deleted
- * delivery does not block the others.
+ * Releases each held delivery once. A delivery that a worker has rescheduled in the meantime
+ * already follows the new schedule. Each delivery has its own commit, so that a concurrently
+ * deleted delivery does not block the others.
  */
 async function releaseAll(records: Records, id: string): Promise<void> {
   const held = (await readAll(records, deliveries, queuedDeliveriesGroup(id))).filter(isHeld);

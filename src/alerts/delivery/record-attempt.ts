@@ -57,7 +57,7 @@ interface JudgedAttempt extends CompletedAttempt {
 }
 
 /**
- * Records an attempt in one commit: the delivery and its members end or get their next attempt, the
+ * Records an attempt in one commit: the delivery and its members are removed or rescheduled, the
  * attempt is logged, and the endpoint is verified or disabled if necessary. Writes nothing when the
  * delivery was deleted or leased to another process in the meantime.
  *

@@ -31,8 +31,9 @@ import { alertStatusAt } from "../alert.ts";
 import type { ResolvedAlert } from "../watchlists/watchlist.ts";
 
 /**
- * After an event, another move counts only once the score has returned to within
- * `scoreMove / REARM_DIVISOR` points of its value at that event: 5 points for a threshold of 15.
+ * After an event, a further move of the score can cause an event only after the score has returned
+ * to within `scoreMove / REARM_DIVISOR` points of its value at the first event: 5 points for a
+ * threshold of 15.
  */
 const REARM_DIVISOR = 3;
 

@@ -243,8 +243,8 @@ function remainingAlerts(
 }
 
 /**
- * Keys of the states that no alert covers any longer. They are deleted, so that a later alert does
- * not continue from them.
+ * Keys of the states that no alert covers any longer. These states are deleted, so that a later
+ * alert does not continue from them.
  */
 function unusedStates(
   state: EvaluationState,

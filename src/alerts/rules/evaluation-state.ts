@@ -8,8 +8,8 @@ import type { ConditionState } from "./condition.ts";
 /** How far the evaluation of sessions has progressed. */
 interface Progress {
   /**
-   * Every session that closed up to this instant is evaluated; milliseconds since the epoch, in
-   * market time.
+   * Instant up to which all closed sessions have been evaluated, in market time (milliseconds since
+   * the epoch).
    */
   readonly until: number;
   /**

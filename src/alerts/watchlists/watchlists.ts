@@ -99,7 +99,8 @@ export class WatchlistService {
   }
 
   /**
-   * Finds a watchlist by name: the caller's own or, if there is none, the person's.
+   * Finds a watchlist by name: the caller's own watchlist or, if there is none, the person's
+   * watchlist.
    *
    * @throws {Problem} `not_found`.
    */

@@ -66,7 +66,10 @@ export interface AccountRecord {
   readonly createdAt: number;
 }
 
-/** Accounts by id. A record never changes, so a check of its revision only detects its deletion. */
+/**
+ * Accounts by id. A record never changes, so a revision check fails only if the account was
+ * deleted.
+ */
 export const accounts = collection<AccountRecord>("accounts");
 
 /** Account ids by identity: the hash of an email address, or of issuer and subject. */
@@ -80,7 +83,7 @@ const subjectIdentityKey = ({ issuer, subject }: SubjectIdentifier): string =>
   fingerprint(`subject:${JSON.stringify([issuer, subject])}`);
 
 /** Dependencies of `AccountService`. */
-interface AccountsOptions {
+interface AccountServiceOptions {
   readonly records: Records;
   readonly now: () => Date;
   readonly audit: Auditor;
@@ -92,9 +95,9 @@ interface AccountsOptions {
  * concurrent requests for the same identity create only one account.
  */
 export class AccountService {
-  readonly #options: AccountsOptions;
+  readonly #options: AccountServiceOptions;
 
-  constructor(options: AccountsOptions) {
+  constructor(options: AccountServiceOptions) {
     this.#options = options;
   }
 

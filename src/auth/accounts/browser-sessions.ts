@@ -40,8 +40,8 @@ const SESSION_MS = 14 * DAY_MS;
 const KNOWN_BROWSER_MS = 180 * DAY_MS;
 
 /**
- * Maximum number of sessions per person, and of known browsers per person. Another session or
- * browser replaces the oldest.
+ * Maximum number of sessions per person, and of known browsers per person. At the maximum, a new
+ * session or browser replaces the oldest.
  */
 const MAX_BROWSERS = 100;
 
@@ -89,7 +89,7 @@ export const browserSessionRecords = collection<BrowserSession>("sessions");
 const knownBrowsers = collection<{ readonly accountId: string }>("known-browsers");
 
 /** Dependencies of `BrowserSessions`. */
-interface SessionsOptions {
+interface BrowserSessionsOptions {
   readonly records: Records;
   readonly now: () => Date;
   /** Whether the service is reached over https. */
@@ -120,7 +120,7 @@ export class BrowserSessions {
   readonly #sessionCookie: string;
   readonly #knownBrowserCookie: string;
 
-  constructor({ records, now, secure, audit }: SessionsOptions) {
+  constructor({ records, now, secure, audit }: BrowserSessionsOptions) {
     this.#records = records;
     this.#now = now;
     this.#audit = audit;
@@ -156,8 +156,8 @@ export class BrowserSessions {
    * Signs a person in. If the account was deleted in the meantime, the browser gets a new secret
    * without a session.
    *
-   * @param signedInAt When the person authenticated, in milliseconds since the epoch, capped at
-   *   now. Default: now.
+   * @param signedInAt When the person authenticated, in milliseconds since the epoch; a future time
+   * counts as now. Default: now.
    */
   async open(
     browser: Browser,

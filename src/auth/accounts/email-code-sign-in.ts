@@ -42,7 +42,7 @@ interface SentCode {
 export const signInCodes = collection<SentCode>("sign-in-codes");
 
 /** Dependencies of `EmailCodeSignIn`. */
-interface SignInOptions {
+interface EmailCodeSignInOptions {
   readonly records: Records;
   readonly accounts: AccountService;
   readonly mailbox: Outbox;
@@ -62,9 +62,9 @@ interface SignInOptions {
  * the email expires at once and no code matches.
  */
 export class EmailCodeSignIn {
-  readonly #options: SignInOptions;
+  readonly #options: EmailCodeSignInOptions;
 
-  constructor(options: SignInOptions) {
+  constructor(options: EmailCodeSignInOptions) {
     this.#options = options;
   }
 
@@ -129,7 +129,7 @@ export class EmailCodeSignIn {
  */
 async function maySignIn(
   email: string,
-  { accounts, isAccepted, signUp }: SignInOptions,
+  { accounts, isAccepted, signUp }: EmailCodeSignInOptions,
 ): Promise<boolean> {
   const [isKnown, wasAccepted] = await Promise.all([accounts.hasEmail(email), isAccepted(email)]);
   return { open: true, applications: isKnown || wasAccepted, closed: isKnown }[signUp];

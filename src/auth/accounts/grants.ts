@@ -148,8 +148,8 @@ export async function claimedAgentsNarrowingOperations(
 }
 
 /**
- * The operations that delete what a person has through a client, such as alerts, if this is the
- * client's last grant from the person.
+ * The operations that delete everything that a person has through a client, such as alerts, if this
+ * is the client's last grant from the person.
  */
 async function lastGrantRemoval(
   records: Records,

@@ -62,8 +62,8 @@ const dependentsRemoval = (clientId: string): readonly Operation[] => [
 
 /**
  * The operations that delete the dependent records of a group's agents, such as alerts and tokens.
- * The caller deletes the agents themselves by deleting the group, together with the application
- * that claimed them or the application's grant.
+ * The agents themselves are deleted when the caller deletes the group, which happens with the
+ * application that claimed them or with the application's grant.
  */
 export async function agentDependentsRemovalOperations(
   records: Records,
@@ -88,7 +88,7 @@ export async function assertedAgentEvictionOperations(
   return agentEvictionOperations(records, asserted, MAX_ASSERTED);
 }
 
-/** The operations that delete the first agents of a list to make room for one more. */
+/** The operations that delete the first agents of a list to make room for one more agent. */
 export async function agentEvictionOperations(
   records: Records,
   agents: readonly Stored<ClientRecord>[],

@@ -162,7 +162,7 @@ function isOutage(error: unknown): boolean {
   return isOfNetwork || /^(Timeout|Abort)Error$/.test(error.name) || isOutage(error.cause);
 }
 
-/** The name of the provider, and the callback that its failures are reported to. */
+/** The provider's name, and the callback that errors of the provider are reported to. */
 interface FailureReport {
   readonly name: string;
   readonly onError: (error: unknown) => void;

@@ -68,8 +68,8 @@ export function toStoredClaimCode(code: PresentedClaimCode): StoredClaimCode {
 }
 
 /**
- * Whether a presented code matches the stored code and attempts are left. Takes the same time
- * whether or not a code is stored.
+ * Whether a presented code matches the stored code, which must have attempts left. Takes the same
+ * time whether or not a code is stored.
  *
  * Codes are accepted in upper or lower case, with spaces and hyphens, with O for 0, and with I or L
  * for 1.

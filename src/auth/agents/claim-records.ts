@@ -30,7 +30,7 @@ const SEED_BYTES = 16;
 
 /**
  * Minimum remaining lifetime of a code that is returned to its agent again, in milliseconds: the
- * time that a person needs to sign in and enter it.
+ * time that a person needs to sign in and enter the code.
  */
 const REPEATABLE_MS = 2 * 60_000;
 
@@ -130,7 +130,7 @@ export function openClaimOf({ client, claim }: ClaimState): OpenClaim | undefine
 
 /**
  * Whether a person may claim an agent: the agent gave this person's email address, or no address.
- * An address given at registration takes precedence over one given later.
+ * An address given at registration takes precedence over an address given later.
  */
 export function isInvited(
   account: AccountRecord | undefined,

@@ -56,7 +56,7 @@ export interface ClaimableAgent {
 }
 
 /** Dependencies of `ClaimService`. */
-interface ClaimsOptions {
+interface ClaimServiceOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly now: () => Date;
@@ -81,7 +81,7 @@ export class ClaimService {
   readonly #context: ClaimCompletionDependencies;
   readonly #codeKey: Uint8Array;
 
-  constructor({ codeKey, ...context }: ClaimsOptions) {
+  constructor({ codeKey, ...context }: ClaimServiceOptions) {
     this.#context = { mailbox: undefined, ...context };
     this.#codeKey = codeKey;
   }
@@ -125,7 +125,7 @@ export class ClaimService {
     });
   }
 
-  /** The new claim, and the operations that replace the previous claim with it. */
+  /** The new claim, and the operations that replace the previous claim with the new claim. */
   #started({ client, claim: previous }: ClaimState, loginHint?: string) {
     if (client === undefined || !isUnclaimed(client)) return { answer: undefined, steps: [] };
     const { key: agentId } = client;

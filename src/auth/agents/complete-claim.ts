@@ -155,7 +155,7 @@ interface RejectedAttempt {
 
 /**
  * Completes a claim on behalf of a person or their application, with the code that the agent
- * received. For a person who already owns the agent, the call succeeds whatever the code.
+ * received. For a person who already owns the agent, the call succeeds even with a wrong code.
  */
 export function completeClaimByPerson(
   context: ClaimCompletionDependencies,

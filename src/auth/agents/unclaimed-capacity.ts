@@ -43,7 +43,10 @@ const NETWORK_SHARE = 1 / 100;
 /** Share of the capacity that one eviction frees, so that most registrations need no eviction. */
 const FREED_SHARE = 1 / 100;
 
-/** Minimum interval between reads of the registrations of other processes, in milliseconds. */
+/**
+ * Minimum interval between reads of the registrations that other processes have stored, in
+ * milliseconds.
+ */
 const REFRESH_MS = 1_000;
 
 /** Number of agents checked and deleted in one commit. */
@@ -212,7 +215,7 @@ export class UnclaimedCapacity {
 
   /**
    * Admits a network without agents when twice the capacity is in use. Among networks of equal
-   * size, the oldest agent is evicted, because the newest ones were themselves admitted this way.
+   * size, the oldest agent is evicted, because the newest agents were themselves admitted this way.
    */
   async #displaceOnce(size: number): Promise<void> {
     while (this.#index.size + size > 2 * this.#capacity) {

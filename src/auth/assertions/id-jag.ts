@@ -112,7 +112,7 @@ const keyOf = ({ iss, jti }: ClaimSet): string => fingerprint(JSON.stringify([is
  */
 function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): VerifiedAssertion {
   const { iss, sub, email, scope, resource, exp } = claims;
-  // The record expires one minute after the assertion has expired by every tolerated clock.
+  // The record expires one minute after the assertion has expired by the slowest tolerated clock.
   const ttlMs = Math.ceil((exp + 2 * CLOCK_SKEW_SECONDS - now) * 1000);
   return {
     subject: { issuer: iss, subject: sub, label: `${email ?? sub} (${name})` },

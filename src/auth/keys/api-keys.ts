@@ -55,7 +55,7 @@ interface NewApiKey {
 export const MAX_API_KEYS_PER_ACCOUNT = 5;
 
 /** Dependencies of `ApiKeyService`. */
-interface ApiKeysOptions {
+interface ApiKeyServiceOptions {
   readonly records: Records;
   /** Mode of the store, test or live. A key is valid only in the mode in which it was created. */
   readonly mode: StoreMode;
@@ -83,9 +83,9 @@ interface CreatedKey {
 
 /** The API keys in a store. */
 export class ApiKeyService {
-  readonly #options: ApiKeysOptions;
+  readonly #options: ApiKeyServiceOptions;
 
-  constructor(options: ApiKeysOptions) {
+  constructor(options: ApiKeyServiceOptions) {
     this.#options = options;
   }
 

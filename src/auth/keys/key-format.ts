@@ -18,8 +18,8 @@ const prefixOf = (mode: StoreMode): string => (mode === "live" ? "msv_live_" : "
 
 /**
  * Generates the text of a key: a prefix that says whether the key is for test or live mode, random
- * characters, and the CRC-32 of both (RFC 1952 section 8), by which a scanner recognizes a key
- * without a query.
+ * characters, and the CRC-32 of prefix and random characters (RFC 1952 section 8), by which a
+ * scanner recognizes a key without a query.
  */
 export function generateApiKey(mode: StoreMode): string {
   const start = prefixOf(mode) + randomBase62(SECRET_LENGTH);

@@ -60,7 +60,10 @@ export interface AuthorizationServerOptions {
   readonly findSession: (cookie: string | undefined) => Promise<BrowserSession | undefined>;
   readonly records: Records;
   readonly accounts: AccountService;
-  /** Members added to both metadata documents. They cannot replace the server's own members. */
+  /**
+   * Members added to the metadata documents of OAuth (RFC 8414) and OpenID Connect. They cannot
+   * replace the server's own members.
+   */
   readonly extraMetadata: Readonly<Record<string, unknown>>;
   readonly keys: ProviderKeys;
   readonly limits: Limits;

@@ -101,8 +101,8 @@ function networkHashes({ hashAddress }: ClientAdapterContext): Pick<Agent, "site
 }
 
 /**
- * The new client that the registration request determined; for a client stored outside such a
- * request, an anonymous agent.
+ * The new client as prepared by the registration request; an anonymous agent if the client is
+ * stored outside such a request.
  */
 function newClientFor(clientId: string, metadata: AdapterPayload): NewClient {
   const { registration } = requestStateOf(Provider.ctx);
@@ -204,11 +204,11 @@ async function admitGrowth(
 }
 
 /**
- * Creates the adapter of clients. A registered client expires after a day. Once a token was issued
- * to it, it expires 30 days after its registration or after the last authorization by a person. A
- * client with an owner does not expire. An update changes neither the expiry nor the identity. An
- * update of the redirect URIs revokes the client's grants, since people approved the previous URIs.
- * Deleting a client deletes everything issued to it.
+ * Creates the adapter of clients. A registered client expires after a day. Once a token has been
+ * issued to it, it expires 30 days after its registration or after the last authorization by a
+ * person. A client with an owner does not expire. An update changes neither the expiry nor the
+ * identity. An update of the redirect URIs revokes the client's grants, since people approved the
+ * previous URIs. Deleting a client deletes everything issued to it.
  */
 export function createClientAdapter(context: ClientAdapterContext): ModelAdapter {
   const { records, audit } = context;
@@ -216,7 +216,7 @@ export function createClientAdapter(context: ClientAdapterContext): ModelAdapter
     haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, clientGroup(key));
 
   /**
-   * Whether the deletion of a client is audited: if the agent's actions are audited, or if the
+   * Whether the deletion of a client is audited: true if the agent's actions are audited, or if the
    * deletion ends a person's grant.
    */
   const isAuditedDeletion = async ({ key, value }: Stored<ClientRecord>) =>
@@ -302,7 +302,7 @@ export function createRegistrationTokenAdapter({ records }: AdapterContext): Mod
       return { kind: "RegistrationAccessToken", clientId: client.key, jti: token };
     },
     async destroy(token) {
-      // In an update, the new token replaces this one in a single commit.
+      // In an update, the new token replaces this token in a single commit.
       if (Provider.ctx?.oidc.entities.RotatedRegistrationAccessToken !== undefined) return;
       const client = await findClient(token);
       if (client === undefined) return;

@@ -103,7 +103,7 @@ function registeredGrantTypes(metadata: UnvalidatedClientMetadata): readonly unk
 
 /**
  * The scopes that a client may register: all scopes if a person or their identity provider
- * authorizes the client, since that person or provider decides on the scopes.
+ * authorizes the client, since that person or provider decides on the scopes; otherwise `own`.
  */
 function registrableScopes(types: readonly unknown[], own: readonly Scope[]): readonly string[] {
   if (types.includes("authorization_code")) return [...allScopes, ...personalScopes];

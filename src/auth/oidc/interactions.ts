@@ -64,7 +64,8 @@ export interface Interactions {
     session: BrowserSession,
   ): Promise<string | undefined>;
   /**
-   * @param scopes The scopes of `Interaction.scopes` that the person allows; the others are denied.
+   * @param scopes The scopes of `Interaction.scopes` that the person allows; the other scopes are
+   * denied.
    */
   consent(
     req: IncomingMessage,

@@ -1,7 +1,7 @@
 import { type ClientMetadata, Provider } from "oidc-provider";
 import { type NetworkKeys, networkKeysOf } from "../../limits/address-key.ts";
 import { countInSharedQuota } from "../../limits/count-in-networks.ts";
-import { countQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
+import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { Problem } from "../../problem.ts";
@@ -123,7 +123,7 @@ async function limitProblem(
   const { address, site, provider } = networks;
   const failed = await limits.peek("fetch-host", `${host} ${address}`);
   if (failed.isExceeded) return rateLimitProblem([failed]);
-  const counted = await countQuotasInOrder(limits, [
+  const counted = await countAgainstQuotasInOrder(limits, [
     ["fetch-address", address],
     ["fetch-host-site", `${host} ${site}`],
     ...(provider === undefined ? [] : [["fetch-host-provider", `${host} ${provider}`] as const]),

@@ -130,9 +130,9 @@ function withDefaultGrantType(body: UnvalidatedClientMetadata): UnvalidatedClien
 }
 
 /**
- * Parses the body, which the HTTP layer has read completely, and puts it back with its default
- * grant types. oidc-provider gets only JSON in UTF-8 (RFC 8259 section 8.1), so that it cannot
- * parse the body differently.
+ * Parses the body, which the HTTP layer has read completely, adds the default grant types, and puts
+ * the result back into the request. oidc-provider gets only JSON in UTF-8 (RFC 8259 section 8.1),
+ * so that it cannot parse the body differently.
  *
  * @throws `invalid_request`, and the errors of `checkRegistrationBody`.
  */

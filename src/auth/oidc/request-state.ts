@@ -60,7 +60,7 @@ export interface NewClient {
 }
 
 /**
- * Records that a token request has consumed and issued so far; committed when its response is
+ * The records that a token request has consumed and issued so far; committed when the response is
  * ready.
  */
 export interface PendingIssuance {
@@ -76,8 +76,8 @@ const outsideKoa = new AsyncLocalStorage<RequestState>();
 
 /**
  * The state of a request, stored in Koa's `ctx.state`.
- * @param ctx Absent when oidc-provider is used outside a request to it: then the state of
- * `withRequestState` is returned, or an empty state.
+ * @param ctx Absent when oidc-provider is called directly, without an HTTP request: then the state
+ * of `withRequestState` is returned, or an empty state.
  */
 export function requestStateOf(
   ctx: { readonly state: { oauth?: RequestState } } | undefined,
@@ -88,7 +88,7 @@ export function requestStateOf(
 }
 
 /**
- * Runs an action that uses oidc-provider outside an HTTP request to it. The action gets a new
+ * Runs an action that calls oidc-provider directly, without an HTTP request. The action gets a new
  * request state, so that its commits check the records that it has read.
  */
 export function withRequestState<T>(act: () => Promise<T>): Promise<T> {
@@ -96,7 +96,8 @@ export function withRequestState<T>(act: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Records that the current token request has consumed and issued; `undefined` for other requests.
+ * The records that the current token request has consumed and issued; `undefined` for other
+ * requests.
  */
 export function pendingIssuance(): PendingIssuance | undefined {
   const { ctx } = Provider;

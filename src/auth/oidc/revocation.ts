@@ -1,7 +1,7 @@
 import type { Client, Provider } from "oidc-provider";
 import type { ApiKeyService } from "../keys/api-keys.ts";
 
-/** Dependencies of `revokeByPossession`. */
+/** Dependencies of `revokePresentedToken`. */
 interface Revocable {
   readonly provider: Provider;
   readonly keys: ApiKeyService;
@@ -12,7 +12,7 @@ interface Revocable {
  * The request needs no client authentication, since anyone who has a credential may revoke it. An
  * unknown credential is not an error (RFC 7009 section 2.2).
  */
-export async function revokeByPossession(
+export async function revokePresentedToken(
   { provider, keys }: Revocable,
   presented: string,
 ): Promise<void> {

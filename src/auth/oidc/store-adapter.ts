@@ -138,14 +138,14 @@ class StoreAdapter implements Adapter {
   async destroy(id: string): Promise<void> {
     if (this.#model === "Grant") return this.#revokeGrant(id);
     const isRemoved = await this.#revoke(this.#refFor(id));
-    // oidc-provider stores a resumed request as a new request and deletes the old one. If another
-    // resume has already deleted the old request, this resume must not continue.
+    // oidc-provider stores a resumed request as a new request and deletes the old request. If a
+    // concurrent resume has already deleted the old request, this resume must not continue.
     if (this.#model === "Interaction" && !isRemoved) throw authorizationEnded();
   }
 
   /**
    * Revokes an access token alone: a holder of the token must not be able to revoke the whole grant
-   * (RFC 7009 section 2.1 permits either).
+   * (RFC 7009 section 2.1 lets the server choose).
    */
   async revokeByGrantId(grantId: string): Promise<void> {
     const { oidc } = Provider.ctx ?? {};
@@ -321,10 +321,10 @@ class StoreAdapter implements Adapter {
   }
 
   /**
-   * Whether the revocation of a token is audited. Revocations of refresh tokens always are, because
-   * they end a grant. Revocations of access tokens are audited only for people, and for agents
-   * whose actions are audited, and only up to a limit, because a client can get thousands of access
-   * tokens a day.
+   * Whether the revocation of a token is audited. Revocations of refresh tokens are always audited,
+   * because they end a grant. Revocations of access tokens are audited only for people, and for
+   * agents whose actions are audited, and only up to a limit, because a client can get thousands of
+   * access tokens a day.
    */
   async #isRecordedRevocation({ collection, key }: ModelRecordRef): Promise<boolean> {
     if (this.#model === "RefreshToken") return true;

@@ -24,8 +24,8 @@ import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
 
 /**
- * Seed of all random numbers. It is fixed, so that nobody can repeat a run until a seed gives a
- * favorable result.
+ * Seed of all random numbers. It is fixed, so that nobody can try seeds until the result is
+ * favorable.
  */
 const SEED = 1;
 

@@ -98,8 +98,8 @@ async function load(
 }
 
 /**
- * Appends the rows that a commit of `operations` would insert, with newer revisions than all
- * others, so that the dump and these rows load atomically.
+ * Appends the rows that a commit of `operations` would insert, with revisions newer than those in
+ * the batches, so that the dump and these rows load atomically.
  */
 async function* withRecords(
   batches: AsyncIterable<readonly DumpRow[]>,

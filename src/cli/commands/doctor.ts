@@ -10,7 +10,7 @@ import { defineStoreCommand } from "../command.ts";
 import { durationText } from "../format.ts";
 import { isoOrNull } from "./shared.ts";
 
-/** Maximum number of rejected observations, and of failing series, shown per provider. */
+/** Maximum number of rejected observations, and of failing data series, shown per provider. */
 const MAX_SHOWN_ITEMS = 3;
 
 /** Maximum number of unknown symbols shown per provider. */

@@ -60,7 +60,7 @@ export function decisionsOf(context: CommandContext, mailbox?: Outbox): Applicat
   });
 }
 
-/** The outbox for emails. A running server sends the emails in it. */
+/** The outbox for emails; a running server sends the emails in the outbox. */
 export async function outboxOf({ keyring, now }: CommandContext): Promise<Outbox> {
   const vault = createKeyringVault(await keyring());
   return createOutbox({ vault, now: () => new Date(now()) });

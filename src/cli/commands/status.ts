@@ -129,8 +129,8 @@ interface Status {
   /** Whether any process is the leader. */
   readonly isLed: boolean;
   /**
-   * Number of alerts by state: an alert with a webhook has the state of the webhook; an alert
-   * without one is `polled`.
+   * Number of alerts by state: an alert with a webhook has the state of the webhook, an alert with
+   * a channel is `active`, and an alert with neither is `polled`.
    */
   readonly alerts: Readonly<Record<"active" | "polled" | "pending" | "disabled", number>>;
   /** The live providers in use. */

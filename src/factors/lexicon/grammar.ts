@@ -1,6 +1,6 @@
 /**
  * Effect of an entry on the sentiment of its neighbors:
- * - `rise`, `fall`: a quantity goes up or down; ending and settling count as down
+ * - `rise`, `fall`: a quantity goes up or down; words for ending and settling count as down
  * - `burden`: a quantity whose decrease is good news
  * - `asset`: a quantity, such as profit, that counts as neutral while it decreases
  * - `rival`: people who gain when prices fall

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Matches one media range of `Accept` with its weight (RFC 9110 section 12.5.1). */
+/** Matches a media range of `Accept` for CSV or JSON, with its weight (RFC 9110 section 12.5.1). */
 const RANGE = /^\s*(text\/csv|application\/json)\s*(?:$|;(?:.*?\bq=([\d.]+))?)/i;
 
 /**

@@ -102,15 +102,15 @@ export function createToolAnswers(context: ToolContext): ToolAnswers {
  * Creates the function that derives the ETag of a table from its query, so that the ETag is known
  * before the rows are computed.
  *
- * @returns A function from a text that contains the query and the format to the ETag, or to
+ * @returns A function that takes a text containing the query and the format, and returns the ETag;
  * `undefined` if the rows can change merely because time passes.
  */
 export function createTableEtags({
   snapshots,
   market,
 }: ToolContext): (question: string) => string | undefined {
-  // Each process counts editions from its own start, so the same number can mean different data in
-  // another process.
+  // Each process counts editions from its own start, so the same edition number can mean different
+  // data in two processes.
   const origin = randomUUID();
   return (question) => {
     const isCurrent = snapshots.latestAt() <= market.now();
@@ -118,7 +118,7 @@ export function createTableEtags({
   };
 }
 
-/** The optional scopes of a tool that the caller has. */
+/** The scopes that the caller has among the optional scopes of a tool. */
 const extraScopesOf = ({ extraScopes = [] }: Tool, { scopes }: ToolCall): readonly Scope[] =>
   extraScopes.filter((scope) => scopes.has(scope));
 
@@ -204,11 +204,11 @@ export interface AnswerCache {
 }
 
 /**
- * Creates a cache that returns a result only while running the query again would return the same
- * result. Between two editions of the snapshots, only time can change a result: a snapshot with a
- * future time becomes visible, or a requested time is no longer in the future. A result computed
- * while no snapshot has a future time therefore stays valid until the next edition, or until the
- * clock is set back.
+ * Creates a cache that returns a result only as long as running the query again would return the
+ * same result. Between two editions of the snapshots, only time can change a result: a snapshot
+ * with a future time becomes visible, or a requested time is no longer in the future. A result
+ * computed while no snapshot has a future time therefore stays valid until the next edition, or
+ * until the clock is set back.
  */
 export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCache {
   const answers = new LRUCache<string, ToolAnswer>({

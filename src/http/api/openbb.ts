@@ -39,7 +39,7 @@ export function openbbRoute({ answers, api }: WidgetOptions): Route {
 /**
  * Finds a widget by name.
  *
- * @throws {Problem} `not_found` for an unknown name; the message lists the known names.
+ * @throws {Problem} `not_found` for an unknown name; its `next` lists the known names.
  */
 function sourceOf(name: string): WidgetSource {
   const source = widgetSources.find((one) => one.name === name);

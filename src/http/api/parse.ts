@@ -138,8 +138,9 @@ function unknownMember(key: string, schema: unknown): string {
 }
 
 /**
- * Suggests the known member `name` if the unknown name `key` is a prefix of `name` or within the
- * edit distance of it; suggests `name.key` if the known member has a member `key`.
+ * Suggests the known member `name` if the unknown name `key` is a prefix of `name`, or differs from
+ * it by at most `MAX_EDIT_DISTANCE` edits; suggests `name.key` if the known member has a member
+ * `key`.
  *
  * @returns The suggestion in an array, or an empty array.
  */

@@ -160,8 +160,8 @@ function cachedReader(read: ReadQuery, known: QueryCache): ReadQuery {
 }
 
 /**
- * Creates the parser of a tool's query string. It converts the values of number members to numbers
- * and comma-separated or repeated values of list members to lists; other values stay text. The
+ * Creates the parser of a tool's query string. It converts number members to numbers, and list
+ * members, whose values are comma-separated or repeated, to lists; other values stay text. The
  * schema then rejects invalid values. For a tool with a table, `format` is read separately, because
  * it is not part of the input.
  */

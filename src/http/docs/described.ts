@@ -162,7 +162,7 @@ function described(
 }
 
 /**
- * The scopes of the first security alternative that requires any; `undefined` for a public
+ * The scopes of the first security alternative that requires scopes; `undefined` for a public
  * operation, empty if no alternative requires a scope.
  */
 function scopesOf({ security }: OperationObject): readonly string[] | undefined {

@@ -13,7 +13,7 @@ import { withCallerAddress } from "../../auth/auditor.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { newCodeCounters } from "../../limits/claim-counters.ts";
-import { countQuotasInOrder } from "../../limits/count-in-order.ts";
+import { countAgainstQuotasInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { Problem } from "../../problem.ts";
@@ -60,7 +60,7 @@ const ELICITATION = "claim";
 export function createClaimRequest({ claims, limits, baseUrl }: ClaimRequestOptions): RequestClaim {
   const countNewCode = async (agentId: string, ip: string | undefined): Promise<void> => {
     const refusal = rateLimitProblem(
-      await countQuotasInOrder(limits, newCodeCounters(agentId, ip)),
+      await countAgainstQuotasInOrder(limits, newCodeCounters(agentId, ip)),
     );
     if (refusal !== undefined) throw refusal;
   };

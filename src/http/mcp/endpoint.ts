@@ -30,8 +30,8 @@ import {
 } from "./server-factory.ts";
 
 /**
- * Maximum time for authorization and reading the body, in milliseconds; after a longer time, the
- * credential is checked again.
+ * If authorization and reading the body take longer than this, in milliseconds, the credential is
+ * checked again even for a read-only request.
  */
 const SLOW_BODY_MS = 500;
 

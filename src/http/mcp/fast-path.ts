@@ -32,8 +32,8 @@ export type FastPath = (request: FastPathRequest, authInfo: AuthInfo) => Promise
 
 /**
  * Creates the fast path, which answers ordinary requests with servers that live as long as the
- * service. The SDK's own handler covers the whole protocol, but builds a server per request, which
- * takes far longer than answering it.
+ * service. The SDK's own handler covers the whole protocol, but builds a server for each request,
+ * which takes far longer than answering the request.
  */
 export function createFastPath({ newServer, onReport }: FastPathOptions): FastPath {
   const start = (era: ProtocolEra): MuxTransport => {

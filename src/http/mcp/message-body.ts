@@ -68,7 +68,8 @@ function parseJson(bytes: Buffer): unknown {
 }
 
 /**
- * Rejects long batches and deeply nested values, with which a small body could request much work.
+ * Rejects long batches and deeply nested values, because even a small body of this kind could cause
+ * a lot of work.
  *
  * @throws {Problem} `invalid_request`
  */

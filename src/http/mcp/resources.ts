@@ -20,8 +20,9 @@ import { APP_MEDIA_TYPE, APP_URI } from "./protocol.ts";
 const SIGNAL_URI = "market://signals/{symbol}";
 
 /**
- * Time for which clients may cache a signal, in milliseconds. A signal changes when prints or
- * messages arrive, and at the latest with the next session; subscribers are notified.
+ * Time for which clients may cache a signal, in milliseconds. A signal changes when off-exchange
+ * prints or messages about the instrument arrive, and at the latest with the next session;
+ * subscribers are notified.
  */
 const SIGNAL_TTL_MS = 5_000;
 

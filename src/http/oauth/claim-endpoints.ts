@@ -7,7 +7,7 @@ import { parseJson } from "../../lib/json.ts";
 import { ipAddressKey } from "../../limits/address-key.ts";
 import { claimStartCounters, newCodeCounters } from "../../limits/claim-counters.ts";
 import { CodeGuessGuard } from "../../limits/code-guard.ts";
-import { countQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
+import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { claimOperations } from "../../openapi/operations/claims.ts";
@@ -158,7 +158,7 @@ function attemptLimits(limits: Limits, guard: CodeGuessGuard): RequestHandler {
             ...applicationCounters(principal),
             ofAgent,
           ];
-    requireWithinLimits(res, await countQuotasInOrder(limits, counters));
+    requireWithinLimits(res, await countAgainstQuotasInOrder(limits, counters));
     next();
   };
 }
@@ -181,7 +181,7 @@ function startLimits(limits: Limits): RequestHandler {
   return async ({ body, ip }, res, next) => {
     requireWithinLimits(
       res,
-      await countQuotasInOrder(limits, newCodeCounters(body.data.agent_id, ip)),
+      await countAgainstQuotasInOrder(limits, newCodeCounters(body.data.agent_id, ip)),
     );
     next();
   };

@@ -13,7 +13,7 @@ import type { IssueClientCredentials } from "../../auth/oidc/client-credentials.
 import { userInfoOf } from "../../auth/oidc/end-user.ts";
 import { requestHooksOf } from "../../auth/oidc/request-state.ts";
 import { RESPONSE_MODES } from "../../auth/oidc/response-corrections.ts";
-import { revokeByPossession } from "../../auth/oidc/revocation.ts";
+import { revokePresentedToken } from "../../auth/oidc/revocation.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { authorizationServerDocuments } from "../../openapi/operations/documents.ts";
@@ -92,7 +92,7 @@ function revokeWithoutClient({ provider, keys }: OAuthOptions): RequestHandler {
       return;
     }
     await withCallerAddress(req.ip, () =>
-      revokeByPossession({ provider: provider(), keys }, token),
+      revokePresentedToken({ provider: provider(), keys }, token),
     );
     res.end();
   };

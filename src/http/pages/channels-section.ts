@@ -51,7 +51,7 @@ interface KindText {
   readonly about: string;
   /** Label, input type and example of the channel's target address. */
   readonly to: readonly [label: string, type: string, example: string];
-  /** Label of the token, if the kind has one. */
+  /** Label of the token; absent if this kind of channel needs no token. */
   readonly token?: string;
 }
 
@@ -94,7 +94,7 @@ export const channelField = (
   name: "code" | "from" | "until" | "digest" | "zone",
 ): string => `${name}-${id}`;
 
-/** Renders the channels of a person and the forms that add one. */
+/** Renders the channels of a person and the forms that add a channel. */
 export function channelsSection(view: ChannelsView): Html {
   const { channels } = view;
   return html`<p>Your alerts reach you here: by email, or in a chat. A channel gets a code first, which you enter below; nothing else is sent to it before. Choose it when you make an alert. You can have ${MAX_CHANNELS_PER_ACCOUNT}.</p>

@@ -204,7 +204,10 @@ export const invalidClaimLinkPage: PageAnswer = {
 <p>Ask your agent for a new one.</p>`,
 };
 
-/** The page shown when the agent named a person other than the one who is signed in. */
+/**
+ * The page shown when the agent specified the email address of a person other than the one who is
+ * signed in.
+ */
 export const wrongAccountPage = (person: string): PageAnswer => ({
   status: 403,
   heading: "This agent is waiting for another person",

@@ -116,9 +116,9 @@ ${impliedPermissions(view)}
 }
 
 /**
- * The page shown after a person denied an application whose redirect URI they have never approved.
- * It does not redirect; the person returns to the application only by a click (RFC 9700 section
- * 4.11.2).
+ * The page shown after a person denied access to an application whose redirect URI they have never
+ * approved. It does not redirect; the person returns to the application only by a click (RFC 9700
+ * section 4.11.2).
  *
  * @param onward URL that reports the denial to the application.
  */

@@ -132,8 +132,11 @@ export function createCsrfGuard(sessions: BrowserSessions, baseUrl: string): Csr
   };
 }
 
-/** Whether a request comes from this site. Browsers set both headers themselves, and no page can
- *  change them (Fetch, section 3.2; Fetch Metadata, section 4.1); older browsers omit them. */
+/**
+ * Whether `Origin` and `Sec-Fetch-Site` show that a request comes from this site. Browsers set both
+ * headers themselves, and no page can change them (Fetch, section 3.2; Fetch Metadata, section
+ * 4.1); older browsers omit them.
+ */
 function isFromSite({ headers }: Request, baseUrl: string): boolean {
   const { origin = baseUrl, "sec-fetch-site": site = "same-origin" } = headers;
   return origin === baseUrl && site === "same-origin";

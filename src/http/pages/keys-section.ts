@@ -29,7 +29,7 @@ export interface KeysView {
   readonly keyName?: string | undefined;
 }
 
-/** Renders the keys of a person and the form that creates one. */
+/** Renders the keys of a person and the form that creates a key. */
 export function keysSection(view: KeysView): Html {
   const { keys, formToken } = view;
   return html`<p>A key lets a program of yours read signals without signing in. You can have ${MAX_API_KEYS_PER_ACCOUNT}.</p>

@@ -16,8 +16,8 @@ const allowedTargets = [
 ];
 
 /**
- * The path to which a person returns after signing in, from a query or a form. If the target is not
- * allowed, it is the account page.
+ * The path to which a person returns after signing in, from a query or a form. A target that is not
+ * allowed is replaced with the account page.
  */
 export function safeReturnPath(target: unknown): string {
   const isAllowed =

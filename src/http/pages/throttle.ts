@@ -1,9 +1,11 @@
 import { countQuotasInNetworks, type NetworkQuotaName } from "../../limits/count-in-networks.ts";
-import { countQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
+import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits, QuotaName } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 
-/** Keys by quota, in the order in which the quotas count. */
+/**
+ * Keys under which an action is counted, by quota, in the order in which the quotas are checked.
+ */
 type Counts = Readonly<Partial<Record<QuotaName, string>>>;
 
 /**
@@ -17,7 +19,7 @@ export type Throttle = (counts: Counts) => Promise<void>;
 export function createThrottle(limits: Limits): Throttle {
   return async (counts) => {
     const counters = Object.entries(counts) as [...QuotaCounter][];
-    const refusal = rateLimitProblem(await countQuotasInOrder(limits, counters));
+    const refusal = rateLimitProblem(await countAgainstQuotasInOrder(limits, counters));
     if (refusal !== undefined) throw refusal;
   };
 }

@@ -44,7 +44,8 @@ interface FormView {
 }
 
 /**
- * Routes of the page where a person adds instruments to one of their watchlists, or creates one.
+ * Routes of the page where a person adds instruments to one of their watchlists, or creates a new
+ * watchlist.
  */
 export function watchlistAddRoutes(options: PageContext): Router {
   const signedIn = createServeSignedIn(options);

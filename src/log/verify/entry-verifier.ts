@@ -21,7 +21,7 @@ const CLOCK_TOLERANCE_MS = 300_000;
 
 /**
  * Lower bound of the time between two closes of any market, in milliseconds; the shortest such time
- * is 21 hours, before a half day.
+ * is 21 hours, from a regular close to the close of a half day.
  */
 const SHORTEST_SESSION_MS = 20 * 3_600_000;
 

@@ -101,7 +101,7 @@ export class PriceCheck {
 }
 
 /**
- * Compares the sessions of a settlement with those of the prices.
+ * Compares the sessions of a settlement with the sessions of the prices.
  *
  * @throws {CheckFailure} If the returns are measured between other sessions.
  */
@@ -112,7 +112,7 @@ function checkSessions({ index, leaf }: LoggedSettlement, { entry, exit }: RunOu
 }
 
 /**
- * The largest difference between the figures of two outcomes; infinite if only one of them has a
+ * The largest difference between the figures of two outcomes; infinite if only one outcome has a
  * figure.
  */
 function differenceOf(a: SettlementOutcome, b: SettlementOutcome): number {

@@ -77,7 +77,7 @@ const Run = z.looseObject({
 });
 
 /**
- * Maximum accepted forecast standard deviation of a log return: far above that of any real price.
+ * Maximum accepted forecast standard deviation of a log return, far above any realistic forecast.
  */
 const MAX_SIGMA = 1_000;
 /** Maximum number of horizons of a class. */

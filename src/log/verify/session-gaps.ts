@@ -6,9 +6,9 @@ import type { VerificationCheck } from "./check.ts";
 const DAY_MS = 86_400_000;
 
 /**
- * A duration, in milliseconds, that is longer than the time between two consecutive closes on most
- * days, and shorter than the time between a close and the next but one. Usual cases therefore need
- * no calendar.
+ * A duration, in milliseconds, that is longer than the time from most closes to the next close, and
+ * shorter than the time from a close to the second close after it. Usual cases therefore need no
+ * calendar.
  */
 const NEXT_CLOSE_MS = 1.5 * DAY_MS;
 

@@ -138,8 +138,8 @@ export class SettlementVerifier {
       (one) => this.#laterThan(one) >= dueAfter(one) + MAX_PRICE_WAIT_SESSIONS,
     );
     const method = this.#method;
-    // The horizons of the first method count: a later method cannot drop a horizon whose outcomes
-    // look bad.
+    // The horizons that the first method registers apply: a later method cannot drop a horizon whose
+    // outcomes look bad.
     const horizons = this.#terms?.horizons[assetClass] ?? [];
     const isJudged = horizons.length > 0;
     const added = { index, run, place: closes.length, method, horizons, isJudged };
@@ -222,8 +222,8 @@ export class SettlementVerifier {
         `corrects ${corrects}, which is no settlement of run ${of.index} over ${horizon} sessions that can be corrected`,
       );
     }
-    // Otherwise the operator of the log could choose the day of a correction, and so remove
-    // unwelcome outcomes.
+    // A correction before the registered session is refused: otherwise the operator of the log could
+    // choose the day of a correction, and so remove unwelcome outcomes.
     if (this.#laterThan(of) < this.#correctedAfter(of)) {
       throw new CheckFailure(`corrects ${corrects} before it is looked at again`);
     }
@@ -439,8 +439,9 @@ function distancesOf(tables: readonly HorizonSpread[]): readonly number[] {
 }
 
 /**
- * Checks that forecasts over all horizons follow from the forecast of one session, as the method
- * registered it: otherwise the operator could choose the width of each range.
+ * Checks that the forecasts over all horizons follow from the forecast of one session, in the way
+ * that the method registered. If they could differ, the operator could choose the width of each
+ * range.
  *
  * @throws {CheckFailure} If the forecasts cannot come from the method.
  */
@@ -476,8 +477,8 @@ const dueAfter = ({ horizons }: RunToSettle): number =>
   (horizons[0] ?? Number.POSITIVE_INFINITY) + CONFIRMATION_SESSIONS;
 
 /**
- * Number of sessions of the calendar without a run, between a run and the one `horizon + 1` runs
- * later.
+ * Number of sessions of the calendar without a run, between a run and the run that is `horizon + 1`
+ * runs later.
  */
 function sessionsWithoutRun(
   closes: readonly number[],

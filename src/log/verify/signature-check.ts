@@ -26,7 +26,7 @@ export function parseCheckpointOrFail(text: string): SignedCheckpoint {
 }
 
 /** Data of a successful verification, from which `knownLogAfter` computes the state to store. */
-interface SignatureCheckInput {
+interface VerifiedCheckpointContext {
   readonly known: KnownLog | undefined;
   /** The keys that the checkpoint was verified with. */
   readonly keys: readonly string[];
@@ -42,7 +42,7 @@ interface SignatureCheckInput {
  */
 export function knownLogAfter(
   { note, origin, size, root }: SignedCheckpoint,
-  { known, keys, published, seenAt }: SignatureCheckInput,
+  { known, keys, published, seenAt }: VerifiedCheckpointContext,
 ): KnownLog {
   const signing = published.filter((text) => {
     const { keyId } = parseVerifierOrFail(text);

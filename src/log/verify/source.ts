@@ -40,7 +40,7 @@ export function createTreeReader(source: LogSource): TreeReader {
   };
 }
 
-/** Reads the hashes of a tile. A partial tile may meanwhile have been replaced by the full one. */
+/** Reads the hashes of a tile. A partial tile may meanwhile have been replaced by the full tile. */
 async function readTile(source: LogSource, tile: Tile): Promise<readonly Hash[]> {
   const path = tilePath(tile);
   const part = await findPart(source, tile.width, path, tilePath(full(tile)));
@@ -83,7 +83,7 @@ async function readBundle(
 
 const full = <T extends EntryBundle>(part: T): T => ({ ...part, width: TILE_WIDTH });
 
-/** Reads a tile or bundle. If a partial one is missing, the full one is read. */
+/** Reads a tile or bundle. If a partial tile or bundle is missing, the full one is read. */
 async function findPart(source: LogSource, width: number, path: string, whole: string) {
   const bytes = await source.read(`tile/${path}`);
   if (bytes !== undefined) return { bytes, isExact: true };

@@ -7,7 +7,6 @@ import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
 import { EntryVerifier } from "./entry-verifier.ts";
 import type { CheckpointSighting, KnownLog } from "./known-log.ts";
 import { NO_PRICES_CHECK, PriceCheck } from "./price-check.ts";
-import { checkTrackRecord } from "./record-check.ts";
 import { checkScores, type FetchFactorsOpening } from "./score-check.ts";
 import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
 import {
@@ -18,12 +17,13 @@ import {
   parseVerifierOrFail,
 } from "./signature-check.ts";
 import { createTreeReader, type LogSource, readText } from "./source.ts";
+import { checkTrackRecord } from "./track-record-check.ts";
 import { TreeWalk } from "./tree-walk.ts";
 import { checkCosignatures, type WitnessCheckInput, witnessViewOf } from "./witness-check.ts";
 
 /** Keys, earlier observations and witnesses that a log is verified against. */
 export interface VerificationTrust extends KeyTrust {
-  /** Policy with the trusted witnesses; without it, no cosignatures count. */
+  /** Policy with the trusted witnesses; without it, cosignatures are ignored. */
   readonly policy?: WitnessPolicy | undefined;
 }
 
@@ -149,7 +149,7 @@ async function publishedKeys(source: LogSource): Promise<readonly string[]> {
   return text.split("\n").filter((line) => line !== "");
 }
 
-/** Compares the checkpoint of a proof with an earlier one of the same size. */
+/** Compares the checkpoint of a proof with an earlier checkpoint of the same size. */
 function checkSightingOf(
   { size, root }: SignedCheckpoint,
   known: KnownLog | undefined,

@@ -46,7 +46,10 @@ export interface CosignatureCheck {
 
 /** Evidence of witnesses about a log. */
 export interface WitnessView extends CosignatureCheck {
-  /** The last checkpoint that each witness returned, unless it is larger than that of the log. */
+  /**
+   * The last checkpoint that each witness returned, except checkpoints that are larger than the
+   * checkpoint being verified.
+   */
   readonly sightings: readonly CheckpointSighting[];
 }
 

@@ -52,7 +52,7 @@ interface Answer {
 }
 
 /** A witness and its state in this client. */
-interface WitnessRequest {
+interface WitnessState {
   readonly witness: PolicyWitness;
   readonly url: string;
   /** Size of the last checkpoint that the witness cosigned. */
@@ -83,12 +83,12 @@ const UNKNOWN = {
 /**
  * Collects cosignatures on each checkpoint for the leader, and publishes the checkpoint once a
  * quorum has cosigned. A witness's claim about the log is believed only if it comes with a
- * checkpoint that this log signed. A dishonest or faulty witness only counts as one that does not
- * cosign, and blocks nothing else.
+ * checkpoint that this log signed; an unproved claim blocks signing for at most a minute. Otherwise
+ * a dishonest or faulty witness only counts as one that does not cosign.
  */
 export class WitnessClient {
   readonly #options: WitnessClientOptions;
-  readonly #asked: readonly WitnessRequest[];
+  readonly #witnesses: readonly WitnessState[];
   /** The checkpoint that is being cosigned. */
   #checkpoint: StoredCheckpoint | undefined;
   /**
@@ -100,7 +100,7 @@ export class WitnessClient {
 
   constructor(options: WitnessClientOptions) {
     this.#options = options;
-    this.#asked = options.policy.witnesses.flatMap((witness) => {
+    this.#witnesses = options.policy.witnesses.flatMap((witness) => {
       const { url } = witness;
       if (url === undefined) return [];
       return [{ witness, url, ...UNKNOWN }];
@@ -113,14 +113,14 @@ export class WitnessClient {
    */
   refusal(id: string): string | undefined {
     if (this.#checkpoint?.id !== id) return undefined;
-    const reasons = this.#asked.flatMap((asked) => {
+    const reasons = this.#witnesses.flatMap((asked) => {
       const reason = asked.contradiction ?? this.#doubt(asked);
       return reason === undefined ? [] : [`the witness ${asked.witness.name} ${reason}`];
     });
     return reasons[0];
   }
 
-  #doubt({ problem, doubtedSince }: WitnessRequest): string | undefined {
+  #doubt({ problem, doubtedSince }: WitnessState): string | undefined {
     if (problem === undefined || doubtedSince === undefined) return undefined;
     const until = doubtedSince + PATIENCE_MS;
     if (this.#options.now() >= until) return undefined;
@@ -131,7 +131,7 @@ export class WitnessClient {
   get fault(): string | undefined {
     const since = this.#waitingSince;
     if (since === undefined || this.#options.now() - since < LATE_MS) return undefined;
-    const problems = this.#asked.flatMap(({ witness, problem }) =>
+    const problems = this.#witnesses.flatMap(({ witness, problem }) =>
       problem === undefined ? [] : [`${witness.name} ${problem}`],
     );
     const begun = new Date(since).toISOString();
@@ -155,12 +155,12 @@ export class WitnessClient {
     const checkpoint = await store.checkpoint();
     if (checkpoint === undefined) return 0;
     if (checkpoint.note !== this.#checkpoint?.note) this.#begin(checkpoint);
-    const due = this.#asked.filter(
+    const due = this.#witnesses.filter(
       ({ cosignature, retryAt }) => cosignature === undefined && retryAt <= now(),
     );
     if (due.length === 0) return 0;
     await Promise.all(due.map((one) => this.#ask(one, checkpoint)));
-    const cosignatures = this.#asked.flatMap(({ cosignature }) => cosignature ?? []);
+    const cosignatures = this.#witnesses.flatMap(({ cosignature }) => cosignature ?? []);
     const isNews = due.some(({ cosignature }) => cosignature !== undefined);
     if (isNews && policy.hasQuorum(cosignatures)) {
       const note = checkpoint.note + cosignatures.map(({ line }) => line).join("");
@@ -174,7 +174,7 @@ export class WitnessClient {
     const isOther = checkpoint.id !== this.#checkpoint?.id;
     this.#checkpoint = checkpoint;
     this.#waitingSince ??= this.#options.now();
-    for (const asked of this.#asked) {
+    for (const asked of this.#witnesses) {
       if (isOther) Object.assign(asked, UNKNOWN);
       asked.cosignature = undefined;
       asked.contradiction = undefined;
@@ -182,7 +182,7 @@ export class WitnessClient {
     }
   }
 
-  async #ask(asked: WitnessRequest, checkpoint: StoredCheckpoint): Promise<void> {
+  async #ask(asked: WitnessState, checkpoint: StoredCheckpoint): Promise<void> {
     const before = asked.problem;
     try {
       asked.problem = await this.#cosigned(asked, checkpoint);
@@ -199,10 +199,7 @@ export class WitnessClient {
    *
    * @returns Why the witness did not cosign; `undefined` if it did.
    */
-  async #cosigned(
-    asked: WitnessRequest,
-    checkpoint: StoredCheckpoint,
-  ): Promise<string | undefined> {
+  async #cosigned(asked: WitnessState, checkpoint: StoredCheckpoint): Promise<string | undefined> {
     const first = await this.#post(asked, checkpoint);
     if (first.status !== 409) return this.#taken(asked, checkpoint, first);
     const size = parseDecimal(first.body.trim());
@@ -215,7 +212,7 @@ export class WitnessClient {
   }
 
   async #taken(
-    asked: WitnessRequest,
+    asked: WitnessState,
     checkpoint: StoredCheckpoint,
     { status, body }: Answer,
   ): Promise<string | undefined> {
@@ -239,7 +236,7 @@ export class WitnessClient {
    * @returns The finding in words.
    */
   async #examine(
-    asked: WitnessRequest,
+    asked: WitnessState,
     { id, origin }: StoredCheckpoint,
     says: string,
   ): Promise<string> {
@@ -260,7 +257,7 @@ export class WitnessClient {
    *
    * @throws {Error} If the witness returns none, or one that this log has not signed.
    */
-  async #heldBy({ url }: WitnessRequest, origin: string): Promise<SignedCheckpoint> {
+  async #heldBy({ url }: WitnessState, origin: string): Promise<SignedCheckpoint> {
     const { body } = await this.#request(`${url}/${hashLogOrigin(origin)}/checkpoint`);
     const held = parseCheckpoint(body);
     if (held.origin !== origin) throw new Error("this is a checkpoint of another log");
@@ -269,7 +266,7 @@ export class WitnessClient {
   }
 
   async #post(
-    { url, size: old }: WitnessRequest,
+    { url, size: old }: WitnessState,
     { id, size, note }: StoredCheckpoint,
   ): Promise<Answer> {
     const { store } = this.#options;

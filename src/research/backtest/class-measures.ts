@@ -74,8 +74,8 @@ interface ProbabilityMeasures extends Calibration {
 export interface ClassMeasures {
   readonly assetClass: AssetClass;
   /**
-   * The statements with which a statement is compared: those about other instruments on the same
-   * date, or those about the same instrument on other dates.
+   * The statements with which a statement is compared: statements about other instruments on the
+   * same date, or statements about the same instrument on other dates.
    */
   readonly comparison: "cross_section" | "through_time";
   /** Number of sessions from one graded date to the next. */

@@ -15,7 +15,7 @@ interface NextOpenOptions {
   readonly grid: ReturnGrid;
   /** Indices of the graded rows of the grid; a single row is analyzed through time. */
   readonly graded: ReadonlySet<number>;
-  /** ISO date of the first session whose open-to-close return counts. */
+  /** ISO date of the first session whose open-to-close return is used. */
   readonly from: string;
   readonly seed: number;
 }

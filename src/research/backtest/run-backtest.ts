@@ -15,11 +15,11 @@ import { shortRatioNextOpenCorrelations } from "./next-open.ts";
 import type { GradedDateValue } from "./outcomes.ts";
 import type { BacktestQuestion } from "./question.ts";
 import { gradedSessionIndices } from "./question.ts";
-import { backtestTrackRecordFigures } from "./record.ts";
 import { gradeReportPredictions, type ReportAccuracy, reportOutcomes } from "./report-dates.ts";
 import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
 import { sameDayCoefficients } from "./same-day.ts";
 import { createPanelCollector, type PanelCollector } from "./statement-panel.ts";
+import { backtestTrackRecordFigures } from "./track-record.ts";
 import type { Trial } from "./trials.ts";
 
 /** Progress of a backtest. */

@@ -56,8 +56,8 @@ export interface LabeledPolarity {
 
 /**
  * Area under the ROC curve: the probability that a bullish message has a higher polarity than a
- * bearish one, with ties counting half (Mann-Whitney U by mid-ranks). Neutral messages are ignored;
- * NaN if there are no bullish or no bearish messages.
+ * bearish message, where a tie counts as half (Mann-Whitney U by mid-ranks). Neutral messages are
+ * ignored; NaN if there are no bullish or no bearish messages.
  */
 export function areaUnderCurve(readings: readonly LabeledPolarity[]): number {
   const sided = readings.filter(({ label }) => label !== "neutral");

@@ -25,10 +25,11 @@ interface FigureRow {
 }
 
 /**
- * Reads figures as filed, in ascending order of the instant from which they count: midnight in New
- * York after the filing date, since the layout gives no time. `periodEnd` is the last millisecond
- * of its UTC day, so that a split on that day belongs to the period, and lags stay whole days. If
- * one filing reports both outstanding and diluted shares, the outstanding shares are used.
+ * Reads figures as filed, in ascending order of the instant from which they count as known:
+ * midnight in New York after the filing date, since the layout gives no time. `periodEnd` is the
+ * last millisecond of its UTC day, so that a split on that day belongs to the period, and lags stay
+ * whole days. If one filing reports both outstanding and diluted shares, the outstanding shares are
+ * used.
  *
  * @throws {Error} For a figure repeated within one filing, or a malformed cell.
  */
@@ -54,8 +55,8 @@ function readRows(file: TextFile, { date }: PublicationCalendar): FigureRow[] {
 }
 
 /**
- * Order of figures, independent of their order in the file, even if they become known at the same
- * instant.
+ * Compares figures, so that their order does not depend on the file, even if they become known at
+ * the same instant.
  */
 const inOrder = (one: Fundamental, other: Fundamental): number =>
   one.availableAt - other.availableAt ||

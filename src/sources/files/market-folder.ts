@@ -70,7 +70,7 @@ export async function readMarketFolder(
   const present = await knownFiles(folder, instruments);
   const calendar = createPublicationCalendar();
   const records: InstrumentRecords[] = [];
-  // The files of the next instrument are read while those of the current one are parsed.
+  // The files of the next instrument are read while the files of the current instrument are parsed.
   let opening = openFiles(instruments[0], present);
   for (const [index, instrument] of instruments.entries()) {
     const files = await opening;

@@ -19,10 +19,10 @@ const MessageLine = z.object({
 });
 
 /**
- * Reads messages, one JSON object per line, sorted by time and then by id. Each is known when it
- * was sent.
+ * Reads messages, one JSON object per line, sorted by time and then by id. A message counts as
+ * known when it was sent.
  *
- * @throws {Error} For a line that is not such an object or repeats an id.
+ * @throws {Error} For a line that is not a JSON object of the documented form or repeats an id.
  */
 export function readMentions({ path, content }: TextFile): Mention[] {
   const lines = content.split("\n");

@@ -16,10 +16,10 @@ const COLUMNS = {
 };
 
 /**
- * Reads off-exchange prints, sorted by time and then by id. Each is known when it was traded, and
- * belongs to the session of its New York date. The layout has no quotes, and the meaning of
- * `conditions` and `flags` depends on the vendor. Therefore no print is signable, i.e. its side
- * cannot be estimated, and none counts as canceled.
+ * Reads off-exchange prints, sorted by time and then by id. A print counts as known at the time of
+ * the trade, and belongs to the session of its New York date. The layout has no quotes, and the
+ * meaning of `conditions` and `flags` depends on the vendor. Therefore no print is signable, i.e.
+ * its side cannot be estimated, and none counts as canceled.
  *
  * @throws {Error} For a repeated id or a malformed cell.
  */

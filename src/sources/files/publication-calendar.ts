@@ -47,8 +47,8 @@ export function createPublicationCalendar(): PublicationCalendar {
 
 /**
  * A column of dates in which each distinct date is validated only once. Files list the same dates
- * in the same order, so the date after the one read last is compared first, in place; a lookup
- * would need a string and its hash for every row.
+ * in the same order, so a cell is first compared, in place, with the date that follows the last
+ * date read; a lookup would need a string and its hash for every row.
  */
 function dateColumn(): CsvColumn<string> {
   const dates: string[] = [];
@@ -76,7 +76,8 @@ function dateColumn(): CsvColumn<string> {
 }
 
 /**
- * Caches the result for each key. The key after the last one is tried first, as in `dateColumn`.
+ * Caches the result for each key. The key that follows the last key used is tried first, as in
+ * `dateColumn`.
  */
 function memoByKey<T>(compute: (key: string) => T): (key: string) => T {
   const keys: string[] = [];

@@ -11,8 +11,8 @@ import {
 } from "./publication-times.ts";
 
 /**
- * Pause before a day that is missing at a venue is requested again, in milliseconds: `early` until
- * the bar of the day counts as known, `late` afterwards.
+ * Pause, in milliseconds, before a day that is missing at a venue is requested again: `early` until
+ * the bar of the day counts as known, `late` after that.
  */
 const AGAIN_MS = { early: 60_000, late: 10 * 60_000 } as const;
 

@@ -26,8 +26,7 @@ const CALM_MS = 600_000;
 /**
  * Age up to which messages stay in memory, in milliseconds before the start of the month. The
  * attention factor looks back furthest: 60 sessions, each compared with the 30 before it, span 131
- * calendar days. When all sessions are scored again, sessions before that age are scored without
- * messages.
+ * calendar days. When all sessions are scored again, older sessions are scored without messages.
  */
 const MENTIONS_KEPT_MS = 180 * DAY_MS;
 
@@ -77,7 +76,7 @@ export class LiveMarket implements Market {
   readonly #polled: ReadonlySet<string>;
   readonly #maxMessages: number;
   readonly #books: ReadonlyMap<string, RecordBook>;
-  /** Records as last handed to readers, who keep these lists. */
+  /** Records as last returned to readers, which retain these lists. */
   #records: readonly InstrumentRecords[] = [];
   /** Instant up to which readers have read everything, Unix milliseconds. */
   #shownUntil = Number.NEGATIVE_INFINITY;
@@ -122,7 +121,7 @@ export class LiveMarket implements Market {
     return this.#confirmedAt;
   }
 
-  /** Adds observations; known ones are ignored. */
+  /** Adds observations; those that were added before are ignored. */
   take(observed: readonly ReceivedObservation[]): void {
     for (const { feed, at, provider, observedAt } of observed) {
       if (feed === "mentions") this.#newestMessageAt = Math.max(this.#newestMessageAt, at);

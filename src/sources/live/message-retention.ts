@@ -5,7 +5,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Maximum number of messages per author and day that are kept when memory is full: the method
- * counts 50 messages per author and day, and one more shows that the author wrote more.
+ * counts 50 messages per author and day, and a 51st shows that the author wrote more.
  */
 export const MAX_MESSAGES_PER_AUTHOR_DAY = 51;
 
@@ -34,7 +34,7 @@ export function evictSurplusMessages(books: readonly RecordBook[], most: number)
 }
 
 /**
- * Messages in excess of the number that counts for their author and day.
+ * Messages beyond the maximum number that is kept per author and day.
  *
  * @param messages Oldest first.
  */
@@ -45,7 +45,7 @@ function surplusOf(messages: readonly Mention[]): ReadonlySet<Mention> {
     const key = `${Math.floor(availableAt / DAY_MS)} ${author}`;
     const ids = written.get(key) ?? new Set();
     written.set(key, ids);
-    // A message about several instruments counts once.
+    // A message about several instruments is counted once.
     if (ids.size < MAX_MESSAGES_PER_AUTHOR_DAY) ids.add(id);
     return !ids.has(id);
   };

@@ -48,7 +48,7 @@ export interface MessageObservations {
 
 /**
  * The observations of a message, one for each mentioned instrument, known when the message was
- * written. A message dated after its arrival is rejected, and one that mentions too many
+ * written. A message dated after its arrival is rejected, and a message that mentions too many
  * instruments is ignored.
  *
  * @param receivedAt Unix milliseconds.

@@ -37,7 +37,7 @@ const MAX_HEADLINE = 500;
 export const newsTopic = (instrument: Instrument): NewsTopic | undefined =>
   instrument.assetClass === "crypto"
     ? coinTopic(coinTicker(instrument.symbol))
-    : companyTopic(instrument.name);
+    : companyNewsTopic(instrument.name);
 
 function coinTopic(coin: string): NewsTopic | undefined {
   const name = coinName(coin);
@@ -45,7 +45,7 @@ function coinTopic(coin: string): NewsTopic | undefined {
   return { query: `"${name}"`, matches: (headline) => coinsNamedIn(headline).includes(coin) };
 }
 
-function companyTopic(name: string): NewsTopic | undefined {
+function companyNewsTopic(name: string): NewsTopic | undefined {
   const listed = name.trim().slice(0, MAX_CHARACTERS).replace(LISTING, "");
   const words = listed.replace(/^the\s+/i, "").split(/[\s,"]+/);
   const last = words.pop()?.replace(/\.$/, "").toLowerCase();

@@ -41,7 +41,7 @@ const UNKNOWN_MS = 86_400_000;
  *  skipped. */
 const MAX_LOST = 3;
 
-/** A print as reported by a provider; its session is that of the request. */
+/** A print as reported by a provider; its session is the session that was requested. */
 export type RawPrint = Omit<Print, "session">;
 
 /** A page of the prints of a session to request. */
@@ -60,14 +60,14 @@ export interface PrintPage {
   readonly prints: readonly RawPrint[];
   /** Token of the next page; `undefined` on the last page. */
   readonly next?: string | undefined;
-  /** ISO date of the first available session, if the requested one is too old. */
+  /** ISO date of the first available session, if the requested session is too old. */
   readonly availableFrom?: string;
   /** Set if the provider does not know the symbol. */
   readonly isUnknown?: true;
 }
 
 /** Builds the request for a page of a session, and parses the answer. */
-type RequestPrints = (place: PrintWindow) => {
+type BuildPrintRequest = (place: PrintWindow) => {
   readonly request: ProviderRequest;
   read(answer: ProviderResponse): PrintPage;
 };
@@ -86,7 +86,7 @@ type PrintCursor = z.infer<typeof PrintCursor>;
 /** Series of the block trades of one symbol; a session is read 16 minutes after its close. */
 export function printSeries(
   { key, symbol, historyFrom }: { key: string; symbol: string; historyFrom: number },
-  ask: RequestPrints,
+  ask: BuildPrintRequest,
 ): ProviderSeries {
   return {
     key,

@@ -1,6 +1,6 @@
 /**
- * Ids of all providers in order of preference: if several have the same feed, the first usable one
- * is used.
+ * Ids of all providers in order of preference: if several providers have the same feed, the first
+ * usable provider is used.
  */
 export const providerIds = [
   "coinbase",

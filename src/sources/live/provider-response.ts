@@ -17,7 +17,7 @@ export interface ProviderResponse {
   readonly receivedAt: number;
 }
 
-/** Maximum length of the quotation from an answer in a fault, in characters. */
+/** Maximum length of the excerpt of an answer that is quoted in a fault, in characters. */
 const QUOTED_CHARACTERS = 80;
 
 /**

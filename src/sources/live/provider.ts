@@ -31,14 +31,15 @@ export type Observation = {
     /** Symbol of the universe. */
     readonly symbol: string;
     /**
-     * Instant that the record is about, Unix milliseconds; the same no matter when the record is
+     * Instant that the record is about, Unix milliseconds; it does not depend on when the record is
      * read.
      */
     readonly at: number;
     /** Id that is unique for its feed, symbol and instant. */
     readonly id: string;
     /**
-     * The record; its `availableAt` is the time of publication, no matter when the record is read.
+     * The record; its `availableAt` is the time of publication and does not depend on when the
+     * record is read.
      */
     readonly record: FeedRecords[F];
   };
@@ -57,7 +58,7 @@ export interface RejectedObservation {
 
 /** A request to a provider. Secrets may be only in `headers`. */
 export interface ProviderRequest {
-  /** Origin, if it is not that of the provider; a mirror replaces either. */
+  /** Origin, if it is not that of the provider; a configured mirror replaces both origins. */
   readonly origin?: string;
   /** Path and query below the provider's origin, for example `/products/BTC-USD/candles?…`. */
   readonly path: string;
@@ -107,8 +108,8 @@ export interface ProviderSeries {
    *
    * @param cursor Cursor of the last parsed answer, `undefined` before the first request.
    * @param now Unix milliseconds.
-   * @param failures Number of consecutive malformed answers: if a page token has expired, its
-   * session or period is read again.
+   * @param failures Number of consecutive malformed answers. After several, a page token counts as
+   * expired, and its session or period is read again.
    */
   next(cursor: string | undefined, now: number, failures?: number): PollStep;
 }
@@ -125,7 +126,7 @@ export interface ProviderOptions {
   readonly instruments: readonly Instrument[];
   /**
    * The feeds that the provider is used for. Messages are taken from several providers, every other
-   * feed from one.
+   * feed from a single provider.
    */
   readonly feeds: ReadonlySet<Feed>;
   /** Start of the history that is needed, Unix milliseconds. */

@@ -39,8 +39,8 @@ export const coinBarKnownAt = (day: string): number => utcDayEnd(day) + COIN_BAR
 
 /**
  * When the bar of a US session is requested: early enough to arrive before it counts as known, so
- * that it is part of the session's close. Closing prices are published by 16:15 and free 15 minutes
- * later, and requests for a whole universe take minutes.
+ * that it is part of the session's close. Closing prices are published by 16:15 and become free of
+ * charge 15 minutes later, and requests for a whole universe take minutes.
  */
 export const stockBarRequestAt = (session: string): number => newYorkInstant(session, "16:31");
 
@@ -66,7 +66,7 @@ export const onChainKnownAt = (day: string): number => utcDayEnd(day) + 6 * 3_60
 /**
  * The last UTC day that is known at an instant.
  *
- * @param known Returns when a day becomes known, at most a day after its end.
+ * @param known Returns when a day becomes known, which is at most a day after the day ends.
  */
 export function lastDayKnown(at: number, known: (day: string) => number): string {
   const yesterday = addDays(utcDay(at), -1);

@@ -24,14 +24,14 @@ export type ReceivedObservation = Observation & {
 
 /**
  * An observation that arrives more than this long after its publication, in milliseconds, is
- * backfilled history and counts as known from its publication. Others count as known from their
- * arrival at the earliest.
+ * backfilled history and counts as known from its publication. Other observations count as known no
+ * earlier than their arrival.
  */
 const HISTORY_MS = 2 * 86_400_000;
 
 /**
- * Feeds whose records count as known from their arrival, whatever time they state. Bars and figures
- * are published at fixed times, often later than they arrive.
+ * Feeds whose records count as known from their arrival, regardless of the time in the record. Bars
+ * and figures are published at fixed times, often later than they arrive.
  */
 const REPORTED_FEEDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
 
@@ -45,7 +45,7 @@ export const STALE_MENTION_MS = 2 * 86_400_000;
  * Maximum lateness of a record that became known before records that were already read, in
  * milliseconds. Until a session closes, a late record counts as known only after those records, so
  * that it does not cause a year to be scored again. Causes of delays are slow answers, clocks that
- * differ, and processes that read what another process wrote.
+ * differ, and processes that read the records written by another process.
  */
 const LATE_MS = 3_600_000;
 

@@ -5,7 +5,7 @@ import type { DayContext, SandboxWorld } from "./day-context.ts";
 import { SEGMENT_DAYS } from "./price-paths.ts";
 import { standardNormal } from "./rng.ts";
 
-/** A quarter is published 20 to 50 days after its end. */
+/** The figures of a quarter are published 20 to 50 days after its end. */
 const SHORTEST_LAG_DAYS = 20;
 const LAG_SPREAD_DAYS = 30;
 

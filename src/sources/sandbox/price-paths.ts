@@ -26,7 +26,7 @@ const SECTOR_REGIMES: Regimes = [
   { drift: -0.0006, volatility: 0.005 },
 ];
 
-/** Regimes that all coins share, more volatile than those of any sector. */
+/** Regimes that all coins share, more volatile than the regimes of any sector. */
 const COIN_REGIMES: Regimes = [
   { drift: 0.003, volatility: 0.022 },
   { drift: 0, volatility: 0.014 },

@@ -4,8 +4,8 @@ import type { DayContext, SandboxWorld } from "./day-context.ts";
 import { clamp, standardNormal } from "./rng.ts";
 
 /**
- * Mean and standard deviations of the short share of off-exchange volume: about .47 and .08 in
- * total. `levelSd` is the part that lasts for `LEVEL_DAYS`.
+ * Mean and standard deviations of the fraction of off-exchange volume that is marked short: about
+ * .47 and .08 in total. `levelSd` is the part that lasts for `LEVEL_DAYS`.
  */
 const SHORT_RATIO = { mean: 0.47, ownSd: 0.03, levelSd: 0.05, dailySd: 0.055 } as const;
 const LEVEL_DAYS = 5;

@@ -42,9 +42,9 @@ const USUAL: MissingDataTraits = {
 };
 
 /**
- * Stocks by sector. Listings are at most 52 days apart, so that at any time one of them is younger
- * than 60 sessions. The eight stocks of each of the first two sectors have complete filings and
- * were always listed, so each of these sectors can be ranked on its own.
+ * Stocks by sector. Listings are at most 52 days apart, so that at any time some stock has been
+ * listed for fewer than 60 sessions. The eight stocks of each of the first two sectors have
+ * complete filings and were always listed, so each of these sectors can be ranked on its own.
  */
 const SECTORS: Readonly<Record<string, readonly Entry[]>> = {
   Technology: [

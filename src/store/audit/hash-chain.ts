@@ -106,8 +106,8 @@ export class HashChain {
 
   /**
    * Checks the link between a row and the previous one. Rows that retention has removed may be
-   * missing. If retention was interrupted, some of those rows remain, and the hash before the first
-   * remaining row is unknown.
+   * missing. If retention was interrupted, some of the rows that it should have removed remain, and
+   * the hash before the first remaining row is unknown.
    */
   #checkLink({ position, previousHash }: ChainedEntry): void {
     const [last, pruned] = [this.#last, this.pruned];

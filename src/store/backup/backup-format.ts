@@ -91,7 +91,7 @@ export interface BackupContent {
  * and the hash of all lines before it. Each line is JSON.
  *
  * @param onRows Called with the row counts so far.
- * @throws {Error} If a row is too long to be read again; the message identifies the row.
+ * @throws {Error} If a row is too long to be read back; the message identifies the row.
  */
 export async function* encodeBackup(
   { identity, createdAt, batches }: BackupContent,
@@ -186,7 +186,7 @@ async function* decodeRows({ lines, name, hash }: RowReading): AsyncGenerator<re
 /**
  * Creates a function that parses the next line.
  *
- * @returns The function returns a row, or `undefined` for a footer that matches the lines before
+ * @returns A function that returns a row, or `undefined` for a footer that matches the lines before
  * it.
  */
 function rowReader(name: string, hash: Hash) {

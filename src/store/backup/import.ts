@@ -17,12 +17,12 @@ import {
  */
 const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
 
-/** Number of changes to one collection. */
+/** Result of importing one collection. */
 export interface ImportedCollection {
   readonly written: number;
-  /** Records that were removed because the document does not contain them. */
+  /** Number of records that were removed because the document does not contain them. */
   readonly removed: number;
-  /** Records of the document that were skipped because they have expired. */
+  /** Number of records of the document that were skipped because they have expired. */
   readonly expired: number;
 }
 

@@ -41,8 +41,8 @@ function faultOffset(text: string): number {
 }
 
 /**
- * Whether a text is a prefix of valid JSON. V8 14 (Node 24) reports an unexpected end in these two
- * ways.
+ * Whether a text is a prefix of valid JSON. V8 14 (Node 24) reports an unexpected end either with
+ * this message or with a position at the end of the text.
  */
 function isBeginning(text: string): boolean {
   try {

@@ -10,7 +10,7 @@ export interface CounterAddition {
 
 /** State of a counter window, shared by all processes. */
 export interface CountedWindow {
-  /** Points that all processes together have counted in the window. */
+  /** Total points that all processes have added in the window. */
   readonly points: number;
   /** Milliseconds until the window ends; for an unused window, its whole length. */
   readonly leftMs: number;

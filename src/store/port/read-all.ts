@@ -9,7 +9,7 @@ const PAGE = 1_000;
 interface RecordRange {
   /** Reads only records of this group. */
   readonly group?: string;
-  /** Reads only records with a higher revision. */
+  /** Reads only records whose revision is higher than this. */
   readonly after?: number;
 }
 

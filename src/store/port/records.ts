@@ -117,7 +117,7 @@ export type Operation =
 export interface RecordSelection {
   /** Selects only records of this group. */
   readonly group?: string;
-  /** Selects only records with a higher revision. */
+  /** Selects only records whose revision is higher than this. */
   readonly after?: number;
   /** Maximum number of records, from 1 to 10,000. */
   readonly limit: number;
@@ -141,9 +141,9 @@ export interface DueRecordSelection {
  *
  * A commit is atomic, takes effect at one instant, and is on disk when its promise resolves. A
  * rejected commit never takes effect later, with one exception that no protocol can avoid: if the
- * database stops responding after it has completed the commit, for longer than the client retries,
- * the completed commit is rejected. Expired records are treated as absent by every operation. A
- * read sees every commit that any process acknowledged before the read.
+ * database completes a commit and then stops responding for longer than the client retries, the
+ * commit is rejected although it took effect. Expired records are treated as absent by every
+ * operation. A read sees every commit that any process acknowledged before the read.
  *
  * Every method rejects with the problem `store_unavailable` if the store cannot answer.
  */
@@ -166,8 +166,8 @@ export interface Records {
   /**
    * Claims due records for this caller alone, longest due first: their revisions change, and they
    * become due again when the lease ends. A worker that has finished with a record replaces or
-   * removes it at the claimed revision. This fails if the lease has expired and another worker has
-   * claimed the record.
+   * removes it at the claimed revision. That commit fails if the lease has expired and another
+   * worker has claimed the record.
    */
   claimDue<T>(from: Collection<T>, selection: DueRecordSelection): Promise<readonly Stored<T>[]>;
 
@@ -179,8 +179,8 @@ export interface Records {
   purgeExpired(limit: number): Promise<number>;
 
   /**
-   * Subscribes to a topic. An announcement only hints at new work: it can be lost with a
-   * connection, so listeners must also poll.
+   * Subscribes to a topic. An announcement only hints at new work: it can be lost when a connection
+   * breaks, so listeners must also poll.
    *
    * @returns A function that unsubscribes.
    */

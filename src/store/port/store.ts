@@ -2,7 +2,7 @@ import type { Archive } from "./archive.ts";
 import type { Counters } from "./counters.ts";
 import type { Collection, Records } from "./records.ts";
 
-/** Market modes. A store belongs to one of them. */
+/** Market modes. Every store is created for one mode. */
 export type StoreMode = "sandbox" | "files" | "replay" | "live";
 
 /** A record or an archive row in a dump. `text` is the value as JSON. */

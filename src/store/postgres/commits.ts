@@ -40,8 +40,8 @@ interface Waiting {
 type Held = readonly boolean[];
 
 /**
- * Sends commits in batches, one batch at a time. Commits that arrive while a batch is sent form the
- * next batch, so that many writers share a round trip and a disk sync.
+ * Sends commits in batches, one batch at a time. Commits that arrive while a batch is being sent
+ * form the next batch, so that many writers share a round trip and a disk sync.
  */
 export function createCommits(once: RunOnce): Commits {
   const waiting: Waiting[] = [];
@@ -161,8 +161,8 @@ function placed(operation: Extract<Operation, { readonly value: unknown }>): obj
 }
 
 /**
- * Rejects revisions such as NaN, which JSON encodes as `null`, and `null` means an unconditional
- * remove or check.
+ * Rejects revisions such as NaN. JSON encodes NaN as `null`, which would make a remove or check
+ * unconditional.
  */
 function checkRevision(revision: number): void {
   if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is a whole number.");

@@ -82,7 +82,7 @@ export function createPostgresCounters(
   };
 }
 
-/** The state of a window. An ended window that was only read counts as unused. */
+/** The state of a window. A window that has ended is treated as unused if it was only read. */
 function windowOf(row: Row | undefined, { windowMs }: CounterAddition): CountedWindow {
   return row === undefined
     ? { points: 0, leftMs: windowMs }

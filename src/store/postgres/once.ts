@@ -23,8 +23,8 @@ interface OnceRequest {
   /** UUID that identifies the work, so that a repeated request does not repeat the work. */
   readonly id: string;
   /**
-   * What to do. `cancel` prevents the work with this id from being done later. It returns the
-   * result if the work was already done, and otherwise `given`.
+   * What to do. `cancel` prevents the work with this id from being done later. If the work was
+   * already done, `cancel` returns its result; otherwise, `cancel` returns `given`.
    */
   readonly work: "commit" | "append" | "cancel";
   /** Input of the work, as JSON. */
@@ -64,7 +64,7 @@ interface Answered {
 }
 
 /**
- * Creates the function that does work once. Deadlines are given by the server's clock, which is
+ * Creates the function that does work once. Deadlines are instants of the server's clock, which is
  * estimated from its last answer. If that clock was set in the meantime, the server rejects the
  * work as late, and the work is requested again.
  */

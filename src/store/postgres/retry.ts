@@ -4,9 +4,7 @@ import { Problem } from "../../problem.ts";
 import { storeUnavailableProblem } from "../port/unavailable.ts";
 import { DEADLINE_PASSED_SQLSTATE } from "./once-sql.ts";
 
-/**
- * Minimum pause between attempts, in milliseconds. A random time of up to the same length is added.
- */
+/** Minimum pause between attempts, in milliseconds. A random time of up to this length is added. */
 const PAUSE_MS = 40;
 
 /**

@@ -38,7 +38,7 @@ const BATCH_WORKS = 500;
 
 /**
  * Maximum number of event loop turns for which a transaction waits for more work, as long as each
- * turn brings more. A disk sync takes as long as several requests, no matter whether it covers one
+ * turn adds some. A disk sync takes as long as several requests, no matter whether it covers one
  * unit of work or fifty.
  */
 const GATHERING_TURNS = 2;

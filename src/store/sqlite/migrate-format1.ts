@@ -71,8 +71,8 @@ export function migrateFormat1(paths: StorePaths, onProgress: OnMigrationProgres
 }
 
 /**
- * Completes the loading of a copy that was interrupted when a program of format 1 stopped, or
- * discards the copy.
+ * If a program of format 1 stopped while it was loading a copy, completes the loading or discards
+ * the copy.
  */
 function settleFormat1({ format1: { records, archive } }: StorePaths): void {
   if (existsSync(`${records}.new`)) {

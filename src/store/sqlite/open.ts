@@ -84,8 +84,8 @@ export interface EmbeddedStore extends Store {
    */
   freeze(reason: string): () => void;
   /**
-   * Records in the store that it was moved to PostgreSQL. The store then accepts no writes and
-   * cannot be opened again.
+   * Marks the store as moved to PostgreSQL. The store then accepts no writes and cannot be opened
+   * again.
    */
   markMoved(): Promise<void>;
   /**
@@ -195,7 +195,7 @@ interface Opening extends EmbeddedOptions {
 /** The open store. Its methods are own properties, because callers wrap a store by spreading it. */
 class SqliteStore implements EmbeddedStore {
   readonly engine = "embedded";
-  /** Changes when another store is loaded. */
+  /** The identity of the store, which changes when another store is loaded. */
   declare readonly identity: StoreIdentity;
   readonly records: SqliteRecords;
   readonly archive: Archive;
@@ -275,8 +275,8 @@ class SqliteStore implements EmbeddedStore {
   }
 
   /**
-   * Writes the new store to a separate file, and swaps the files once it is complete. Meanwhile the
-   * current file serves reads.
+   * Writes the new store to a separate file, and swaps the files once the new file is complete.
+   * Meanwhile the current file serves reads.
    */
   readonly load = async (
     identity: StoreIdentity,
@@ -312,7 +312,7 @@ class SqliteStore implements EmbeddedStore {
 
   /**
    * Swaps the files. The new file is already valid, so if the swap fails, the next start completes
-   * it.
+   * the swap.
    */
   #changeOver(): void {
     try {
@@ -326,8 +326,8 @@ class SqliteStore implements EmbeddedStore {
   }
 
   /**
-   * Rejects writes for two turns of the event loop, because their callers may have read the old
-   * store.
+   * Rejects writes for two turns of the event loop, because the callers may have based their writes
+   * on data of the old store.
    */
   async #refuseEarlierReaders(): Promise<void> {
     await setImmediate();

@@ -276,7 +276,7 @@ describeStores("lists of records", (engine) => {
     expect(keysOf(await records.list(notes, { group: "g", limit: 10 }))).toEqual(["d"]);
   });
 
-  it("start after a given revision and respect the limit", async () => {
+  it("can start after a given revision, and respect the limit", async () => {
     const { records } = await openStore(engine);
     const keys = ["a", "b", "c", "d"];
     await records.commit(keys.map((key) => put(pages, { key, value: 1, groups: ["g"] })));

@@ -4,7 +4,7 @@ import { extractSourceTerms } from "../../../src/answers/alert.ts";
 const BARS = { id: "bars", name: "Bars", terms: "Ours.", simulated: false };
 const NEWS = { id: "news", name: "News", terms: "Theirs.", simulated: true };
 
-it("the terms of each source are listed once beside the events, and the events are otherwise unchanged", () => {
+it("the terms of use of each source are moved from the events to one shared list, and the events are otherwise unchanged", () => {
   const event = (id: string, data: object) => ({
     ...{ id, type: "signal.shift", timestamp: "2026-11-21T05:00:00.000Z" },
     data: { alertId: "alert_1", ...data },

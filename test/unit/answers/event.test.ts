@@ -107,7 +107,7 @@ describe("the payload of an alert event", () => {
     });
   });
 
-  it("contains the expected report date, in days of the market", () => {
+  it("contains the expected report and the filing as calendar dates of the market", () => {
     const day = Date.UTC(2015, 3, 30, 4);
     const event: ReportAlert = {
       ...{ kind: "report.alert", reason: "report_filed", sessionsUntil: null },

@@ -137,7 +137,7 @@ describe("the risk answer for an instrument", () => {
   });
 
   it.each([{ risk: "full" }, { risk: "full", symbol, from: "2026-11-20T00:00:00Z" }])(
-    "is rejected unless the query names exactly one symbol and one instant: %j",
+    "is rejected unless the query specifies exactly one symbol and one instant: %j",
     (query) => {
       expect(() => ask(simulated, query)).toThrow(
         "risk: the risk answer is that of one symbol at one instant",

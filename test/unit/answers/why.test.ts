@@ -64,7 +64,7 @@ describe("the attribution of a score change", () => {
     );
   });
 
-  it("is returned by get_signal when the argument since is given, and contains contributions only with the scope factor:read", () => {
+  it("is returned by get_signal for a query with the argument `since`, and contains contributions only with the scope factor:read", () => {
     const [{ symbol } = { symbol: "" }] = instruments;
     const since = new Date(NOW - 40 * DAY_MS).toISOString();
     const query = getSignal.input.parse({ symbol, since, detail: "full" });

@@ -90,7 +90,7 @@ describeEngines("the intake of applications and inquiries", (engine) => {
     expect(JSON.stringify(entries)).not.toMatch(/\b(ada|cost)\b/i);
   });
 
-  it("returns a key in the sandbox that is valid for a week with the read scopes", async () => {
+  it("returns a queue token that works in the sandbox as a one-week API key with the read scopes", async () => {
     const { intake, keys, clock } = await open(engine);
     const { queueToken } = await intake.apply(ada);
     const key = await keys.find(queueToken);
@@ -194,7 +194,7 @@ describeEngines("the intake of applications and inquiries", (engine) => {
     expect(await records.list(intakeSlots, { limit: 10 })).toEqual([]);
   });
 
-  it("deletes all data of an email address with the group of the address", async () => {
+  it("deletes all data of an email address when the record group of the address is removed", async () => {
     const { intake, keys, decisions, records, store } = await open(engine);
     const { queueToken } = await intake.apply(ada);
     await intake.contact({ email: ada.email, message: "Hello" });

@@ -109,7 +109,7 @@ describe("the credential cache", () => {
     expect(await cache.idOf("token")).toBeUndefined();
   });
 
-  it("never replaces a lookup made after a revocation with a lookup made before it", async () => {
+  it("never replaces the result of a lookup made after a revocation with the result of a lookup made before the revocation", async () => {
     const good = new Map([["token", caller("before")]]);
     const cache = cacheOf(good);
     const go = cache.slow();

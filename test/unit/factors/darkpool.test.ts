@@ -159,7 +159,7 @@ describe("the dark pool factor", () => {
     expect(shorts(volumes.slice(0, 20)).z).toBeNull();
   });
 
-  it("halves the z-score of a short ratio with every further session", () => {
+  it("halves the weight of an earlier short ratio with every further session", () => {
     const habit = [...Array(60).keys()].map((index) => shortVolume(index % 2 ? 0.49 : 0.45, index));
     const before = shorts(habit).z ?? Number.NaN;
     const after = shorts([...habit, shortVolume(0.47, 60)]).z ?? Number.NaN;
@@ -202,7 +202,7 @@ describe("the dark pool factor", () => {
     expect(read(2)).toMatchObject({ z: null, status: "stale" });
   });
 
-  it("does not treat a volume that is too small for a ratio as a newer ratio", () => {
+  it("does not treat a session whose volume is too small for a ratio as a newer ratio", () => {
     const tiny = { ...shortVolume(0.9, 3), totalShares: 900 };
     expect(shorts([shortVolume(0.5, 1), tiny])).toMatchObject({
       ratioAt: DAY_MS,

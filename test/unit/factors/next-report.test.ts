@@ -58,7 +58,7 @@ describe("the filings of a company", () => {
     ]);
   });
 
-  it("are assigned to the newest quarter that a filing contains", () => {
+  it("are each assigned to the newest quarter that the filing contains", () => {
     expect(daysOf([filed(0, 120), filed(91, 120), filed(0, 121, "cash"), filed(182, 210)])).toEqual(
       [
         [91, 120],
@@ -111,7 +111,7 @@ describe("the expected date of the next report", () => {
     expect(told(455 + 29)).toMatchObject({ days: [577, 570, 585, 546] });
   });
 
-  it("is late from the day after its window, and is dropped if no report follows", () => {
+  it("counts as late from the day after its window, and is dropped if no report follows", () => {
     const figures = quarters(30, 31, 32, 45);
     expect(inDays(askedOn(figures, 493))).toMatchObject({ is: "expected" });
     expect(inDays(askedOn(figures, 494))).toMatchObject({ is: "late" });

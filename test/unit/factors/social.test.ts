@@ -181,7 +181,7 @@ describe("the social reading", () => {
     expect(sum + 0.25).toBeCloseTo(loud.z ?? Number.NaN, 12);
   });
 
-  it("has no activity after three silent days, insufficient data below three effective messages or without a norm, and is stale without a feed", () => {
+  it("is no_activity after three silent days, insufficient_data below three effective messages or without a norm, and stale without a feed", () => {
     expect(computeSocialReading({ ...context, asOf: null }).status).toBe("not_observed");
     const statusAfter = (silentMs: number) =>
       computeSocialReading({ ...context, sentiment: sentimentOf(counters, silentMs, DAY_MS) })

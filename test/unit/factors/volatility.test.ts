@@ -25,7 +25,7 @@ describe("the volatility of a list of bars", () => {
     expect(createVolatilityTracker().add()).toBeUndefined();
   });
 
-  it("is that of the newest bar known at the requested instant, in whatever order instants are requested", () => {
+  it("is the volatility at the newest bar known at the requested instant, in whatever order instants are requested", () => {
     const read = createVolatilityReader();
     for (const count of [300, 300, 301, 450, 10, 449, 450, 600]) {
       expect(read(bars, count * DAY_MS)).toEqual(readingAfter(count));

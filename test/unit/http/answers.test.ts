@@ -255,7 +255,7 @@ describe("the answer cache", () => {
     { name: "a replay", newWorld: replay, seed: 12, numRuns: 20 },
     { name: "live markets", newWorld: live, seed: 13, numRuns: 40 },
   ])(
-    "never returns an answer that differs from a fresh answer in $name",
+    "never returns an answer that differs from a freshly computed answer, in $name",
     async ({ newWorld, seed, numRuns }) => {
       const world = await newWorld();
       let remembered = 0;

@@ -27,7 +27,7 @@ describe("the content coding of a response", () => {
     expect(negotiateContentCoding({ "accept-encoding": accepted })).toBe(coding);
   });
 
-  it("is always one of those that the server offers", () => {
+  it("is always a coding that the server offers", () => {
     expect(negotiateContentCoding({ "accept-encoding": "br, gzip;q=0.1" }, ["gzip"])).toBe("gzip");
   });
 });

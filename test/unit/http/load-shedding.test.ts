@@ -234,7 +234,7 @@ describe("admission control", () => {
     await settle(() => begun.length === 230);
   });
 
-  it("does not count streams or requests whose body is still being received as running", async () => {
+  it("counts neither streams nor requests with an incomplete body as running", async () => {
     const { send, begun } = await startAdmission((res) => {
       if (res.req.method === "GET") res.flushHeaders();
       else res.req.resume();

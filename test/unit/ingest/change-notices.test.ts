@@ -31,7 +31,7 @@ describe("a change notice", () => {
     ]);
   });
 
-  it("specifies up to 25 symbols, and no symbol when more have changed", () => {
+  it("specifies up to 25 symbols, and no symbol when more than 25 have changed", () => {
     const of = (count: number) =>
       noticesOf(Array.from({ length: count }, (_, index) => datum("bars", `S${index}`, T + index)));
     expect(of(25).map(({ symbol }) => symbol)).toHaveLength(25);

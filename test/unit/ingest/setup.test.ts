@@ -32,7 +32,7 @@ const table = (...of: Parameters<typeof assignProviders>) =>
     [...feeds].join(" "),
   ]);
 
-it("only the first provider of a feed for an asset class is polled, and a provider that supplies no feed is not", () => {
+it("only the first provider of a feed for an asset class is polled, and a provider that supplies no feed is not polled", () => {
   const first = polled("first", ["bars"], ["crypto"]);
   const second = polled("second", ["bars", "onChain"], ["crypto"]);
   const third = polled("third", ["bars"], ["crypto"]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countQuotasInOrder } from "../../../src/limits/count-in-order.ts";
+import { countAgainstQuotasInOrder } from "../../../src/limits/count-in-order.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
 
 describe("counting in order", () => {
@@ -11,7 +11,7 @@ describe("counting in order", () => {
       },
     });
     const send = (email: string) =>
-      countQuotasInOrder(limits, [
+      countAgainstQuotasInOrder(limits, [
         ["code-address", "198.51.100.1"],
         ["code-email", email],
       ]);

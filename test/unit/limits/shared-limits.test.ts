@@ -59,7 +59,7 @@ const onPostgres = describe.skipIf(postgres.isMissing);
 onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => {
   beforeAll(() => postgres.start(), 3 * PATIENT.timeout);
 
-  it("of 2,000 concurrent calls in each of three processes, exactly the shared quota is allowed", async () => {
+  it("exactly the shared quota is allowed out of 2,000 concurrent calls in each of three processes", async () => {
     const first = await openStore(postgres);
     const stores = [first, await first.openBeside(), await first.openBeside()];
     const overrides = { apply: { points: 100, windowSeconds: 60 } };
@@ -75,7 +75,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(told.reduce((sum, points) => sum + points, 0)).toBeLessThanOrEqual(300);
   });
 
-  it("of sequential calls in alternating processes, exactly the shared quota is allowed", async () => {
+  it("exactly the shared quota is allowed out of sequential calls in alternating processes", async () => {
     const first = await openStore(postgres);
     const beside = await first.openBeside();
     const processes = [first, beside].map((store) =>
@@ -143,7 +143,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     }
   });
 
-  it("counts are deleted after their windows have ended, and not before", async () => {
+  it("call counts are deleted after their windows have ended, and not before", async () => {
     const store = await openStore(postgres);
     const counters = countersOf(store);
     const limits = process(store, { counters, overrides: five });
@@ -344,7 +344,7 @@ describe("calls counted across processes", () => {
     expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: true });
   });
 
-  it("include the counts of other processes as soon as the first call has been reported", async () => {
+  it("are counted together with the calls of other processes as soon as the first call has been reported", async () => {
     const { counters, timers, limits } = onFake(calls);
     counters.windows.set("calls a", 10);
     expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: false });

@@ -281,7 +281,7 @@ it("a new log starts in a store without a log, and cites the log that was last s
   expect(next.head.read()?.origin).not.toBe(old?.origin);
 });
 
-it("a log that may not be signed is replaced by a new log when the operator requests it", async () => {
+it("a log that must not be signed is replaced by a new log when the operator requests it", async () => {
   const { store } = await openStore(model);
   const folder = dataFolder();
   const sessions = new Sessions();

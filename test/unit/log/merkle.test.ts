@@ -205,7 +205,7 @@ describe("the tiles of a Merkle tree", () => {
     expect(count(2, false).map(({ width }) => width)).toEqual([1]);
   });
 
-  it("are one full tile and one partial tile in the level above for 256 leaves", () => {
+  it("consist of one full tile at level 0 and one partial tile at level 1 for 256 leaves", () => {
     expect([...allTiles(256)]).toEqual([
       { level: 0, index: 0, width: 256 },
       { level: 1, index: 0, width: 1 },
@@ -227,7 +227,7 @@ describe("the tiles of a Merkle tree", () => {
     expect(await treeRoot(0, read)).toEqual(EMPTY_ROOT);
   });
 
-  it("number at most four for an inclusion proof among 70,000 leaves", () => {
+  it("include at most four that are needed for an inclusion proof among 70,000 leaves", () => {
     expect(tilesOf(inclusionPath(33, 70_000), 70_000).length).toBeLessThanOrEqual(4);
   });
 

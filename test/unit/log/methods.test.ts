@@ -7,7 +7,7 @@ import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { methodLeaf, runLeaf, universeLeaves } from "../../../src/log/leaves.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { parseLeaf } from "../../../src/log/verify/read-leaf.ts";
-import { checkTrackRecord } from "../../../src/log/verify/record-check.ts";
+import { checkTrackRecord } from "../../../src/log/verify/track-record-check.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { logReturnRange, RANGE_PROBABILITIES } from "../../../src/risk/ranges.ts";

@@ -75,7 +75,7 @@ describe("a witness policy", () => {
     );
   });
 
-  it("may require no witness, but then proves no time", () => {
+  it("may require no witness, but then cannot prove when a checkpoint existed", () => {
     const policy = new WitnessPolicy(`log ${LOG}\nquorum none\n`);
     expect(policy.hasQuorum([])).toBe(true);
     expect(policy.quorumAt([])).toBeUndefined();

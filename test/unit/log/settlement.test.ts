@@ -41,7 +41,7 @@ async function play(log: Log, sessions: Sessions, from: number, count: number) {
 const iso = (day: number) => new Date(closeOf(day)).toISOString();
 
 describeEngines("logged settlements of decisions", (engine) => {
-  it("are added when the returns have ended and suspect prices are confirmed", async () => {
+  it("are added once the return period has ended and suspect prices are confirmed", async () => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);
     await play(log, sessions, 0, 7);
@@ -170,7 +170,7 @@ describeEngines("logged settlements of decisions", (engine) => {
     expect(long + short + wait).toBe(600);
   });
 
-  it("do not count decisions that were first covered by a checkpoint after their returns began", async () => {
+  it("exclude decisions that no checkpoint covered before their return period began", async () => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);
     await play(log, sessions, 0, 1);

@@ -29,7 +29,7 @@ const SCRIPT = join(import.meta.dirname, "../../independent/track_record.py");
 const TOLERANCE = 1e-9;
 
 it.skipIf(isMissing || !hasPython)(
-  "the track record equals what Python computes from the log and the price files alone, and is verified",
+  "the track record equals what Python computes from the log and the price files alone, and passes verification",
   { timeout: 7_200_000 },
   async () => {
     const { market, log } = await replayedLog(path, "2014-01-02", "2016-12-30");

@@ -104,7 +104,7 @@ describe("a price jump", () => {
     expect(filter.add(bar(0, 280, { open: 110, low: 99 }))).toHaveLength(1);
   });
 
-  it("is settled by the bar after next when the next bar is also suspect", () => {
+  it("is judged by the bar after next when the next bar is also suspect", () => {
     const settled = outcome(bar(0, 900), bar(1, 0.6), bar(2, 101));
     expect(settled).toMatchObject({
       accepted: [[], [], [101]],
@@ -179,7 +179,7 @@ describe.skipIf(real.isMissing)(
   "genuine historical bars",
   { tags: ["nightly"], timeout: 60_000 },
   () => {
-    it("are flagged as suspect at most once in 100,000, and each case is printed", async () => {
+    it("are flagged as suspect at most once in 100,000, and each flagged bar is printed", async () => {
       const market = await readMarketFolder(real.path);
       const records = market.recordsUntil(Number.MAX_SAFE_INTEGER);
       const doubts = records.flatMap(({ instrument: { symbol }, doubtedBars = [] }) =>

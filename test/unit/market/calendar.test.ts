@@ -85,7 +85,7 @@ describe("the sessions of the New York exchanges", () => {
     }
   });
 
-  it("are listed between two dates including both, and not at all when the dates are swapped", () => {
+  it("are listed from one date through another, and not at all when the dates are swapped", () => {
     const week = ["2014-07-01", "2014-07-02", "2014-07-03", "2014-07-07"];
     expect(sessionsBetween("2014-07-01", "2014-07-07")).toEqual(week);
     expect(sessionsBetween("2014-07-05", "2014-07-06")).toEqual([]);
@@ -107,7 +107,7 @@ describe("the closing time of a session", () => {
     expect(sessionCloseAt(session)).toBe(utc(instant));
   });
 
-  it("is 13:00 in New York on the days before an unmoved July 4th or Christmas, and the day after Thanksgiving", () => {
+  it("is 13:00 in New York on the day after Thanksgiving, and on each July 3rd and December 24th that is a session", () => {
     const early = sessionsBetween("2009-01-01", "2030-12-31").filter(closesEarly);
     const perYear = Map.groupBy(early, (date) => Number(date.slice(0, 4)));
     const days = (year: number) => perYear.get(year)?.map((date) => date.slice(5));

@@ -96,14 +96,14 @@ describe.skipIf(isMissing)(
         ] as const
       ).map((period) => compare(found, horizon, period));
 
-    it("is better over 5 sessions with report factors in both periods", () => {
+    it("is better with report factors than without over 5 sessions, in both periods", () => {
       expect(inBothPeriods(ofWeek as NonNullable<typeof ofWeek>, 5)).toEqual([
         { without: 0.552, by: 0.537, t: -4.2 },
         { without: 0.532, by: 0.51, t: -3.5 },
       ]);
     });
 
-    it("is not significantly better over 21 sessions with report factors: t is above -2 in the later period", () => {
+    it("is not significantly better with report factors than without over 21 sessions: t is above -2 in the later period", () => {
       expect(inBothPeriods(forecasts(month), 21)).toEqual([
         { without: 0.285, by: 0.275, t: -2.3 },
         { without: 0.484, by: 0.454, t: -1.5 },

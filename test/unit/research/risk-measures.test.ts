@@ -71,7 +71,7 @@ const verdictOn = (error: Error, change: Partial<RiskQuestion> = {}) =>
 describe("the evidence for a correct risk forecast", () => {
   const measures = measureRisk(invented(), QUESTION);
 
-  it("is positive, and its ranges hold in every year and every third of volatility", () => {
+  it("is positive, and the forecast ranges have the stated coverage in every year and every third of volatility", () => {
     const { evidence, thirds, years } = measures;
     expect(evidence.verdict).toBe("supported");
     expect(evidence.qlike.before?.t).toBeLessThan(-2);
@@ -97,7 +97,7 @@ describe("the evidence for a correct risk forecast", () => {
 });
 
 describe("the verdict on a risk forecast", () => {
-  it("is not_supported for an equally good rival or for wrong ranges, and insufficient_data with too few names or weeks", () => {
+  it("is not_supported for an equally good rival or for wrong ranges, and insufficient_data with too few instruments or weeks", () => {
     expect(verdictOn({ rivalError: 0 })).toBe("not_supported");
     expect(verdictOn({ scale: 1.3 })).toBe("not_supported");
     expect(verdictOn({ names: 9 })).toBe("insufficient_data");

@@ -129,7 +129,7 @@ describe.skipIf(isMissing)(
     });
 
     it.each(["stock", "crypto"] as const)(
-      "has ranges for each %s that closes fall outside as often as documented",
+      "has ranges for each %s, and closes fall outside these ranges as often as documented",
       (name) => {
         const { grid, graded } = gridOf(name);
         const counts = [...graded].map((row) => countLeft(recordsOf(grid, row)));

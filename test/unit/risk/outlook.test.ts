@@ -99,7 +99,7 @@ describe("the set of published forecasts", () => {
       isFallProbabilityPublished(evidence),
     ]);
 
-  it("includes only forecasts that held out of sample: no fall probability over a month, none for funds, no month for coins", () => {
+  it("excludes forecasts that failed out of sample: every forecast for funds, one-month forecasts for coins, and one-month fall probabilities for stocks", () => {
     const { stock, etf, crypto } = RISK_TABLE.classes;
     expect(shown(stock)).toEqual([
       [true, true],

@@ -46,7 +46,7 @@ describe("the number of sessions until the next report", () => {
     expect(reportIn(session)).toBe(sessions);
   });
 
-  it("is counted to the next session when the report is expected on a day without trading", () => {
+  it("is counted up to the next session when the report is expected on a day without trading", () => {
     // Good Friday, 2024-03-29, is 364 days after Friday, 2023-03-31.
     const figures = [
       filedFundamental("2022-12-31", "2023-03-31"),
@@ -58,7 +58,7 @@ describe("the number of sessions until the next report", () => {
     expect(reportIn("2024-03-28", figures)).toBe(1);
   });
 
-  it("is counted to the following report after the expected report is filed, which is known after the close", () => {
+  it("is counted to the following report from the session after a filing, because a filing becomes known after the close", () => {
     const figures = [...fundamentals, filedFundamental("2024-06-30", "2024-08-01")];
     expect(reportIn("2024-08-01", figures)).toBe(0);
     expect(reportIn("2024-08-02", figures)).toBe(63);
@@ -175,7 +175,7 @@ describe("the report-day factors", () => {
     ratios: Float64Array.from(ratios),
   });
 
-  it("are mean variance ratios by distance, relative to more distant sessions", () => {
+  it("are mean variance ratios by distance from the report, relative to more distant sessions", () => {
     const outcomes = [
       outcome("2019-05-01", null, 0.5, 1.5),
       outcome("2019-05-01", 1, 6, 3),

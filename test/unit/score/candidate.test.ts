@@ -92,7 +92,7 @@ describe("the candidate method", () => {
     expectNear(partOf(readings, "reversal"), scoresOf(reversal));
   });
 
-  it("assigns the same score to equal values, whatever their sign and position", () => {
+  it("assigns the same score to equal values, whether negative, zero or positive and wherever they occur in the list", () => {
     const values = Float64Array.from({ length: count }, (_, index) => Math.floor(index / 7) - 3);
     const inputs = { residualMomentum: none(count), monthReturn: none(count) };
     const readings = computeCandidateReadings({ ...inputs, sectors, surprise: values }, 5);

@@ -97,7 +97,7 @@ describe("a signal shift", () => {
     expect(eventsOf([first, [24, 35]])).toEqual(["24 score"]);
   });
 
-  it("fires again only after the score has settled within 5 points", () => {
+  it("fires again only after the score has been within 5 points of the score at the last event", () => {
     const moved: Step[] = [
       [0, 50],
       [24, 65],
@@ -224,7 +224,7 @@ describe("a volatility alert", () => {
     expect(told([reading(null, 3.99)])).toEqual([undefined]);
   });
 
-  it("reports the z-score as its cause, or otherwise the return of the session", () => {
+  it("reports the z-score as its cause if the z-score determines the severity, and the return of the session if not", () => {
     const reasonOf = (each: VolatilityReading) =>
       detectVolatilityAlert(calm, sight(each, 0), EVENT_RULES).event?.reason;
     expect(reasonOf(reading(2.5))).toBe("volatility");
@@ -233,7 +233,7 @@ describe("a volatility alert", () => {
     expect(reasonOf(reading(null, 4))).toBe("return");
   });
 
-  it("fires once, again when it becomes extreme, and then only after the z-score was below 1", () => {
+  it("fires once, fires again when volatility becomes extreme, and then fires only after the z-score has been below 1", () => {
     expect(told([reading(3), reading(3.5), reading(1), reading(3)])).toEqual([
       "high",
       undefined,

@@ -201,7 +201,7 @@ it.each([
   },
 );
 
-it("a market folder that ends earlier has the same snapshot ids and figures as the full folder up to its end", async () => {
+it("a market folder that ends earlier has the same snapshot ids and figures as the full folder up to that earlier end", async () => {
   const until = (last: string) => (lines: readonly string[]) =>
     lines.filter((line) => !/20\d\d-\d\d-\d\d/.test(line) || dateOf(line) <= last);
   const dateOf = (line: string) => /20\d\d-\d\d-\d\d/.exec(line)?.[0] ?? "";

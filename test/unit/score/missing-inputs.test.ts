@@ -122,7 +122,7 @@ describe("a figure that is missing in a market folder", () => {
     return { ...snapshot.factors.valuation, score: snapshot.score };
   };
 
-  it("does not reduce the confidence if no peer has it either", () => {
+  it("does not reduce the confidence if the figure is missing for every peer as well", () => {
     expect(valuationOf(EVERY, EVERY)).toMatchObject({ status: "ok", confidence: 1 });
     expect(valuationOf(WITH_EBITDA, WITH_EBITDA)).toMatchObject({ status: "ok", confidence: 1 });
   });

@@ -78,7 +78,7 @@ it("when market records begin earlier, snapshot ids differ wherever the figures 
   }
 });
 
-it("a snapshot id does not depend on where the record ends or on instruments that are listed later", () => {
+it("a snapshot id does not depend on where the market records end or on instruments that are listed later", () => {
   const whole = saidBy(METHOD_MARKET);
   const until = closeOf(DAYS - 60);
   const shorter = saidBy(

@@ -181,7 +181,7 @@ describe("the scoring engine with several instruments", () => {
     }
   });
 
-  it("assigns a late bar to the session of the other bars, not to another session", () => {
+  it("assigns a late bar to the session in which the other instruments traded, not to a new session", () => {
     const { archive, engine } = start();
     engine.refresh(closeOf(80));
     expect(archive.newest("C")).toMatchObject({ status: "stale", signal: { frozen: true } });

@@ -73,7 +73,7 @@ describe("the simulated market", () => {
     });
   });
 
-  it("has 40 stocks in 5 sectors of 8 and 8 coins, all with distinct symbols", () => {
+  it("has 40 stocks, 8 in each of 5 sectors, and 8 coins, all with distinct symbols", () => {
     const sectors = Map.groupBy(stocks, ({ instrument }) => instrument.sector);
     expect([...sectors.values()].map((members) => members.length)).toEqual([8, 8, 8, 8, 8]);
     expect(coins).toHaveLength(8);
@@ -145,7 +145,7 @@ describe("the simulated market of one seed", () => {
     }
   });
 
-  it("extends its lists within a year and never changes the past", () => {
+  it("only appends to its lists of records within a year, and never changes the past", () => {
     const growing = open();
     const before = growing.recordsUntil(instant(YEAR_START + WALK_DAYS - 1));
     const copies = before.map(arraysOf);
@@ -348,7 +348,7 @@ describe("simulated prints", () => {
   const share = (matching: (print: (typeof prints)[number]) => boolean) =>
     prints.filter(matching).length / prints.length;
 
-  it("are inside quotes that lie within the day's range", () => {
+  it("have quotes within the day's range, and a price between the quotes unless the print has no side", () => {
     for (const { print, bar } of quoted) {
       const [bid, ask] = [print.bid ?? 0, print.ask ?? 0];
       const isPlausible =
@@ -363,7 +363,7 @@ describe("simulated prints", () => {
     }
   });
 
-  it("include midpoint, inside and at-quote prices, blocks, prints without a side and canceled prints", () => {
+  it("include prices at the midpoint, at a quote and between the quotes, and include blocks, prints without a side and canceled prints", () => {
     const place = ({ price, bid, ask }: (typeof prints)[number]) =>
       (price - (bid ?? 0)) / ((ask ?? 0) - (bid ?? 0));
     expect(share((print) => Math.abs(place(print) - 0.5) < 1e-6)).toBeGreaterThan(0.2);

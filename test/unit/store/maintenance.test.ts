@@ -47,7 +47,7 @@ async function twoProcesses(engine: Engine) {
 const record = (store: TestStore) => store.records.commit(auditOperations(entry, store.clock.now));
 
 describeEngines("the maintenance of a store", (engine) => {
-  it("seals recorded rows, and later rows as well", async () => {
+  it("seals rows that were recorded before and after the start", async () => {
     const store = await openStore(engine);
     const { maintenance, errors } = await start(store, "embedded");
     const sealed = (rows: number) =>

@@ -17,7 +17,7 @@ describe("a line of CSV", () => {
     );
   });
 
-  it("escapes text that looks like a formula with an apostrophe, but not numbers", () => {
+  it("prefixes an apostrophe to text that looks like a formula, but not to numbers", () => {
     expect(csvLine(["=1+1", "+1", "-1", "@a", "\ta", "\ra", "a=b"])).toBe(
       "'=1+1,'+1,'-1,'@a,'\ta,\"'\ra\",a=b\r\n",
     );

@@ -12,7 +12,7 @@ const KEPT = [...SELECTORS, "cooldownDays", "expiresAt", "snoozedUntil"];
 const MAX_SYMBOLS = 100;
 
 /**
- * Converts the arguments of `register_alert` to a wish: the requested alert with defaults filled
+ * Converts the arguments of `register_alert` to a draft: the requested alert with defaults filled
  * in. A numeric setting is included only if the kind of event that uses the setting is selected.
  */
 export function alertDraftOf(given) {
@@ -45,8 +45,8 @@ const isNumber = (value) => value === null || Number.isFinite(value);
 
 /**
  * The form that creates an alert in two steps: the person edits the values, then confirms a
- * complete summary. Nothing is sent before the confirmation. It is not an HTML form, because hosts
- * that forbid forms would block its submission.
+ * complete summary. Nothing is sent before the confirmation. No `<form>` element is used, because
+ * hosts that forbid forms would block its submission.
  *
  * @param wish Initial values.
  * @param onCreate Called with the entered values after the person has confirmed them.

@@ -4,7 +4,7 @@ import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../../a
 import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "../../../score/composite.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import type { ToolContext } from "../../../tool.ts";
-import { numericAlertFields } from "../../pages/alerts/alert-form.ts";
+import { alertFieldSchemas } from "../../pages/alerts/alert-form.ts";
 import { ALERT_KIND_LABELS } from "../../pages/alerts-section.ts";
 import { DECEPTIVE_CHARACTERS } from "../../pages/elements.ts";
 import { inputNames } from "../../pages/home/factor-cards.ts";
@@ -16,7 +16,7 @@ import {
   factorStatusLabels,
   signalShapes,
 } from "../../pages/home/marks.ts";
-import { TRACK_RECORD_VERDICT_TEXTS } from "../../pages/home/record-section.ts";
+import { TRACK_RECORD_VERDICT_TEXTS } from "../../pages/home/track-record-section.ts";
 
 /** Properties of the service that the document depends on. */
 interface AppOf {
@@ -36,12 +36,12 @@ const modules = [
   new URL("./parts.js", import.meta.url),
   new URL("./signal-view.js", import.meta.url),
   new URL("./factors-view.js", import.meta.url),
-  new URL("./record-view.js", import.meta.url),
+  new URL("./track-record-view.js", import.meta.url),
   new URL("./list-view.js", import.meta.url),
   new URL("./history-view.js", import.meta.url),
   new URL("./alert-view.js", import.meta.url),
   new URL("./alert-form.js", import.meta.url),
-  new URL("./look.js", import.meta.url),
+  new URL("./host-context.js", import.meta.url),
   new URL("./host.js", import.meta.url),
   new URL("./app.js", import.meta.url),
 ];
@@ -145,8 +145,8 @@ function declarationsOf(css: string, rule: RegExp): readonly (readonly [string, 
 }
 
 /**
- * The numeric inputs of the alert form, each with the kind of event that uses it, its label and its
- * step.
+ * The numeric inputs of the alert form, each with its label, its step and the kind of event that
+ * uses it.
  */
 const alertNumbers = {
   scoreMove: { kind: "signal_shift", text: "Also when the score moves by, in points", step: 1 },
@@ -162,7 +162,7 @@ function factsOf({ version, baseUrl, context }: AppOf) {
   const usual = registerAlert.input.parse({ symbols: ["ANY"] });
   const numbersOfAlert = Object.entries(alertNumbers).map(([name, number]) => {
     const id = name as keyof typeof alertNumbers;
-    const { minValue: min, maxValue: max } = numericAlertFields[id];
+    const { minValue: min, maxValue: max } = alertFieldSchemas[id];
     return [id, { ...number, min, max, usual: usual[id] }];
   });
   const weights = Object.entries(FACTORS_BY_CLASS).map(([assetClass, factors]) => [

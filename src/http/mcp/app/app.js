@@ -5,11 +5,11 @@ import { factorsView } from "./factors-view.js";
 import { facts } from "./facts.js";
 import { historyView } from "./history-view.js";
 import { Host, isObject } from "./host.js";
+import { applyHostContext, reportSize } from "./host-context.js";
 import { listView } from "./list-view.js";
-import { applyHostContext, reportSize } from "./look.js";
 import { textView } from "./parts.js";
-import { trackRecordView } from "./record-view.js";
 import { signalView } from "./signal-view.js";
+import { trackRecordView } from "./track-record-view.js";
 
 const content = document.getElementById("content");
 const place = document.getElementById("view");
@@ -65,8 +65,8 @@ function useContext(changes) {
 const isFullscreen = () => context.displayMode === "fullscreen";
 
 /**
- * Shows a view that the host caused. If the person has opened another view, such as a form, that
- * view stays visible, and the Back button leads to the new view.
+ * Shows a view in response to a message from the host. If the person has opened another view, such
+ * as a form, that view stays visible, and the Back button leads to the new view.
  */
 function show(view) {
   if (below.length > 0) below[0] = view;
@@ -234,8 +234,8 @@ async function openLink(url) {
 }
 
 /**
- * Runs an action that the host may refuse. The status line then shows the reason for the refusal,
- * or the text that the action returned.
+ * Runs an action that the host may refuse. The status line then shows the text that the action
+ * returned or, if the host refused, the reason.
  */
 async function attempt(control, action) {
   say("Waiting for the host…");

@@ -85,9 +85,9 @@ export const factList = (entries, name = "dl") =>
 export const isolatedText = (value) => el("bdi", value);
 
 /**
- * Returns a value that must be a finite number.
+ * Returns a value unchanged if it is a finite number.
  *
- * @throws {Error} If it is not.
+ * @throws {Error} For any other value.
  */
 export function numberOf(value) {
   if (typeof value !== "number" || !Number.isFinite(value)) throw new Error("not a number");

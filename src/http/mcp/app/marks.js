@@ -30,7 +30,7 @@ const strip = (name, ...shapes) =>
 
 /**
  * A bar that starts in the middle, to the right for positive values and to the left for negative
- * ones. A value beyond `most` is truncated, which a gap near the end of the bar shows.
+ * ones. A value beyond `most` is truncated; a gap near the end of the bar marks the truncation.
  */
 export function bar(value, most = 50) {
   const width = (50 * Math.min(Math.abs(value), most)) / most;
@@ -44,7 +44,7 @@ export function bar(value, most = 50) {
   );
 }
 
-/** A share from 0 to 1 as ten segments. */
+/** A fraction from 0 to 1, drawn as ten segments. */
 export function shareBar(share) {
   const segments = Array.from({ length: 10 }, (_, at) => {
     const filled = Math.max(0, Math.min(1, 10 * share - at));

@@ -58,7 +58,7 @@ export function signalView(answer) {
 
 /**
  * Text that says since when the signal has applied and what the previous signal was.
- * `previousSignal` is `null` if the record begins with the current signal.
+ * `previousSignal` is `null` if no signal was recorded before the current one.
  */
 function sinceText({ since, previousSignal }) {
   if (!isKnown(since)) return undefined;
@@ -91,7 +91,7 @@ function factsOf({ price, confidence, coverage, missingFactors, assetClass, risk
   ];
 }
 
-/** Card with the 80 % ranges of future closes, drawn on one scale. */
+/** Card with the 80 % ranges of future closing prices, drawn on one scale. */
 function ranges({ range80, price, assetClass, risk }) {
   const summary = risk?.summary && el("p.quiet.small", withMinus(String(risk.summary)));
   const all = Object.entries(Object(range80)).map(([sessions, [low, high]]) => ({

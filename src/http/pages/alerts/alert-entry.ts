@@ -242,7 +242,8 @@ export function fieldErrorsOfIssues(issues: readonly z.core.$ZodIssue[]): FieldE
 }
 
 /**
- * Converts a problem to a form error, for the field whose member name starts the problem's detail.
+ * Converts a problem to a form error, for the field whose member name is at the start of the
+ * problem's detail.
  */
 export function fieldErrorsOfProblem({ detail, next }: Problem): FieldErrors {
   const [, member = "", text = detail] = /^(\w+)(?:, \w+)*: (.+)$/s.exec(detail) ?? [];

@@ -126,8 +126,8 @@ ${
 </fieldset>`;
 }
 
-/** Schemas of the numeric fields, taken from the tools; they supply the bounds. */
-export const numericAlertFields = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
+/** Schemas of the fields, taken from the tools; those of numbers supply the bounds. */
+export const alertFieldSchemas = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
 
 /** A numeric form field. */
 interface NumberField {
@@ -141,7 +141,7 @@ function numberField(
   { id, label, hint, step }: NumberField,
   { entry, errors }: AlertFormView,
 ): Html {
-  const { minValue, maxValue } = numericAlertFields[id];
+  const { minValue, maxValue } = alertFieldSchemas[id];
   return field({
     id,
     label,
@@ -154,7 +154,7 @@ function numberField(
 
 /** The bounds of a numeric field as text, such as "1 to 100". */
 const bounds = (id: NumberField["id"]): string =>
-  `${numericAlertFields[id].minValue} to ${numericAlertFields[id].maxValue}`;
+  `${alertFieldSchemas[id].minValue} to ${alertFieldSchemas[id].maxValue}`;
 
 const { scoreMove, highZ, coinQuietDays } = EVENT_RULES;
 

@@ -174,7 +174,9 @@ async function choicesFor({ account, caller, options }: AlertVisit) {
   return { lists, channels, ownMailbox, isMailShownToOperator: options.isMailShownToOperator };
 }
 
-/** Creates a channel for the mailbox of a person without a channel, if they selected it. */
+/**
+ * Creates a channel for the mailbox of a person without a channel, if they selected that mailbox.
+ */
 async function addChosenMailbox({ account, options }: AlertVisit, entry: AlertEntry) {
   const { id, email } = account;
   if (

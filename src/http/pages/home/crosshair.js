@@ -2,7 +2,9 @@
 // without this script.
 document.documentElement.classList.add("scripted");
 
-/** `places`: the last column pointed at, by plot; `shown`: the plots that show a crosshair. */
+/**
+ * `places`: for each plot, the column last pointed at; `shown`: the plots that show a crosshair.
+ */
 const places = new Map();
 const shown = new Set();
 

@@ -38,7 +38,8 @@ const signed = (text) => {
 };
 
 /**
- * Creates a number formatter at its first use, because creating it is slow.
+ * Creates a function that formats numbers. The `Intl.NumberFormat` is created at its first use,
+ * because creating it is slow.
  * @param {Intl.NumberFormatOptions} options
  */
 const formatter = (options) => {

@@ -11,8 +11,8 @@ import {
   type PlotPanel,
   plot,
   plotDot,
+  plotLabel,
   plotPanel,
-  plotText,
   type TimeAxis,
   timeAxis,
   timePanel,
@@ -71,7 +71,7 @@ interface Scene {
   readonly spans: readonly SignalSpan[];
 }
 
-/** The 80 % forecast range of the close `sessions` sessions after the newest session. */
+/** The 80 % forecast range of the closing price, a number of sessions after the newest session. */
 interface FanStep {
   readonly sessions: number;
   readonly low: number;
@@ -282,7 +282,7 @@ function reportWindow({ report, newest, time }: Scene): Html | false {
   return html`<defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0 0V7"/></pattern></defs><rect class="report" x="${percent(first)}%" width="${percent(last + 1 - first)}%" height="100%"/>`;
 }
 
-/** Columns of the sessions whose close was the first after a filing. */
+/** For each filing, the column of the first session that closed after the filing. */
 const filedPlaces = ({ points, filed }: HistoryView): readonly number[] => {
   const closes = points.map(({ asOf }) => Date.parse(asOf));
   return filed.map((at) => closes.findIndex((close) => close >= at)).filter((place) => place >= 0);
@@ -290,6 +290,6 @@ const filedPlaces = ({ points, filed }: HistoryView): readonly number[] => {
 
 function reportTexts(scene: Scene): Html {
   const text = (place: number, letter: string, name: string) =>
-    plotText({ place, y: 5, text: letter, name: `mid halo ${name}` }, scene.time);
+    plotLabel({ place, y: 5, text: letter, name: `mid halo ${name}` }, scene.time);
   return html`${filedPlaces(scene.figure).map((place) => text(place, "R", ""))}${expectedPlace(scene, (place) => text(place, "R?", "a"))}`;
 }

@@ -28,7 +28,7 @@ import { homePage } from "./home-page.ts";
 import { showHistoryCsv, showInstrument } from "./instrument-route.ts";
 import { createListMarket, sectorsOf } from "./market-list.ts";
 import { sendProofFile, showProofPage } from "./proof-page.ts";
-import { marketScriptHref, marketScriptRoutes } from "./script-route.ts";
+import { homeScriptRoutes, marketScriptHref } from "./script-route.ts";
 import { showTrackRecordPage } from "./track-record-page.ts";
 import { createFindViewer, type Viewer, type ViewerOptions } from "./viewer.ts";
 /** Dependencies of the market pages. */
@@ -91,7 +91,7 @@ export function homeRouter(options: HomeOptions): Router {
   serveGetOnly(router, "/market/:symbol/proof", showProofPage(surroundings));
   serveGetOnly(router, "/market/:symbol/proof.tlog-proof", sendProofFile(surroundings));
   serveGetOnly(router, paths.trackRecord, showTrackRecordPage(surroundings));
-  for (const route of marketScriptRoutes) router.use(route());
+  for (const route of homeScriptRoutes) router.use(route());
   router.use(createErrorPageHandler({ show: createShowPage(frame), now, onError }));
   return router;
 }

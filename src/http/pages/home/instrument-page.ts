@@ -29,8 +29,8 @@ import {
   signalMark,
 } from "./marks.ts";
 import {
+  barePriceHtml,
   dateTimeHtml,
-  figureHtml,
   fixedDecimalsHtml,
   percentHtml,
   priceHtml,
@@ -94,7 +94,7 @@ ${updateStatusRegion({}, site.market)}`,
 }
 
 /**
- * Note on how much the score is worth. It is always visible; a click opens the measurements behind
+ * Note on how reliable the score is. It is always visible; a click opens the measurements behind
  * it.
  */
 const evidenceNote = html`<details class="note"><summary><strong>${DIRECTION_EVIDENCE_SUMMARY}.</strong> The figures, and the scale</summary><p>${SCORE_MEANING} ${SCORE_CAVEAT}</p><p>${DIRECTION_EVIDENCE_TEXT}</p></details>`;
@@ -120,7 +120,7 @@ ${evidenceNote}
 </section>`;
 }
 
-/** Text with the newest close and its changes. */
+/** Text with the newest closing price and its changes over a session, a month and a year. */
 const priceText = (
   { price: newest, assetClass }: FullSignal,
   { session, month, year }: InstrumentView["changes"],
@@ -168,11 +168,11 @@ function missingText({ assetClass, missingFactors }: FullSignal): string {
   return names.length === 0 ? "" : `; without ${names.join(", ")}`;
 }
 
-/** The forecast ranges of the close, as list entries. */
+/** The forecast ranges of the closing price, as list entries. */
 const rangeFacts = ({ range80, price: newest, assetClass }: FullSignal): readonly FactEntry[] =>
   Object.entries(range80 ?? {}).map(([sessions, [low = 0, high = 0]]) => [
     `80 % range, ${sessions} ${unitOf(assetClass)}`,
-    html`${figureHtml(low)} to ${figureHtml(high)}${newest && html` <span class="quiet">${signedPercentHtml(low / newest.value - 1)} to ${signedPercentHtml(high / newest.value - 1)}</span>`}`,
+    html`${barePriceHtml(low)} to ${barePriceHtml(high)}${newest && html` <span class="quiet">${signedPercentHtml(low / newest.value - 1)} to ${signedPercentHtml(high / newest.value - 1)}</span>`}`,
   ]);
 
 /**

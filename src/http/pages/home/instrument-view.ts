@@ -29,7 +29,7 @@ type DarkpoolAnswer = z.infer<typeof getDarkpool.output>;
 /** All data of an instrument's page. */
 export interface InstrumentView {
   readonly signal: FullSignal;
-  /** `undefined` for viewers without access, like `darkpool`. */
+  /** `undefined` for viewers without access; the same applies to `darkpool`. */
   readonly factors: FactorsAnswer | undefined;
   readonly darkpool: DarkpoolView | undefined;
   readonly changes: {

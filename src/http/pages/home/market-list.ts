@@ -30,7 +30,9 @@ export interface MarketRow {
   readonly change: number | null;
   /** Start of the signal in ISO 8601: a date, or an instant if sessions are shorter than a day. */
   readonly since: string;
-  /** Closes relative to the first one, adjusted for dividends and splits, oldest first. */
+  /**
+   * Closing prices relative to the first of them, adjusted for dividends and splits, oldest first.
+   */
   readonly closes: readonly number[];
   /** `undefined` for viewers without access. */
   readonly factors: FactorAnswers | undefined;
@@ -138,7 +140,10 @@ const comparedOf = (
   return all.flatMap(({ symbol }) => (wanted.has(symbol) ? [symbol] : []));
 };
 
-/** Closes of the newest sessions relative to the first one, adjusted for dividends and splits. */
+/**
+ * Closing prices of the newest sessions relative to the first of them, adjusted for dividends and
+ * splits.
+ */
 function closesOf(symbol: string, { market }: ToolContext): readonly number[] {
   const { bars } = market.records(symbol);
   const known = countKnownRecords(bars, market.knownUntil());

@@ -131,7 +131,7 @@ ${factors && Object.entries(factors).map(([name, factor]) => factorCell(name as 
 </tr>`;
 }
 
-/** A sparkline of the closes of an instrument. */
+/** A sparkline of an instrument's closing prices. */
 export const closesSparkline = ({ closes }: MarketRow): Html | false =>
   sparkline(closes, { low: Math.min(...closes), high: Math.max(...closes) }, "l-close");
 

@@ -18,7 +18,7 @@ const NONE = html`<span class="quiet" title="not known">–</span>`;
 /** A formatted figure in a `data` element with the exact value. */
 const figure = (value: number, text: string): Html => html`<data value="${value}">${text}</data>`;
 
-/** Extends a formatter to `null`, which stands for a missing figure. */
+/** Extends a formatter to accept `null`, which means that the figure is missing. */
 const nullable =
   (format: (value: number) => string) =>
   (value: number | null): Html =>
@@ -58,7 +58,7 @@ export const priceText = (value: number, others: readonly number[] = []): string
     : adaptiveDigitsText(value);
 
 /** A price in a table, without its currency. */
-export const figureHtml = nullable(adaptiveDigitsText);
+export const barePriceHtml = nullable(adaptiveDigitsText);
 
 /** A price with its currency code; small prices keep four significant digits. */
 export const priceHtml = (value: number, currency: string): Html =>
@@ -76,7 +76,7 @@ const seconds = memo(
   () => new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes, second: "2-digit" }),
 );
 
-/** An instant to the minute, or the date of a session. */
+/** An instant, shown to the minute, or the date of a session. */
 export function dateTimeHtml(iso: string | null): Html {
   if (iso === null) return NONE;
   const isDate = iso.length === "2026-11-21".length;
@@ -84,6 +84,6 @@ export function dateTimeHtml(iso: string | null): Html {
   return html`<time datetime="${iso}">${text}</time>`;
 }
 
-/** An instant to the second. */
+/** An instant, shown to the second. */
 export const dateTimeSecondsHtml = (iso: string): Html =>
   html`<time datetime="${iso}">${seconds().format(Date.parse(iso))}</time>`;

@@ -16,8 +16,8 @@ import {
 export const OFF_EXCHANGE_TABLE_ID = "off-exchange-figures";
 
 /**
- * Chart of the shares traded off the exchanges by session, and of the percentage of them that was
- * marked short.
+ * Chart of the number of shares traded off-exchange in each session, and of the percentage of those
+ * shares that were marked short.
  */
 export function offExchangeFigure(days: DarkpoolView["days"], dayMs: number): Html | false {
   const oldestFirst = days.toReversed();

@@ -11,7 +11,7 @@ const tenth = (value: number): number => Math.round(10 * value) / 10;
 
 /**
  * Time axis that the panels of a figure share: columns of equal width, one per session. A column is
- * one unit wide, and the coordinate of its middle is its number, counted from 0.
+ * one unit wide; the middle of column `n`, counted from 0, is at coordinate `n`.
  */
 export interface TimeAxis {
   /** Number of columns, including those after the newest session. */
@@ -179,7 +179,7 @@ const axisText = ({ text, name }: AxisLabel, y: number): Html =>
  *
  * @param y Distance from the top, in percent.
  */
-export const plotText = (
+export const plotLabel = (
   {
     place,
     y,
@@ -217,7 +217,7 @@ export const timePanel = (time: TimeAxis): Html =>
     time,
     shapes: false,
     texts: time.labels.map(({ place, text }, index) =>
-      plotText({ place, y: 70, text, name: index % 2 === 1 ? "mid minor" : "mid" }, time),
+      plotLabel({ place, y: 70, text, name: index % 2 === 1 ? "mid minor" : "mid" }, time),
     ),
     axis: { low: 0, high: 1 },
   });

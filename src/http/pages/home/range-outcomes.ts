@@ -13,19 +13,19 @@ export const SHOWN_RANGE_PROBABILITY = RANGE_PROBABILITIES[1];
 
 /** Outcomes of the forecast ranges over the shorter horizon. */
 export interface RangeOutcomes {
-  /** Length of a forecast range, in sessions. */
+  /** Horizon of each forecast range, in sessions. */
   readonly horizon: number;
   /**
-   * Columns of the history at which a range ended, oldest first, and whether the close was within
-   * the range.
+   * For each range that has ended, oldest first: the column of the history at which it ended, and
+   * whether the close was within the range.
    */
   readonly outcomes: readonly { readonly place: number; readonly isKept: boolean }[];
 }
 
 /**
- * Determines whether the closes of a history were within their forecast ranges. Each range is
- * computed with today's risk table from the records known one horizon before its end. The ranges do
- * not overlap, so that each outcome counts once, and they stay in place when a session is added.
+ * Determines whether the closing prices of a history were within their forecast ranges. Each range
+ * is computed with today's risk table from the records known one horizon before its end. The ranges
+ * do not overlap, so that each outcome counts once, and they stay in place when a session is added.
  *
  * @param closes Times at which the sessions of the history closed, in milliseconds since the epoch,
  * oldest first.

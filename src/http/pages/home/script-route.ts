@@ -27,5 +27,5 @@ export const marketScriptHref = market.address;
 /** URL of the script that checks a proof. */
 export const proofScriptHref = proof.address;
 
-/** Create the routes that serve the scripts. */
-export const marketScriptRoutes = [market.route, proof.route];
+/** The routes that serve the scripts of the market pages and of a proof. */
+export const homeScriptRoutes = [market.route, proof.route];

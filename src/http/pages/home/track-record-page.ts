@@ -3,7 +3,7 @@ import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import { isoInstant } from "../../../answers/common.ts";
 import { DIRECTION_EVIDENCE_TEXT } from "../../../answers/meaning.ts";
-import type { TrackRecord } from "../../../log/signal-log.ts";
+import type { ServedTrackRecord, TrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
@@ -14,14 +14,13 @@ import type { HomeContext } from "./home-context.ts";
 import { signInNotice } from "./home-page.ts";
 import { assetClassNames } from "./marks.ts";
 import { dateTimeHtml, percentHtml } from "./number-format.ts";
+import { marketScriptHref } from "./script-route.ts";
 import {
-  type ClassTrackRecord,
   dayHtml,
   horizonText,
   trackRecordSection,
   trackRecordTitle,
-} from "./record-section.ts";
-import { marketScriptHref } from "./script-route.ts";
+} from "./track-record-section.ts";
 
 /** Shows the track record: how the logged signals turned out. */
 export function showTrackRecordPage(home: HomeContext): RequestHandler {
@@ -67,7 +66,7 @@ ${market.source.simulated && html`<p class="note warning"><strong>Simulated.</st
         : "Nothing yet: no session has closed since the log began."
     }</p></div>`;
   }
-  const isHeadline = ({ figures: { assetClass, horizon } }: ClassTrackRecord) =>
+  const isHeadline = ({ figures: { assetClass, horizon } }: ServedTrackRecord) =>
     Number(record.terms.headline[assetClass] === horizon);
   const started = record.records
     .filter(({ figures }) => figures.from !== null)
@@ -89,7 +88,7 @@ ${verifySection(record, site)}`;
  * @param now Milliseconds since the epoch.
  */
 const waitingSection = (
-  waiting: readonly ClassTrackRecord[],
+  waiting: readonly ServedTrackRecord[],
   { beganAt, terms: { rules } }: TrackRecord,
   now: number,
 ): Html => html`<section aria-labelledby="waiting">

@@ -13,10 +13,10 @@ import {
   zeroLine,
 } from "./chart.ts";
 import {
-  percentText,
   plainNumberText,
+  reportPercentText,
+  reportSignedPercentText,
   shortCoefficientText,
-  signedPercentText,
 } from "./figures.ts";
 import { sessionCountText } from "./words.ts";
 
@@ -99,7 +99,7 @@ export function decileChart({ horizon, book }: HorizonResult): Html | undefined 
     },
     {
       xAxis: nameAxis(book.excess.map((_, decile) => String(decile + 1))),
-      yAxis: valueAxis((value) => signedPercentText(value)),
+      yAxis: valueAxis((value) => reportSignedPercentText(value)),
       series: [bars(book.excess), zeroLine],
     },
   );
@@ -173,7 +173,7 @@ export function reliabilityChart(
     frequency,
   ]);
   const { min, max, interval } = wholePercents(points.flat());
-  const axis = { ...valueAxis((value) => percentText(value, 0)), min, max, interval };
+  const axis = { ...valueAxis((value) => reportPercentText(value, 0)), min, max, interval };
   return chartFigure(
     {
       title,

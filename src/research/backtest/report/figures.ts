@@ -17,17 +17,20 @@ export const coefficientRangeText = ({ low, high }: ConfidenceInterval): string 
   `${coefficientText(low)} to ${coefficientText(high)}`;
 
 /** Formats a fraction in percent, for example `49.8 %`. */
-export const percentText = (share: number | null | undefined, decimals: number = 1): string =>
+export const reportPercentText = (
+  share: number | null | undefined,
+  decimals: number = 1,
+): string =>
   share === null || share === undefined
     ? NO_VALUE
     : `${minus((100 * share).toFixed(decimals))}${PERCENT}`;
 
 /** Formats a return in percent with its sign, for example `+0.31 %`. */
-export const signedPercentText = (share: number | null | undefined): string =>
+export const reportSignedPercentText = (share: number | null | undefined): string =>
   share === null || share === undefined ? NO_VALUE : `${signed(100 * share, 2)}${PERCENT}`;
 
 /** Formats a whole number with thousands separators, for example `12,345`. */
-export const wholeNumberText = (value: number | null | undefined): string =>
+export const reportWholeNumberText = (value: number | null | undefined): string =>
   value === null || value === undefined ? NO_VALUE : Math.round(value).toLocaleString("en-US");
 
 /** Formats a coefficient without trailing zeros, for axes, for example `+0.02`. */

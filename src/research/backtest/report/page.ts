@@ -17,10 +17,10 @@ import {
   coefficientRangeText,
   coefficientText,
   NO_VALUE,
-  percentText,
-  signedPercentText,
+  reportPercentText,
+  reportSignedPercentText,
+  reportWholeNumberText,
   tValueText,
-  wholeNumberText,
 } from "./figures.ts";
 import { RISK_FORECAST_EXPLANATION, riskSection } from "./risk.ts";
 import { REPORT_STYLE } from "./style.ts";
@@ -114,8 +114,8 @@ function keyFigures({ horizon, ic, book }: HorizonResult): Html | undefined {
     [`Rank correlation, ${sessionCountText(horizon)}`, coefficientText(ic.mean)],
     ["95 % interval", coefficientRangeText(ic.interval)],
     ["t", tValueText(ic.t)],
-    ["Dates", wholeNumberText(ic.dates)],
-    ["Top minus bottom decile, at 10\u00a0bp", signedPercentText(net)],
+    ["Dates", reportWholeNumberText(ic.dates)],
+    ["Top minus bottom decile, at 10\u00a0bp", reportSignedPercentText(net)],
   ].filter(([, value]) => value !== NO_VALUE);
   return html`<dl>${figures.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
@@ -137,11 +137,11 @@ ${coefficientTable(result)}
 <p class="quiet">Neutral: against returns per unit of volatility, after beta, volatility, size and sector have explained what they can. Shuffled: the same scores dealt out at random.</p>
 ${decileBookTable(result)}
 ${hitRateTable(result)}
-<p>Of the scores ${percentText(result.scoreShares[9] ?? 0)} were 90 or more, ${percentText((result.scoreShares[8] ?? 0) + (result.scoreShares[9] ?? 0))} were 80 or more, ${percentText((result.scoreShares[0] ?? 0) + (result.scoreShares[1] ?? 0))} below 20 and ${percentText(result.scoreShares[0] ?? 0)} below 10.</p>
-<p>The published signal was LONG ${percentText(signals.shares.LONG, 0)}, WAIT ${percentText(signals.shares.WAIT, 0)} and SHORT ${percentText(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percentText(signals.flipBackShare)} of the changes were reversed within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
+<p>Of the scores ${reportPercentText(result.scoreShares[9] ?? 0)} were 90 or more, ${reportPercentText((result.scoreShares[8] ?? 0) + (result.scoreShares[9] ?? 0))} were 80 or more, ${reportPercentText((result.scoreShares[0] ?? 0) + (result.scoreShares[1] ?? 0))} below 20 and ${reportPercentText(result.scoreShares[0] ?? 0)} below 10.</p>
+<p>The published signal was LONG ${reportPercentText(signals.shares.LONG, 0)}, WAIT ${reportPercentText(signals.shares.WAIT, 0)} and SHORT ${reportPercentText(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${reportPercentText(signals.flipBackShare)} of the changes were reversed within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
 ${
   probabilities &&
-  html`<p>Probabilities of beating the median over ${sessionCountText(probabilities.horizon)}, derived from these scores and calibrated on earlier years, had a Brier score of ${probabilities.brier.toFixed(4)}; the constant forecast of the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percentText(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${percentText(probabilities.skillInterval.low, 3)} to ${percentText(probabilities.skillInterval.high, 3)})`}, from ${wholeNumberText(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
+  html`<p>Probabilities of beating the median over ${sessionCountText(probabilities.horizon)}, derived from these scores and calibrated on earlier years, had a Brier score of ${probabilities.brier.toFixed(4)}; the constant forecast of the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${reportPercentText(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${reportPercentText(probabilities.skillInterval.low, 3)} to ${reportPercentText(probabilities.skillInterval.high, 3)})`}, from ${reportWholeNumberText(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
 }
 <details><summary>By year and by regime, in figures</summary>
 ${sliceTable(`Coefficients ${over} by year`, main.years)}
@@ -150,10 +150,10 @@ ${sliceTable(`Coefficients ${over} by regime`, main.regimes)}
 }
 
 const sameDayNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
-  html`<p>Sentiment and the return of the same session have a rank correlation of ${coefficientText(mean)} (95 % interval ${coefficientRangeText(interval)}, t ${tValueText(t)}, ${wholeNumberText(dates)} sessions with at least 20 names). This is not a prediction; it validates the sentiment analysis.</p>`;
+  html`<p>Sentiment and the return of the same session have a rank correlation of ${coefficientText(mean)} (95 % interval ${coefficientRangeText(interval)}, t ${tValueText(t)}, ${reportWholeNumberText(dates)} sessions with at least 20 names). This is not a prediction; it validates the sentiment analysis.</p>`;
 
 const nextOpenNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
-  html`<p>The short ratio is published after the close, so the score at a close contains that of the session before. Against the first session after its publication, from open to close, it has a rank correlation of ${coefficientText(mean)} (95 % interval ${coefficientRangeText(interval)}, t ${tValueText(t)}, ${wholeNumberText(dates)} sessions).</p>`;
+  html`<p>The short ratio is published after the close, so the score at a close contains that of the session before. Against the first session after its publication, from open to close, it has a rank correlation of ${coefficientText(mean)} (95 % interval ${coefficientRangeText(interval)}, t ${tValueText(t)}, ${reportWholeNumberText(dates)} sessions).</p>`;
 
 const methodSection = (result: BacktestResult): Html => html`<section id="method">
 <h2>How to read this</h2>

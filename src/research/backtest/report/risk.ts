@@ -7,10 +7,10 @@ import type { CoverageSlice, RiskMeasures } from "../risk/measures.ts";
 import { reliabilityChart } from "./charts.ts";
 import {
   NO_VALUE,
-  percentText,
-  signedPercentText,
+  reportPercentText,
+  reportSignedPercentText,
+  reportWholeNumberText,
   tValueText,
-  wholeNumberText,
 } from "./figures.ts";
 import { scrollableTable } from "./tables.ts";
 import { sessionCountText } from "./words.ts";
@@ -55,17 +55,17 @@ export const riskLines = ({ risk }: ClassResult): readonly string[] =>
 function sentence({ horizon, fallPercent, evidence }: RiskMeasures): string {
   const { verdict, forecasts, qlike, coverage, fallSkill } = evidence;
   const held = RANGE_PROBABILITIES.map(
-    (share, index) => `${percentText(share, 0)} range ${percentText(coverage[index])}`,
+    (share, index) => `${reportPercentText(share, 0)} range ${reportPercentText(coverage[index])}`,
   ).join(", ");
   const skill = fallSkill
-    ? ` Chance of a fall over ${fallPercent}\u00a0%: skill ${signedPercentText(fallSkill.value)}, 95 % interval ${signedPercentText(fallSkill.low)} to ${signedPercentText(fallSkill.high)}.`
+    ? ` Chance of a fall over ${fallPercent}\u00a0%: skill ${reportSignedPercentText(fallSkill.value)}, 95 % interval ${reportSignedPercentText(fallSkill.low)} to ${reportSignedPercentText(fallSkill.high)}.`
     : "";
   return (
     `${sessionCountText(horizon)}: ${VERDICT_WORDS[verdict]}. ` +
     `QLIKE before ${RISK_TABLE_FITTED_BEFORE} ${qlikeWords(qlike.before)}, after ${qlikeWords(qlike.after)}. ` +
     (forecasts === 0
       ? ""
-      : `Held after it: ${held}, of ${wholeNumberText(forecasts)} forecasts.${skill}`)
+      : `Held after it: ${held}, of ${reportWholeNumberText(forecasts)} forecasts.${skill}`)
   ).trim();
 }
 
@@ -99,10 +99,14 @@ const verdictCell = ({ verdict }: RiskEvidence): string => VERDICT_WORDS[verdict
 const coverageTable = (caption: string, slices: readonly CoverageSlice[]): Html =>
   scrollableTable({
     caption,
-    columns: ["Part", ...RANGE_PROBABILITIES.map((share) => percentText(share, 0)), "Forecasts"],
+    columns: [
+      "Part",
+      ...RANGE_PROBABILITIES.map((share) => reportPercentText(share, 0)),
+      "Forecasts",
+    ],
     rows: slices.map(({ label, coverage, forecasts }) => [
       label,
-      ...coverage.map((share) => (forecasts === 0 ? NO_VALUE : percentText(share))),
-      wholeNumberText(forecasts),
+      ...coverage.map((share) => (forecasts === 0 ? NO_VALUE : reportPercentText(share))),
+      reportWholeNumberText(forecasts),
     ]),
   });

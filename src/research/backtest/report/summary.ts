@@ -6,10 +6,10 @@ import {
   coefficientRangeText,
   coefficientText,
   NO_VALUE,
-  percentText,
-  signedPercentText,
+  reportPercentText,
+  reportSignedPercentText,
+  reportWholeNumberText,
   tValueText,
-  wholeNumberText,
 } from "./figures.ts";
 import { riskLines } from "./risk.ts";
 import {
@@ -73,8 +73,8 @@ function classText(result: ClassResult, question: BacktestQuestion, paint: Style
     ...(isMeasured ? ["", ...horizonLines(result, paint), ""] : []),
     ...riskLines(result),
     ...(result.reports === null ? [] : [`  ${earningsReportsSentence(result.reports)}`]),
-    `  Published signal: LONG ${percentText(signals.shares.LONG, 0)}, WAIT ${percentText(signals.shares.WAIT, 0)}, SHORT ${percentText(signals.shares.SHORT, 0)}; ` +
-      `${signals.changesPerYear.toFixed(1)} changes a year, ${percentText(signals.flipBackShare)} reversed.`,
+    `  Published signal: LONG ${reportPercentText(signals.shares.LONG, 0)}, WAIT ${reportPercentText(signals.shares.WAIT, 0)}, SHORT ${reportPercentText(signals.shares.SHORT, 0)}; ` +
+      `${signals.changesPerYear.toFixed(1)} changes a year, ${reportPercentText(signals.flipBackShare)} reversed.`,
   ].join("\n");
 }
 
@@ -83,7 +83,7 @@ const extraLine = (what: string, summary: SeriesSummary | null): readonly string
     ? []
     : [
         `  ${what}: ${coefficientText(summary.mean)}, 95 % interval ${coefficientRangeText(summary.interval)}, ` +
-          `t ${tValueText(summary.t)}, ${wholeNumberText(summary.dates)} sessions.`,
+          `t ${tValueText(summary.t)}, ${reportWholeNumberText(summary.dates)} sessions.`,
       ];
 
 const HEADS = [
@@ -106,9 +106,9 @@ function horizonLines({ horizons }: ClassResult, paint: StyleText): readonly str
     tValueText(ic?.t),
     coefficientText(neutralIc?.mean),
     tValueText(neutralIc?.t),
-    `${percentText(hits?.long.rate)}/${percentText(hits?.long.baseRate)}`,
-    signedPercentText(book?.spread.mean),
-    signedPercentText(book?.net.find(({ costBp }) => costBp === 10)?.mean),
+    `${reportPercentText(hits?.long.rate)}/${reportPercentText(hits?.long.baseRate)}`,
+    reportSignedPercentText(book?.spread.mean),
+    reportSignedPercentText(book?.net.find(({ costBp }) => costBp === 10)?.mean),
   ]);
   const widths = HEADS.map((head, column) =>
     Math.max(head.length, ...rows.map((row) => (row[column] ?? "").length)),

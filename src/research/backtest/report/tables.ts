@@ -6,10 +6,10 @@ import {
   coefficientRangeText,
   coefficientText,
   NO_VALUE,
-  percentText,
-  signedPercentText,
+  reportPercentText,
+  reportSignedPercentText,
+  reportWholeNumberText,
   tValueText,
-  wholeNumberText,
 } from "./figures.ts";
 import { VERDICT_WORDS } from "./words.ts";
 
@@ -57,7 +57,7 @@ export const coefficientTable = ({ horizons }: ClassResult): Html =>
       coefficientText(neutralIc?.mean),
       tValueText(neutralIc?.t),
       coefficientText(shuffledIc?.mean),
-      wholeNumberText(ic?.dates),
+      reportWholeNumberText(ic?.dates),
       VERDICT_WORDS[verdict],
     ]),
   });
@@ -78,12 +78,12 @@ export function decileBookTable({ horizons }: ClassResult): Html | undefined {
     ],
     rows: books.map(({ horizon, book, deflatedSharpe }) => [
       horizon,
-      ...book.net.map(({ mean }) => signedPercentText(mean)),
-      `${signedPercentText(book.spread.interval.low)} to ${signedPercentText(book.spread.interval.high)}`,
+      ...book.net.map(({ mean }) => reportSignedPercentText(mean)),
+      `${reportSignedPercentText(book.spread.interval.low)} to ${reportSignedPercentText(book.spread.interval.high)}`,
       tValueText(book.spread.t),
-      percentText(book.turnover, 0),
-      percentText(book.maxDrawdown, 0),
-      percentText(deflatedSharpe, 0),
+      reportPercentText(book.turnover, 0),
+      reportPercentText(book.maxDrawdown, 0),
+      reportPercentText(deflatedSharpe, 0),
     ]),
   });
 }
@@ -106,16 +106,16 @@ export const hitRateTable = ({ horizons }: ClassResult): Html =>
       horizon,
       ...rateCells(hits?.long),
       ...rateCells(hits?.short),
-      percentText(hits?.median.rate),
-      signedPercentText(hits?.long.meanReturn),
-      signedPercentText(hits?.alwaysLong.meanReturn),
+      reportPercentText(hits?.median.rate),
+      reportSignedPercentText(hits?.long.meanReturn),
+      reportSignedPercentText(hits?.alwaysLong.meanReturn),
     ]),
   });
 
 const rateCells = (rate: HitRate | undefined): readonly string[] =>
   rate === undefined || rate.calls === 0
     ? [NO_VALUE, NO_VALUE]
-    : [percentText(rate.rate), percentText(rate.baseRate)];
+    : [reportPercentText(rate.rate), reportPercentText(rate.baseRate)];
 
 /** Table of the mean coefficients by subset of the dates. */
 export const sliceTable = (caption: string, slices: readonly CoefficientSlice[]): Html =>
@@ -126,6 +126,6 @@ export const sliceTable = (caption: string, slices: readonly CoefficientSlice[])
       label,
       coefficientText(mean),
       tValueText(plainT),
-      wholeNumberText(dates),
+      reportWholeNumberText(dates),
     ]),
   });

@@ -12,10 +12,10 @@ import { MIN_VERDICT_PERIODS, STRONG_T_VALUE, WEAK_T_VALUE } from "../verdict.ts
 import {
   coefficientRangeText,
   coefficientText,
-  percentText,
   plainNumberText,
+  reportPercentText,
+  reportWholeNumberText,
   tValueText,
-  wholeNumberText,
 } from "./figures.ts";
 
 /** Phrases for the subject of a backtest. */
@@ -65,7 +65,7 @@ export function verdictSentences(result: ClassResult): readonly string[] {
   const tried =
     trials.variants > 1
       ? [
-          `${wholeNumberText(trials.variants)} variants were tried so far, which the verdict takes into account.`,
+          `${reportWholeNumberText(trials.variants)} variants were tried so far, which the verdict takes into account.`,
         ]
       : [];
   return [MEANINGS[verdict], ...tried, ...suspicion(result)];
@@ -97,7 +97,7 @@ export function headlineSentence(result: ClassResult): string | undefined {
   if (!ic) return undefined;
   return (
     `Rank correlation of score and return over ${sessionCountText(result.headline)}: ${coefficientText(ic.mean)}, ` +
-    `95 % interval ${coefficientRangeText(ic.interval)}, t ${tValueText(ic.t)}, ${wholeNumberText(ic.dates)} dates.`
+    `95 % interval ${coefficientRangeText(ic.interval)}, t ${tValueText(ic.t)}, ${reportWholeNumberText(ic.dates)} dates.`
   );
 }
 
@@ -114,7 +114,7 @@ export function powerSentence(result: ClassResult): string | undefined {
   const years = (ic.dates * step) / SESSIONS_PER_YEAR[assetClass];
   const needed = years * factor;
   return (
-    `A true coefficient of this size would need ${needed > 1_000 ? "more than 1,000" : `about ${wholeNumberText(needed)}`} years ` +
+    `A true coefficient of this size would need ${needed > 1_000 ? "more than 1,000" : `about ${reportWholeNumberText(needed)}`} years ` +
     `to be detected with 80 % power; there are ${years.toFixed(1)}.`
   );
 }
@@ -133,7 +133,7 @@ export const VERDICT_RULE_SENTENCES: readonly string[] = [
 export function caveats({ classes, question, source }: BacktestResult): readonly string[] {
   const counts = classes.map(
     ({ assetClass, coverage }) =>
-      `${CLASS_WORDS[assetClass].toLowerCase()}: ${wholeNumberText(coverage.ended)} of ${wholeNumberText(coverage.instruments)}`,
+      `${CLASS_WORDS[assetClass].toLowerCase()}: ${reportWholeNumberText(coverage.ended)} of ${reportWholeNumberText(coverage.instruments)}`,
   );
   return [
     `Survivorship: a market folder holds the instruments that somebody chose to put there, often those that exist today. Of those here, this many stopped trading before the end: ${counts.join("; ")}. Names that failed and are missing make every long position look better than it was.`,
@@ -152,15 +152,15 @@ export function coverageSentence({ comparison, coverage, leftOut }: ClassResult)
   const { instruments, dates, names, share } = coverage;
   if (comparison === "through_time") {
     return (
-      `One instrument, ${wholeNumberText(dates)} dates: its own values are compared with what followed each. ` +
-      `It had a value on ${percentText(share)} of the dates on which it traded.` +
+      `One instrument, ${reportWholeNumberText(dates)} dates: its own values are compared with what followed each. ` +
+      `It had a value on ${reportPercentText(share)} of the dates on which it traded.` +
       leftOutSentence(leftOut)
     );
   }
   return (
-    `${wholeNumberText(instruments)} instruments, ${wholeNumberText(dates)} dates, ` +
-    `${wholeNumberText(names.fewest)} to ${wholeNumberText(names.most)} with a value per date ` +
-    `(median ${wholeNumberText(names.median)}; ${percentText(share)} of those that traded).` +
+    `${reportWholeNumberText(instruments)} instruments, ${reportWholeNumberText(dates)} dates, ` +
+    `${reportWholeNumberText(names.fewest)} to ${reportWholeNumberText(names.most)} with a value per date ` +
+    `(median ${reportWholeNumberText(names.median)}; ${reportPercentText(share)} of those that traded).` +
     leftOutSentence(leftOut)
   );
 }
@@ -217,4 +217,4 @@ export const earningsReportsSentence = ({
   inside,
   windowDays,
 }: ReportAccuracy): string =>
-  `Next report: of ${wholeNumberText(filings)} filings ${percentText(within7)} came within 7 days of the expected day, and ${percentText(inside)} inside the window of ${windowDays.toFixed(1)} days; median error in days: ${plainNumberText(medianError)}. ${wholeNumberText(missing)} more were expected and not filed before the next quarter's.`;
+  `Next report: of ${reportWholeNumberText(filings)} filings ${reportPercentText(within7)} came within 7 days of the expected day, and ${reportPercentText(inside)} inside the window of ${windowDays.toFixed(1)} days; median error in days: ${plainNumberText(medianError)}. ${reportWholeNumberText(missing)} more were expected and not filed before the next quarter's.`;

@@ -28,8 +28,8 @@ import type { RiskObservation } from "./observations.ts";
 /** Minimum number of instruments for a verdict on a class. */
 const MIN_INSTRUMENTS = 10;
 /**
- * A forecast is supported if the t-statistic of its QLIKE minus the QLIKE of the EWMA is below this
- * value.
+ * A forecast is supported if the t-statistic of the difference (its QLIKE minus that of the EWMA)
+ * is below this value.
  */
 const SUPPORTED_T = -2;
 

@@ -85,7 +85,7 @@ export function observeRisk(
  * outcomes.
  *
  * @param horizon In sessions.
- * @param delay Sessions between the last known close and the first return that counts. The
+ * @param delay Sessions between the last known close and the first return in the outcome. The
  * service's ranges start at the last known close, so their delay is 0.
  */
 export function observeWithoutReports(

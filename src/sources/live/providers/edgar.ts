@@ -15,7 +15,10 @@ import { CompanyFacts, filingsOf } from "./edgar/facts.ts";
 import { reportedFiguresOf } from "./edgar/reported-figures.ts";
 import { readCik, tickersRequest } from "./edgar/tickers.ts";
 
-/** Maximum size of a response in bytes; those of the oldest and largest companies have 10 MB. */
+/**
+ * Maximum size of a response in bytes; the responses for the oldest and largest companies have 10
+ * MB.
+ */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
@@ -111,7 +114,7 @@ function company(wanted: FilingQuery): ProviderSeries {
 
 /**
  * When the next request is due, Unix milliseconds. The first request after a ticker lookup is due
- * immediately; otherwise each company has its own minute of the day.
+ * immediately; later requests are due at the company's own minute of the day.
  */
 function whenDue({ cik, named, asked }: CompanyCursor): number {
   if (cik === null) return newYorkInstant(addDays(named, 1), "00:00");

@@ -138,8 +138,8 @@ function read(answer: ProviderResponse, symbol: string, { newest }: WeekCursor):
 }
 
 /**
- * The record of a week; `undefined` if one of the two types is missing, because nothing was traded
- * or because it is published later.
+ * The record of a week; `undefined` if one of the two summary types is missing, because nothing was
+ * traded or because that type is published later.
  */
 function recordOf(weekStart: string, rows: readonly WeekRow[]) {
   const [ats, otc] = Object.values(KINDS).map((kind) =>

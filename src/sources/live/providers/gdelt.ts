@@ -39,9 +39,9 @@ const Articles = z.union([z.strictObject({}).transform(() => ({ articles: [] }))
 const Cursor = z.object({ from: z.int() });
 
 /**
- * Headlines of the world's online news, as found by GDELT: articles that call a company by its
- * legal name, or a coin by a name with no other meaning, and mention it in the headline. A
- * publisher is not an author, so these messages have no author.
+ * Headlines of the world's online news, as found by GDELT: of articles that contain the legal name
+ * of a company, or a coin name with no other meaning, and mention the company or coin in the
+ * headline. A publisher is not an author, so these messages have no author.
  */
 export const gdelt: PolledProvider = {
   kind: "polled",

@@ -129,7 +129,7 @@ describe("an update of an alert", () => {
     );
   });
 
-  it("is rejected when the URL is not allowed, or when an instant is in the past", async () => {
+  it("is rejected when the URL is not allowed, or when the expiry or the end of the snooze is in the past", async () => {
     const { service, wanted, records, id } = await openService();
     const before = await storedIn(records, id);
     for (const changes of [{ url: "https://10.0.0.1/" }, { expiresAt: 1 }, { snoozedUntil: 1 }]) {
@@ -153,7 +153,7 @@ describe("an update of an alert", () => {
 });
 
 describe("a pause of an alert", () => {
-  it("ends by releasing the held deliveries", async () => {
+  it("releases the held deliveries when it ends", async () => {
     const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
     await service.update(wanted, { label: "mine" });
@@ -306,7 +306,7 @@ describe("an alert of another owner", () => {
     },
   );
 
-  it("is not listed for anyone but its owner", async () => {
+  it("is listed only for its owner", async () => {
     const { service, records, agent, id } = await openService();
     const person = await newPerson(records, "acc_1");
     expect(await service.list(person)).toEqual({ alerts: [], others: 1 });
@@ -347,7 +347,7 @@ describe("the account of an alert's owner", () => {
   });
 });
 
-describe("changes of alerts", () => {
+describe("changes to alerts", () => {
   it("are rate-limited per caller", async () => {
     const two = { points: 3, windowSeconds: 60 };
     const { service, wanted, records } = await openService({ limits: { "alert-change": two } });

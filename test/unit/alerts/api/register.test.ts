@@ -108,7 +108,7 @@ describe("the registration of an alert", () => {
     expect(await records.list(alerts, { limit: 1 })).toEqual([]);
   });
 
-  it("is rejected when an instant lies in the past", async () => {
+  it("is rejected when the expiry or the end of the snooze is in the past", async () => {
     const { service, agent, clock } = await openService();
     for (const name of ["expiresAt", "snoozedUntil"] as const) {
       for (const at of [0, clock.now]) {
@@ -162,7 +162,7 @@ describe("the registration of an alert", () => {
 });
 
 describe("the quota of an owner", () => {
-  it("allows 20 webhooks and 100 alerts, and is reported with a suggested next step", async () => {
+  it("allows 20 webhooks and 100 alerts, and an error beyond the limit suggests a next step", async () => {
     const { service, agent, records } = await openService();
     for (let count = 0; count < 20; count += 1) await createTestAlert(service, agent);
     await expect(createTestAlert(service, agent)).rejects.toMatchObject({

@@ -115,7 +115,7 @@ describeEngines("delivery to a channel", (engine) => {
   ];
 
   it.each(CHATS)(
-    "retries %s on the webhook schedule after every kind of fault, and loses no event",
+    "retries deliveries to %s on the webhook schedule after every kind of fault, and loses no event",
     async (kind) => {
       const store = await openStore(engine);
       const trap = await receiver();

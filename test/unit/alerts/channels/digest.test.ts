@@ -649,7 +649,7 @@ describeEngines("quiet hours", (engine) => {
   };
 
   it.each(KINDS)(
-    "for %s hold back every event until they end, keep the order, lose no event, and hold back nothing at other times",
+    "for %s hold back every event until the quiet hours end, keep the order, lose no event, and hold back nothing at other times",
     async (kind) => {
       const scene = await sceneOf(engine, kind, { schedule: NIGHT, start: "2026-03-28T20:30:00Z" });
       await happen(scene, "E0");

@@ -29,7 +29,7 @@ describe("the endpoint group of a delivery", () => {
     expect(endpointGroup(OWNER, "http://inbox.example/hook")).not.toBe(group);
   });
 
-  it("can be found among all groups of the queued delivery", () => {
+  it("can be found among the other groups of a queued delivery", () => {
     const [placed] = enqueueDelivery(alert, message);
     if (placed?.kind !== "insert") throw new Error("Nothing is placed.");
     expect(findEndpointGroup(placed.placing.groups ?? [])).toBe(endpointGroup(OWNER, URL_OF_ALERT));

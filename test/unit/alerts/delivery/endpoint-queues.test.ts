@@ -81,7 +81,7 @@ describe("endpoint queues", () => {
     expect(isFull("f")).toBe(false);
   });
 
-  it("report free capacity for all owners when an attempt of one owner ends, since their shares grow", async () => {
+  it("report free capacity for all owners when the last attempt of one owner ends, because the other owners' shares grow", async () => {
     const { queues, add, calls, end } = manualQueues(10, 4);
     add("a1", 1, 2);
     add("b1", 1, 2);

@@ -374,7 +374,7 @@ describeEngines("the delivery worker", (engine) => {
     expect(other.received).toHaveLength(1);
   });
 
-  it("counts every failure of attempts that end at the same time", async () => {
+  it("counts every failure when several attempts fail at the same time", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: 404 });
     const alert = webhookAlert({ url: inbox.url });

@@ -103,7 +103,7 @@ describe("an alert condition", () => {
     expect(daysOf("signal_shift", { scoreMove: null }, days)).toEqual([2]);
   });
 
-  it("rearms when the score has returned to within a third of the threshold", () => {
+  it("rearms when the score is again near its value at the last event, within a third of the threshold", () => {
     const back = (score: number) =>
       daysOf("signal_shift", { scoreMove: 30 }, [
         { score: 40 },

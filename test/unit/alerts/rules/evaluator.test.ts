@@ -71,7 +71,7 @@ describe("expected company reports", () => {
     return { metric: "netIncome", value: 1, periodEnd: end * DAY_MS, availableAt } as const;
   });
 
-  it("cause one event the configured number of sessions before the expected date, one on filing, and one when late", async () => {
+  it("cause one event at the configured number of sessions before the expected date, one on filing, and one when the report is late", async () => {
     const store = await openStore(model);
     await store.records.commit([
       ...alertSteps("a1", { kinds: ["report"] }),
@@ -198,7 +198,7 @@ describe("events of an account", () => {
     expect([of("a1") + of("a2"), of("b1")]).toEqual([3, 3]);
   });
 
-  it("leave part of the limit to a person's other applications, even if one application also uses agents that it claimed", async () => {
+  it("leave part of the limit to a person's other applications, even if one application also uses agents claimed through it", async () => {
     const store = await openStore(model);
     const owner = { kind: "user", id: "acc_1", accountId: "acc_1", clientId: "greedy" } as const;
     const agent = { kind: "agent", accountId: "acc_1" } as const;
@@ -404,7 +404,7 @@ describe("a volatility condition", () => {
     expect(await summaryOf(await played([0.05], { watched }, LONG))).toEqual(["A@301 extreme"]);
   });
 
-  it("numbers its events in the same sequence as the signal shifts of its alert", async () => {
+  it("shares one sequence of event numbers with the signal shifts of the same alert", async () => {
     const kinds = ["signal_shift", "volatility"] as const;
     const store = await played([0.05], { kinds }, LONG);
     const told = await recordedEventsIn(store);

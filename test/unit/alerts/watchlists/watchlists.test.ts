@@ -102,7 +102,7 @@ describeEngines("a watchlist", (engine) => {
     expect(await symbolsOf(app, "secret")).toEqual(["A"]);
   });
 
-  it("is readable but not writable for a person's clients if an API key owns it, and a client's own list of the same name has precedence", async () => {
+  it("is read-only for a person's clients if an API key owns it, and a client's own list with that name has precedence", async () => {
     const { app, agent, key, stranger, save, symbolsOf, lists, records } = await open(engine);
     await save(key, "house", ["A"]);
     expect((await lists.overview(agent)).lists).toEqual([
@@ -179,7 +179,7 @@ describeEngines("a watchlist", (engine) => {
     expect(await records.list(watchlists, { limit: 9 })).toEqual([]);
   });
 
-  it("has its changes audited without its name and symbols", async () => {
+  it("is audited on every change, but its name and symbols are not written to the audit log", async () => {
     const { app, save, lists, records } = await open(engine);
     await save(app, "mine", ["A"]);
     await lists.remove(app, "mine");

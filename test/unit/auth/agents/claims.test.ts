@@ -282,7 +282,7 @@ describeEngines("a claim of an agent by a person", (engine) => {
     expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
   });
 
-  it("is still possible after four failed attempts but not after five, whoever makes them and in whichever way", async () => {
+  it("is still possible after four failed attempts but not after five, whoever makes the attempts and however they are made", async () => {
     const { claims, register, person } = await build(engine);
     const [four, five] = [await register(), await register({}, {}, "agt_2")];
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];

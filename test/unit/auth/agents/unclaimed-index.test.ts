@@ -25,7 +25,7 @@ const idsOf = (index: UnclaimedIndex, protectedSize = 0) =>
   index.evictionOrder({ now: NOW, protectedSize }).map(({ agent }) => agent.id);
 
 describe("the index of unclaimed agents", () => {
-  it("first evicts agents of the site with the most agents, starting with the newest agent", () => {
+  it("first evicts agents of the network site with the most agents, starting with the newest agent", () => {
     const index = indexWith(
       ...[{ site: "a" }, { site: "b" }, { site: "b" }, { site: "b" }, { site: "a" }],
     );
@@ -38,7 +38,7 @@ describe("the index of unclaimed agents", () => {
     expect([index.size, index.sizeOf("a"), index.sizeOf("b")]).toEqual([7, 5, 2]);
   });
 
-  it("does not evict agents that are in use while their site has few agents", () => {
+  it("does not evict agents that are in use while their network site has few agents", () => {
     const inUseUntil = NOW + 1;
     const index = indexWith(
       ...[
@@ -55,7 +55,7 @@ describe("the index of unclaimed agents", () => {
     expect(idsOf(index, 4)).toEqual(["b3"]);
   });
 
-  it("evicts agents of the provider with the most agents, even if each of its sites has few", () => {
+  it("evicts agents of the network provider with the most agents, even if each site of the provider has few", () => {
     const inUseUntil = NOW + 1;
     const provider = "p";
     const index = indexWith(

@@ -188,7 +188,7 @@ describe("daily bars from Alpaca", () => {
     };
   };
 
-  it("continue where they stopped for symbols that were temporarily rejected, without losing one", () => {
+  it("continue where they stopped for symbols that were temporarily rejected, without losing a bar", () => {
     const serve = refusing({
       AAPL: at("2026-06-16", "12:00"),
       SPLT: at("2026-06-18", "12:00"),
@@ -212,7 +212,7 @@ describe("daily bars from Alpaca", () => {
     }
   });
 
-  it("are requested for the same symbols in both halves of a split window, even across midnight", () => {
+  it("are requested for the same symbols in both halves of a divided time window, even across midnight", () => {
     const [series] = alpaca.series({ ...driveOf("bars"), feeds: new Set(["bars"]) });
     const without = [["AAPL", "2026-06-10", "2026-06-11"]];
     const symbolsAfter = (half?: object) => {

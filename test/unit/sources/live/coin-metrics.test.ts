@@ -84,7 +84,7 @@ describe("the Coin Metrics provider", () => {
 });
 
 describe("the Coin Metrics provider, when figures are late,", () => {
-  it("waits for a day until both figures are available", () => {
+  it("does not store a day until both figures of that day are available", () => {
     const late = serveCoinMetrics({ ...WORLD, late: { "2026-06-08": at("2026-06-10T03:10") } });
     const driven = drivePolling(coinMetrics, late, A_DAY);
     expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-09"));
@@ -93,7 +93,7 @@ describe("the Coin Metrics provider, when figures are late,", () => {
     expect(askedAt(driven).at(-2)).toBe("10T03:30");
   });
 
-  it("accepts a day with only one of the figures after two days", () => {
+  it("stores a day with only one of the figures after two days of waiting", () => {
     const instruments = [instrument("XRP-USD")];
     const driven = drivePolling(coinMetrics, serve, { ...A_DAY, instruments });
     expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-07"));

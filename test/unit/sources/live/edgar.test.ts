@@ -338,7 +338,7 @@ describe("figures derived from SEC filings", () => {
     ]);
   });
 
-  it("do not include a quarter of a half year whose first quarter is missing", () => {
+  it("do not include a second quarter when only the half year is filed and the first quarter is missing", () => {
     const NetIncomeLoss = [{ start: YEAR, end: "2024-06-30", val: 50, filed: "2024-07-30" }];
     expect(figures({ NetIncomeLoss }).data).toEqual([]);
   });

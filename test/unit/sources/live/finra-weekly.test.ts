@@ -104,7 +104,7 @@ describe("the provider for FINRA's weekly off-exchange volume", () => {
     expect(unknown.requests).toHaveLength(1);
   });
 
-  it("waits for a week with only one kind of venue until it is complete", () => {
+  it("does not store a week with only one kind of venue until the other kind is published", () => {
     const half = drivePolling(finraWeekly, rows({}), {
       ...NIGHT,
       instruments: [instrument("AAPL")],

@@ -61,7 +61,7 @@ describe("history that arrives after sessions have been scored", () => {
   const [recent, earlier] = [history("2026-10-01", LAST_DAY), history("2025-06-01", "2026-09-30")];
   const later = NOW + 3_600_000;
 
-  it("is listed in the same order, whatever the order of the instruments setting", () => {
+  it("is listed in the same order of instruments, whatever the order in the instruments setting", () => {
     const market = new LiveMarket(COINS.toReversed(), SOURCES);
     market.take(recent);
     const symbols = market.recordsUntil(NOW).map(({ instrument: { symbol } }) => symbol);

@@ -98,7 +98,7 @@ describe("the record history of an instrument", () => {
     expect(Array.from(bars, (one: Bar) => one.logReturn)).toEqual([null, Math.log(101 / 100)]);
   });
 
-  it("is outdated by records dated before those already read, and by the first record of a feed", () => {
+  it("is outdated by a record dated before the records already read, and by the first record of a feed", () => {
     const book = new RecordBook(coin, ["crypto"]);
     book.add(bar(0, 0), NEVER);
     expect(book.isOutdated(T)).toBe(true);
@@ -184,7 +184,7 @@ describe("the record history of an instrument", () => {
     expect(book.isOutdated(T)).toBe(false);
   });
 
-  it("keeps the lists that received no late records", () => {
+  it("reuses the lists that received no late records", () => {
     const book = new RecordBook(coin, ["crypto"]);
     for (const one of [bar(0, 0), bar(2, 0), mention(T, T)]) book.add(one, NEVER);
     const before = book.revise();

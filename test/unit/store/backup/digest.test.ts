@@ -18,7 +18,7 @@ async function digest(...batches: readonly (readonly DumpRow[])[]) {
 }
 
 describe("the digest of a dump", () => {
-  it("is computed per collection and archive kind, whatever the batches", async () => {
+  it("is computed per collection and archive kind, however the rows are split into batches", async () => {
     const other = { ...record, collection: "notes" };
     const one = await digest([record, other], [record, history]);
     expect(await digest([record], [other, record], [], [history])).toEqual(one);

@@ -136,7 +136,7 @@ describeEngines("the keyring", (engine) => {
     expect(await dumpStore(store.store)).toEqual(before);
   });
 
-  it("rejects a key that was replaced by the key of another use", async () => {
+  it("rejects a stored key whose encrypted secret was replaced by the secret of a key for another use", async () => {
     const store = await openStore(engine);
     await open(store);
     const cookie = await stored(store.records, "cookie-signing");

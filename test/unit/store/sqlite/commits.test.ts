@@ -48,7 +48,7 @@ const keysOf = async (records: Records) =>
   (await records.list(pages, { limit: 10_000 })).map(({ key }) => key);
 
 describe("a commit that cannot be written", () => {
-  it("is the only one rejected in its batch, and leaves no data behind", async () => {
+  it("is the only commit rejected in its batch, and leaves no data behind", async () => {
     const folder = await folderThatRefuses("bad");
     const store = await openIn(folder);
     const keys = Array.from({ length: 100 }, (_, at) => (at === 37 ? "bad" : `key ${at}`));

@@ -43,7 +43,7 @@ describe("the dump of an embedded store", () => {
     await expect(dump.next()).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it("fails with store_unavailable when the store is replaced, without damaging it", async () => {
+  it("fails with store_unavailable when the store is replaced, and does not damage the new content", async () => {
     const { folder, store } = await filled();
     const dump = store.dump()[Symbol.asyncIterator]();
     await dump.next();

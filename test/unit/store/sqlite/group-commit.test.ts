@@ -33,7 +33,7 @@ async function newCommits() {
 }
 
 describe("the group commit of the embedded store", () => {
-  it("commits in one transaction the writes that callers make one after another", async () => {
+  it("combines writes that callers make one after another into one transaction", async () => {
     const { commits, transactions } = await newCommits();
     const first = commits.add(work);
     await turn();

@@ -27,8 +27,8 @@ import { createStockRequest, refusedSymbol } from "./stock-request.ts";
 const AGAIN_MS = 15 * 60_000;
 
 /**
- * Maximum wait for a bar after it was due, in milliseconds; after that the symbol counts as not
- * traded.
+ * Maximum wait for a bar after it was due, in milliseconds; after this wait the symbol counts as
+ * not traded.
  */
 const PATIENCE_MS = 12 * 3_600_000;
 

@@ -65,13 +65,13 @@ export function detectSplit(
 const daysFrom = (from: string, day: string): number =>
   (Date.parse(day) - Date.parse(from)) / DAY_MS;
 
-/** Closes of one session: as traded, and adjusted for all later splits. */
+/** Closing prices of one session: as traded, and adjusted for all later splits. */
 interface TwoCloses {
   readonly traded: number;
   readonly adjusted: number;
 }
 
-/** Rounding unit of adjusted closes, in USD; their error is at most half of it. */
+/** Rounding unit of adjusted closing prices, in USD; their error is at most half a cent. */
 const CENT = 0.01;
 
 /** Minimum relative tolerance of a measured split ratio. */
@@ -82,8 +82,9 @@ const DENOMINATORS = [1, 2, 3, 4, 5, 10, 20] as const;
 
 /**
  * New shares per old share between two sessions: the adjustment factor of the earlier close divided
- * by that of the later close. Rounded to the simplest ratio within the error of adjusted closes,
- * which are rounded to cents; otherwise to four significant digits.
+ * by the adjustment factor of the later close. The quotient is rounded to the simplest ratio within
+ * the error of adjusted closes, which are rounded to cents; without such a ratio, it is rounded to
+ * four significant digits.
  *
  * @returns 1 without a split.
  */

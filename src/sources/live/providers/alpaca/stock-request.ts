@@ -33,7 +33,7 @@ export function createStockRequest(
 }
 
 /**
- * The symbol because of which a request was refused; `undefined` if the request was answered.
+ * The symbol that caused the refusal of a request; `undefined` if the request was answered.
  *
  * @param requested Requested symbols, in Alpaca's spelling.
  * @throws {ProviderFault} For every other refusal. "Too recent" has status 403, as a wrong key has,

@@ -73,7 +73,7 @@ const Taxonomy = z
   )
   .optional();
 
-/** All figures of a company as it filed them. */
+/** All figures of a company, as filed by the company. */
 export const CompanyFacts = z.looseObject({
   cik: z.coerce.number(),
   facts: z.looseObject({ dei: Taxonomy, "us-gaap": Taxonomy }),

@@ -53,9 +53,9 @@ export function createFiledFacts(): FiledFacts {
 }
 
 /**
- * The flow of the quarter that ends on a day: as filed, or a longer flow minus another with the
- * same start that ended a quarter earlier. For example, the second quarter is the half year minus
- * the first quarter, and the fourth is the year minus nine months.
+ * The flow of the quarter that ends on a day: as filed, or a longer flow minus another flow that
+ * has the same start and ended a quarter earlier. For example, the second quarter is the half year
+ * minus the first quarter, and the fourth is the year minus nine months.
  */
 function quarterOf(values: ByEnd, end: string): number | undefined {
   const flows = [...(values.get(end) ?? [])].filter(([start]) => start !== undefined);

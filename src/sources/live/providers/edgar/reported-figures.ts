@@ -78,7 +78,7 @@ export function reportedFiguresOf(
   return { data, rejected };
 }
 
-/** Figures that are new or differ from those reported before. */
+/** Figures that are new or differ from the figures reported before. */
 function* changes(
   { known, reported }: { readonly known: FiledFacts; readonly reported: Map<string, number> },
   { filed }: Filing,
@@ -95,10 +95,10 @@ function* changes(
 }
 
 /**
- * The share count of a filing: from its cover, else from its balance sheet, else diluted over the
- * period. It is dated no later than the day before the filing. For one of several share classes
- * (`BRK-B`) only the cover is used, since other counts may convert all classes into shares of
- * another class.
+ * The number of shares that a filing reports: from its cover, else from its balance sheet, else the
+ * diluted average over the period. It is dated no later than the day before the filing. For one of
+ * several share classes (`BRK-B`) only the cover is used, since the other numbers may convert all
+ * classes into shares of another class.
  */
 function shareCount({ facts, filed }: Filing, symbol: string): readonly Figure[] {
   const { sharesOnCover, sharesOutstanding, sharesDiluted } = XBRL_TAGS;

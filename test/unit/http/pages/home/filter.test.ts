@@ -55,7 +55,7 @@ describe("the market filter in a URL", () => {
     expect(filter).toEqual({});
   });
 
-  it("is rejected with all errors at once, and the repeated search text has limited length", () => {
+  it("is rejected with all errors at once, and the search text shown again is truncated", () => {
     const { errors, search } = asked(`q=${"b".repeat(10_000)}&class=bond&page=0`);
     expect(errors.map(({ id }) => id)).toEqual(["q", "class", "market"]);
     expect(search).toHaveLength(2 * MAX_SEARCH_LENGTH);

@@ -4,8 +4,8 @@ import { setTimeFormat } from "./times.js";
 const VARIABLE = /^--(?:color|font|border|shadow)-[a-z0-9-]{1,60}$/;
 
 /**
- * Whether a CSS value loads no resource. The policy of the host blocks loading anyway, but each
- * attempt would log a message in the console.
+ * Whether a CSS value is safe to apply, because it loads no resource. The content security policy
+ * of the host blocks such requests anyway, but each attempt would log a message in the console.
  */
 const isSafeValue = (value) =>
   typeof value === "string" && value.length <= 300 && !/url|image|@|;/i.test(value);
@@ -43,9 +43,9 @@ export function applyHostContext(context) {
 }
 
 /**
- * Reports the size of the content to the host. Only the content's height is measured, not the
- * window's: hosts that adapt the frame to a height that depends on the window would grow or shrink
- * it endlessly.
+ * Reports the size of the content to the host. The height is that of the content, not that of the
+ * window: if a host set the frame to a height derived from the window, the frame would grow or
+ * shrink endlessly.
  *
  * @param content Element that contains the whole app.
  * @returns A function that stops the reports.

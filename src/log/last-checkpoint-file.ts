@@ -7,9 +7,9 @@ import { parseCheckpoint, type SignedCheckpoint } from "./checkpoint.ts";
 const FILE = "log-head";
 
 /**
- * The last signed checkpoint, in a file of this machine that backups do not contain. If the store
- * is restored to an earlier state, it lacks this checkpoint. The service then refuses to sign,
- * because a signature would fork the log.
+ * The last signed checkpoint, in a file of this machine that backups do not contain. A store that
+ * was restored to an earlier state lacks this checkpoint. The service then refuses to sign, because
+ * a signature would fork the log.
  */
 export class LastCheckpointFile {
   readonly #folder: string;

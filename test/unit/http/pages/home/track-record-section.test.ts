@@ -6,7 +6,7 @@ import {
   type GradedRun,
   trackRecordTerms,
 } from "../../../../../src/grading/track-record.ts";
-import { trackRecordSection } from "../../../../../src/http/pages/home/record-section.ts";
+import { trackRecordSection } from "../../../../../src/http/pages/home/track-record-section.ts";
 import { heightsByAxis, pointsOf } from "../../../../support/drawn.ts";
 
 const DAY_MS = 86_400_000;
@@ -48,7 +48,7 @@ describe("the curve of a track record", () => {
       .reduce((sum, { excess, long, short }) => sum + excess / (long + short) / HORIZON, 0),
   );
 
-  it("plots the cumulative sum after each timely run to within a pixel of the axis scale", () => {
+  it("plots the cumulative sum after each run that was not late, accurate to a pixel on its axis", () => {
     const panel = { html, height: HEIGHT };
     const heights = heightsByAxis(
       panel,

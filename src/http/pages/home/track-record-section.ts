@@ -7,7 +7,7 @@ import {
   type TrackRecordTerms,
   type TrackRecordVerdict,
 } from "../../../grading/track-record.ts";
-import type { TrackRecord } from "../../../log/signal-log.ts";
+import type { ServedTrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { type Html, type HtmlContent, html } from "../html.ts";
 import { withMinus } from "./figure-text.js";
@@ -30,15 +30,12 @@ import {
   yCoordinate,
 } from "./plot.ts";
 
-/** The track record of one asset class over one horizon. */
-export type ClassTrackRecord = TrackRecord["records"][number];
-
 /** A horizon as text, such as "20 sessions". */
 export const horizonText = (assetClass: AssetClass, horizon: number): string =>
   `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
 
 /** The title of a record: asset class and horizon. */
-export const trackRecordTitle = ({ figures: { assetClass, horizon } }: ClassTrackRecord): string =>
+export const trackRecordTitle = ({ figures: { assetClass, horizon } }: ServedTrackRecord): string =>
   `${assetClassNames[assetClass]}, ${horizonText(assetClass, horizon)}`;
 
 /** Labels of the verdicts of the record. */
@@ -56,11 +53,11 @@ export const dayHtml = (at: number): Html =>
 const instantOf = (at: number | null): string | null => (at === null ? null : isoInstant(at));
 
 /**
- * Section of one record: the verdict if the record is over the headline horizon, the curve, the
- * figures and the counts.
+ * Section of one track record: the verdict, if the record covers the headline horizon, the curve,
+ * the figures and the counts.
  */
 export function trackRecordSection(
-  record: ClassTrackRecord,
+  record: ServedTrackRecord,
   terms: TrackRecordTerms,
   dayMs: number,
 ): Html {
@@ -77,7 +74,7 @@ ${countsTable(record.figures)}
 
 /** Card with the last verdict and the data that the next verdict still needs. */
 function verdictCard(
-  { figures, verdicts, openSince }: ClassTrackRecord,
+  { figures, verdicts, openSince }: ServedTrackRecord,
   { rules, verdictDates }: TrackRecordTerms,
 ): Html {
   const last = verdicts.at(-1);
@@ -104,8 +101,8 @@ function meter(value: number, needed: number): Html {
   return html`<svg class="meter" role="img" aria-label="${value.toFixed(1)} of ${needed}"><rect class="rail" width="100%" height="10"/><rect class="ahead" width="${share}%" height="10"/></svg>`;
 }
 
-/** Chart of the excess returns summed over the sessions, with the 95 % band of shuffled signals. */
-function curve(record: ClassTrackRecord, id: string, dayMs: number): Html {
+/** Chart of the cumulative excess return by session, with the 95 % band for shuffled signals. */
+function curve(record: ServedTrackRecord, id: string, dayMs: number): Html {
   const { figures, runs } = record;
   const points = excessReturnCurve(runs, figures.horizon);
   const last = points.at(-1);
