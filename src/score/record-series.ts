@@ -38,7 +38,7 @@ const [CLOSE, LIST] = [-1, -2];
  */
 export class RecordSeries {
   readonly #hash = new PrefixHash();
-  /** Series by instant (Unix milliseconds): of every close, and of the newest instant. */
+  /** Series id by Unix milliseconds: one for each close, and one for the newest instant. */
   readonly #names = new Map<number, string>();
   #list: readonly InstrumentRecords[] = [];
   /** One cursor per list of records, ordered by symbol and feed. */

@@ -505,7 +505,7 @@ describe("the page of an instrument", () => {
     expect(textOf(html)).toContain(`kept ${kept} times of ${marks.length}, 80 % promised`);
   });
 
-  it("shows which factors moved the score in the last week, with the attribution of the API", async () => {
+  it("shows by how much each factor moved the score in the last week, with the same figures as the API", async () => {
     const { html } = await createWeb(base).get(path);
     const [sentence = ""] = /In the last 5 sessions the score.*?<\/p>/s.exec(html) ?? [];
     const { asOf } = await ask<{ readonly asOf: string }>(

@@ -73,7 +73,7 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))(
       expect((await store.records.get(providerProgress, provider.id))?.value.lastFault).toBeNull();
     });
 
-    it("polling delivers only plausible records, which the market accepts in order", async () => {
+    it("polling delivers only plausible records, from which the market builds lists in order of time", async () => {
       const store = await openStore(model);
       await followed(rig, store);
       const content = await contentOf(store, provider.feeds);

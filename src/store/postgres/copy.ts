@@ -21,8 +21,8 @@ interface Position {
 
 /**
  * Makes the database equal to a dump, continuing from an earlier attempt. The source may have
- * changed since that attempt. Changed records have new revisions and new archive rows are at the
- * end, so rows that were removed show up as gaps.
+ * changed since that attempt: a changed record has a new revision, a new archive row comes last,
+ * and copied rows whose revision or place the dump skips are deleted.
  *
  * @param onRows Called with the number of rows of the dump that have been copied so far.
  */

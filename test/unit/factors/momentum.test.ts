@@ -132,7 +132,7 @@ describe("the benchmark of an asset class", () => {
     expect(volatilityAfter(60)).toBeCloseTo(0.01 * Math.sqrt(252), 12);
   });
 
-  it("reduces momentum by (s/sigma)^2, at least .1, where s is .16 for stocks and .60 for coins", () => {
+  it("multiplies momentum by (s/sigma)^2, bounded to [.1, 1], where s is .16 for stocks and .60 for coins", () => {
     expect(momentumGate(0.32, "stock")).toBeCloseTo(0.25, 12);
     expect(momentumGate(0.32, "crypto")).toBe(1);
     expect(momentumGate(1.2, "crypto")).toBeCloseTo(0.25, 12);

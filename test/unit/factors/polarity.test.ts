@@ -110,7 +110,7 @@ describe("the polarity of a message", () => {
     },
   );
 
-  it("is halved in a question, but not in the other sentences of the message", () => {
+  it("counts a question at half weight, and the other sentences of the message at full weight", () => {
     expect(messagePolarity("strong?")).toBeCloseTo(1 / Math.sqrt(7), 12);
     expect(messagePolarity("strong. Geneva?")).toBe(messagePolarity("strong"));
   });

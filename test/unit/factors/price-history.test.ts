@@ -16,7 +16,7 @@ import {
 } from "./reference.ts";
 
 describe("the price history of a stock", () => {
-  it("matches the worked example: ram 1.767178, res 1.308312, hi52 -.071089, sum .18632551", () => {
+  it("matches the worked example: ram 1.767178, res 1.308312, hi52 -.071089, 12-1 log return .18632551", () => {
     const measured = measureListedMomentum(historyOf(referenceBars()));
     expect(measured?.ram).toBeCloseTo(1.767178, 6);
     expect(measured?.res).toBeCloseTo(1.308312, 6);

@@ -333,7 +333,7 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
     expect(await after(30 * DAY_MS)).toEqual([false, false]);
   });
 
-  it("requires one read and one write per issued token", async () => {
+  it("is extended with one read and one write per issued token", async () => {
     const calls: string[] = [];
     const counted = (records: Records): Records => ({
       ...records,

@@ -251,7 +251,7 @@ describe("a file of FINRA's daily short volume", () => {
     ["an empty volume", "20260601|AAPL||0|2|Q"],
     ["a volume of NaN", "20260601|AAPL|NaN|0|2|Q"],
     ["a volume that overflows", "20260601|AAPL|1|0|1e400|Q"],
-  ])("has a row with %s quarantined and its other rows stored", (_, line) => {
+  ])("is stored except for a row with %s, which is quarantined", (_, line) => {
     const { data, rejected } = read(text(line, "20260601|BRK/B|5.25|0|7.5|Q"));
     expect(data.map(({ symbol, record }) => [symbol, (record as ShortVolume).totalShares])).toEqual(
       [["BRK-B", 7.5]],
