@@ -167,7 +167,7 @@ function named(
 }
 
 /** Version and hash under which a table is published. */
-interface TableName {
+interface PeerTableVersion {
   readonly version: string;
   readonly sha256: string;
 }
@@ -176,10 +176,13 @@ interface TableName {
  * Caches the version of each table, since thousands of answers share a table. The table alone is a
  * sufficient key, because each table belongs to one analyzer.
  */
-const names = new WeakMap<PeerTables, TableName>();
+const names = new WeakMap<PeerTables, PeerTableVersion>();
 
-/** Computes the version and hash under which a table is published. */
-export function peerTableVersion(tables: PeerTables, analyser: SentimentAnalyzer): TableName {
+/** The version, and the hash, under which a table is published. */
+export function peerTableVersion(
+  tables: PeerTables,
+  analyser: SentimentAnalyzer,
+): PeerTableVersion {
   const known = names.get(tables);
   if (known !== undefined) return known;
   const text = canonicalize(contentOf(tables, analyser)) as string;

@@ -68,6 +68,9 @@ export function createAttentionTracker(): AttentionTracker {
   };
 }
 
-/** Amount subtracted from the sentiment z: 0.25 max(0, z - 1); 0 while attention is unknown. */
+/**
+ * Amount subtracted from the sentiment z-score: 0.25 max(0, a - 1), where a is the attention
+ * z-score; 0 while attention is unknown.
+ */
 export const attentionPenalty = ({ z }: AttentionReading): number =>
   ATTENTION_RULES.penalty * Math.max(0, (z ?? 0) - ATTENTION_RULES.threshold);

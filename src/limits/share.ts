@@ -20,7 +20,7 @@ export function partyShare({ total, most }: SharedCapacity, left: number): numbe
 
 /**
  * The unused capacity at which a party reaches its share: the inverse of `partyShare`.
- * @param has Capacity that the party uses, from 0.
+ * @param has Capacity that the party already uses; 0 or more.
  */
 export function unusedCapacityAtShare({ total, most }: SharedCapacity, has: number): number {
   return (total - most) * Math.sqrt(has / most);

@@ -216,7 +216,7 @@ export const RISK_TABLE: RiskTable = {
  * before `RISK_TABLE_FITTED_BEFORE`. Each row was fitted on the outcomes before its year, from 2014
  * on.
  */
-export const EARLIER_REPORT_DAY_FACTORS: Readonly<Record<string, ReportDayFactors>> = {
+export const WALK_FORWARD_REPORT_DAY_FACTORS: Readonly<Record<string, ReportDayFactors>> = {
   "2015": {
     before: 10,
     factors: [

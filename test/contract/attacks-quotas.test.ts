@@ -71,7 +71,7 @@ describe("one application of a person", () => {
     expect(await repeated(1, open(other))).toEqual([200]);
   });
 
-  it("leaves a share of the claim attempts to other applications and to the person on the claim page", async () => {
+  it("cannot use up the claim attempts of the person's other applications, or of the person on the claim page", async () => {
     const service = await startWith("claim-user=3/3600 claim-account=5/3600");
     const { base } = service;
     const { person, greedy, other } = await applications(service);

@@ -259,7 +259,7 @@ describe("a symbol of the real market", () => {
     expect(await read(`symbol=${named}`)).toMatchObject({ symbol: named });
   });
 
-  it("is reported separately, while the other symbols of the list are answered", async () => {
+  it("is listed under failed, while the response contains the other symbols of the list", async () => {
     const page = await read("symbols=BYTEN.SIM,AAPL,ALDE.SIM,ALDER.SIM");
     expect(page).toMatchObject({
       items: [{ symbol: "ALDER.SIM" }, { symbol: "BYTEN.SIM" }],

@@ -59,7 +59,8 @@ function slopePerMinute(looks: readonly Look[], of: (look: Look) => number): num
   return median(slopes);
 }
 
-const service = await startLoaded();
+// The market stands still, since each of its sessions adds records that the service keeps.
+const service = await startLoaded({ SANDBOX_SESSION_SECONDS: "86400" });
 try {
   // Token requests are left out: tokens live for an hour, so issued tokens would make the heap grow
   // without a leak.

@@ -3,9 +3,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import {
-  EARLIER_REPORT_DAY_FACTORS,
   RISK_TABLE,
   SIMULATED_RISK_TABLE,
+  WALK_FORWARD_REPORT_DAY_FACTORS,
 } from "../../src/risk/measured-table.ts";
 import { readMarketFolder } from "../../src/sources/files/market-folder.ts";
 import { recordedRiskTables, simulatedRiskTable } from "./risk-tables.ts";
@@ -20,13 +20,13 @@ const path = fileURLToPath(new URL("../../src/risk/measured-table.ts", import.me
 const folder = process.argv.slice(2).find((argument) => !argument.startsWith("--"));
 const recorded =
   folder === undefined
-    ? { table: RISK_TABLE, earlierReportDays: EARLIER_REPORT_DAY_FACTORS }
+    ? { table: RISK_TABLE, earlierReportDays: WALK_FORWARD_REPORT_DAY_FACTORS }
     : recordedRiskTables((await readMarketFolder(folder)).recordsUntil(Number.POSITIVE_INFINITY));
 const simulated = simulatedRiskTable();
 
 const measured = [
   ["RISK_TABLE", RISK_TABLE, recorded.table],
-  ["EARLIER_REPORT_DAY_FACTORS", EARLIER_REPORT_DAY_FACTORS, recorded.earlierReportDays],
+  ["WALK_FORWARD_REPORT_DAY_FACTORS", WALK_FORWARD_REPORT_DAY_FACTORS, recorded.earlierReportDays],
   ["SIMULATED_RISK_TABLE", SIMULATED_RISK_TABLE, simulated],
 ] as const;
 

@@ -90,7 +90,7 @@ interface Match extends OpenClaim {
 export interface ClaimCodeLookup {
   readonly state: ClaimState;
   /**
-   * The claim that the code matches; `undefined` when the code is wrong, or this person may not
+   * The claim that has this code; `undefined` when the code is wrong, or this person may not
    * complete the claim.
    */
   readonly match: Match | undefined;

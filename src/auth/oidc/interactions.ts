@@ -27,7 +27,7 @@ export interface Interaction {
   readonly accountId: string | undefined;
   /** Requested scopes that the person has not yet decided on. */
   readonly scopes: readonly string[];
-  /** Requested scopes of OpenID Connect, which are part of every consent. */
+  /** OpenID Connect scopes of the request; a person who consents grants all of them. */
   readonly personalScopes: readonly string[];
   /**
    * Whether the person has authorized the client before, so that this request only changes the

@@ -5,8 +5,10 @@ import { isScope, parseScopeNames, type Scope, scopeAdvice, scopeDescriptions } 
 import { requestStateOf } from "./request-state.ts";
 import { ACCESS_TOKEN_LIFETIME_SECONDS } from "./token-lifetimes.ts";
 
-/** Scopes of OpenID Connect that are part of every consent: the person's identity, and offline
- *  access. */
+/**
+ * OpenID Connect scopes that a person always grants with a consent: the person's identity, and
+ * offline access.
+ */
 export const personalScopes: readonly string[] = ["openid", "offline_access"];
 
 /** Adds the scopes of OpenID Connect to a scope parameter. */

@@ -59,7 +59,7 @@ describeStores("a dump", (engine) => {
     expect(await dumpStore((await openStore(engine)).store)).toEqual([]);
   });
 
-  it("contains every member of every row", async () => {
+  it("contains every field of every row", async () => {
     const opened = await openStore(engine);
     const { clock } = opened;
     await fill(opened);

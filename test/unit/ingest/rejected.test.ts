@@ -29,7 +29,7 @@ it.each([
   },
 );
 
-it("quarantined records can be read by feed", () => {
+it("quarantined records can be read separately for each feed", () => {
   expect(rowAt(START).subject).toBe(rejectedSubject({ feed: "mentions", symbol: "AAA" }));
   expect(rejectedSubject({ feed: "bars", symbol: "AAA" })).not.toBe(rowAt(START).subject);
 });

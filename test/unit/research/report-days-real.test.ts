@@ -11,9 +11,9 @@ import {
   type RiskObservation,
 } from "../../../src/research/backtest/risk/observations.ts";
 import {
-  EARLIER_REPORT_DAY_FACTORS,
   RISK_TABLE,
   RISK_TABLE_FITTED_BEFORE,
+  WALK_FORWARD_REPORT_DAY_FACTORS,
 } from "../../../src/risk/measured-table.ts";
 import { logReturnRange } from "../../../src/risk/ranges.ts";
 import { spansReport } from "../../../src/risk/report-days.ts";
@@ -56,7 +56,7 @@ describe.skipIf(isMissing)(
       if (reportDays !== null) return { without, by: observeRisk(risk, { horizon, reportDays }) };
       const outcomes = reportOutcomes(risk, horizon);
       const earlier = Object.fromEntries(
-        Object.keys(EARLIER_REPORT_DAY_FACTORS).map((year) => [
+        Object.keys(WALK_FORWARD_REPORT_DAY_FACTORS).map((year) => [
           year,
           fitReportDays(outcomes, year),
         ]),

@@ -10,10 +10,10 @@ import { fitQuantiles, measureRisk } from "../../../src/research/backtest/risk/m
 import { observeWithoutReports } from "../../../src/research/backtest/risk/observations.ts";
 import { RISK_MODEL_BY_CLASS } from "../../../src/risk/forecast.ts";
 import {
-  EARLIER_REPORT_DAY_FACTORS,
   RANGE_BREACHES,
   RISK_TABLE,
   RISK_TABLE_FITTED_BEFORE,
+  WALK_FORWARD_REPORT_DAY_FACTORS,
 } from "../../../src/risk/measured-table.ts";
 import {
   detectRangeAlert,
@@ -124,7 +124,7 @@ describe.skipIf(isMissing)(
     it("reproduces the risk table of the method and the earlier report-day factors", () => {
       expect(recordedRiskTables(records)).toEqual({
         table: RISK_TABLE,
-        earlierReportDays: EARLIER_REPORT_DAY_FACTORS,
+        earlierReportDays: WALK_FORWARD_REPORT_DAY_FACTORS,
       });
     });
 

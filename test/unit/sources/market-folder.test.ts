@@ -574,7 +574,7 @@ describe.skipIf(real.isMissing)("the real market folder", { tags: ["full"] }, ()
     expect(bars[split]?.logReturn).toBeCloseTo(Math.log((93.7 * 7) / 645.57), 4);
   });
 
-  it("has 7,458 prints of 1,228,746 shares in IBM on 2013-10-07", () => {
+  it("has 7,458 prints with a total of 1,228,746 shares in IBM on 2013-10-07", () => {
     const prints = bySymbol("IBM").prints?.filter(({ session }) => session === "2013-10-07");
     expect(prints).toHaveLength(7458);
     expect(prints?.reduce((sum, { sizeShares }) => sum + sizeShares, 0)).toBe(1_228_746);

@@ -418,7 +418,7 @@ describe("simulated prints", () => {
 describe("simulated messages", () => {
   const mentions = records.flatMap((each) => each.mentions ?? []);
 
-  it("use about eighty sentences with the instrument's cashtag", () => {
+  it("are drawn from at most eighty different sentences, each with the cashtag of the instrument", () => {
     const own = bySymbol(records, "ALDER.SIM").mentions ?? [];
     const sentences = new Set(own.map(({ text }) => text.replace(/ \p{Emoji_Presentation}$/u, "")));
     expect(sentences.size).toBeGreaterThan(70);

@@ -126,7 +126,10 @@ ${
 </fieldset>`;
 }
 
-/** Schemas of the fields, taken from the tools; those of numbers supply the bounds. */
+/**
+ * Schemas of the form's fields, taken from the tools. The schemas of number fields supply the
+ * minimum and maximum of their inputs.
+ */
 export const alertFieldSchemas = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
 
 /** A numeric form field. */

@@ -10,8 +10,8 @@ import {
   type SessionVariances,
 } from "../../../risk/forecast.ts";
 import {
-  EARLIER_REPORT_DAY_FACTORS,
   RISK_TABLE_FITTED_BEFORE,
+  WALK_FORWARD_REPORT_DAY_FACTORS,
 } from "../../../risk/measured-table.ts";
 import { type HorizonSpread, horizonSigma, sessionsToReport } from "../../../risk/report-days.ts";
 import type { ReportDayFactors } from "../../../risk/table.ts";
@@ -61,7 +61,7 @@ export interface RiskGrid {
 export function observeRisk(
   risk: RiskGrid,
   { horizon, reportDays }: HorizonSpread,
-  earlier: Readonly<Record<string, ReportDayFactors>> = EARLIER_REPORT_DAY_FACTORS,
+  earlier: Readonly<Record<string, ReportDayFactors>> = WALK_FORWARD_REPORT_DAY_FACTORS,
 ): readonly RiskObservation[] {
   const plain = observeWithoutReports(risk, horizon);
   if (reportDays === null) return plain;

@@ -99,7 +99,7 @@ describe("a ticker without a dollar sign", () => {
     expect(symbolsIn(text)).toEqual(symbols);
   });
 
-  it("is ignored after a foreign exchange", () => {
+  it("is ignored when it follows the name of a non-US exchange", () => {
     expect(symbolsIn("Telus (TSX: T), (NYSE: a day to forget), NASDAQ: IT")).toEqual([]);
   });
 });

@@ -96,7 +96,7 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
   });
 
   it.each([0.1, 0.5, 0.9, 1])(
-    "resumes after an interruption at the fraction %d of the rows",
+    "resumes if it was interrupted when a fraction of %d of the rows had been copied",
     async (share) => {
       const { store } = await filled();
       const url = await server().createDatabase();
@@ -110,7 +110,7 @@ describePostgres("the move of an embedded store to PostgreSQL", (server) => {
   );
 
   it.each([0.2, 0.7, 1])(
-    "copies later changes after an interruption at the fraction %d of the rows",
+    "copies later changes if it was interrupted when a fraction of %d of the rows had been copied",
     async (share) => {
       const { store } = await filled();
       const url = await server().createDatabase();

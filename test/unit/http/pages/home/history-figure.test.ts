@@ -131,7 +131,7 @@ describe("the chart of price and score", () => {
     expect(drawn({ points: days(31, () => ({})) }).join()).not.toMatch(/class="(?:report|filed)/);
   });
 
-  it("draws the published range of future prices at its sessions and prices", () => {
+  it("places the published range of future prices correctly on the time axis and the price axis", () => {
     const range80 = { "5": [90, 110], "21": [80, 125] };
     const [html = ""] = drawn({ points: days(20, () => ({})), signal: { range80 } });
     const [, path = ""] = /<path class="fan" d="M([^"]*)Z"/.exec(html) ?? [];
