@@ -232,3 +232,7 @@ export function alertStatusAt(alert: Alert, now: number): AlertStatus {
   if (snoozedUntil !== null && snoozedUntil > now) return "snoozed";
   return way.by === "webhook" && way.state.is === "pending" ? "pending" : "active";
 }
+
+/** Whether an alert sends its events to a channel. */
+export const isSentToChannel = ({ value: { way } }: StoredAlert, channelId: string): boolean =>
+  way.by === "channel" && way.channelId === channelId;

@@ -25,9 +25,9 @@ export interface Bar extends PointInTimeRecord {
   readonly close: number;
   /** In shares; for coins, in quote currency. */
   readonly volume: number;
-  /** Cash dividend per share with this session as ex-date; 0 if none. */
+  /** Cash dividend per share whose ex-date is the session; 0 if none. */
   readonly dividend: number;
-  /** New shares per old share with this session as ex-date; 1 if there is no split. */
+  /** New shares per old share for a split whose ex-date is the session; 1 if there is no split. */
   readonly split: number;
   /** ln((close + dividend) * split / previous close); `null` on the first bar. */
   readonly logReturn: number | null;

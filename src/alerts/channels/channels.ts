@@ -1,8 +1,6 @@
-import { randomInt } from "node:crypto";
 import { accounts } from "../../auth/accounts/accounts.ts";
 import { accountRecordsGroup } from "../../auth/agents/agent.ts";
 import type { Auditor } from "../../auth/auditor.ts";
-import { isEqualConstantTime } from "../../auth/secrets.ts";
 import { countInSharedQuota } from "../../limits/count-in-networks.ts";
 import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
@@ -22,12 +20,15 @@ import {
 } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import { ALERTS_TOPIC, accountAlertsGroup, alerts, type StoredAlert } from "../alert.ts";
-import { lastSuccessfulDeliveryAt } from "../api/queries.ts";
 import {
-  ATTEMPT_ARCHIVE_KIND,
+  ALERTS_TOPIC,
+  accountAlertsGroup,
+  alerts,
+  isSentToChannel,
+  type StoredAlert,
+} from "../alert.ts";
+import {
   DELIVERIES_TOPIC,
-  type DeliveryAttempt,
   EVENT_RETENTION_MS,
   queuedDeliveriesGroup,
 } from "../delivery/delivery.ts";
@@ -37,7 +38,6 @@ import {
   type ChannelState,
   type ChannelTarget,
   type ChannelUser,
-  channelCodeEncryptionContext,
   channelGroup,
   channelNotFoundProblem,
   channels,
@@ -58,11 +58,8 @@ import {
   channelNotVerifiedProblem,
   MAX_CHANNELS_PER_ACCOUNT,
 } from "./channel-problems.ts";
-import {
-  NOTICE_MESSAGE_TYPE,
-  queueChannelMessage,
-  VERIFICATION_CODE_MESSAGE_TYPE,
-} from "./own-messages.ts";
+import { type ChannelView, channelViewOf } from "./channel-view.ts";
+import { NOTICE_MESSAGE_TYPE, queueChannelMessage } from "./own-messages.ts";
 import { type ChannelSchedule, IMMEDIATE_SCHEDULE } from "./schedule.ts";
 import {
   type ChannelTargetFault,
@@ -71,34 +68,13 @@ import {
   channelTargetKey,
   parseChannelTarget,
 } from "./targets.ts";
-import { CHANNEL_CODE_LIFETIME_MINUTES, testMessage } from "./texts.ts";
-
-/** Number of digits of a verification code. */
-const CODE_DIGITS = 6;
-
-/** Number of wrong attempts after which a verification code is invalid. */
-const MAX_TRIES = 5;
-
-const CODE_MS = CHANNEL_CODE_LIFETIME_MINUTES * 60_000;
-
-/** A channel in the form that the person who owns it sees. */
-export interface ChannelView
-  extends Pick<Channel, "kind" | "name" | "hint" | "schedule" | "isShared" | "createdAt"> {
-  readonly id: string;
-  readonly state: ChannelState;
-  /**
-   * When the channel last accepted a message, in milliseconds since the epoch; `undefined` if there
-   * was no recent success.
-   */
-  readonly lastSuccessAt: number | undefined;
-  /**
-   * The last attempt within the past 30 days to send one of the channel's own messages, such as its
-   * code, a test or a digest; `undefined` if there was none.
-   */
-  readonly lastAttempt: Pick<DeliveryAttempt, "error" | "status"> | undefined;
-  /** Number of alerts that send to the channel. */
-  readonly alerts: number;
-}
+import { testMessage } from "./texts.ts";
+import {
+  isCorrectCode,
+  pendingState,
+  sendCodeOperations,
+  withWrongTry,
+} from "./verification-code.ts";
 
 /** A change of a channel, as one commit. */
 interface ChannelChange {
@@ -153,7 +129,9 @@ export class ChannelService {
       readAll(records, channels, accountAlertsGroup(accountId)),
       readAll(records, alerts, accountAlertsGroup(accountId)),
     ]);
-    const views = await Promise.all(own.map((channel) => this.#view(channel, all)));
+    const views = await Promise.all(
+      own.map((channel) => channelViewOf(channel, all, this.#options)),
+    );
     return views.toSorted(byName);
   }
 
@@ -223,7 +201,7 @@ export class ChannelService {
     if ("fault" in target) return target;
     await this.#countCode(accountId, target);
     const channel = this.#newChannel({ accountId, name }, target, (key) => this.#pending(key));
-    while (!(await this.#insert(channel, this.#queueCode(channel))));
+    while (!(await this.#insert(channel, sendCodeOperations(channel))));
     return channel.key;
   }
 
@@ -287,7 +265,7 @@ export class ChannelService {
       const { is } = channel.value.state;
       if (is !== "pending" && is !== "disabled") throw channelAlreadyVerifiedProblem();
       const changed = { key: channelId, value: { ...channel.value, state: this.#pending(key) } };
-      return { value: changed.value, operations: this.#queueCode(changed) };
+      return { value: changed.value, operations: sendCodeOperations(changed) };
     });
   }
 
@@ -306,8 +284,7 @@ export class ChannelService {
       const { state } = channel.value;
       if (state.is !== "pending") throw channelAlreadyVerifiedProblem();
       if (state.code === null || at >= state.codeUntil) throw channelCodeUnusableProblem();
-      const code = vault.open(state.code, channelCodeEncryptionContext(channelId));
-      isRight = isEqualConstantTime(code, typed.replace(/[\s-]/g, ""));
+      isRight = isCorrectCode(typed, { code: state.code, channelId, vault });
       const value = { ...channel.value, state: isRight ? active(at) : withWrongTry(state) };
       return { value, operations: isRight ? releaseHeldDeliveries(channel) : [] };
     });
@@ -359,7 +336,7 @@ export class ChannelService {
       const value = { ...before, isShared };
       const all = await readAll(records, alerts, accountAlertsGroup(accountId));
       const ended = all.filter(
-        (alert) => isSentTo(alert, channelId) && !mayUseChannel(alert.value.owner, value),
+        (alert) => isSentToChannel(alert, channelId) && !mayUseChannel(alert.value.owner, value),
       );
       return { value, operations: ended.flatMap(polledFromNow) };
     });
@@ -394,7 +371,7 @@ export class ChannelService {
       const all = await readAll(records, alerts, accountAlertsGroup(accountId));
       const isRemoved = await records.commit([
         removeUnchanged(channels, channel),
-        ...all.filter((alert) => isSentTo(alert, channelId)).flatMap(polledFromNow),
+        ...all.filter((alert) => isSentToChannel(alert, channelId)).flatMap(polledFromNow),
         removeGroup(queuedDeliveriesGroup(channelId)),
         removeGroup(channelGroup(channelId)),
         ...audit({ action: "channel.deleted", actor: accountId, target: channelId }),
@@ -403,57 +380,10 @@ export class ChannelService {
     }
   }
 
-  async #view(
-    { key: id, value }: StoredChannel,
-    all: readonly StoredAlert[],
-  ): Promise<ChannelView> {
-    const { archive, now } = this.#options;
-    const { kind, name, hint, schedule, isShared, createdAt, state } = value;
-    const own = all.filter((alert) => isSentTo(alert, id));
-    const [rows, ...successes] = await Promise.all([
-      archive.read(ATTEMPT_ARCHIVE_KIND, {
-        subject: id,
-        from: now().getTime() - EVENT_RETENTION_MS,
-        order: "newest",
-        limit: 1,
-      }),
-      ...[id, ...own.map(({ key }) => key)].map((each) =>
-        lastSuccessfulDeliveryAt(this.#options, each),
-      ),
-    ]);
-    const known = successes.filter((at) => at !== undefined);
-    return {
-      id,
-      kind,
-      name,
-      hint,
-      schedule,
-      isShared,
-      createdAt,
-      state,
-      lastSuccessAt: known.length === 0 ? undefined : Math.max(...known),
-      lastAttempt: rows[0]?.body as DeliveryAttempt | undefined,
-      alerts: own.length,
-    };
-  }
-
   /** The state of a channel that must be verified, with a new code. */
   #pending(channelId: string): ChannelState {
-    const since = this.#options.now().getTime();
-    const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, "0");
-    return {
-      is: "pending",
-      since,
-      codeUntil: since + CODE_MS,
-      triesLeft: MAX_TRIES,
-      code: this.#options.vault.seal(code, channelCodeEncryptionContext(channelId)),
-    };
-  }
-
-  #queueCode(channel: Pick<StoredChannel, "key" | "value">): readonly Operation[] {
-    const at = channel.value.state.since;
-    const content = { type: VERIFICATION_CODE_MESSAGE_TYPE, body: String(at), at, ttlMs: CODE_MS };
-    return [queueChannelMessage(channel, content).operation, announce(DELIVERIES_TOPIC)];
+    const { vault, now } = this.#options;
+    return pendingState({ channelId, since: now().getTime(), vault });
   }
 
   /** Commits a change, and retries if the channel was changed concurrently. */
@@ -536,14 +466,6 @@ const byName = (one: Pick<Channel, "name">, other: Pick<Channel, "name">): numbe
   nameKey(one.name) < nameKey(other.name) ? -1 : 1;
 
 const active = (since: number): ChannelState => ({ is: "active", since });
-
-function withWrongTry(state: Extract<ChannelState, { is: "pending" }>): ChannelState {
-  const triesLeft = state.triesLeft - 1;
-  return { ...state, triesLeft, code: triesLeft > 0 ? state.code : null };
-}
-
-const isSentTo = ({ value: { way } }: StoredAlert, channelId: string): boolean =>
-  way.by === "channel" && way.channelId === channelId;
 
 const polledFromNow = (alert: StoredAlert): readonly Operation[] => [
   replace(alerts, alert, { value: { ...alert.value, way: { by: "poll" } } }),

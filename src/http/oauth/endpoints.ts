@@ -20,6 +20,7 @@ import { authorizationServerDocuments } from "../../openapi/operations/documents
 import { registrationOperations } from "../../openapi/operations/registration.ts";
 import {
   authorizationOperations,
+  FORM_MEDIA_TYPE,
   tokenOperation,
   userInfoOperations,
 } from "../../openapi/operations/tokens.ts";
@@ -41,7 +42,6 @@ import { asOAuthError, toOAuthError, toPageProblem } from "./oauth-errors.ts";
 import {
   asBodyProblem,
   createBodyParser,
-  FORM_MEDIA_TYPE,
   type FormRequest,
   hashSecretInBody,
   oauthRequestOf,

@@ -2,12 +2,10 @@ import { IncomingMessage, type ServerResponse } from "node:http";
 import express, { type RequestHandler } from "express";
 import { resolveResource } from "../../auth/audience.ts";
 import { withHashedSecret } from "../../auth/secrets.ts";
+import { FORM_MEDIA_TYPE } from "../../openapi/operations/tokens.ts";
 import { Problem } from "../../problem.ts";
 import { hasMediaType, isUncodedBodyWithin, parseBody, readUncodedBody } from "../body-readers.ts";
 import type { RequestContext } from "../request-context.ts";
-
-/** Media type of a form (RFC 6749 appendix B). */
-export const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
 
 /**
  * Reads a body of one content type as bytes.

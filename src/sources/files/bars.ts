@@ -1,3 +1,4 @@
+import { utcDayEnd } from "../../lib/utc-day.ts";
 import { BarFilter } from "../../market/bar-quality.ts";
 import { withLogReturn } from "../../market/bar-return.ts";
 import type { AssetClass } from "../../market/instrument.ts";
@@ -5,11 +6,7 @@ import { createPackedList, type RecordPacking } from "../../market/packed-list.t
 import type { Bar, BarDoubt, RecordList, ReportedBar } from "../../market/records.ts";
 import { figureColumn, nonNegativeColumn, positiveColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
-import {
-  type PublicationCalendar,
-  requireLaterSession,
-  utcDayEnd,
-} from "./publication-calendar.ts";
+import { type PublicationCalendar, requireLaterSession } from "./publication-calendar.ts";
 
 /** Accepted bars of a file, and its doubtful bars. */
 interface FileBars {

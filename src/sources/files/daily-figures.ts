@@ -1,12 +1,9 @@
+import { utcDayEnd } from "../../lib/utc-day.ts";
 import type { OnChainFigures, ShortVolume } from "../../market/records.ts";
 import { nonNegativeColumn, optionalColumn, positiveColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
 import { dataError } from "./data-error.ts";
-import {
-  type PublicationCalendar,
-  requireLaterSession,
-  utcDayEnd,
-} from "./publication-calendar.ts";
+import { type PublicationCalendar, requireLaterSession } from "./publication-calendar.ts";
 
 /**
  * Delay after which network figures count as known, in milliseconds from the end of their UTC day:

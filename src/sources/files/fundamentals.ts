@@ -1,8 +1,9 @@
+import { utcDayEnd } from "../../lib/utc-day.ts";
 import type { Fundamental, FundamentalMetric } from "../../market/records.ts";
 import { enumColumn, figureColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
 import { createUniquenessCheck } from "./data-error.ts";
-import { type PublicationCalendar, utcDayEnd } from "./publication-calendar.ts";
+import type { PublicationCalendar } from "./publication-calendar.ts";
 
 /** Internal name of each metric of the file layout; `null` for metrics that are not read. */
 const METRICS = {

@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { utcDay } from "../../lib/utc-day.ts";
 import { sessionOf } from "../../market/calendar.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";
@@ -19,7 +20,6 @@ import {
   createPublicationCalendar,
   DAY_MS,
   type PublicationCalendar,
-  utcDate,
 } from "./publication-calendar.ts";
 
 const INSTRUMENTS = "instruments.csv";
@@ -92,7 +92,7 @@ export async function readMarketFolder(
     dayMs: DAY_MS,
     recordsUntil: () => records,
     barsDue: createBarsDue(calendar),
-    sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDate(at) : sessionOf(at)),
+    sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDay(at) : sessionOf(at)),
     servedFrom: createServedFrom(),
   };
 }

@@ -1,3 +1,4 @@
+import { utcDay, utcDayEnd } from "../../lib/utc-day.ts";
 import { sessionsBetween } from "../../market/calendar.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
@@ -114,13 +115,7 @@ function daysEnded(after: number, until: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => (first + index) * DAY_MS);
 }
 
-const nextDate = (day: string): string => utcDate(utcDayEnd(day));
-
-/** ISO date in UTC at an instant (Unix milliseconds). */
-export const utcDate = (at: number): string => new Date(at).toISOString().slice(0, 10);
-
-/** First moment after a UTC day, Unix milliseconds. */
-export const utcDayEnd = (day: string): number => Date.parse(day) + DAY_MS;
+const nextDate = (day: string): string => utcDay(utcDayEnd(day));
 
 /**
  * Checks that the session of a row comes after that of the previous row.

@@ -1,10 +1,11 @@
+import { utcDay } from "../../lib/utc-day.ts";
 import { sessionOf } from "../../market/calendar.ts";
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import type { DataSource, Market, SourcesByFeed } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { FEEDS, type InstrumentRecords } from "../../market/records.ts";
 import { evictSurplusMessages } from "./message-retention.ts";
-import { barDueTimes, utcDay } from "./publication-times.ts";
+import { barDueTimes } from "./publication-times.ts";
 import { observationKnownAt, type ReceivedObservation, RecordBook } from "./record-book.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,3 +1,5 @@
+import { DAY_MS } from "../../lib/market-day.ts";
+import { utcDay, utcDayEnd } from "../../lib/utc-day.ts";
 import { sessionsBetween } from "../../market/calendar.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
@@ -16,19 +18,11 @@ const BAR_DELAY_MS = 30 * 60_000;
  */
 const COIN_BAR_DELAY_MS = 5 * 60_000;
 
-const DAY_MS = 86_400_000;
-
-/** UTC day that contains an instant, an ISO date. */
-export const utcDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
-
 /**
  * The UTC day that is a number of days after the given day; a negative number gives an earlier day.
  */
 export const addDays = (day: string, days: number): string =>
   utcDay(Date.parse(day) + days * DAY_MS);
-
-/** First moment after a UTC day, Unix milliseconds. */
-export const utcDayEnd = (day: string): number => Date.parse(day) + DAY_MS;
 
 /** When the bar of a US session counts as known: 16:45 New York time, also on half days. */
 export const stockBarKnownAt = (session: string): number =>

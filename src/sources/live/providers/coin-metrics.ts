@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { utcDay } from "../../../lib/utc-day.ts";
 import { DayCursor, type DayQuery, dayCursorText, readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import type {
@@ -10,7 +11,7 @@ import type {
 } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 import { coinTicker } from "../provider-symbols.ts";
-import { addDays, lastDayKnown, onChainKnownAt, utcDay } from "../publication-times.ts";
+import { addDays, lastDayKnown, onChainKnownAt } from "../publication-times.ts";
 
 /**
  * Query parameters of every request: market value over realized value, and market value (NVT is for

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { utcDay } from "../../../lib/utc-day.ts";
 import {
   type CoinDay,
   lastCoinDay,
@@ -9,7 +10,7 @@ import {
 import { DayCursor, type DayQuery, readCursor } from "../cursor.ts";
 import type { ParsedResponse, PolledProvider, ProviderSeries } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody } from "../provider-response.ts";
-import { addDays, coinBarRequestAt, FINAL_ANSWER_CACHE_MS, utcDay } from "../publication-times.ts";
+import { addDays, coinBarRequestAt, FINAL_ANSWER_CACHE_MS } from "../publication-times.ts";
 
 /**
  * Maximum number of candles in a response. One of them is for the day after the last requested day:

@@ -111,7 +111,7 @@ function ask({ place, session, symbols }: FileQuery, now: number): PollStep {
     read(answer) {
       if (answer.status === 403) return readAbsent(answer, { place, session });
       const read = readShortVolumeFile(answer.body.toString("utf8"), { session, symbols });
-      // Reading continues from this session, so after a late file, later files are read again.
+      // Reading continues after the late file, so the files after it are read again.
       const isWanted = (one: string) => one < session && isExpected(one, answer.receivedAt);
       const missing = place.missing.filter(isWanted);
       return {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { utcDay } from "../../../lib/utc-day.ts";
 import {
   type CoinDay,
   lastCoinDay,
@@ -11,7 +12,7 @@ import { ProviderFault, type ProviderFaultKind } from "../fault.ts";
 import type { ParsedResponse, PolledProvider, ProviderSeries } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 import { coinTicker } from "../provider-symbols.ts";
-import { coinBarRequestAt, utcDay } from "../publication-times.ts";
+import { coinBarRequestAt } from "../publication-times.ts";
 
 /** Number of minutes in a day. */
 const DAY_MINUTES = 1_440;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { utcDay } from "../../../../lib/utc-day.ts";
 import {
   nextSession,
   previousSession,
@@ -6,7 +7,7 @@ import {
   sessionsBetween,
 } from "../../../../market/calendar.ts";
 import { ProviderFault } from "../../fault.ts";
-import { addDays, stockBarRequestAt, utcDay } from "../../publication-times.ts";
+import { addDays, stockBarRequestAt } from "../../publication-times.ts";
 import { WindowEdges } from "./splits.ts";
 
 /** Maximum number of sessions of a window. */

@@ -1,10 +1,11 @@
+import { utcDay, utcDayEnd } from "../../../../lib/utc-day.ts";
 import { nextSession, previousSession } from "../../../../market/calendar.ts";
 import { newYorkInstant } from "../../../../market/new-york.ts";
 import { readCursor } from "../../cursor.ts";
 import type { ParsedResponse, ProviderOptions, ProviderSeries } from "../../provider.ts";
 import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
 import { dottedSymbol } from "../../provider-symbols.ts";
-import { stockBarKnownAt, stockBarRequestAt, utcDay, utcDayEnd } from "../../publication-times.ts";
+import { stockBarKnownAt, stockBarRequestAt } from "../../publication-times.ts";
 import {
   BarCursor,
   type BarWindow,

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { utcDay } from "../../../../lib/utc-day.ts";
 import type { Observation, RejectedObservation } from "../../provider.ts";
 import { coinTicker } from "../../provider-symbols.ts";
-import { isLaterThanArrival, utcDay } from "../../publication-times.ts";
+import { isLaterThanArrival } from "../../publication-times.ts";
 
 /** Unix milliseconds up to the year 9999. */
 export const UnixMillis = z.int().min(0).max(253_402_300_799_999);

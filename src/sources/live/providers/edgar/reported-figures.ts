@@ -1,6 +1,7 @@
+import { utcDayEnd } from "../../../../lib/utc-day.ts";
 import type { FundamentalMetric } from "../../../../market/records.ts";
 import type { Observation, ParsedResponse, RejectedObservation } from "../../provider.ts";
-import { addDays, datedRecordKnownAt, utcDayEnd } from "../../publication-times.ts";
+import { addDays, datedRecordKnownAt } from "../../publication-times.ts";
 import { type Fact, type Filing, MAX_FILING_LAG_DAYS, XBRL_TAGS } from "./facts.ts";
 import { createFiledFacts, type FiledFacts } from "./filed-facts.ts";
 

@@ -1,0 +1,72 @@
+import { randomInt } from "node:crypto";
+import { isEqualConstantTime } from "../../auth/secrets.ts";
+import type { Vault } from "../../store/keys/vault.ts";
+import { announce } from "../../store/port/operations.ts";
+import type { Operation } from "../../store/port/records.ts";
+import { DELIVERIES_TOPIC } from "../delivery/delivery.ts";
+import { type ChannelState, channelCodeEncryptionContext, type StoredChannel } from "./channel.ts";
+import { queueChannelMessage, VERIFICATION_CODE_MESSAGE_TYPE } from "./own-messages.ts";
+import { CHANNEL_CODE_LIFETIME_MINUTES } from "./texts.ts";
+
+/** Number of digits of a verification code. */
+const CODE_DIGITS = 6;
+
+/** Number of wrong attempts after which a verification code is invalid. */
+const MAX_TRIES = 5;
+
+/** Lifetime of a verification code, in milliseconds. */
+const CODE_MS = CHANNEL_CODE_LIFETIME_MINUTES * 60_000;
+
+type PendingState = Extract<ChannelState, { is: "pending" }>;
+
+/**
+ * The state of a channel that must be verified, with a new code.
+ *
+ * @param since Milliseconds since the epoch.
+ */
+export function pendingState({
+  channelId,
+  since,
+  vault,
+}: {
+  readonly channelId: string;
+  readonly since: number;
+  readonly vault: Vault;
+}): PendingState {
+  const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, "0");
+  return {
+    is: "pending",
+    since,
+    codeUntil: since + CODE_MS,
+    triesLeft: MAX_TRIES,
+    code: vault.seal(code, channelCodeEncryptionContext(channelId)),
+  };
+}
+
+/** The operations that send a pending channel its code. */
+export function sendCodeOperations(
+  channel: Pick<StoredChannel, "key" | "value">,
+): readonly Operation[] {
+  const at = channel.value.state.since;
+  const content = { type: VERIFICATION_CODE_MESSAGE_TYPE, body: String(at), at, ttlMs: CODE_MS };
+  return [queueChannelMessage(channel, content).operation, announce(DELIVERIES_TOPIC)];
+}
+
+/** Whether a person typed the code of a channel; spaces and hyphens are ignored. */
+export function isCorrectCode(
+  typed: string,
+  {
+    code,
+    channelId,
+    vault,
+  }: { readonly code: string; readonly channelId: string; readonly vault: Vault },
+): boolean {
+  const expected = vault.open(code, channelCodeEncryptionContext(channelId));
+  return isEqualConstantTime(expected, typed.replace(/[\s-]/g, ""));
+}
+
+/** The state after a wrong attempt; the last attempt makes the code invalid. */
+export function withWrongTry(state: PendingState): PendingState {
+  const triesLeft = state.triesLeft - 1;
+  return { ...state, triesLeft, code: triesLeft > 0 ? state.code : null };
+}

@@ -1,0 +1,7 @@
+import { DAY_MS } from "./market-day.ts";
+
+/** UTC day that contains an instant (Unix milliseconds), an ISO date. */
+export const utcDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** First moment after a UTC day, Unix milliseconds. */
+export const utcDayEnd = (day: string): number => Date.parse(day) + DAY_MS;
