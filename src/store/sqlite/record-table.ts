@@ -168,21 +168,30 @@ export class RecordTable implements BatchTransaction {
    * groups, and need only one or two statements.
    */
   put(collection: string, key: string, content: RecordContent): void {
-    this.#revision += 1;
-    const row = { collection, key, ...content, revision: this.#revision };
+    const row = { collection, key, ...content, revision: this.#revision + 1 };
     const columns = columnsOf(row);
-    const crc = checksumOf(columns);
-    const changed = [...columns.slice(2), crc, collection, key, content.groups];
-    if (this.#file.write(UPDATE_IN_GROUPS, ...changed).changes === 1) return;
-
-    const { changes, lastInsertRowid } = this.#file.write(INSERT_NEW, ...columns, crc);
-    if (changes === 1) {
-      this.#join(Number(lastInsertRowid), content.groups);
-      return;
+    const changed = [...columns.slice(2), checksumOf(columns), collection, key, content.groups];
+    if (this.#file.write(UPDATE_IN_GROUPS, ...changed).changes === 1) {
+      this.#revision = row.revision;
+    } else if (!this.#insertNew(row)) {
+      const found = this.#file.statement(FIND_PLACE).get(collection, key);
+      const { id, groups } = found as { id: number; groups: string };
+      this.#update({ id, ...row }, groups);
+      this.#revision = row.revision;
     }
-    const found = this.#file.statement(FIND_PLACE).get(collection, key);
-    const { id, groups } = found as { id: number; groups: string };
-    this.#update({ id, ...row }, groups);
+  }
+
+  /**
+   * Creates a record, with the next revision, unless the collection has a record with this key that
+   * has not expired.
+   *
+   * @returns Whether the record was created.
+   */
+  create(collection: string, key: string, content: RecordContent, now: number): boolean {
+    if (this.#insertNew({ collection, key, ...content, revision: this.#revision + 1 })) return true;
+    if (this.find(collection, key, now) !== undefined) return false;
+    this.put(collection, key, content);
+    return true;
   }
 
   /**
@@ -315,6 +324,25 @@ export class RecordTable implements BatchTransaction {
     const sql = `SELECT ${COLUMNS} FROM record WHERE collection = ? ORDER BY revision`;
     const select = this.#file.database.prepare(sql);
     for (const row of select.iterate(collection)) yield this.#checked(row);
+  }
+
+  /**
+   * Inserts a row and takes over its revision, unless the collection has a row with this key, alive
+   * or expired.
+   *
+   * @returns Whether the row was inserted.
+   */
+  #insertNew(row: Omit<RecordRow, "id">): boolean {
+    const columns = columnsOf(row);
+    const { changes, lastInsertRowid } = this.#file.write(
+      INSERT_NEW,
+      ...columns,
+      checksumOf(columns),
+    );
+    if (changes === 0) return false;
+    this.#revision = row.revision;
+    this.#join(Number(lastInsertRowid), row.groups);
+    return true;
   }
 
   #update(row: RecordRow, groupsBefore: string): void {

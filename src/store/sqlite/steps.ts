@@ -1,7 +1,7 @@
 import type { Operation, ReplaceOptions, WriteOptions } from "../port/records.ts";
 import { checkRecordName, checkRevision, jsonText, toStorableInstant } from "../port/values.ts";
 import { type ArchiveTable, archiveRowOf } from "./archive.ts";
-import type { RecordRow, RecordTable } from "./record-table.ts";
+import type { RecordContent, RecordRow, RecordTable } from "./record-table.ts";
 
 /** The tables that a commit can change. */
 export interface StoreTables {
@@ -48,24 +48,38 @@ export function commitStepOf(operation: Operation): CommitStep {
   }
 }
 
-function putStep({ collection, key, value, placing }: OfKind<"put" | "insert">): CommitStep {
-  checkPlace(collection, key);
-  const text = jsonText(value);
-  const { groups = [], ttlMs, dueInMs } = placing;
-  checkPlacing(placing);
-  const content = { text, groups: JSON.stringify(groups), consumedAt: null };
+function putStep(operation: OfKind<"put">): CommitStep {
+  const { collection, key } = operation;
+  const contentAt = contentOf(operation);
   return ({ records }, now) => {
-    const [expiresAt, dueAt] = [instantAfter(now, ttlMs), instantAfter(now, dueInMs)];
-    records.put(collection, key, { ...content, expiresAt, dueAt });
+    records.put(collection, key, contentAt(now));
     return true;
   };
 }
 
 function insertStep(operation: OfKind<"insert">): CommitStep {
   const { collection, key } = operation;
-  const put = putStep(operation);
-  return (tables, now) =>
-    tables.records.find(collection, key, now) === undefined && put(tables, now);
+  const contentAt = contentOf(operation);
+  return ({ records }, now) => records.create(collection, key, contentAt(now), now);
+}
+
+/** Creates the function that returns the content of a new record, written at the given instant. */
+function contentOf({
+  collection,
+  key,
+  value,
+  placing,
+}: OfKind<"put" | "insert">): (now: number) => RecordContent {
+  checkPlace(collection, key);
+  const text = jsonText(value);
+  const { groups = [], ttlMs, dueInMs } = placing;
+  checkPlacing(placing);
+  const content = { text, groups: JSON.stringify(groups), consumedAt: null };
+  return (now) => ({
+    ...content,
+    expiresAt: instantAfter(now, ttlMs),
+    dueAt: instantAfter(now, dueInMs),
+  });
 }
 
 function replaceStep(operation: OfKind<"replace">): CommitStep {

@@ -131,15 +131,16 @@ export class StoreFile {
     return statement;
   }
 
-  /** Number of write statements run so far. */
+  /** Number of statements so far that changed at least one row. */
   get writes(): number {
     return this.#writes;
   }
 
-  /** Runs a statement that writes, and increments `writes`. */
+  /** Runs a statement that writes, and increments `writes` if it changed a row. */
   write(sql: string, ...values: readonly SqlValue[]): StatementResultingChanges {
-    this.#writes += 1;
-    return this.statement(sql).run(...values);
+    const result = this.statement(sql).run(...values);
+    if (result.changes !== 0) this.#writes += 1;
+    return result;
   }
 
   /** Runs work in a transaction. Everything that it wrote is on disk when this returns. */
