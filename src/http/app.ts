@@ -36,9 +36,9 @@ import { mcpProtocol } from "./mcp/protocol.ts";
 import { mcpRoute } from "./mcp/route.ts";
 import type { McpExtension } from "./mcp/server-factory.ts";
 import type { OpenStreams } from "./open-streams.ts";
-import { createShowErrorPage } from "./pages/error.ts";
+import { createErrorPageSender } from "./pages/error.ts";
 import { type HomeOptions, homeRouter } from "./pages/home/home-routes.ts";
-import { createShowPage } from "./pages/page-answer.ts";
+import { createPageSender } from "./pages/page-answer.ts";
 import { styleHref } from "./pages/style-route.ts";
 import { ProtectedResource } from "./protected-resource.ts";
 import { countPublicRequest } from "./rate-limits.ts";
@@ -117,8 +117,11 @@ export interface App {
  */
 export function createApp(options: AppOptions): App {
   const { name, baseUrl, now, onError } = options;
-  const showErrorPage = createShowErrorPage(createShowPage({ name, stylePath: styleHref }), now);
-  const writeError = createErrorWriter(onError, showErrorPage);
+  const sendErrorPage = createErrorPageSender(
+    createPageSender({ name, stylePath: styleHref }),
+    now,
+  );
+  const writeError = createErrorWriter(onError, sendErrorPage);
   const table = new RouteTable(programRoutes(options), writeError);
   const express = createExpress(options, writeError);
   const isSecure = baseUrl.startsWith("https:");

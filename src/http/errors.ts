@@ -51,7 +51,7 @@ export class OAuthError extends Error {
 export type WriteError = (req: IncomingMessage, res: ServerResponse, error: unknown) => void;
 
 /** Responds with an error page. */
-export type ShowErrorPage = (res: ServerResponse, error: unknown) => void;
+export type SendErrorPage = (res: ServerResponse, error: unknown) => void;
 
 /**
  * Creates the writer of error responses, which the route table and Express share. It sends the body
@@ -59,11 +59,11 @@ export type ShowErrorPage = (res: ServerResponse, error: unknown) => void;
  * problems, and a 500 without details for unexpected errors.
  *
  * @param onError Called with every error that the caller did not cause.
- * @param showPage Absent if the application has no pages.
+ * @param sendErrorPage Absent if the application has no pages.
  */
 export function createErrorWriter(
   onError: (error: unknown) => void,
-  showPage?: ShowErrorPage,
+  sendErrorPage?: SendErrorPage,
 ): WriteError {
   return (req, res, error) => {
     if (error instanceof OAuthError && !res.headersSent) return sendOAuthError(res, error);
@@ -73,8 +73,8 @@ export function createErrorWriter(
     if (res.headersSent) return resetConnection(res);
     const path = pathOf(req.url ?? "");
     res.setHeader("Vary", "Accept");
-    if (showPage !== undefined && isOpenedInBrowser(req) && !FOR_PROGRAMS.test(path)) {
-      return showPage(res, error);
+    if (sendErrorPage !== undefined && isOpenedInBrowser(req) && !FOR_PROGRAMS.test(path)) {
+      return sendErrorPage(res, error);
     }
     sendProblem(res, problem, path);
   };

@@ -373,7 +373,7 @@ const endsBy: Readonly<
   },
 };
 
-describe("an application that claims an agent with a person's token", () => {
+describe("an application that claims an agent on behalf of a person", () => {
   it.each(Object.entries(endsBy))("loses the agent when %s", async (_how, end) => {
     const person = testService.person();
     const claimed = await claimedThrough(person, await person.tokens());

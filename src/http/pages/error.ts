@@ -1,9 +1,9 @@
 import type { ErrorRequestHandler } from "express";
 import { Problem, type ProblemCode } from "../../problem.ts";
-import type { ShowErrorPage } from "../errors.ts";
+import type { SendErrorPage } from "../errors.ts";
 import { timeElement } from "./elements.ts";
 import { type Html, html } from "./html.ts";
-import type { PageAnswer, ShowPage } from "./page-answer.ts";
+import type { PageAnswer, SendPage } from "./page-answer.ts";
 
 /**
  * Headings of error pages by problem code. The titles of problems are written for programs, not for
@@ -24,7 +24,7 @@ const headings: Partial<Readonly<Record<ProblemCode, string>>> = {
 
 /** Dependencies of the error pages. */
 export interface ErrorPageOptions {
-  readonly show: ShowPage;
+  readonly show: SendPage;
   readonly now: () => Date;
   /** Called with every error that the person did not cause. */
   readonly onError: (error: unknown) => void;
@@ -39,7 +39,7 @@ export function createErrorPageHandler({
   now,
   onError,
 }: ErrorPageOptions): ErrorRequestHandler {
-  const showError = createShowErrorPage(show, now);
+  const showError = createErrorPageSender(show, now);
   return (error, _req, res, next) => {
     const problem = toPageProblem(error);
     // A 500 that is already a problem was reported where it was created.
@@ -50,7 +50,7 @@ export function createErrorPageHandler({
 }
 
 /** Creates the function that responds with an error page. */
-export function createShowErrorPage(show: ShowPage, now: () => Date): ShowErrorPage {
+export function createErrorPageSender(show: SendPage, now: () => Date): SendErrorPage {
   return (res, error) => show(res, errorPage(toPageProblem(error), now().getTime()));
 }
 

@@ -12,7 +12,7 @@ export interface PageAnswer extends Page {
 }
 
 /** Sends a page. */
-export type ShowPage = (res: ServerResponse, answer: PageAnswer) => void;
+export type SendPage = (res: ServerResponse, answer: PageAnswer) => void;
 
 /**
  * Value of `Referrer-Policy`. With `no-referrer`, browsers would send `Origin: null` with the forms
@@ -52,7 +52,7 @@ export const pageStatusOf = ({ status, errors = [] }: PageAnswer): number =>
   status ?? (errors.length > 0 ? 400 : 200);
 
 /** Creates the function that sends pages. */
-export function createShowPage(frame: PageFrame): ShowPage {
+export function createPageSender(frame: PageFrame): SendPage {
   return (res, { headers = {}, ...page }) => {
     const text = layout(page, frame).toString();
     res.statusCode = pageStatusOf(page);

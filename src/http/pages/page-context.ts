@@ -17,7 +17,7 @@ import type { Limits } from "../../limits/quotas.ts";
 import type { SetupFacts } from "../../process/setup-items.ts";
 import type { ToolContext } from "../../tool.ts";
 import type { CsrfGuard } from "./form.ts";
-import type { ShowPage } from "./page-answer.ts";
+import type { SendPage } from "./page-answer.ts";
 import type { Throttle, ThrottleNetworks } from "./throttle.ts";
 
 /** Dependencies of the pages. */
@@ -63,7 +63,7 @@ export interface PagesOptions {
 /** Context that the routes of all pages share. */
 export interface PageContext extends PagesOptions {
   readonly csrf: CsrfGuard;
-  readonly show: ShowPage;
+  readonly show: SendPage;
   readonly throttle: Throttle;
   readonly throttleNetworks: ThrottleNetworks;
   readonly guard: CodeGuessGuard;

@@ -14,7 +14,7 @@ import { createErrorPageHandler } from "./error.ts";
 import { createCsrfGuard } from "./form.ts";
 import { interactionRoutes } from "./interaction-routes.ts";
 import { operatorRoutes } from "./operator/operator-routes.ts";
-import { createShowPage } from "./page-answer.ts";
+import { createPageSender } from "./page-answer.ts";
 import type { PageContext, PagesOptions } from "./page-context.ts";
 import { signInRoutes } from "./sign-in-routes.ts";
 import { styleHref, styleRoute } from "./style-route.ts";
@@ -45,7 +45,7 @@ const ACTION_PATHS = [
  */
 export function pagesRouter(options: PagesOptions): Router {
   const { name, baseUrl, sessions, limits, now, onError } = options;
-  const show = createShowPage({ name, stylePath: styleHref });
+  const show = createPageSender({ name, stylePath: styleHref });
   const throttle = createThrottle(limits);
   const throttleNetworks = createThrottleNetworks(limits);
   const guard = new CodeGuessGuard(limits);

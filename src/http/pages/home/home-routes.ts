@@ -15,7 +15,7 @@ import { createErrorPageHandler, type ErrorPageOptions } from "../error.ts";
 import { layout } from "../layout.ts";
 import {
   CONTENT_SECURITY_POLICY,
-  createShowPage,
+  createPageSender,
   PAGE_HEADERS,
   pageStatusOf,
 } from "../page-answer.ts";
@@ -92,7 +92,7 @@ export function homeRouter(options: HomeOptions): Router {
   serveGetOnly(router, "/market/:symbol/proof.tlog-proof", sendProofFile(surroundings));
   serveGetOnly(router, paths.trackRecord, showTrackRecordPage(surroundings));
   for (const route of homeScriptRoutes) router.use(route());
-  router.use(createErrorPageHandler({ show: createShowPage(frame), now, onError }));
+  router.use(createErrorPageHandler({ show: createPageSender(frame), now, onError }));
   return router;
 }
 
