@@ -70,7 +70,7 @@ export function logReturnsBySession(
  * @param entry Index of the session at whose close the return begins.
  * @param horizon Length in sessions.
  * @returns `NaN` if the calendar ends before the later close, or if there is no price after the
- * entry.
+ * entry up to that close.
  */
 export function returnFromEntry(returns: Float64Array, entry: number, horizon: number): number {
   if (entry + horizon >= returns.length) return Number.NaN;

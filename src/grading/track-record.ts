@@ -293,7 +293,7 @@ export interface DatedVerdict {
  * and an equal share of the significance level. The confidence interval of the mean rank
  * correlation decides: it lies above 0 (`evidence_for`), below 0 (`evidence_against`) or includes 0
  * (`no_evidence`). `insufficient_data`: fewer than 60 non-overlapping periods, or an interval wider
- * than .1. The terms of a log may set other bounds.
+ * than .1. These two limits are those of new logs; a log keeps the limits in its own terms.
  *
  * @param horizon Horizon of the verdicts, in sessions.
  * @param now On the market's clock, Unix milliseconds.

@@ -40,8 +40,8 @@ export function newestKnownRecord<R extends PointInTimeRecord>(
  * Creates a reader of a growing list that returns each record once, in time order. A record may be
  * inserted before records that are not known yet, but not before records that were read.
  *
- * @returns A function of the list and an instant that never decreases; it returns the newly known
- * records.
+ * @returns A function of the list and an instant, which must not decrease from call to call. It
+ * returns the records known at the instant that it has not returned before.
  */
 export function createRecordReader<R extends PointInTimeRecord>(): (
   list: RecordList<R>,

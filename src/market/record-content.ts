@@ -11,8 +11,8 @@ type RecordOf<F extends Feed> =
   NonNullable<InstrumentRecords[F]> extends RecordList<infer R> ? R : never;
 
 /**
- * Writes the values that identify a record, by feed. `logReturn` is omitted, since it follows from
- * the bar before. A missing number is written as NaN, a missing text as "".
+ * For each feed, a function that writes the content of a record, for hashing. `logReturn` is omitted,
+ * since it follows from the bar before. A missing number is written as NaN, a missing text as "".
  */
 export const RECORD_CONTENT_WRITERS: {
   readonly [F in Feed]: (record: RecordOf<F>, to: ContentWriter) => void;

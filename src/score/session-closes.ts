@@ -65,11 +65,12 @@ function closesOfBars(): SessionCloses {
 }
 
 /**
- * Creates a reader of one list per instrument that returns every record once.
+ * Creates a reader for a group of instruments. It reads one list of each instrument, and returns
+ * each record once.
  *
  * @param listOf Returns the list of an instrument; `undefined` if it has none.
- * @returns A function of the instruments and an instant that never decreases; it returns the newly
- * known records.
+ * @returns A function of the group and an instant, which must not decrease from call to call. It
+ * returns the records known at the instant that it has not returned before.
  */
 export function createGroupReader<R extends PointInTimeRecord>(
   listOf: (records: InstrumentRecords) => RecordList<R> | undefined,

@@ -316,7 +316,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(out).not.toContain("sealed");
     });
 
-    it("reject each of four damaged copies by name, and change nothing", async () => {
+    it("reject three damaged backups and a malformed import, name the file in each error, and change nothing", async () => {
       const place = await newPlace();
       await fill(place);
       const before = lasting(await contents(place));

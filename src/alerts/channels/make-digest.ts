@@ -1,5 +1,5 @@
 import { announce, replace } from "../../store/port/operations.ts";
-import { recordPages } from "../../store/port/read-all.ts";
+import { readRecordPages } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import {
   DELIVERIES_TOPIC,
@@ -116,7 +116,7 @@ async function waitingUntil(
   records: Records,
 ): Promise<readonly StoredDelivery[]> {
   const newest = new Map<string, StoredDelivery>();
-  for await (const page of recordPages(records, deliveries, {
+  for await (const page of readRecordPages(records, deliveries, {
     group: queuedDeliveriesGroup(key),
   })) {
     for (const each of page) newest.set(each.key, each);

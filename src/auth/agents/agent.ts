@@ -121,9 +121,9 @@ export function unclaimedScopes(
 }
 
 /**
- * Whether a claim can widen the scopes of the client's own tokens, that is, of tokens that do not
- * act for a person.
+ * Whether a client gets tokens of its own, which do not act for a person. Only such a client can be
+ * claimed; the result is also true for a client that has been claimed.
  */
-export function isClaimable({ metadata }: ClientRecord): boolean {
+export function usesClientCredentials({ metadata }: ClientRecord): boolean {
   return Array.isArray(metadata.grant_types) && metadata.grant_types.includes("client_credentials");
 }

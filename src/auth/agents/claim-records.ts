@@ -11,7 +11,7 @@ import {
   type ClientRecord,
   clientGroup,
   clients,
-  isClaimable,
+  usesClientCredentials,
 } from "./agent.ts";
 import {
   CLAIM_CODE_LIFETIME_MS,
@@ -119,7 +119,7 @@ export async function claimStateOfAttempt(records: Records, attempt: string): Pr
 
 /** Whether a client is claimable and has no owner. */
 export function isUnclaimed({ value }: Stored<ClientRecord>): boolean {
-  return value.agent.owner === undefined && isClaimable(value);
+  return value.agent.owner === undefined && usesClientCredentials(value);
 }
 
 /** The claim and its agent, if the claim can still be completed. */

@@ -1,6 +1,6 @@
 import { Problem } from "../../problem.ts";
 import { auditOperations } from "../../store/audit/entry.ts";
-import { recordPages } from "../../store/port/read-all.ts";
+import { readRecordPages } from "../../store/port/read-all.ts";
 import {
   type Collection,
   collection,
@@ -350,7 +350,7 @@ export class UnclaimedCapacity {
     note: (stored: Stored<T>) => void,
   ): Promise<number> {
     let revision = after;
-    for await (const page of recordPages(this.#records, from, { after })) {
+    for await (const page of readRecordPages(this.#records, from, { after })) {
       for (const stored of page) note(stored);
       revision = page.at(-1)?.revision ?? revision;
     }

@@ -6,8 +6,8 @@ import {
   type Agent,
   type ClientRecord,
   clients,
-  isClaimable,
   unclaimedScopes,
+  usesClientCredentials,
 } from "../agents/agent.ts";
 import type { ClaimStart } from "../agents/claim-records.ts";
 import { type ClaimService, claimLinks } from "../agents/claims.ts";
@@ -40,7 +40,7 @@ const isoInstant = (at: number): string => new Date(at).toISOString();
 function scopesOf(record: ClientRecord, anonymousScopes: readonly Scope[]) {
   const { metadata, agent } = record;
   const registered = parseScopeNames(metadata.scope ?? "").filter(isScope);
-  if (!isClaimable(record)) return { pre_claim: registered, post_claim: registered };
+  if (!usesClientCredentials(record)) return { pre_claim: registered, post_claim: registered };
 
   const pre_claim = unclaimedScopes(record, anonymousScopes);
   return { pre_claim, post_claim: agent.owner?.scopes ?? allScopes };
@@ -81,7 +81,7 @@ function identityMembers(
     registration_expires_at: expiresAt === undefined ? 0 : Math.floor(expiresAt / 1000),
     identity_type: record.agent.identityType,
     scopes: scopesOf(record, anonymousScopes),
-    ...(isClaimable(record) && { claim: claimOf(record, links, start) }),
+    ...(usesClientCredentials(record) && { claim: claimOf(record, links, start) }),
   };
 }
 
@@ -170,7 +170,7 @@ function prepareNewClient(
     const record = { metadata, agent: { ...agent, registeredAt } };
     const { ttlMs } = clientWriteOptions(record.agent);
     const expiresAt = ttlMs === undefined ? undefined : registeredAt + ttlMs;
-    const waits = agent.owner === undefined && isClaimable(record);
+    const waits = agent.owner === undefined && usesClientCredentials(record);
     const begun = waits ? claims.initialClaim(clientId) : undefined;
     Object.assign(seen, { client: { clientId, record, expiresAt }, start: begun?.start });
     return { agent: record.agent, steps: [...steps(clientId), ...(begun?.steps ?? [])] };

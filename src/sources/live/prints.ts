@@ -44,8 +44,8 @@ const MAX_LOST = 3;
 /** A print as reported by a provider; its session is the session that was requested. */
 export type RawPrint = Omit<Print, "session">;
 
-/** A page of the prints of a session to request. */
-export interface PrintWindow {
+/** Identifies the page to request among the prints of a session. */
+export interface PrintPageRequest {
   readonly session: string;
   /** Start of regular trading, Unix milliseconds. */
   readonly opensAt: number;
@@ -67,7 +67,7 @@ export interface PrintPage {
 }
 
 /** Builds the request for a page of a session, and parses the answer. */
-type BuildPrintRequest = (place: PrintWindow) => {
+type BuildPrintRequest = (place: PrintPageRequest) => {
   readonly request: ProviderRequest;
   read(answer: ProviderResponse): PrintPage;
 };

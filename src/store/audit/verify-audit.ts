@@ -9,7 +9,7 @@ import {
 } from "../../log/verify/signature-check.ts";
 import { TreeWalk } from "../../log/verify/tree-walk.ts";
 import type { Archive } from "../port/archive.ts";
-import { recordPages } from "../port/read-all.ts";
+import { readRecordPages } from "../port/read-all.ts";
 import type { Records } from "../port/records.ts";
 import { AUDIT_RETENTION_MS } from "../retention.ts";
 import { AuditRows, changedRowMessage } from "./audit-rows.ts";
@@ -153,6 +153,6 @@ function checkRetention(
 /** Counts the audit rows that are not sealed yet. */
 async function countUnsealed(records: Records): Promise<number> {
   let unsealed = 0;
-  for await (const page of recordPages(records, unsealedAudit)) unsealed += page.length;
+  for await (const page of readRecordPages(records, unsealedAudit)) unsealed += page.length;
   return unsealed;
 }

@@ -17,7 +17,7 @@ interface RecordRange {
  * Reads a collection page by page, oldest change first. A record that changes during the reading is
  * returned again by a later page.
  */
-export async function* recordPages<T>(
+export async function* readRecordPages<T>(
   records: Records,
   from: Collection<T>,
   range: RecordRange = {},
@@ -42,7 +42,7 @@ export async function readAll<T>(
   group?: string,
 ): Promise<readonly Stored<T>[]> {
   const found = new Map<string, Stored<T>>();
-  for await (const page of recordPages(records, from, group === undefined ? {} : { group })) {
+  for await (const page of readRecordPages(records, from, group === undefined ? {} : { group })) {
     for (const stored of page) found.set(stored.key, stored);
   }
   return [...found.values()];

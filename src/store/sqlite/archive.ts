@@ -35,7 +35,7 @@ export function createSqliteArchive(
   return {
     async append(rows) {
       gate.checkWritable();
-      const added = rows.map(archiveRowOf);
+      const added = rows.map(archiveDumpRowOf);
       return commits.add(() => added.reduce((sum, row) => sum + table().insert(row), 0));
     },
     read: async (kind, selection) => gate.answer(() => table().read(kind, selection)),
@@ -124,11 +124,11 @@ export class ArchiveTable {
 }
 
 /**
- * Converts an archive row to the form that `ArchiveTable.insert` takes.
+ * Converts an archive row to a dump row, the form that `ArchiveTable.insert` takes.
  *
  * @throws {Error} If the store cannot hold the row.
  */
-export function archiveRowOf({ kind, at, id, subject, body }: Row): ArchiveDumpRow {
+export function archiveDumpRowOf({ kind, at, id, subject, body }: Row): ArchiveDumpRow {
   for (const name of [kind, id, subject ?? ""]) checkRecordName(name);
   const text = jsonText(body);
   return { table: "archive", kind, at: toStorableInstant(at), id, subject: subject ?? null, text };

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { DumpRow, StoreIdentity } from "../port/store.ts";
 import { storeUnavailableProblem } from "../port/unavailable.ts";
 import { checkJson, checkRecordName, checkRevision, toStorableInstant } from "../port/values.ts";
-import { ArchiveTable, archiveRowOf } from "./archive.ts";
+import { ArchiveTable, archiveDumpRowOf } from "./archive.ts";
 import {
   createFile,
   markNextStoreFinished,
@@ -118,7 +118,7 @@ export class NextStore {
   add(row: DumpRow): void {
     if (row.table === "archive") {
       checkJson(row.text);
-      this.#archive.insert({ ...archiveRowOf({ ...row, body: null }), text: row.text });
+      this.#archive.insert({ ...archiveDumpRowOf({ ...row, body: null }), text: row.text });
     } else {
       insertCopiedRecord(this.#records, row);
       this.#revision = Math.max(this.#revision, row.revision + REVISION_GAP);

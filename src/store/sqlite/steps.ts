@@ -1,6 +1,6 @@
 import type { Operation, ReplaceOptions, WriteOptions } from "../port/records.ts";
 import { checkRecordName, checkRevision, jsonText, toStorableInstant } from "../port/values.ts";
-import { type ArchiveTable, archiveRowOf } from "./archive.ts";
+import { type ArchiveTable, archiveDumpRowOf } from "./archive.ts";
 import type { RecordContent, RecordRow, RecordTable } from "./record-table.ts";
 
 /** The tables that a commit can change. */
@@ -128,7 +128,7 @@ function removeGroupStep({ group }: OfKind<"removeGroup">): CommitStep {
 }
 
 function appendStep({ row }: OfKind<"append">): CommitStep {
-  const added = archiveRowOf(row);
+  const added = archiveDumpRowOf(row);
   return ({ archive }) => {
     archive.insert(added);
     return true;

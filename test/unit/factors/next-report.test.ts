@@ -125,7 +125,7 @@ describe("the expected date of the next report", () => {
     expect(inDays(askedOn(quarters(30, 31, 32), 310))).toBe("too_few");
   });
 
-  it("has the window width that applied when the newest filing became known", () => {
+  it("has the window that was in force when the newest filing became known", () => {
     const figures = Array.from({ length: 23 }, (_, index) =>
       quarters(...Array(index + 1).fill(30)),
     ).at(-1);

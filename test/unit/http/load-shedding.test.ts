@@ -224,7 +224,7 @@ describe("admission control", () => {
     expect(sent.statuses().slice(200)).toEqual(some(100, "503"));
   });
 
-  it("runs at most 200 requests that are not yet answered", async () => {
+  it("runs at most 200 requests at a time, and starts another for each that is answered", async () => {
     const { send, begun } = await startAdmission();
     await send(...some(250, get("/a")));
     await settle(() => begun.length === 200);

@@ -90,7 +90,7 @@ describe("the returns that a backtest grades", () => {
     expect(followed(1, 1, 1)).toBeNaN();
   });
 
-  it("extend over a session without trading to the next price, if there is one", () => {
+  it("span a session without trading if a price follows within the horizon, and are unknown otherwise", () => {
     expect(followed(2, 0, 1)).toBeNaN();
     expect(followed(2, 0, 2)).toBeCloseTo(Math.log(2), 12);
   });

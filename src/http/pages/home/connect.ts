@@ -174,7 +174,10 @@ new_token() {
 }
 token=${"${"}${KEY_VARIABLE}:-$(new_token)}`;
 
-/** Input of a script: two double-quoted shell strings (`endpoint`, `token`), and the message. */
+/**
+ * Values in the curl command. `endpoint` and `token` stand between double quotes, so they may contain
+ * shell variables; `message` is the JSON body.
+ */
 interface ScriptParameters {
   readonly endpoint: string;
   readonly token: string;

@@ -189,7 +189,10 @@ export const plotLabel = (
   time: TimeAxis,
 ): Html => html`<text class="${name}" x="${across(place, time)}" y="${y}%">${text}</text>`;
 
-/** A dot in the middle of a flat panel. It stays round at every width of the panel. */
+/**
+ * A dot at the column `place`, halfway up its panel. It belongs to the texts of a panel, which are
+ * not stretched, so that it stays round at every width.
+ */
 export const plotDot = (place: number, time: TimeAxis, name: string): Html =>
   html`<circle class="${name}" cx="${across(place, time)}"/>`;
 

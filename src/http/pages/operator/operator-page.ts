@@ -66,8 +66,12 @@ ${command && commandBlock(name.toLowerCase().replaceAll(/\W+/g, "-"), `npx ${com
 const commandBlock = (name: string, command: string): Html =>
   html`<div class="code-block"><pre><code id="command-${name}">${command}</code></pre>${copyButton(`command-${name}`, "the command")}</div>`;
 
-/** The page for everyone other than the operator. */
-export const operatorAccessEndedPage = ({
+/**
+ * The page for a visitor without operator access. It shows the command that prints an access link.
+ *
+ * @param isExpired Whether the visitor came with a link that is not valid.
+ */
+export const operatorAccessNeededPage = ({
   isExpired,
 }: {
   readonly isExpired: boolean;

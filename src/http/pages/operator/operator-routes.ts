@@ -5,7 +5,7 @@ import { rejectOtherMethods } from "../../allowed-methods.ts";
 import { queryOf } from "../../request-context.ts";
 import { copyScriptHref } from "../copy.ts";
 import type { PageContext } from "../page-context.ts";
-import { operatorAccessEndedPage, setupPage } from "./operator-page.ts";
+import { operatorAccessNeededPage, setupPage } from "./operator-page.ts";
 
 /** Path of the operator's page. */
 const PATH = "/operator";
@@ -29,7 +29,7 @@ export function operatorRoutes({ operator, baseUrl, show }: PageContext): Router
   const open: RequestHandler = (req, res, next) => {
     const link = queryOf(req).get("link");
     if (link === null) return next();
-    if (!access.isLink(link)) return show(res, operatorAccessEndedPage({ isExpired: true }));
+    if (!access.isLink(link)) return show(res, operatorAccessNeededPage({ isExpired: true }));
     const cookie = {
       name,
       value: access.newVisit(),
@@ -48,7 +48,7 @@ export function operatorRoutes({ operator, baseUrl, show }: PageContext): Router
     .get(open, async (req, res) => {
       const page = isOperator(req)
         ? setupPage(await facts())
-        : operatorAccessEndedPage({ isExpired: false });
+        : operatorAccessNeededPage({ isExpired: false });
       show(res, { ...page, scriptPath: copyScriptHref });
     })
     .all(rejectOtherMethods(["get"]));

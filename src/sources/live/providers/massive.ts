@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { BLOCK_SIZE_TEXT } from "../../../market/block-size.ts";
 import { ProviderFault } from "../fault.ts";
-import { type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
+import { type PrintPageRequest, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
 import { parseJsonBody } from "../provider-response.ts";
 import { dottedSymbol } from "../provider-symbols.ts";
@@ -87,7 +87,7 @@ export const massive: PolledProvider = {
     ),
 };
 
-function requestOf(symbol: string, place: PrintWindow, key: string): ProviderRequest {
+function requestOf(symbol: string, place: PrintPageRequest, key: string): ProviderRequest {
   const { opensAt, closesAt, page } = place;
   const query = new URLSearchParams(
     page === undefined

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { BLOCK_SIZE_TEXT, MIN_BLOCK_SIZE } from "../../../market/block-size.ts";
 import { newYorkDate } from "../../../market/new-york.ts";
 import { ProviderFault } from "../fault.ts";
-import { type PrintPage, type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
+import { type PrintPage, type PrintPageRequest, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 import { dottedSymbol } from "../provider-symbols.ts";
@@ -76,7 +76,7 @@ export const unusualWhales: PolledProvider = {
 function requestOf(
   symbol: string,
   filter: string,
-  { session, closesAt, page }: PrintWindow,
+  { session, closesAt, page }: PrintPageRequest,
   settings: Readonly<Record<string, string>>,
 ): ProviderRequest {
   const olderThan = page ?? new Date(closesAt).toISOString();
@@ -91,7 +91,7 @@ function requestOf(
   };
 }
 
-function readPage(answer: ProviderResponse, place: PrintWindow): PrintPage {
+function readPage(answer: ProviderResponse, place: PrintPageRequest): PrintPage {
   if (answer.status === 403) return { prints: [], availableFrom: historyBegin(answer, place) };
   const { data } = parseJsonBody(answer, Page);
   const prints = data
@@ -105,7 +105,7 @@ function readPage(answer: ProviderResponse, place: PrintWindow): PrintPage {
  *
  * @throws {ProviderFault} `refused` for any other refusal.
  */
-function historyBegin(answer: ProviderResponse, { session }: PrintWindow): string {
+function historyBegin(answer: ProviderResponse, { session }: PrintPageRequest): string {
   const { code, message } = parseJsonBody(answer, Refusal);
   const date = /\d{4}-\d{2}-\d{2}/.exec(message)?.[0];
   const today = newYorkDate(answer.receivedAt);
@@ -117,7 +117,7 @@ function historyBegin(answer: ProviderResponse, { session }: PrintWindow): strin
  * Upper time bound of the next page. Pages go back in time by whole seconds, so the oldest second
  * of a page is requested again, unless that second alone fills the page.
  */
-function pageBehind(rows: readonly PrintRow[], { page, opensAt, closesAt }: PrintWindow) {
+function pageBehind(rows: readonly PrintRow[], { page, opensAt, closesAt }: PrintPageRequest) {
   const oldest = Math.min(...rows.map(({ executed_at: at }) => Date.parse(at)));
   if (rows.length < PAGE_PRINTS || oldest < opensAt) return undefined;
   const before = page === undefined ? closesAt : Date.parse(page);

@@ -98,7 +98,10 @@ const claimedOf = (outcomes: readonly ClaimOutcome[]) =>
 
 type Claim = Parameters<ClaimService["preview"]>[0];
 
-/** Records in which `next` runs immediately before the next commit. */
+/**
+ * A hook into a record store. The function assigned to `next` runs once, immediately before the
+ * following commit to the store that `records` wraps.
+ */
 function interruptible() {
   const interrupted = {
     next: undefined as (() => Promise<void>) | undefined,
@@ -116,8 +119,8 @@ function interruptible() {
 }
 
 /**
- * Records in which `next` runs immediately before the next read of one collection, while concurrent
- * reads of other collections have already finished.
+ * A hook like `interruptible`, but before the following read of one collection. Concurrent reads of
+ * other collections have finished by then.
  */
 function beforeRead(name: string) {
   const before = {

@@ -80,7 +80,7 @@ const inOrder = <T extends { readonly tradedAt: number; readonly price: number }
 ) => list.toSorted((one, other) => one.tradedAt - other.tradedAt || one.price - other.price);
 
 describe("dark pool prints from Unusual Whales", () => {
-  it("are blocks by shares or by value, with the quotes at the time of execution", () => {
+  it("are the trades of block size, by shares or by value, with the quotes at the time of execution", () => {
     const driven = drivePolling(unusualWhales, serveUnusualWhales(WORLD), WEEK);
     const expected = expectedOf(WORLD, "2026-06-08");
     expect(expected.length).toBeGreaterThan(20);
