@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { hasMarkup, Label, NO_MARKUP_MESSAGE } from "../lib/label.ts";
-import { hasCombiningMarkRun, NO_MARK_RUN_MESSAGE } from "../lib/mark-run.ts";
+import { hasCombiningMarkRun, TOO_MANY_MARKS_MESSAGE } from "../lib/mark-run.ts";
 import { EmailAddress } from "../mail/email-address.ts";
 import { applicantFocuses } from "./intake-records.ts";
 
@@ -20,7 +20,7 @@ const ApplicantName = Label.refine((text) => !ADDRESS.test(text), "must not have
 /** Text of 1 to 5,000 characters in NFC, trimmed, without markup. */
 const Message = z
   .string("must be a string")
-  .refine((text) => !hasCombiningMarkRun(text), { error: NO_MARK_RUN_MESSAGE, abort: true })
+  .refine((text) => !hasCombiningMarkRun(text), { error: TOO_MANY_MARKS_MESSAGE, abort: true })
   .transform((text) => text.normalize("NFC").replaceAll("\r\n", "\n").trim())
   .refine((text) => text !== "", "must not be empty")
   .refine((text) => !UNPRINTABLE.test(text), "must have no control characters other than new line")

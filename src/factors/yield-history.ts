@@ -26,7 +26,7 @@ export interface YieldHistory {
 }
 
 /**
- * Creates a history without yields.
+ * Creates an empty yield history, to which yields are added month by month.
  *
  * @param dayMs Length of a market day in milliseconds.
  */

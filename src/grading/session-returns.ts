@@ -13,8 +13,8 @@ export interface TradingSession {
 export interface SessionReturns {
   readonly instrument: Instrument;
   /**
-   * Log total returns (dividends and splits included) by session; `NaN` for a session without a
-   * bar.
+   * Logarithmic total returns (dividends and splits included) by session; `NaN` for a session
+   * without a bar.
    */
   readonly returns: Float64Array;
 }
@@ -50,7 +50,10 @@ export const positionsBySession = (
   sessions: readonly TradingSession[],
 ): ReadonlyMap<string, number> => new Map(sessions.map(({ label }, place) => [label, place]));
 
-/** Log total returns of an instrument by session; the first bar of a history has a return of 0. */
+/**
+ * The logarithmic total returns of an instrument, by session. The first bar of a history has a
+ * return of 0.
+ */
 export function logReturnsBySession(
   places: ReadonlyMap<string, number>,
   bars: Iterable<Bar>,
@@ -64,8 +67,8 @@ export function logReturnsBySession(
 }
 
 /**
- * Log total return from the close of one session to the close of a later session. An instrument
- * without a price at the later close keeps its last known price.
+ * The logarithmic total return from the close of one session to the close of a later session. An
+ * instrument without a price at the later close keeps its last known price.
  *
  * @param entry Index of the session at whose close the return begins.
  * @param horizon Length in sessions.
@@ -86,8 +89,8 @@ export function returnFromEntry(returns: Float64Array, entry: number, horizon: n
 }
 
 /**
- * Log total return that follows a statement: it begins at the close of the next session, since
- * nobody can still trade at the close that the statement is computed from.
+ * The logarithmic total return that follows a statement. It begins at the close of the next session,
+ * since nobody can still trade at the close that the statement is computed from.
  *
  * @param place Index of the session after whose close the statement is made.
  * @param horizon Length in sessions.

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { hasCombiningMarkRun, NO_MARK_RUN_MESSAGE } from "./mark-run.ts";
+import { hasCombiningMarkRun, TOO_MANY_MARKS_MESSAGE } from "./mark-run.ts";
 
 /**
  * Text that HTML parses as a tag, an end tag, a comment or a declaration (HTML section 13.2.5.6): a
@@ -30,7 +30,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/u;
  */
 export const Label = z
   .string("must be a string")
-  .refine((text) => !hasCombiningMarkRun(text), { error: NO_MARK_RUN_MESSAGE, abort: true })
+  .refine((text) => !hasCombiningMarkRun(text), { error: TOO_MANY_MARKS_MESSAGE, abort: true })
   .transform((text) => text.normalize("NFC").replace(/\s+/g, " ").trim())
   .refine((text) => !UNPRINTABLE.test(text), "must have no control characters")
   .refine((text) => !hasMarkup(text), NO_MARKUP_MESSAGE)

@@ -7,7 +7,7 @@ const MARK_RUN = /\p{M}{31}/u;
 /**
  * Error message for a text with too many combining marks in a row; printed after the member name.
  */
-export const NO_MARK_RUN_MESSAGE = "must have at most 30 combining marks in a row";
+export const TOO_MANY_MARKS_MESSAGE = "must have at most 30 combining marks in a row";
 
 /**
  * Whether a text contains so many combining marks in a row that it must not be normalized:

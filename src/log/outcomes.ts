@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { findIndistinctInstruments } from "../grading/distinct.ts";
+import { findExcludedSymbols } from "../grading/excluded-symbols.ts";
 import {
   logReturnsBySession,
   positionsBySession,
@@ -169,7 +169,7 @@ export function copiedCoinsAt(
   for (const { bars } of year) calendar.add(bars);
   const sessions = calendar.sessions();
   const places = positionsBySession(sessions);
-  const { copies, still } = findIndistinctInstruments({
+  const { copies, still } = findExcludedSymbols({
     sessions,
     rows: year.map(({ instrument, bars }) => ({
       instrument,

@@ -11,7 +11,11 @@ import { allOperations } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { parametersIn, pathItems } from "./path-items.ts";
 import { securitySchemes } from "./security.ts";
-import { receiverAnswers, type WebhookDescription, webhookDescriptions } from "./webhooks.ts";
+import {
+  receiverAnswers,
+  type WebhookEventDescription,
+  webhookEventDescriptions,
+} from "./webhooks.ts";
 
 /** Placeholder for the public origin in the recorded examples. */
 const BASE = "{baseUrl}";
@@ -41,7 +45,7 @@ export function openApiDocument(site: Site, documents: readonly DocumentRoute[])
     tags: Object.entries(operationTags).map(([name, about]) => ({ name, description: about })),
     paths: pathItems(operations),
     webhooks: Object.fromEntries(
-      webhookDescriptions.map((webhook) => [webhook.type, webhookItem(webhook)]),
+      webhookEventDescriptions.map((webhook) => [webhook.type, webhookItem(webhook)]),
     ),
     components: {
       schemas: componentSchemas(),
@@ -59,7 +63,7 @@ function webhookItem({
   description: words,
   schema,
   header,
-}: WebhookDescription): JsonObject {
+}: WebhookEventDescription): JsonObject {
   const value = recordedDeliveries[type];
   const examples = value === undefined ? [] : [{ name: "sent", summary, value }];
   return {

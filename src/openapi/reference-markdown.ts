@@ -15,7 +15,7 @@ import type { DocumentRoute } from "./operations/documents.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS, problemStatus } from "./problems.ts";
 import type { OAuthErrorCode } from "./refusals.ts";
 import { typeText } from "./type-text.ts";
-import { webhookDescriptions } from "./webhooks.ts";
+import { webhookEventDescriptions } from "./webhooks.ts";
 
 /**
  * A summary of the API reference, as Markdown.
@@ -31,7 +31,7 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[
     apiDescription(site),
     `A star marks required members, a question mark values that can be null. Operations that need a credential can also fail with ${failureList(byStatus(PROTECTED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}; those under /oauth with 429, 503 ${quoted(OAUTH_TEMPORARY)}.`,
     ...Object.keys(operationTags).map((tag) => group(tag as OperationTag, operations)),
-    `## Webhooks\n\n${webhookDescriptions.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
+    `## Webhooks\n\n${webhookEventDescriptions.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
     `## Members\n\n${memberLines({ ...shared(), ...componentSchemas() }).join("\n")}`,
   ];
   return `${parts.join("\n\n")}\n`;

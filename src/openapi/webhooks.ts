@@ -53,8 +53,8 @@ const SignatureFields = z.object({
     ),
 });
 
-/** A type of event that is sent to webhooks. */
-export interface WebhookDescription {
+/** Describes one type of event that the service sends to webhooks. */
+export interface WebhookEventDescription {
   /** Event type. */
   readonly type: string;
   readonly summary: string;
@@ -69,11 +69,11 @@ const DELIVERY_NOTE =
 const webhook = (
   schema: z.ZodType,
   type: string,
-  words: Pick<WebhookDescription, "summary" | "description">,
-) => ({ type, schema, header: SignatureFields, ...words }) satisfies WebhookDescription;
+  words: Pick<WebhookEventDescription, "summary" | "description">,
+) => ({ type, schema, header: SignatureFields, ...words }) satisfies WebhookEventDescription;
 
 /** All webhook events. */
-export const webhookDescriptions: readonly WebhookDescription[] = [
+export const webhookEventDescriptions: readonly WebhookEventDescription[] = [
   webhook(SignalShiftEvent, "signal.shift", {
     summary: "The signal or the score of an instrument moved",
     description: `For alerts of the kind signal_shift. ${DELIVERY_NOTE}`,

@@ -45,7 +45,11 @@ const groupsOf = (receiver: string): readonly string[] => [
 
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
 
-/** Fills a new collection with the backlog. @returns The collection, and the groups to skip. */
+/**
+ * Fills a new collection with the backlog.
+ *
+ * @returns The collection, and the groups of the receivers whose jobs a claim must skip.
+ */
 async function fill(records: Records, backlog: Backlog) {
   const { what, passedOver, ofEach, later = 0, open = 10 } = backlog;
   const jobs = collection<typeof documents>(what);

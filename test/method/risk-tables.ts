@@ -1,4 +1,4 @@
-import { findIndistinctInstruments } from "../../src/grading/distinct.ts";
+import { findExcludedSymbols } from "../../src/grading/excluded-symbols.ts";
 import { AssetClass } from "../../src/market/instrument.ts";
 import type { InstrumentRecords } from "../../src/market/records.ts";
 import {
@@ -122,7 +122,7 @@ function recordedGrid(
   from: string = RECORDED.from,
 ): RiskGrid {
   const grid = createReturnGrid(records, assetClass, RECORDED.to);
-  const { copies, still } = findIndistinctInstruments(grid);
+  const { copies, still } = findExcludedSymbols(grid);
   const isGraded = (row: number) => {
     const symbol = grid.rows[row]?.instrument.symbol ?? "";
     return !copies.includes(symbol) && !still.includes(symbol);

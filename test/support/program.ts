@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 
 /**
- * Path of the program under test: in the package tier that of the installed package
- * (`installed-package.ts`), otherwise that of the sources.
+ * Path of the program under test: the program of the installed package when the tests run in the
+ * package tier (`installed-package.ts`), otherwise the program in the sources.
  */
 export const PROGRAM: string =
   process.env.INSTALLED_PROGRAM ??

@@ -78,12 +78,12 @@ export function hasFailedTooLong({ failingSince, failures }: EndpointHealth, now
 }
 
 /**
- * The operations that disable a webhook, delete its queued deliveries, and notify the other
- * webhooks of its owner.
+ * The operations that disable the webhook of an alert, delete its queued deliveries, and notify the
+ * other webhooks of the alert's owner.
  *
- * @param attempted The alert as it was at the attempt.
+ * @param attempted The alert as it was when the delivery was attempted.
  * @param at The current time, in milliseconds since the epoch.
- * @returns `undefined` when the webhook was changed or enabled since the attempt.
+ * @returns `undefined` if the webhook was removed, changed or enabled since then.
  */
 export async function disableWebhook(
   attempted: StoredAlert,

@@ -1,6 +1,6 @@
 import { errors } from "oidc-provider";
 import { hasMarkup, NO_MARKUP_MESSAGE } from "../../lib/label.ts";
-import { hasCombiningMarkRun, NO_MARK_RUN_MESSAGE } from "../../lib/mark-run.ts";
+import { hasCombiningMarkRun, TOO_MANY_MARKS_MESSAGE } from "../../lib/mark-run.ts";
 
 /** Client metadata (RFC 7591 section 2), unvalidated. */
 export type UnvalidatedClientMetadata = Readonly<Record<string, unknown>>;
@@ -76,7 +76,7 @@ export function requirePlainText(
 ): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== "string") rejectMetadata(`${member} must be a string`);
-  if (hasCombiningMarkRun(value)) rejectMetadata(`${member} ${NO_MARK_RUN_MESSAGE}`);
+  if (hasCombiningMarkRun(value)) rejectMetadata(`${member} ${TOO_MANY_MARKS_MESSAGE}`);
 
   const text = value.normalize("NFC");
   if ([...text].length > most) {

@@ -14,8 +14,8 @@ export function mayResultFromForm({ headers }: Request): boolean {
 }
 
 /**
- * An intermediate page that navigates on automatically, so that the next request does not count as
- * a result of the form.
+ * An intermediate page that navigates on automatically. Without it, the browser would treat the next
+ * request as part of the form submission, and block it by `form-action` (see `mayResultFromForm`).
  */
 export function redirectPage(redirectTo: string): PageAnswer {
   return {

@@ -50,7 +50,7 @@ class Refusal extends Error {
 /**
  * Watches logs: cosigns a checkpoint only if it extends the last cosigned checkpoint of the log
  * (C2SP tlog-witness). A cosigned checkpoint is on disk before the witness answers. Only one
- * process can open the file.
+ * process at a time can open the file of cosigned checkpoints.
  */
 export class Witness {
   readonly #options: WitnessOptions;

@@ -1,6 +1,6 @@
 import { normalCdf } from "../../factors/statistics.ts";
 import { bootstrapInterval, type ConfidenceInterval } from "../../grading/bootstrap.ts";
-import type { IndistinctSymbols } from "../../grading/distinct.ts";
+import type { ExcludedSymbols } from "../../grading/excluded-symbols.ts";
 import {
   datesPerHorizon,
   type SeriesSummary,
@@ -82,7 +82,7 @@ export interface ClassMeasures {
   readonly step: number;
   readonly coverage: SubjectCoverage;
   /** Instruments excluded because they duplicate another instrument or are pegged. */
-  readonly leftOut: IndistinctSymbols;
+  readonly leftOut: ExcludedSymbols;
   /** The horizon on which the verdict is based, in sessions. */
   readonly headline: number;
   readonly horizons: readonly HorizonMeasures[];
@@ -119,7 +119,7 @@ export interface ReplayedClass {
   readonly panel: StatementPanel;
   /** Indices of the graded rows of the grid. */
   readonly graded: ReadonlySet<number>;
-  readonly leftOut: IndistinctSymbols;
+  readonly leftOut: ExcludedSymbols;
   readonly reports: ReportAccuracy | null;
   readonly record: readonly TrackRecordFigures[];
   readonly sameDay: SeriesSummary | null;

@@ -1,5 +1,5 @@
 import { reportWindowsOf } from "../../factors/report-windows.ts";
-import { findIndistinctInstruments, type IndistinctSymbols } from "../../grading/distinct.ts";
+import { type ExcludedSymbols, findExcludedSymbols } from "../../grading/excluded-symbols.ts";
 import { summarizeSeries } from "../../grading/series-summary.ts";
 import { AssetClass } from "../../market/instrument.ts";
 import type { DataSource, Market } from "../../market/market.ts";
@@ -59,7 +59,7 @@ export interface BacktestResult {
 interface Prepared {
   readonly grid: ReturnGrid;
   readonly graded: ReadonlySet<number>;
-  readonly leftOut: IndistinctSymbols;
+  readonly leftOut: ExcludedSymbols;
   /** Session indices of the graded dates, at least one. */
   readonly places: readonly number[];
 }
@@ -105,16 +105,16 @@ export function runBacktest({
 }
 
 /** Nothing is left out for a single instrument, which has no duplicates. */
-const NOTHING: IndistinctSymbols = { copies: [], still: [] };
+const NOTHING: ExcludedSymbols = { copies: [], still: [] };
 
 /**
  * The instruments of a class that are left out of the grading.
  *
  * @throws {Error} If all requested instruments of a class would be left out.
  */
-function leftOutOf(grid: ReturnGrid, { symbols }: BacktestQuestion): IndistinctSymbols {
+function leftOutOf(grid: ReturnGrid, { symbols }: BacktestQuestion): ExcludedSymbols {
   if (symbols.length === 1) return NOTHING;
-  const found = findIndistinctInstruments(grid);
+  const found = findExcludedSymbols(grid);
   if (symbols.length === 0) return found;
   const copies = found.copies.filter((symbol) => symbols.includes(symbol));
   const still = found.still.filter((symbol) => symbols.includes(symbol));

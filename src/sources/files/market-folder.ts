@@ -45,8 +45,7 @@ export interface ReadOptions {
    */
   readonly until?: number;
   /**
-   * Called after each instrument, with the number of instruments read so far and of all
-   * instruments.
+   * Called after each instrument, with the number of instruments read so far and the total number.
    */
   readonly onProgress?: (done: number, total: number) => void;
 }

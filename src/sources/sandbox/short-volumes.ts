@@ -11,8 +11,8 @@ const SHORT_RATIO = { mean: 0.47, ownSd: 0.03, levelSd: 0.05, dailySd: 0.055 } a
 const LEVEL_DAYS = 5;
 
 /**
- * Time from the start of a session to the publication of its short volume, in days: after its close
- * is scored.
+ * Time from the start of a session to the publication of its short volume, in days. More than 1,
+ * because the volume is published only after the session's close has been scored.
  */
 const SHORT_PUBLISHED_DAYS = 1.08;
 

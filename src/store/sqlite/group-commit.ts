@@ -143,8 +143,10 @@ export class GroupCommit {
 }
 
 /**
- * Runs a unit of work, and returns a function that settles its promise. If the unit throws, it has
- * changed nothing, and the other units of the batch continue.
+ * Runs a unit of work, and returns a function that settles its promise. An error of the unit itself
+ * rejects only this promise: the unit has left nothing written, and the other units continue.
+ *
+ * @throws {Error} An SQLite error or a `PartialWriteError`, which rolls back the whole batch.
  */
 function answerTo({ resolve, reject }: Waiting, perform: () => unknown): Answer {
   try {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findIndistinctInstruments } from "../../../src/grading/distinct.ts";
+import { findExcludedSymbols } from "../../../src/grading/excluded-symbols.ts";
 import { randomAt } from "../../../src/grading/random.ts";
 import type { SeriesSummary } from "../../../src/grading/series-summary.ts";
 import { returnAfterStatement } from "../../../src/grading/session-returns.ts";
@@ -258,7 +258,7 @@ describe("the search for duplicate and constant instruments", () => {
     );
   };
   const found = (...records: readonly InstrumentRecords[]) =>
-    findIndistinctInstruments(createReturnGrid(records, "stock", "2024-12-31"));
+    findExcludedSymbols(createReturnGrid(records, "stock", "2024-12-31"));
 
   it("finds the younger of two instruments that move together, in any input order", () => {
     const old = walk("OLD", 1);

@@ -1,7 +1,7 @@
 // @module-tag nightly
 
 import { describe, expect, it } from "vitest";
-import { findIndistinctInstruments } from "../../../src/grading/distinct.ts";
+import { findExcludedSymbols } from "../../../src/grading/excluded-symbols.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { InstrumentRecords } from "../../../src/market/records.ts";
 import { gradedSessionIndices } from "../../../src/research/backtest/question.ts";
@@ -81,7 +81,7 @@ describe.skipIf(isMissing)(
 
     const gridOf = (assetClass: AssetClass) => {
       const grid = createReturnGrid(records, assetClass, "2024-12-31");
-      const { copies, still } = findIndistinctInstruments(grid);
+      const { copies, still } = findExcludedSymbols(grid);
       const isGraded = (row: number) => {
         const symbol = grid.rows[row]?.instrument.symbol ?? "";
         return !copies.includes(symbol) && !still.includes(symbol);

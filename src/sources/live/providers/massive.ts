@@ -58,9 +58,7 @@ const Page = z.looseObject({
   next_url: z.string().nullish(),
 });
 
-/**
- * Off-exchange blocks of US stocks and funds from the trades of Massive; they come without quotes.
- */
+/** The data vendor Massive: off-exchange block trades in US stocks and funds, without quotes. */
 export const massive: PolledProvider = {
   id: "massive",
   name: "Massive",

@@ -93,14 +93,14 @@ describe.each(["modern", "legacy"] as const)(
       expect(reported).toEqual([]);
     });
 
-    it("leaves a call unhandled when the server rejects it before a handler runs", async () => {
+    it("leaves a call to the SDK's handler when the server rejects it before a handler of its own runs", async () => {
       const { transport, call } = await start(era);
       const unknown = call("who", 1, { method: "resources/read" });
       expect(transport.dispatch(unknown, by("ann"))).toBeUndefined();
       expect(transport.pendingCount).toBe(0);
     });
 
-    it("rejects pending calls when it closes, and leaves later calls unhandled", async () => {
+    it("rejects pending calls when it closes, and leaves later calls to the SDK's handler", async () => {
       const { server, transport, call, begun, settled } = await start(era);
       const asked = transport.dispatch(call("who", 1), by("ann"));
       await settled();
@@ -113,7 +113,7 @@ describe.each(["modern", "legacy"] as const)(
       expect(transport.pendingCount).toBe(0);
     });
 
-    it("leaves messages unhandled before a server is connected", () => {
+    it("leaves messages to the SDK's handler before a server is connected", () => {
       const message = { jsonrpc: "2.0" as const, id: 1, method: "tools/list" };
       expect(new MuxTransport(era).dispatch(message, by("ann"))).toBeUndefined();
     });
@@ -127,7 +127,7 @@ describe.each(["modern", "legacy"] as const)(
   },
 );
 
-it("the transport leaves a message of the newest revision unhandled when its envelope is invalid", async () => {
+it("the transport leaves a message of the newest revision to the SDK's handler when its envelope is invalid", async () => {
   const { transport, call } = await start("modern");
   const wrong = [{}, { ...META, "io.modelcontextprotocol/clientCapabilities": 4 }];
   for (const _meta of wrong) {

@@ -7,7 +7,7 @@ import { sql } from "./sql.ts";
 const pages = collection<number>("pages");
 
 describeOwnPostgres("a database whose commits do not wait for the disk", (server) => {
-  it("loses no commit, row, claim or copy in a crash", async () => {
+  it("loses no committed record, archive row, claim of a due record or loaded dump in a crash", async () => {
     const url = await server().createDatabase();
     const database = /test_\d+/.exec(url)?.[0];
     await sql(url, `alter database ${database} set synchronous_commit = off`);

@@ -12,8 +12,11 @@ const PEGGED_SHARE = 0.1;
 const MAX_SESSIONS = 252;
 const MIN_SESSIONS = 60;
 
-/** Symbols of the instruments to exclude from a cross-section. */
-export interface IndistinctSymbols {
+/**
+ * Symbols of the instruments to exclude from a cross-section, because they duplicate an older
+ * instrument or are pegged.
+ */
+export interface ExcludedSymbols {
   /** Duplicates of an older instrument, such as wrapped coins and second share classes. */
   readonly copies: readonly string[];
   /** Pegged instruments, such as coins with a fixed price. */
@@ -26,7 +29,7 @@ export interface IndistinctSymbols {
  * selection. Only the last 252 sessions of the grid are examined. The selection uses hindsight
  * about volatility and correlation, but not about which instruments rose or fell.
  */
-export function findIndistinctInstruments({ rows, sessions }: SessionGrid): IndistinctSymbols {
+export function findExcludedSymbols({ rows, sessions }: SessionGrid): ExcludedSymbols {
   const start = Math.max(0, sessions.length - MAX_SESSIONS);
   const recent = rows
     .toSorted((a, b) => firstOf(a) - firstOf(b))
