@@ -120,8 +120,8 @@ export interface AuthorActivity {
 const FORGET_EVERY = 10_000;
 
 /**
- * Creates a tracker without messages. Two messages of an author in the same millisecond count as
- * one.
+ * Creates an author activity that has no messages yet. Two messages of an author in the same
+ * millisecond count as one.
  *
  * @param dayMs Length of a market day in milliseconds.
  */

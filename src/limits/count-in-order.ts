@@ -5,9 +5,9 @@ export type QuotaCounter = readonly [quota: QuotaName, key: string];
 
 /**
  * Counts one action in several quotas in order, up to the first that is exceeded, so that a
- * rejected call uses up no points of later quotas. Quotas whose key the caller cannot choose, such
- * as the caller's address, come first.
+ * rejected call uses up no points of later quotas.
  *
+ * @param counters First the quotas whose key an API caller cannot choose, such as its address.
  * @returns The states of the counted quotas; only the last quota can be exceeded.
  */
 export async function countAgainstQuotasInOrder(

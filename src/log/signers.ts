@@ -8,7 +8,10 @@ import { signNote } from "./note-signatures.ts";
 /** The part of a keyring that signs. */
 export type SigningKeys = Pick<Keyring, "keys">;
 
-/** Uses of the keys that sign logs: Ed25519, and ML-DSA-44, which resists quantum computers. */
+/**
+ * Uses of the keys that sign logs, one per algorithm: Ed25519, and ML-DSA-44, which resists quantum
+ * computers.
+ */
 export const LOG_KEY_USES = ["log-signing", "log-signing-ml-dsa"] as const;
 type LogKey = Key<(typeof LOG_KEY_USES)[number]>;
 

@@ -44,7 +44,10 @@ export interface DirectionEvidence {
   readonly skillInterval: { readonly low: number; readonly high: number } | null;
 }
 
-/** Evidence by class, as measured by `market-signal backtest` (docs/method-and-backtest.md). */
+/**
+ * Predictive value of the directions by asset class, as measured by `market-signal backtest`
+ * (docs/method-and-backtest.md).
+ */
 export const DIRECTION_EVIDENCE: Readonly<Record<AssetClass, DirectionEvidence>> = {
   stock: {
     verdict: "no_evidence",

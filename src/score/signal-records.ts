@@ -11,8 +11,8 @@ import {
 } from "./snapshot.ts";
 
 /**
- * A snapshot reduced to the evidence of its factors, without their inputs, their peer tables and
- * the candidate.
+ * A snapshot with only the evidence of its factors, not their inputs, and without the peer tables
+ * and the result of the candidate method.
  */
 export interface SignalRecord extends Omit<Snapshot, "factors" | "tables" | "candidate"> {
   readonly evidence: FactorEvidence;

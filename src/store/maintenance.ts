@@ -124,10 +124,12 @@ interface Cleaned extends RetentionOptions {
 }
 
 /**
- * Removes expired records, and keys and archive rows whose retention has ended.
+ * Removes expired records and, once no more than the limit are left, keys and archive rows whose
+ * retention has ended.
  *
  * @param now Milliseconds since the epoch.
- * @returns The number of purged records if more probably remain, otherwise 0.
+ * @returns The number of purged records if the limit was reached, so that others may remain;
+ * otherwise 0.
  */
 export async function purgeExpiredData(cleaned: Cleaned, now: number): Promise<number> {
   const purged = await cleaned.records.purgeExpired(PURGE_LIMIT);

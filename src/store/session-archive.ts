@@ -151,8 +151,8 @@ function serveSession(rows: readonly ArchiveRow[], snapshots: RecordedMemory): v
 }
 
 /**
- * Restores the snapshot of a row. Factors are included only for the current method, because no
- * other method can explain them.
+ * Restores the snapshot of a row. The factors are omitted if another version of the method computed
+ * them, because the current version cannot explain them.
  */
 function recordedSnapshot({ id, body }: ArchiveRow): PastSnapshot {
   const { tablesEpoch: _, factors, ...rest } = body as RecordedBody;

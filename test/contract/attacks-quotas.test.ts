@@ -46,7 +46,7 @@ async function repeated(times: number, ask: () => Promise<number>): Promise<read
   return statuses;
 }
 
-describe("one application of a person", () => {
+describe("one connected application of a person", () => {
   it("leaves the person's other applications a share of the account's call limit", async () => {
     const service = await startWith("calls=4/3600 calls-account=6/3600");
     const { greedy, other, stranger } = await applications(service);

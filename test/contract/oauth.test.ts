@@ -738,7 +738,7 @@ describe("an unsupported request", () => {
   });
 
   it.each(["/oauth/nothing", "/oauth/introspect", "/oauth/par", "/session/end/confirm"])(
-    "POST %s is passed on to the application, which answers 404",
+    "POST %s is not handled by the OAuth endpoints, and the rest of the service answers 404",
     async (path) => {
       expect((await fetch(base + path, { method: "POST" })).status).toBe(404);
     },

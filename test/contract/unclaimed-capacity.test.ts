@@ -269,7 +269,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     }
   });
 
-  it("is available to a network without agents even when all of the capacity is in use", async () => {
+  it("is exceeded, up to twofold, to admit a network without agents when all of it is in use", async () => {
     const { server, records } = await place(engine);
     await flood(server.local, fromSites(3 * CAPACITY, 1));
     const newcomers = await registeredAt(

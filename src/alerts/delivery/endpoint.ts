@@ -57,7 +57,11 @@ export const ACCEPTED_VERDICT: EndpointVerdict = {
 };
 
 /** The verdict when there was no response. */
-export const UNREACHABLE_VERDICT: EndpointVerdict = { ...ACCEPTED_VERDICT, error: "unreachable" };
+export const UNREACHABLE_VERDICT: EndpointVerdict = {
+  error: "unreachable",
+  isGone: false,
+  retryAfterMs: undefined,
+};
 
 /**
  * The verdict on a response, based on its HTTP status alone.

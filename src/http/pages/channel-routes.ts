@@ -5,7 +5,7 @@ import { type ChannelSchedule, isTimeZone } from "../../alerts/channels/schedule
 import { Label } from "../../lib/label.ts";
 import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
-import { channelField, MAX_CHANNEL_NAME_LENGTH, newChannelField } from "./channels-section.ts";
+import { channelFieldId, MAX_CHANNEL_NAME_LENGTH, newChannelFieldId } from "./channels-section.ts";
 import type { FieldErrors } from "./elements.ts";
 import { readForm, submittedValue } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
@@ -76,11 +76,11 @@ async function addChannel(visit: SignedInVisit, options: PageContext): Promise<v
   const { req, res, account } = visit;
   const kind = Kind.safeParse(submittedValue(req, "kind")).data ?? "email";
   const [name = "", to = "", token = ""] = (["name", "to", "token"] as const).map((part) =>
-    submittedValue(req, newChannelField(kind, part))?.trim(),
+    submittedValue(req, newChannelFieldId(kind, part))?.trim(),
   );
   const refuse = (part: "name" | "to" | "token", text: string) =>
     showAccount(visit, options, {
-      errors: [{ id: newChannelField(kind, part), text }],
+      errors: [{ id: newChannelFieldId(kind, part), text }],
       enteredChannel: { kind, name, to },
     });
   const named = Name.safeParse(name);
@@ -88,7 +88,7 @@ async function addChannel(visit: SignedInVisit, options: PageContext): Promise<v
   try {
     const added = await options.channels.add(account.id, named.data, { kind, to, token });
     if (typeof added !== "string") return refuse(added.field, added.fault);
-    return res.redirect(303, `${ACCOUNT_PATH}#${channelField(added, "code")}`);
+    return res.redirect(303, `${ACCOUNT_PATH}#${channelFieldId(added, "code")}`);
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
     return refuse("name", `${error.detail} ${error.next}`);
@@ -100,7 +100,7 @@ async function enterCode(
   channelId: string,
   { channels }: PageContext,
 ): Promise<FieldErrors | undefined> {
-  const id = channelField(channelId, "code");
+  const id = channelFieldId(channelId, "code");
   const isRight = await channels.verify(account.id, channelId, submittedValue(req, id) ?? "");
   return isRight ? undefined : [{ id, text: "That is not the code." }];
 }
@@ -111,7 +111,7 @@ async function saveSchedule(
   { channels }: PageContext,
 ): Promise<FieldErrors | undefined> {
   const entered = (name: "from" | "until" | "digest" | "zone") =>
-    submittedValue(req, channelField(channelId, name))?.trim() ?? "";
+    submittedValue(req, channelFieldId(channelId, name))?.trim() ?? "";
   const [from, to, digest, timeZone] = [
     entered("from"),
     entered("until"),
@@ -119,7 +119,7 @@ async function saveSchedule(
     entered("zone"),
   ];
   const error = (name: "from" | "until" | "digest" | "zone", text: string): FieldErrors => [
-    { id: channelField(channelId, name), text },
+    { id: channelFieldId(channelId, name), text },
   ];
   if (![from, to, digest].every((time) => TIME.test(time))) {
     return error("from", "Enter times as 22:30, or leave them empty.");

@@ -85,11 +85,11 @@ const KIND_TEXTS: Readonly<Record<ChannelKind, KindText>> = {
 };
 
 /** HTML id of a field in the form that adds a channel. */
-export const newChannelField = (kind: ChannelKind, name: "name" | "to" | "token"): string =>
+export const newChannelFieldId = (kind: ChannelKind, name: "name" | "to" | "token"): string =>
   `${kind}-${name}`;
 
 /** HTML id of a field in the form of an existing channel. */
-export const channelField = (
+export const channelFieldId = (
   id: string,
   name: "code" | "from" | "until" | "digest" | "zone",
 ): string => `${name}-${id}`;
@@ -204,7 +204,7 @@ type FormView = Required<Pick<ChannelsView, "formToken" | "errors">>;
 
 function codeForm({ id }: ChannelView, action: string, { formToken, errors }: FormView): Html {
   const code = field({
-    id: channelField(id, "code"),
+    id: channelFieldId(id, "code"),
     label: "Code",
     hint: "The six digits that were sent to it.",
     errors,
@@ -221,14 +221,14 @@ function scheduleForm(
   const { quietHours, digestAt, timeZone } = schedule;
   const time = (name: "from" | "until" | "digest", label: string, value: string | undefined) =>
     field({
-      id: channelField(id, name),
+      id: channelFieldId(id, name),
       label,
       value,
       errors,
       attributes: html`type="time"`,
     });
   const zone = field({
-    id: channelField(id, "zone"),
+    id: channelFieldId(id, "zone"),
     label: "Time zone",
     value: timeZone,
     errors,
@@ -271,7 +271,7 @@ function newChannelForm(
   const [label, type, example] = to;
   const inputs = [
     field({
-      id: newChannelField(kind, "name"),
+      id: newChannelFieldId(kind, "name"),
       label: "Name",
       value: entered?.name ?? freeName(kind, channels),
       errors,
@@ -279,7 +279,7 @@ function newChannelForm(
       attributes: html`type="text" autocomplete="off" required maxlength="${MAX_CHANNEL_NAME_LENGTH}"`,
     }),
     field({
-      id: newChannelField(kind, "to"),
+      id: newChannelFieldId(kind, "to"),
       label,
       value: entered?.to ?? (isFirstEmail ? account.email : undefined),
       errors,
@@ -287,7 +287,7 @@ function newChannelForm(
     }),
     token !== undefined &&
       field({
-        id: newChannelField(kind, "token"),
+        id: newChannelFieldId(kind, "token"),
         label: token,
         errors,
         attributes: html`type="password" autocomplete="off"`,

@@ -26,7 +26,7 @@ export interface AddCheckpointRequest {
 }
 
 /** The body of an add-checkpoint request. */
-export function addCheckpointRequestText({ old, proof, note }: AddCheckpointRequest): string {
+export function formatAddCheckpointRequest({ old, proof, note }: AddCheckpointRequest): string {
   const hashes = proof.map((hash) => `${Buffer.from(hash).toString("base64")}\n`);
   return `old ${old}\n${hashes.join("")}\n${note}`;
 }

@@ -7,7 +7,7 @@ import type { NoteVerifier } from "../note-keys.ts";
 import { verifyNote } from "../note-signatures.ts";
 import { parseNote } from "../signed-note.ts";
 import { rangeHashes } from "../tiles.ts";
-import { addCheckpointRequestText, hashLogOrigin } from "./add-checkpoint-request.ts";
+import { formatAddCheckpointRequest, hashLogOrigin } from "./add-checkpoint-request.ts";
 import { type Cosignature, cosignaturesOf } from "./cosignature.ts";
 import type { PolicyWitness, WitnessPolicy } from "./policy.ts";
 
@@ -272,7 +272,7 @@ export class WitnessClient {
     const { store } = this.#options;
     const path = old > 0 ? consistencyPath(old, size) : [];
     const proof = await rangeHashes(path, size, (tile) => store.tile(id, tile));
-    const body = addCheckpointRequestText({ old, proof, note });
+    const body = formatAddCheckpointRequest({ old, proof, note });
     return this.#request(`${url}/add-checkpoint`, { method: "POST", body });
   }
 

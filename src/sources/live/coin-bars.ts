@@ -29,7 +29,9 @@ export type CoinDay = Pick<Bar, "session" | "open" | "high" | "low" | "close" | 
 interface CoinPage extends DayQuery {
   /** Days in any order, possibly including the current, incomplete day. */
   readonly days: readonly CoinDay[];
-  /** Last day that is certainly complete, even if the answer has no later day; an ISO date. */
+  /**
+   * Last day that is known to be complete without a later day in the answer as proof; an ISO date.
+   */
   readonly surelyOver?: string;
   /** When the answer arrived, Unix milliseconds. */
   readonly receivedAt: number;

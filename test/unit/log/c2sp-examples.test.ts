@@ -3,7 +3,7 @@ import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts"
 import { parseNote } from "../../../src/log/signed-note.ts";
 import { parseTilePath, tilePath } from "../../../src/log/tile-path.ts";
 import {
-  addCheckpointRequestText,
+  formatAddCheckpointRequest,
   parseAddCheckpointRequest,
 } from "../../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
@@ -81,7 +81,7 @@ describe("the published examples of C2SP", () => {
     const { signed, ...request } = parseAddCheckpointRequest(REQUEST);
     expect(request).toMatchObject({ old: 20_852_014, proof: { length: 4 } });
     expect(signed.note.signatures).toHaveLength(2);
-    expect(addCheckpointRequestText(request)).toBe(REQUEST);
+    expect(formatAddCheckpointRequest(request)).toBe(REQUEST);
   });
 
   it("include a response of a witness, which is parsed when appended to the checkpoint", () => {

@@ -11,7 +11,7 @@ import { rangeHashes } from "../../../src/log/tiles.ts";
 import { overallOutcome } from "../../../src/log/verify/check.ts";
 import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
 import {
-  addCheckpointRequestText,
+  formatAddCheckpointRequest,
   hashLogOrigin,
 } from "../../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
@@ -95,7 +95,7 @@ async function requestOf({ store }: Log, old: number): Promise<string> {
   const { id = "", size = 0, note = "" } = (await store.checkpoint()) ?? {};
   const path = old > 0 && old <= size ? consistencyPath(old, size) : [];
   const proof = await rangeHashes(path, size, (tile) => store.tile(id, tile));
-  return addCheckpointRequestText({ old, proof, note });
+  return formatAddCheckpointRequest({ old, proof, note });
 }
 
 it("a log with witnesses is published with its quorum, and is fully verified even on the first verification", async () => {

@@ -24,7 +24,7 @@ const dateOf = (week: number) => new Date(FIRST + week * WEEK_MS).toISOString().
 interface Error {
   /** Ratio of the true standard deviation of outcomes to the forecast. */
   readonly scale?: number;
-  /** Absolute log error of the rival's standard deviation, with a random sign. */
+  /** Size of the log error of the rival's standard deviation; its sign is random. */
   readonly rivalError?: number;
   readonly names?: number;
 }

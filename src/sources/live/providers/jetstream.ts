@@ -8,7 +8,7 @@ import { isLaterThanArrival } from "../publication-times.ts";
 
 const POSTS = "app.bsky.feed.post";
 
-/** Time by which a reconnect rewinds the stream, in microseconds; duplicates are stored once. */
+/** How far a reconnect rewinds the stream, in microseconds; duplicates are stored once. */
 const REWIND_MICROS = 5_000_000;
 
 /**

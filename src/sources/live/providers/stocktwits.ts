@@ -65,7 +65,7 @@ export const stocktwits: PolledProvider = {
   },
 };
 
-/** Schedule of the visits to a symbol. */
+/** Schedule by which a symbol is polled; a visit is one poll, of one or more pages. */
 interface Schedule {
   /** Start of the history, Unix milliseconds. */
   readonly historyFrom: number;

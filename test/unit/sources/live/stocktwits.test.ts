@@ -120,7 +120,7 @@ describe("the polling of Stocktwits", () => {
   });
 
   it.each([true, false])(
-    "stores each message of a day once (max is inclusive: %s)",
+    "stores each message of a day once (the parameter max is inclusive: %s)",
     (isMaxInclusive) => {
       const serve = serveStocktwits({ ...WORLD, isMaxInclusive });
       const { data } = idsOf({ until: NOW + 24 * HOUR_MS }, serve);
@@ -134,7 +134,7 @@ describe("the polling of Stocktwits", () => {
   );
 
   it.each([true, false])(
-    "pages back through a busy hour (max is inclusive: %s)",
+    "pages back through a busy hour (the parameter max is inclusive: %s)",
     (isMaxInclusive) => {
       const serve = serveStocktwits({ ...WORLD, everyMs: MINUTE_MS, isMaxInclusive });
       const { cursors } = idsOf({}, serve);
