@@ -43,7 +43,7 @@ export interface PersistentStateOptions {
    */
   readonly storeNow?: (() => number) | undefined;
   readonly log: Logger;
-  /** Meters for the duration of commits; absent if nothing is measured. */
+  /** Meters that record how long commits take; absent if nothing is measured. */
   readonly meters?: Meters;
 }
 
@@ -52,14 +52,13 @@ export interface PersistentState {
   readonly store: Store;
   readonly keyring: Keyring;
   /**
-   * Registers a listener for commits of any process after which a credential may be revoked or
-   * narrowed.
+   * Registers a listener for commits of any process that may have revoked or narrowed a credential.
    * @returns A function that removes the listener.
    */
   readonly onCredentialChange: (listener: () => void) => () => void;
   /**
-   * Starts the maintenance of the store. To be called only once nothing will block the process for
-   * long, because a leader that does not respond is replaced.
+   * Starts the maintenance of the store. Must not be called while the process still has work ahead
+   * that blocks it for long, because a leader that does not respond is replaced.
    */
   startMaintenance(leaderJobs: readonly LeaderJob[]): void;
   /** Whether this process is the leader. */

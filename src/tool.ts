@@ -26,8 +26,8 @@ export interface ToolContext {
   readonly market: MarketView;
   readonly snapshots: {
     /**
-     * Increases whenever data changes that read-only tools can return; the passing of time alone
-     * does not count as a change.
+     * Increases whenever data that read-only tools can return has changed; the passing of time
+     * alone does not count as a change.
      */
     edition(): number;
     /** Instant of the newest snapshot of any instrument, Unix milliseconds. */
@@ -139,8 +139,9 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchem
 }
 
 /**
- * Defines a tool. The schema types are inferred, so that `run` is checked against them; the type of
- * `run` is kept, so that a `run` that is synchronous or needs no call can be used as such.
+ * Defines a tool. The schema types are inferred, so that `run` is checked against them. The type of
+ * `run` is kept, so that a `run` that is synchronous, or that takes no `call` argument, can be
+ * called accordingly.
  */
 export function defineTool<
   I extends z.ZodObject,

@@ -13,9 +13,12 @@ interface Source {
   readonly path: string;
   readonly text: string;
   readonly lines: number;
-  /** Imported source files, including imports of types only. */
+  /** Imported source files, including those from which only types are imported. */
   readonly imports: ReadonlySet<string>;
-  /** Imported source files that are loaded at run time, without imports of types only. */
+  /**
+   * Imported source files that are loaded at run time: those from which more than types is
+   * imported.
+   */
   readonly loaded: ReadonlySet<string>;
 }
 

@@ -7,8 +7,10 @@ import { join } from "node:path";
  */
 export type Tier = "quick" | "full" | "nightly";
 
-/** Marks a test that is not quick: a whole file by `@module-tag` in a comment at its top, a part of it
- *  by `tags` of `describe` or `it`. */
+/**
+ * Tag of a test that is not quick. A whole file is tagged by `@module-tag` in a comment at its top,
+ * a part of a file by `tags` of `describe` or `it`.
+ */
 export type TestTag = Exclude<Tier, "quick">;
 
 /** The tags, with descriptions for vitest. */
@@ -38,7 +40,10 @@ const TEST_FOLDER = import.meta.dirname;
 /** The tag of a whole file in a comment, as vitest reads it. */
 const MODULE_TAG = /^\/\/ @module-tag (full|nightly)$/m;
 
-/** Signs that a part of a file has a tag: `tags`, or a helper that runs tests on PostgreSQL. */
+/**
+ * Source text which shows that a part of a file has a tag: `tags`, or a helper that runs tests on
+ * PostgreSQL.
+ */
 const PART = /\btags\b|\bdescribe(?:Stores|Engines|Postgres|OwnPostgres)\(/;
 
 /** Helpers with which a test starts or installs the program. */

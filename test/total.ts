@@ -7,7 +7,10 @@ interface Report {
   readonly numFailedTests: number;
 }
 
-/** Counts of a run without a report: it failed before its tests, which counts as one failure. */
+/**
+ * Assumed result of a run that wrote no report: it failed before its tests, which counts as one
+ * failure.
+ */
 const NO_REPORT: Report = { success: false, numPassedTests: 0, numFailedTests: 1 };
 
 /**

@@ -119,7 +119,7 @@ export const findInstruments = defineTool({
   },
 });
 
-/** The page request of a query. */
+/** Request for the page of instruments that a query asks for. */
 const requestOf = ({ limit, cursor }: Query) => ({
   list: "instruments",
   limit,

@@ -82,7 +82,7 @@ export const listAlerts = defineTool({
 const chosen = (all: readonly AlertView[], { status }: Query): readonly AlertView[] =>
   all.filter((alert) => status === undefined || alert.status === status);
 
-/** The page request of a query. */
+/** Request for the page of alerts that a query asks for. */
 const requestOf = ({ limit, cursor }: Query) => ({
   list: "alerts",
   limit,

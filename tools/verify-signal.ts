@@ -11,7 +11,7 @@ import { withoutLongSignatures } from "../src/log/signed-note.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext, type ToolSignalLog } from "../src/tool.ts";
 
-/** Short form of a checkpoint: its size and its root hash in base64. */
+/** Matches the short form of a checkpoint: its size and its root hash in base64. */
 const SIZE_AND_ROOT = /^(0|[1-9]\d{0,15}):([A-Za-z0-9+/]{43}=)$/;
 
 const Input = z.strictObject({

@@ -114,7 +114,7 @@ ${shellBlock(`curl -X DELETE "${baseUrl}${paths.register}/$CLIENT_ID" \\
 Answer: \`204\`. At the same URL \`GET\` reads and \`PUT\` replaces the registration (RFC 7592); \`PUT\` returns a new \`registration_access_token\`.`;
 
 /**
- * The section of auth.md on claims.
+ * The section of auth.md on how a person claims an agent.
  * @param minutes Lifetime of a claim code, in minutes.
  */
 function claimSection(site: Site, minutes: number): string {

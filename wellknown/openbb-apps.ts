@@ -73,8 +73,8 @@ export function openbbApps({ baseUrl, name, market }: Site) {
         },
       ],
       prompts: PROMPTS,
-      // With `token`, Workspace sends the MCP server the same authorization header as this backend, so
-      // that one key works for the server and the backend.
+      // With `token`, Workspace sends the MCP server the authorization header that it also sends to
+      // this backend, so that one key works for both.
       mcp_servers: [
         {
           name: SERVER_NAME,

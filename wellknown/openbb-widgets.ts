@@ -66,8 +66,9 @@ function tableOf({ heads, columns, chart }: WidgetTable) {
 }
 
 /**
- * The chart role of a column. If the widget has a chart, this is the role of a column that is not
- * one of the chart's series.
+ * The chart role of a column that is not one of the chart's series. If the widget has a chart, the
+ * chart's first column is the category, and the others are excluded. Otherwise, columns of numbers
+ * are series, and the others are categories.
  */
 const dataTypeOf = (
   { name }: WidgetColumn,

@@ -31,7 +31,7 @@ export interface RenderContext {
 export const SERVICE_SUMMARY =
   "Scores, signals and the evidence behind them for stocks and crypto. Not investment advice.";
 
-/** A sentence about the market of this instance. */
+/** For each market mode, a sentence about the market that the instance serves. */
 export const marketNotes: Readonly<Record<MarketMode, string>> = {
   sandbox:
     "This instance serves a simulated market of invented instruments, whose symbols end in `.SIM`.",

@@ -58,7 +58,8 @@ export type InstrumentSelector =
       readonly by: "filter";
       readonly assetClass: AssetClass | null;
       /**
-       * Limits the alert to events after which the signal has this direction; `null` for no limit.
+       * If set, the alert receives an event only if the signal has this direction after the event;
+       * `null` for no such limit.
        */
       readonly signal: Direction | null;
     };
@@ -124,7 +125,7 @@ export interface Webhook {
   readonly state: WebhookState;
 }
 
-/** Events are sent to a channel of the account while the channel is active. */
+/** Delivery to a channel of the account. Events are sent while the channel is active. */
 interface ChannelDelivery {
   readonly by: "channel";
   readonly channelId: string;

@@ -57,8 +57,8 @@ export const toUnixMs = <T extends null | undefined>(instant: string | T): numbe
 /**
  * Resolves symbols to instruments; returns their canonical symbols, deduplicated and sorted.
  *
- * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, both with candidates;
- * `not_available_then` for an instrument that has no price yet.
+ * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with the symbols that the caller may
+ * have meant; `not_available_then` for an instrument that has no price yet.
  */
 export function canonicalSymbols(
   symbols: readonly string[],

@@ -12,7 +12,11 @@ import { roundTo } from "./rounding.ts";
 /** Decimals shown for z values. */
 const DECIMALS = 4;
 
-/** The candidate methods and their results for one instrument. */
+/**
+ * The candidate methods and their results for one instrument. A candidate method is computed
+ * alongside the method in use, but is not part of any score (`CANDIDATE` in
+ * src/score/candidate.ts).
+ */
 export const CandidatesAnswer = z.object({
   [CANDIDATE.name]: z
     .object({

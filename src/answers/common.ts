@@ -172,13 +172,13 @@ export interface AnswerContext {
      */
     readonly isWarm?: () => boolean;
     /**
-     * The sources of a listed instrument, by feed; absent if the market's `source` supplies all
-     * feeds.
+     * The sources of the records of an instrument that has data, by feed; absent if the market's
+     * `source` supplies all feeds.
      */
     readonly sourcesOf?: (symbol: string) => SourcesByFeed;
     /**
-     * Records of a listed instrument, from which the data quality is read; absent for events, which
-     * do not report data quality.
+     * Records of an instrument that has data, from which the data quality is read; absent for
+     * events, which do not report data quality.
      */
     readonly records?: (symbol: string) => InstrumentRecords;
   };
@@ -279,7 +279,10 @@ export const instrumentAnswer = (
 /** Maximum number of suspicious bars in a full and in a brief answer. */
 const MAX_QUALITY = 20;
 const MAX_BRIEF_QUALITY = 3;
-/** Number of newest bars whose suspicious bars are listed; no price window is longer. */
+/**
+ * Suspicious bars are listed only if they are among this many newest bars; no price window is
+ * longer.
+ */
 const QUALITY_BARS = 252;
 
 /** Suspicious bars among the newest `QUALITY_BARS` bars known at an instant, newest first. */
@@ -302,7 +305,8 @@ function qualityOf(
 }
 
 /**
- * Id of a snapshot: symbol, instant, method version and, if there is one, the series of records.
+ * Id of a snapshot: symbol, instant, method version and, if the snapshot has one, the series of the
+ * records that were used (`RecordSeries`).
  */
 export const snapshotId = ({
   instrument,

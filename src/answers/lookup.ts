@@ -36,8 +36,8 @@ export const notCoveredReason = ({ source }: MarketView): string =>
 /**
  * Finds the instrument of a symbol.
  *
- * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, both with candidates;
- * `not_available_then` if the instrument has no price yet.
+ * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with the symbols that the caller may
+ * have meant; `not_available_then` if the instrument has no price yet.
  */
 export function resolveInstrument(symbol: string, { market }: ToolContext): Instrument {
   const resolution = resolveSymbol(market.instruments(), symbol);

@@ -6,21 +6,21 @@ import { DIRECTION_EVIDENCE, type DirectionEvidence } from "../score/backtest-ve
  * than was measured.
  */
 
-/** Says what a score is (`composeScore` in src/score/composite.ts). */
+/** The sentence that says what a score is (`composeScore` in src/score/composite.ts). */
 export const SCORE_MEANING =
   "A score is the normal distribution function of the weighted evidence, in points from 0 to 100: 50 is no evidence either way.";
 
-/** Rules out common misreadings of a score. */
+/** The sentence that rules out common misreadings of a score. */
 export const SCORE_CAVEAT = "It is not a percentile, not a probability and not investment advice.";
 
 /** The first clause of `DIRECTION_EVIDENCE_TEXT`, for places that link to the figures. */
 export const DIRECTION_EVIDENCE_SUMMARY =
   "In the published backtest scores could not be told from chance";
 
-/** Says how predictive the directions were in the backtest. */
+/** The sentence that says how predictive the directions were in the backtest. */
 export const DIRECTION_EVIDENCE_TEXT = `${DIRECTION_EVIDENCE_SUMMARY}: their rank correlation with later returns was ${measured(DIRECTION_EVIDENCE.stock)}, and ${measured(DIRECTION_EVIDENCE.crypto)}.`;
 
-/** Says what a score is useful for. */
+/** The sentence that says what a score is useful for. */
 export const SCORE_PURPOSE =
   "A score shows the evidence openly, number by number, so that you can check what is said about an instrument.";
 
@@ -36,8 +36,9 @@ function measured({ ic, interval, horizon, universe, period }: DirectionEvidence
 }
 
 /**
- * Explains why no probability of beating the class's median is published. A probability is
- * published only if the whole confidence interval of its out-of-sample skill is above 0.
+ * Explains why the answer has no probability that the instrument beats the median of its asset
+ * class. The probability is published only if the whole confidence interval of its out-of-sample
+ * skill is above 0.
  */
 export function noProbabilityReason({ brierSkill, skillInterval }: DirectionEvidence): string {
   if (brierSkill === null || skillInterval === null) {

@@ -17,7 +17,8 @@ import { riskParameters } from "./risk.ts";
 const Knots = z.array(z.number()).length(METHOD_CONSTANTS.normalisation.probabilities.length);
 
 /**
- * The analyzer of messages: the lexicon, alone or with a trained model, which changes the scores.
+ * The analyzer of messages: the lexicon alone, or the lexicon with a trained model. Using a trained
+ * model changes the scores.
  */
 export const AnalyzerAnswer = z
   .object({

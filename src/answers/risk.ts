@@ -298,8 +298,8 @@ const reportFactor = ({ table, reportIn }: HorizonOutlook): number =>
   roundTo(Math.sqrt(horizonVariance(table, reportIn) / table.horizon), 2);
 
 /**
- * The measured coverage of each range. If a report is expected within the horizon, only forecasts
- * over such horizons are counted.
+ * The measured coverage of each range. If a report is expected within the horizon, this is the
+ * coverage of only those forecasts in whose horizon a report was expected, if it was measured.
  */
 const coverageOf = ({ table, reportIn }: HorizonOutlook): readonly number[] => {
   const { coverage, acrossReports } = table.evidence;

@@ -47,8 +47,8 @@ export function scoreChange(
 }
 
 /**
- * Simple return, as a fraction, of the session that closed at a snapshot; `null` without a bar or
- * return.
+ * Simple return, as a fraction, of the session that closed at a snapshot; `null` if the session has
+ * no bar, or its bar has no return.
  */
 function returnOf(snapshot: PastSnapshot, market: MarketView): number | null {
   const { instrument, at } = snapshot;

@@ -52,7 +52,10 @@ const Evidence = z.object({
   universe: z.string().describe("What was graded."),
 });
 
-/** Evidence of which a brief answer has only the first two members. */
+/**
+ * `Evidence` in which all but the first two members are optional, because a brief answer omits
+ * them.
+ */
 const BriefEvidence = Evidence.partial({
   ic: true,
   interval: true,

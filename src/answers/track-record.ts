@@ -91,7 +91,7 @@ export const trackRecordFiguresAnswer = ({
   ranges: [...ranges],
 });
 
-/** Says where the verdict of the backtest is published. */
+/** The sentence that says where the verdict of the backtest is published. */
 export const BACKTEST_VERDICT_NOTE =
   "That of the backtest is the member evidence of get_signal (GET /api/signals).";
 

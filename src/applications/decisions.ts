@@ -49,7 +49,7 @@ export interface ApplicationDecision {
   readonly key: string | undefined;
 }
 
-/** The operator's decisions on applications. */
+/** The operator's decisions on applications for early access. */
 export interface ApplicationDecisionService {
   /**
    * Accepts an application, even one that was rejected, and notifies the applicant by email.

@@ -31,8 +31,8 @@ const Message = z
   );
 
 /**
- * Schema of an application. Unknown members are ignored and not stored, here and in
- * `InquiryFields`, because the API contract does not specify how to handle them.
+ * Schema of an application for early access. Unknown members are ignored and not stored, here and
+ * in `InquiryFields`, because the API contract does not specify how to handle them.
  */
 export const ApplicationFields = z.object(
   {

@@ -51,7 +51,7 @@ interface QueueToken {
   readonly steps: readonly Operation[];
 }
 
-/** Accepts applications and inquiries. */
+/** Receives and stores applications for early access, and inquiries. */
 export class IntakeService {
   readonly #options: IntakeServiceOptions;
 

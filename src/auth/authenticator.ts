@@ -80,7 +80,7 @@ function tokenClaims({ clientId, aud, scopes }: Token) {
   return { clientId, resource: aud, scopes: new Set([...scopes].filter(isScope)) };
 }
 
-/** The scopes of a token that its client and its person still have. */
+/** Those scopes of a token that are still allowed for its client and for its person. */
 function intersectScopes(issued: ReadonlySet<Scope>, ...allowed: readonly (readonly string[])[]) {
   return new Set([...issued].filter((scope) => allowed.every((names) => names.includes(scope))));
 }

@@ -63,7 +63,10 @@ export interface AuthServicesOptions {
 /** Authentication and authorization, with the stores they use. */
 export type AuthServices = Awaited<ReturnType<typeof createAuthServices>>;
 
-/** Creates accounts, agents, API keys, applications, mail and the authorization server. */
+/**
+ * Creates the services for accounts, agents, API keys, mail and applications for early access, and
+ * the authorization server.
+ */
 export async function createAuthServices(options: AuthServicesOptions) {
   const { config, state, baseUrl, now, log, name: serviceName } = options;
   const { anonymousScopes, signUp } = config;

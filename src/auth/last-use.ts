@@ -40,8 +40,8 @@ export class LastUseTracker {
   }
 
   /**
-   * Records a use without delaying the caller. To be called only for agents with an owner and for
-   * keys, since nobody can look up other uses.
+   * Records a use without making the calling code wait. To be called only for agents with an owner
+   * and for keys, since nobody can look up other uses.
    */
   record(id: string): void {
     const { records, now, onError } = this.#options;

@@ -10,7 +10,7 @@ export function hashClientSecret(secret: string): string {
   return HASH_PREFIX + fingerprint(secret);
 }
 
-/** Whether a client secret is hashed by `hashClientSecret`. */
+/** Whether a value is a hash made by `hashClientSecret`, not a plain client secret. */
 export function isHashedSecret(secret: unknown): secret is string {
   return typeof secret === "string" && secret.startsWith(HASH_PREFIX);
 }
@@ -24,7 +24,7 @@ export function matchesClientSecret(stored: string | undefined, presented: strin
 
 /**
  * Hashes the client secret in the body of an update (RFC 7592 section 2.2), since oidc-provider
- * compares the presented secret with the stored hash.
+ * compares the secret in the body with the stored secret, which is a hash.
  *
  * @returns The body unchanged if it cannot be parsed or has no secret.
  */

@@ -60,7 +60,7 @@ const PAUSE_MS = 20;
 /** Lock file, held by the process that removes a stale socket. */
 const LOCK_NAME = "admin.lock";
 
-/** Denies the group and others all access (umask(2)). */
+/** Umask that denies the group and others all access (umask(2)). */
 const OWNER_ONLY = 0o177;
 
 /**

@@ -121,7 +121,8 @@ function send(res: ServerResponse, line: AdminAnswerLine): void {
 }
 
 /**
- * Reads a request. The first request loads the code of the commands, many of which need PostgreSQL.
+ * Reads a request. The first request loads the code of the commands, some of which import the
+ * PostgreSQL driver.
  */
 async function readRequest(req: IncomingMessage) {
   const { storeCommands } = await import("./store-commands.ts");
@@ -138,8 +139,8 @@ async function readRequest(req: IncomingMessage) {
 }
 
 /**
- * Limits how often progress is sent. Throws when the client has disconnected or the server is
- * stopping, which cancels the command.
+ * Creates a callback that sends progress at most once per `PROGRESS_EVERY_MS`. The callback throws
+ * when the client has disconnected or the server is stopping, which cancels the command.
  */
 function throttled(res: ServerResponse, signal: AbortSignal): OnCommandProgress {
   let nextAt = 0;

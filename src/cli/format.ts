@@ -19,7 +19,7 @@ export function sizeText(bytes: number): string {
     : `${formatCount(Math.round(bytes / 100_000) / 10)} MB`;
 }
 
-/** Counts with their names, one per line, indented. */
+/** The counts with their names, one per line, indented. */
 export function countsByNameText(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .map(([name, count]) => `  ${name}: ${formatCount(count)}`)

@@ -37,7 +37,7 @@ export function httpLogSource(address: string, token: string | undefined): LogSo
 
 /**
  * The track record of a running service; `undefined` if the service has no track record, or the
- * caller may not read it.
+ * token does not permit reading it.
  */
 export const readTrackRecord = (address: string, token: string | undefined): Promise<unknown> =>
   answerAt(address, "api/track-record", token);
@@ -45,8 +45,8 @@ export const readTrackRecord = (address: string, token: string | undefined): Pro
 const OpenedFactors = z.looseObject({ factors: z.object({ salt: z.string(), text: z.string() }) });
 
 /**
- * The factors of a log entry; `undefined` if the caller may not read them, or they are no longer
- * stored.
+ * The factors of a log entry; `undefined` if the token does not permit reading them, or they are no
+ * longer stored.
  */
 export async function readDisclosedFactors(
   address: string,

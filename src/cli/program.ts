@@ -31,7 +31,7 @@ const USAGE = 2;
 
 /** A call of the program. */
 export interface ProgramInvocation {
-  /** Arguments, without the program. */
+  /** Command-line arguments after the program name. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute path of the working directory, which relative file names start from. */
@@ -72,8 +72,8 @@ export async function runProgram(call: ProgramInvocation): Promise<number> {
 }
 
 /**
- * Loads the commands. To start the service, only its own command is loaded, because the code of the
- * other commands is larger than the service.
+ * Loads the commands. To start the service, only the command `serve` is loaded, because the code of
+ * the other commands is larger than the service.
  */
 async function commandsFor([first = DEFAULT_COMMAND]: readonly string[]): Promise<Commands> {
   if (first === DEFAULT_COMMAND) return new Map([[first, serveCommand]]);

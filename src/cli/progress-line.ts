@@ -7,7 +7,10 @@ const QUIET_MS = 1_000;
 /** Minimum interval between updates of the line, in milliseconds. */
 const EVERY_MS = 100;
 
-/** Clears the line: moves to its start (CR) and erases to its end (ECMA-48 EL). */
+/**
+ * Escape sequence that clears the line: it moves to the start (CR) and erases to the end (ECMA-48
+ * EL).
+ */
 const ERASE = "\r\u001b[K";
 
 /** Progress of a command. `rows` is the count in `unit`. */

@@ -20,8 +20,8 @@ import type { OpenedStore } from "./command.ts";
 import { openExistingStore, openedWithoutLock } from "./run-on-store.ts";
 
 /**
- * Command that only the error messages about a missing or damaged store contain; it identifies
- * these errors.
+ * Command that the error messages about a missing or damaged store recommend. No other error
+ * message contains it, so it identifies these errors.
  */
 const REMEDY = "market-signal store restore";
 
@@ -122,8 +122,8 @@ async function keepDamaged(paths: StorePaths): Promise<readonly string[]> {
 }
 
 /**
- * Replaces the store's files with the store's own replacement procedure; after a crash, the next
- * start completes the replacement.
+ * Replaces the store `to` by the store `from`, through the procedure with which a store replaces
+ * its own files; after a crash, the next start completes the replacement.
  */
 async function replaceStore(from: StorePaths, to: StorePaths): Promise<void> {
   await rename(from.store, to.next);

@@ -55,7 +55,10 @@ export async function openExistingStore({ folder, databaseUrl }: StoreSettings):
   return openPostgres({ url: databaseUrl });
 }
 
-/** Wraps a store that needs no further work after the command has ended. */
+/**
+ * Wraps a store that was opened without a separate lock on its folder, so that no further work is
+ * needed after the command has ended.
+ */
 export function openedWithoutLock(store: Store): OpenedStore {
   return { store, finish: async () => [], abandon: async () => {} };
 }

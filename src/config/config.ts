@@ -89,7 +89,8 @@ export interface Config {
   readonly market: MarketSettings;
   readonly store: StoreSettings;
   /**
-   * File of a trained model that reads messages in addition to the lexicon; `undefined` for none.
+   * File of a trained model that rates messages together with the lexicon; `undefined` to use the
+   * lexicon alone.
    */
   readonly socialModelFile: string | undefined;
   /** Scopes of agents without an owner. */

@@ -2,12 +2,18 @@ import { mean, zAgainstHistory } from "./statistics.ts";
 
 /** Constants of the attention measure. */
 export const ATTENTION_RULES = {
-  /** Number of sessions in the mean message volume, and in the history for z. */
+  /**
+   * Number of sessions in the mean message volume, and number of previous sessions against which
+   * the z of attention is computed.
+   */
   usualSessions: 30,
   baselineSessions: 60,
-  /** Minimum number of sessions in the mean and in the history. */
+  /** Minimum number of sessions for the mean, and for the z. */
   minSessions: 20,
-  /** z above which attention reduces the sentiment z, and the reduction per unit of z. */
+  /**
+   * z of attention above which the z of sentiment is reduced, and the reduction per unit of z above
+   * it.
+   */
   threshold: 1,
   penalty: 0.25,
 } as const;
@@ -40,7 +46,7 @@ export interface AttentionReading {
 /** Attention before the first message. */
 export const NO_ATTENTION: AttentionReading = { value: null, z: null };
 
-/** Creates a tracker without history. */
+/** Creates a tracker whose history is still empty. */
 export function createAttentionTracker(): AttentionTracker {
   const { usualSessions, baselineSessions, minSessions } = ATTENTION_RULES;
   const weights: number[] = [];

@@ -39,7 +39,7 @@ export interface Benchmark {
   close(): void;
 }
 
-/** Creates the benchmark of an asset class, without any session. */
+/** Creates the benchmark of an asset class; it has no sessions yet. */
 export function createBenchmark(assetClass: AssetClass): Benchmark {
   const lambda = decay(1, VARIANCE_GATE.halfLifeSessions);
   const perYear = VARIANCE_GATE.sessionsPerYear[assetClass];

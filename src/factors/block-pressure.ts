@@ -11,7 +11,7 @@ export const BLOCK_PRESSURE_RULES = {
   shrinkage: 20,
 } as const;
 
-/** Reading before the first print. */
+/** Block reading of an instrument that has no print yet. */
 export const NO_BLOCK_READING: BlockReading = {
   hasBlocks: false,
   imbalance: null,
@@ -20,7 +20,7 @@ export const NO_BLOCK_READING: BlockReading = {
   asOf: null,
 };
 
-/** Whether blocks were mostly bought or sold. */
+/** Imbalance between buying and selling in the block prints of an instrument. */
 export interface BlockReading {
   /** Whether there was any block, even one whose side is unknown. */
   readonly hasBlocks: boolean;
@@ -55,7 +55,7 @@ export interface BlockPressureTracker {
 }
 
 /**
- * Creates a tracker without history.
+ * Creates a tracker whose history is still empty.
  *
  * I = sum(side * notional) / sum(notional) over blocks with a known side, shrunk to I' = I n / (n +
  * 20). Both sums and the number of blocks n decay with a half-life of three sessions. A print

@@ -31,7 +31,7 @@ export interface CoinHistory {
   variance: number | undefined;
 }
 
-/** Creates a history without bars. */
+/** Creates a history that has no bars yet. */
 export const createCoinHistory = (): CoinHistory => ({
   bars: 0,
   times: [],

@@ -9,9 +9,10 @@ export const DARKPOOL_RULES = {
   /** Number of blocks at which the confidence of the imbalance is half: n / (n + 5). */
   confidenceShrinkage: 5,
   /**
-   * Weights of the two z, and the confidence if only one of them is known. The weights are scaled
-   * to unit length: z_D = (0.6 z_I - 0.4 z_R) / sqrt(.52). The weight of the short ratio is
-   * negative because a high ratio was bearish in measurements, contrary to the DIX interpretation.
+   * Weights of the z of the imbalance (z_I) and of the z of the short ratio (z_R), scaled to unit
+   * length: z_D = (0.6 z_I - 0.4 z_R) / sqrt(.52). If only one z is known, its absolute weight is a
+   * factor of the confidence. The weight of the short ratio is negative because a high ratio was
+   * bearish in measurements, contrary to the DIX interpretation.
    */
   imbalanceWeight: 0.6,
   shortWeight: -0.4,
@@ -31,7 +32,7 @@ export interface DarkpoolMeasurement {
 }
 
 /**
- * Combines the z of the imbalance (z_I) and of the short ratio (z_R).
+ * Combines the z of the imbalance (z_I) and of the short ratio (z_R); n is the number of blocks.
  * - both known: z_D = (0.6 z_I - 0.4 z_R) / sqrt(.52), confidence n / (n + 5)
  * - only the imbalance: z_I, confidence 0.6 n / (n + 5)
  * - only the short ratio: -z_R, confidence 0.4

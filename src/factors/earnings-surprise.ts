@@ -16,7 +16,7 @@ export const EARNINGS_SURPRISE_RULES = {
    */
   differences: 8,
   minDifferences: 6,
-  /** Number of sessions after the filing in which the surprise is used. */
+  /** The surprise is used for this number of sessions after the filing. */
   sessions: 63,
 } as const;
 
@@ -67,7 +67,10 @@ export function measureEarningsSurprise(
   return Number.isFinite(value) ? { value, availableAt: newest.availableAt } : undefined;
 }
 
-/** Quarters whose net income was filed within the maximum lag, oldest first. */
+/**
+ * Quarters whose net income was filed within `FILING_RULES.maxLagDays` of the period end, oldest
+ * first.
+ */
 function quartersOf(fundamentals: readonly Fundamental[], dayMs: number): readonly Quarter[] {
   const byPeriod = new Map<number, Quarter>();
   for (const { metric, periodEnd, value, availableAt } of fundamentals) {

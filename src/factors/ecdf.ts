@@ -20,8 +20,8 @@ export const ECDF_PROBABILITIES: readonly number[] = [
 ];
 
 /**
- * Minimum size of a peer group. In a smaller group, a sub-signal that has an absolute form uses
- * that form.
+ * Minimum size of a peer group. In a smaller group, a sub-signal whose own value can serve as its
+ * z, such as a risk-adjusted return, is used without comparison.
  */
 export const MIN_PEER_GROUP_SIZE = 30;
 
@@ -68,9 +68,10 @@ export function quantileOf({ probabilities, values }: EcdfTable, p: number): num
 }
 
 /**
- * F(value), linear between distinct knots and constant beyond the first and last knot. Knots with
- * equal values share the mean of their probabilities, also in the interpolation between two knots.
- * So F has no jumps, and a rounding error in the last digit of a value never moves its score.
+ * F(value), where F is the distribution function of the table: linear between distinct knots and
+ * constant beyond the first and last knot. Knots with equal values share the mean of their
+ * probabilities, also in the interpolation between two knots. So F has no jumps, and a rounding
+ * error in the last digit of a value never moves its score.
  */
 export function probabilityOf(table: EcdfTable, value: number): number {
   const { values } = table;

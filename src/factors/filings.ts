@@ -112,7 +112,7 @@ export interface StockSplit {
 
 /**
  * Shares outstanding on the share basis of the newest bar: the positive count of the newest period,
- * multiplied by every split ratio since the basis of that count.
+ * multiplied by the ratio of every split that this count does not yet include.
  *
  * @param splits Known splits, oldest first.
  */

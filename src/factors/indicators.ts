@@ -3,9 +3,9 @@ import { type FactorInput, unweightedInput } from "./reading.ts";
 import { mean } from "./statistics.ts";
 
 /**
- * Number of newest bars from which indicators are computed. After 512 bars the start value of the
- * MACD and RSI averages weighs less than 1e-15, so it does not matter whether it is a mean or, as
- * here, the first price.
+ * Number of newest bars from which indicators are computed. After 512 bars the start values of the
+ * MACD and RSI averages weigh less than 1e-15, so it does not matter that MACD starts with the
+ * first price and not with a mean.
  */
 export const MAX_INDICATOR_BARS = 512;
 
@@ -26,8 +26,8 @@ interface Candle {
  * return of 21 sessions, all on adjusted prices.
  *
  * @param bars Known bars, oldest first.
- * @returns One input per indicator, with value `null` if there are too few bars or prices do not
- * move.
+ * @returns One input per indicator; its value is `null` if there are too few bars or the value is
+ * not a finite number, such as MACD over an ATR of 0.
  */
 export function technicalIndicators(bars: readonly Bar[]): readonly FactorInput[] {
   const observedAt = bars.at(-1)?.availableAt ?? null;
@@ -112,7 +112,7 @@ function average(closes: readonly number[], period: number): number | null {
   return closes.length < period ? null : finite(mean(closes.slice(-period)));
 }
 
-/** Log return of the newest `bars` sessions; `null` if there are too few closes. */
+/** The log return over the newest `bars` sessions; `null` if there are too few closes. */
 function recentReturn(closes: readonly number[], bars: number): number | null {
   const [from, to] = [closes.at(-1 - bars), closes.at(-1)];
   return from === undefined || to === undefined ? null : finite(Math.log(to / from));

@@ -103,7 +103,7 @@ export function sentimentOf(
 }
 
 /**
- * Measures derived from the counters, with B and S the weights of bullish and bearish messages
+ * The measures derived from the counters, with B and S the weights of bullish and bearish messages
  * (Antweiler & Frank, 2004):
  * - bullishness ln((1 + B)/(1 + S))
  * - agreement 1 - sqrt(1 - ((B - S)/(B + S))^2) in [0, 1], 0 if B + S = 0

@@ -63,7 +63,7 @@ export interface RecentMessages {
 }
 
 /**
- * Creates a window without messages.
+ * Creates an empty collection of recent messages.
  *
  * @param dayMs Length of a market day in milliseconds.
  */

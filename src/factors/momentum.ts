@@ -17,8 +17,8 @@ import {
 } from "./reading.ts";
 import { clip, Z_BOUND } from "./statistics.ts";
 /**
- * Maximum age of the newest bar in market days, without regard to the trading calendar; it spans a
- * long weekend.
+ * Maximum age of the newest bar, in market days counted without regard to the trading calendar;
+ * long enough to span a long weekend.
  */
 export const MAX_BAR_AGE_DAYS: Readonly<Record<AssetClass, number>> = {
   stock: 5,

@@ -9,7 +9,9 @@ import { mean, zAgainstHistory } from "./statistics.ts";
 
 /** Constants of the valuation of coins by on-chain figures. */
 export const NETWORK_VALUE_RULES = {
-  /** Maximum and minimum number of days in a coin's own history. */
+  /**
+   * Maximum and minimum number of days of a coin's own history with which its ratios are compared.
+   */
   windowDays: 730,
   minDays: 365,
   /** Number of days over which the transfer value is averaged to smooth NVT. */
@@ -36,8 +38,8 @@ export interface NetworkValueTracker {
 }
 
 /**
- * Creates a tracker without history. A day on which a ratio was not published is skipped for that
- * ratio.
+ * Creates a tracker whose history is still empty. A day on which a ratio was not published is
+ * skipped for that ratio.
  */
 export function createNetworkValueTracker(): NetworkValueTracker {
   const marketToRealised = createRatio("mvrv");

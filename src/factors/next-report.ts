@@ -111,7 +111,8 @@ function findFilings(
   const filings: QuarterlyFiling[] = [];
   for (const { metric, periodEnd, availableAt } of fundamentals) {
     const lagDays = (availableAt - periodEnd) / dayMs;
-    // The period end of a number of shares is the date on the cover page, weeks after the quarter.
+    // For a number of shares, `periodEnd` is the date on the cover page, weeks after the end of the
+    // quarter.
     if (metric === "shares" || lagDays < 1 || lagDays > FILING_RULES.maxLagDays) continue;
     // A filing repeats figures of earlier quarters, so its newest quarter is the reported quarter.
     const newest = filings.at(-1);

@@ -181,10 +181,13 @@ function barsOf(
   return found;
 }
 
-/** The session and instant of a record: when it was traded, or when it became known. */
+/** The session of an off-exchange record, and the instant by which it is ordered and selected. */
 interface Moment {
   readonly session: string;
-  /** When the record was traded or became known, Unix milliseconds. */
+  /**
+   * When the print was traded; for a short volume, when the bar of its session became known or,
+   * without a bar, when the short volume became known. Unix milliseconds.
+   */
   readonly time: number;
 }
 
@@ -197,7 +200,7 @@ function isInRange({ session, time }: Moment, range: OffExchangeQuery): boolean 
 }
 
 /**
- * The newest week that began by a date.
+ * The newest week that began on or before a date.
  *
  * @param by ISO 8601 date.
  */

@@ -229,8 +229,8 @@ function findPeak(history: PriceHistory, length: number): void {
 }
 
 /**
- * Recomputes the sums and the highest high once per epoch, so that rounding errors do not
- * accumulate.
+ * Recomputes the sums and the highest high from the bars whenever a session is scored, so that
+ * rounding errors do not accumulate.
  *
  * @returns The largest difference from the running values, in log units.
  */

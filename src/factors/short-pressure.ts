@@ -33,7 +33,7 @@ export interface ShortReading {
   readonly asOf: number | null;
 }
 
-/** Reading before the first short volume. */
+/** Short reading of an instrument that has no short volume yet. */
 export const NO_SHORT_READING: ShortReading = { ratio: null, z: null, ratioAt: null, asOf: null };
 
 /** Tracks the short ratio of one instrument. */
@@ -44,8 +44,8 @@ export interface ShortPressureTracker {
 }
 
 /**
- * Creates a tracker without history. The z is an exponentially weighted mean with a half-life of
- * one session, started with the first z.
+ * Creates a tracker whose history is still empty. The z is an exponentially weighted mean with a
+ * half-life of one session, started with the first z.
  */
 export function createShortPressureTracker(): ShortPressureTracker {
   const lambda = decay(1, SHORT_PRESSURE_RULES.halfLifeSessions);

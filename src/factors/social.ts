@@ -63,8 +63,8 @@ export function extendSocialBaseline(
 }
 
 /**
- * Mean and standard deviation over the class, for instruments with a short history; `undefined`
- * with fewer than 30 peers.
+ * Mean and standard deviation of bullishness over the class, for instruments with a short history;
+ * `undefined` with fewer than 30 peers.
  */
 export const freezeSocialNorm = (values: readonly number[]): MeanAndSd | undefined =>
   values.length < MIN_PEER_GROUP_SIZE ? undefined : meanAndSd(values);
@@ -94,8 +94,8 @@ export interface SocialContext {
   readonly at: number;
   readonly dayMs: number;
   /**
-   * When the newest message about the instrument, and in the whole market, became known, Unix
-   * milliseconds; `null` if there is none.
+   * When the newest message about the instrument (`asOf`) and the newest message in the whole
+   * market (`feedAt`) became known, Unix milliseconds; `null` if there is none.
    */
   readonly asOf: number | null;
   readonly feedAt: number | null;

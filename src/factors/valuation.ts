@@ -16,7 +16,9 @@ import {
 
 /** Constants of the valuation of stocks. */
 export const VALUATION_RULES = {
-  /** Minimum number of yields that can be compared with peers. */
+  /**
+   * Minimum number of a stock's yields that have a peer table; with fewer, the stock is not valued.
+   */
   minYields: 2,
   /** Minimum number of instruments in a sector; with fewer, the whole class is the peer group. */
   minSectorPeers: 8,

@@ -37,7 +37,7 @@ export interface VolatilityTracker {
   add(...bars: readonly Bar[]): VolatilityReading | undefined;
 }
 
-/** Creates a tracker without bars. */
+/** Creates a tracker to which no bars have been added yet. */
 export function createVolatilityTracker(): VolatilityTracker {
   const [fastDecay, slowDecay] = [
     decay(1, VOLATILITY_RULES.fastHalfLife),

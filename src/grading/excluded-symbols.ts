@@ -6,7 +6,7 @@ import type { SessionGrid, SessionReturns } from "./session-returns.ts";
  * instrument.
  */
 const DUPLICATE_CORRELATION = 0.95;
-/** Share of the class's median volatility below which an instrument counts as pegged. */
+/** Fraction of the class's median volatility below which an instrument counts as pegged. */
 const PEGGED_SHARE = 0.1;
 /** Number of newest sessions examined, and the minimum number of them with data. */
 const MAX_SESSIONS = 252;

@@ -28,10 +28,10 @@ export interface SettledStatement {
   readonly score: number;
   /** Forecast standard deviation of the log return over the horizon; `null` without a forecast. */
   readonly sigma: number | null;
-  /** Log total return over the horizon, from the close of the session after the statement. */
+  /** The log total return over the horizon, from the close of the session after the statement. */
   readonly followed: number;
   /**
-   * Log total return over the horizon, from the close that the statement is based on, where its
+   * The log total return over the horizon, from the close that the statement is based on, where its
    * forecast ranges begin; `NaN` if unknown.
    */
   readonly fromClose: number;
@@ -68,8 +68,9 @@ export interface RunGradingResult {
   readonly forecasts: number;
   readonly within: readonly number[];
   /**
-   * Number of instruments that fell by more than the percentage in the risk table, and the sum of
-   * the squared errors of the forecast probabilities of such a fall.
+   * Number of statements with a forecast after which the price fell by more than `fallPercent` of
+   * the table given to `gradeRun`, and the sum of the squared errors of the forecast probabilities
+   * of such a fall.
    */
   readonly falls: number;
   readonly fallErrors: number;
@@ -78,7 +79,7 @@ export interface RunGradingResult {
 const SIGNS: Readonly<Record<Direction, number>> = { LONG: 1, WAIT: 0, SHORT: -1 };
 
 /**
- * Grades the signals of one run; used by both the log and the backtest.
+ * Grades the signals of one run; used by both the signal log and the backtest.
  *
  * @param table Forecast quantiles and fall percentage of the class over the horizon.
  */

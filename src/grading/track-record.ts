@@ -18,7 +18,10 @@ export interface TrackRecordRules {
   readonly seed: number;
 }
 
-/** Rules of new logs. A log keeps the rules that it began with even if these constants change. */
+/**
+ * Rules of new signal logs. A log keeps the rules that it began with even if these constants
+ * change.
+ */
 export const TRACK_RECORD_RULES = {
   /** Verdicts are given this many years after the start of a log. */
   verdictYears: [1, 2, 3, 5, 10],

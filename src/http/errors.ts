@@ -33,7 +33,10 @@ interface OAuthErrorDetail {
   readonly links?: Readonly<Record<string, string>>;
 }
 
-/** An error that is sent in the response format of OAuth; all other endpoints use `Problem`. */
+/**
+ * An error of an OAuth endpoint, sent in the response format of OAuth; all errors of other
+ * endpoints are of type `Problem`.
+ */
 export class OAuthError extends Error {
   override readonly name = "OAuthError";
   /** Error code of OAuth, such as `invalid_request`. */
@@ -68,7 +71,7 @@ export function createErrorWriter(
   return (req, res, error) => {
     if (error instanceof OAuthError && !res.headersSent) return sendOAuthError(res, error);
     const problem = toProblem(error);
-    // A 500 that is already a problem was reported where it was created.
+    // A thrown `Problem` with status 500 was reported where it was created.
     if (problem.status === 500 && problem !== error) onError(error);
     if (res.headersSent) return resetConnection(res);
     const path = pathOf(req.url ?? "");

@@ -15,7 +15,7 @@ export interface AuthorizationOptions {
   readonly authenticate: Authenticate;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
-  /** Scopes of unclaimed agents, which challenges list (RFC 6750 section 3). */
+  /** Scopes of unclaimed agents. Challenges (`WWW-Authenticate`) list them (RFC 6750 section 3). */
   readonly anonymousScopes: readonly Scope[];
   /**
    * Quotas: `credential-address` counts invalid credentials; `calls` counts the calls of a caller;

@@ -14,7 +14,8 @@ const MAX_EXPECTED_WAIT_MS = 1_500;
 const MAX_WAIT_MS = 2 * MAX_EXPECTED_WAIT_MS;
 
 /**
- * Number of requests that may always wait, because an estimate based on few requests is unreliable.
+ * Number of requests that may wait whatever the expected wait, because an estimate based on few
+ * requests is unreliable.
  */
 const MIN_QUEUE_LENGTH = 100;
 
@@ -33,8 +34,8 @@ const MAX_IN_FLIGHT = 200;
 /** Weight of the newest value in the moving average of the time between two starts. */
 const EWMA_WEIGHT = 1 / 64;
 /**
- * Maximum time between two starts that enters the average, in milliseconds, so that a single pause
- * of the machine does not cause hundreds of rejections.
+ * Cap on the time between two starts in the moving average, in milliseconds: a longer time counts
+ * as this value, so that a single pause of the machine does not cause hundreds of rejections.
  */
 const MAX_INTERVAL_MS = 50;
 

@@ -84,7 +84,10 @@ interface CompletedRequest {
 
 type Report = (answered: AnsweredRequest, ended: CompletedRequest) => void;
 
-/** Logs failures and slow requests at level `info`, all others at `debug`. */
+/**
+ * Creates the function that counts completed requests in the metrics and logs them: failures and
+ * slow requests at level `info`, all others at `debug`.
+ */
 function createReporter({ log, meters }: RequestTelemetryOptions): Report {
   const rateCap = createEventRateCap(MAX_LINES);
   return (answered, ended) => {

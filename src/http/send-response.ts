@@ -14,7 +14,7 @@ const VARY = "Accept, Authorization, X-Api-Key";
 
 /**
  * Value of `Cache-Control`. Responses are revalidated at each use, because the next session or
- * print may change them.
+ * off-exchange print may change them.
  */
 const REVALIDATE = "private, no-cache";
 

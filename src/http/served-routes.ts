@@ -1,6 +1,6 @@
 import type { Express, Router } from "express";
 
-/** A method and path that the application serves. */
+/** A method and path that the HTTP server serves. */
 export interface ServedRoute {
   /** HTTP method in upper case; `*` for any method. */
   readonly method: string;
@@ -15,7 +15,7 @@ interface ListedRoute {
   readonly router: Router | undefined;
 }
 
-/** Lists every route of an application, including nested routers, in matching order. */
+/** Lists every route of an Express app, including nested routers, in matching order. */
 export function routesOf(app: Express): readonly ServedRoute[] {
   return routesBelow(app.router, "");
 }
@@ -30,9 +30,9 @@ function routesBelow(router: Router, prefix: string): readonly ServedRoute[] {
 }
 
 /**
- * The methods of a route that it handles. HEAD is omitted, because Express adds it to every GET.
- * `*` next to other methods is omitted too, because it is the handler that rejects all other
- * methods.
+ * The methods that a route handles itself. HEAD is omitted, because Express adds it to every GET.
+ * `*` next to other methods is omitted too, because it stands for the handler that rejects all
+ * other methods.
  */
 function ownMethods(methods: readonly string[]): readonly string[] {
   const own = methods.filter(

@@ -23,8 +23,8 @@ const SERVER_LIMITS = {
    */
   requestTimeout: 30_000,
   /**
-   * Time after which an unused connection is closed, in milliseconds: the default of Node.js, which
-   * responses announce.
+   * Time after which an unused connection is closed, in milliseconds. This is the default of
+   * Node.js; responses announce it to clients.
    */
   keepAliveTimeout: 5_000,
   /**

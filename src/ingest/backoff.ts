@@ -16,7 +16,7 @@ const PAUSES: Readonly<Record<ProviderFaultKind, Pauses>> = {
   failing: { firstMs: 5_000, longestMs: 30 * MINUTE_MS },
   limited: { firstMs: 30_000, longestMs: 30 * MINUTE_MS },
   malformed: { firstMs: MINUTE_MS, longestMs: 30 * MINUTE_MS },
-  // A refused key stays refused until an operator corrects it.
+  // An API key that the provider refuses stays refused until an operator corrects it.
   refused: { firstMs: 5 * MINUTE_MS, longestMs: 30 * MINUTE_MS },
   // Requests are useless until an operator corrects the clock.
   clock: { firstMs: MINUTE_MS, longestMs: 10 * MINUTE_MS },

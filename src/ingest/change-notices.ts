@@ -42,8 +42,8 @@ export const noticeTtlMs = (engine: Store["engine"] | undefined): number =>
   engine === "embedded" ? NOTICE_TTL_ALONE_MS : NOTICE_TTL_MS;
 
 /**
- * Maximum number of symbols that get notices of their own; beyond it, notices cover all symbols of
- * a feed.
+ * Maximum number of symbols in one answer for which each symbol gets notices of its own; for more
+ * symbols, notices cover all symbols of a feed.
  */
 const MAX_NAMED_SYMBOLS = 25;
 

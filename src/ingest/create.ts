@@ -19,9 +19,9 @@ import {
 import type { WarmStart } from "./warm-start.ts";
 
 /**
- * A session counts as complete if it closes at most this long after the last confirmed observation,
- * in milliseconds. The data of a session arrive before the close counts as known, so the last
- * confirmed observation can be earlier than the close.
+ * A session counts as complete if its close is at most this long after the last confirmed
+ * observation, in milliseconds. Such a gap is normal: the data of a session arrive some time before
+ * its close counts as known.
  */
 const CONFIRMED_MS = 3_600_000;
 
@@ -221,8 +221,8 @@ function confirmedUntil(live: LiveMarkets | undefined): number {
 }
 
 /**
- * Opens the year-end signals stored by earlier replays of a recorded market. The sandbox's record
- * is too short to need them, and the history of a live market still changes while providers
+ * Opens the year-end signals stored by earlier replays of a recorded market. The history of the
+ * sandbox is too short to need them, and the history of a live market still changes while providers
  * backfill it.
  */
 async function openSavedSignals(

@@ -24,8 +24,9 @@ import {
 const LONG_MS = 60_000;
 
 /**
- * Whether a request is recorded on disk before it is sent. For shorter windows, the next process
- * counts one additional request instead, which is cheaper.
+ * Whether each request is recorded on disk before it is sent; this is done only for budget windows
+ * of at least `LONG_MS`. For shorter windows, the next process counts one additional request
+ * instead, which is cheaper.
  */
 export const mustRecordBeforeSending = ({ perMs }: RequestBudget): boolean => perMs >= LONG_MS;
 

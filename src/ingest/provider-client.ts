@@ -18,7 +18,7 @@ const SILENCE_MS = 15_000;
 /** Default maximum size of a response body, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Some venues refuse requests without a user agent. */
+/** Value of the `User-Agent` header; some venues refuse requests without it. */
 const USER_AGENT = `market-signal/${pkg.version}`;
 
 /** Sends a request to a provider. */

@@ -30,7 +30,9 @@ export interface ProviderProgress {
    * When the last requests were sent, Unix milliseconds, ascending; as many as the budget allows.
    */
   readonly sentAt: readonly number[];
-  /** No request before this instant, Unix milliseconds: the circuit breaker is open. */
+  /**
+   * No request is sent before this instant, because the circuit breaker is open; Unix milliseconds.
+   */
   readonly openUntil: number;
   /** Number of consecutive faults. */
   readonly failures: number;
@@ -53,10 +55,10 @@ export const seriesProgress = collection<SeriesProgress>("ingest-series");
 /** Progress by provider. */
 export const providerProgress = collection<ProviderProgress>("ingest-providers");
 
-/** Record key of a series. */
+/** Key of the record with the progress of a series. */
 export const seriesKey = (providerId: string, series: string): string => `${providerId} ${series}`;
 
-/** Record group of all series of a provider. */
+/** Group of the records with the progress of all series of a provider. */
 export const seriesGroup = (providerId: string): string => `ingest ${providerId}`;
 
 /** Progress of a series before the first request. */

@@ -33,9 +33,9 @@ export interface SavedSignalsOptions {
 }
 
 /**
- * Signals at year ends, stored by earlier replays of the same records and method. They are used
- * only if all records known by that year end are identical, bit for bit, to the records of the
- * earlier replay.
+ * Signals at year ends, stored by earlier replays of the same records and method. The signals at a
+ * year end are used only if all records known by then are identical, bit for bit, to the records of
+ * the earlier replay.
  */
 export class SavedSignalsFile implements SavedSignalsStore {
   readonly #options: SavedSignalsOptions;

@@ -14,8 +14,8 @@ export type NetworkQuotaName =
   | "contact";
 
 /**
- * The shared quota, if any, that limits each nested quota across all callers, by the name of the
- * nested quota.
+ * By name of a nested quota: the shared quota, if any, in which the actions of all callers are
+ * counted together.
  */
 const sharedQuotas: Partial<Record<NetworkQuotaName, QuotaName>> = {
   authorize: "authorize-all",

@@ -116,8 +116,8 @@ export const quotas = {
   /** Attempts to complete a claim by all applications of a person, per person. */
   "claim-account": { points: 60, windowSeconds: 3600 },
   /**
-   * Attempts to complete a claim, per address; attempts of an agent that completes its own claim
-   * count as new claim codes.
+   * Attempts to complete a claim, per address. If an agent completes its own claim, its attempts
+   * count against `claim-start-address` and the quotas of its wider networks instead.
    */
   "claim-address": { points: 30, windowSeconds: 3600 },
   /** New claim codes, per agent. */
@@ -136,8 +136,8 @@ export const quotas = {
   /** Sign-in codes sent to one email address, in total. */
   "code-email-all": { points: 60, windowSeconds: 3600 },
   /**
-   * Sign-in codes sent to the person who last signed in at a browser, per email address; no other
-   * limit on sign-in codes applies to these codes.
+   * Sign-in codes that a person requests at a browser where they were the last to sign in, per
+   * email address; no other limit on sign-in codes applies to these codes.
    */
   "code-browser": { points: 10, windowSeconds: 3600 },
   /** Sign-in codes sent, per network address. */

@@ -12,7 +12,7 @@ import type { LoggedGrade, LogStore } from "./log-store.ts";
 /** Number of grades per read. */
 const PAGE = 1_000;
 
-/** The track record of one class over one horizon. */
+/** The track record of one asset class over one horizon. */
 export interface ClassTrackRecord {
   readonly figures: TrackRecordFigures;
   /** Verdicts due so far; empty for every horizon except the headline one. */
@@ -21,11 +21,14 @@ export interface ClassTrackRecord {
   readonly runs: readonly GradedRun[];
 }
 
-/** The graded runs of a class over one horizon. */
+/** The graded runs of an asset class over one horizon. */
 interface Grades {
   /** Graded runs, oldest first. */
   readonly runs: GradedRun[];
-  /** Number of corrections read, and the index after the last outcome of the newest correction. */
+  /**
+   * Number of corrections read so far; `correctedUntil` is the index after the last outcome of the
+   * newest correction.
+   */
   corrections: number;
   correctedUntil: number;
 }
@@ -115,11 +118,11 @@ export class GradedRuns {
   }
 
   /**
-   * The track record of a class over one horizon. Computing its intervals takes some 10 ms per year
-   * of runs, so a track record is computed once for each state of the log.
+   * The track record of an asset class over one horizon. Computing its intervals takes some 10 ms
+   * per year of runs, so a track record is computed once for each state of the log.
    *
    * @param terms The terms by which the log is graded.
-   * @param now On the market's clock, Unix milliseconds.
+   * @param now Time on the market's clock, Unix milliseconds.
    */
   record(
     assetClass: AssetClass,

@@ -105,15 +105,15 @@ export function universeLeaves(
 }
 
 /**
- * Leaf with the checkpoint that witnesses saw before a run, so that a download of the log proves
- * the time of the run.
+ * Leaf with the last checkpoint that witnesses have cosigned, logged before the next run, so that a
+ * download of the log proves by when the witnesses had seen the earlier runs.
  *
  * @param note The checkpoint with its cosignatures.
  */
 export const anchorLeaf = (note: string): Leaf =>
   leafOf({ kind: "anchor", v: 1, checkpoint: note });
 
-/** The evaluation of a class after one session. Instants are in Unix milliseconds. */
+/** The evaluation of an asset class after one session. Instants are in Unix milliseconds. */
 export interface RunManifest {
   readonly assetClass: AssetClass;
   /** Close of the session. */
@@ -247,11 +247,11 @@ export const settlementLeaf = (manifest: SettlementManifest): Leaf =>
 export type SettlementOutcome =
   | {
       readonly status: "settled";
-      /** Log total return from the close of `entry` to the close of `exit`. */
+      /** Total return, as a log return, from the close of `entry` to the close of `exit`. */
       readonly followed: number;
       /**
-       * Log total return from the close of the statement, where its ranges begin; `null` if
-       * unknown.
+       * Total return, as a log return, from the close of the statement, where its ranges begin;
+       * `null` if unknown.
        */
       readonly fromClose: number | null;
       /** Label of the session of the last price, if that is before the exit. */

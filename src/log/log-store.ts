@@ -24,8 +24,8 @@ import { appendLeaves, readStoredTile } from "./tree-store.ts";
 const LOG_TOPIC = "log";
 
 /**
- * Kinds of the archive rows. The instant of a row is the index of a log entry; for runs and their
- * grades it is the close of the run.
+ * Kinds of the archive rows. In rows of runs and of their first grades, `at` is the close of the
+ * run; in all other rows, it is not an instant but the index of a log entry.
  */
 const ENTRIES = "log-entries";
 const RUN = "log-run";
@@ -52,7 +52,10 @@ export interface LoggedRun extends UnfinishedRun {
   readonly symbols: readonly string[];
 }
 
-/** The last signed checkpoint. */
+/**
+ * A stored checkpoint: the last signed one, or the last one that a quorum of witnesses has
+ * cosigned.
+ */
 export interface StoredCheckpoint {
   /** Random id of the log. */
   readonly id: string;
@@ -68,7 +71,10 @@ export interface StoredCheckpoint {
 
 const checkpoints = collection<StoredCheckpoint>("log-checkpoint");
 
-/** Key of the only state, of the last signed checkpoint, and of the refusal. */
+/**
+ * Key of the log's state, of its last signed checkpoint, and of its refusal; each is in a
+ * collection of its own.
+ */
 const KEY = "log";
 
 /** Key of the last checkpoint that a quorum of witnesses has cosigned. */

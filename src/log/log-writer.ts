@@ -76,7 +76,7 @@ export interface WriterOptions {
   readonly onRefusal: (reason: string) => void;
 }
 
-/** A session of a class, with its close in Unix milliseconds. */
+/** A session of an asset class, with its close in Unix milliseconds. */
 type Session = Pick<UnfinishedRun, "assetClass" | "close">;
 
 /**

@@ -2,7 +2,7 @@ import { AssetClass, type Instrument } from "../market/instrument.ts";
 import { isRunCovered } from "./log-reader.ts";
 import type { LoggedRun, LogStore } from "./log-store.ts";
 
-/** Maximum number of runs per class in memory; the newest are kept. */
+/** Maximum number of runs per asset class in memory; the newest are kept. */
 const KEPT_RUNS = 2_000;
 
 /** Position of each symbol in a list of symbols; cached by list, since most runs share a list. */

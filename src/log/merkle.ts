@@ -185,8 +185,8 @@ export function verifyConsistency({
 }
 
 /**
- * The side on which each hash of a proof is joined, from node `fn` of a level whose last node is
- * `sn` up to the root.
+ * The side on which each hash of a proof is joined on the way to the root, starting at node `fn` of
+ * a level whose last node is `sn`.
  *
  * @returns `undefined` if the path to the root does not have `length` hashes.
  */

@@ -1,7 +1,7 @@
 import { createPublicKey, hash, type KeyObject } from "node:crypto";
 import { decodeBase64, isKeyName, KEY_ID_BYTES } from "./signed-note.ts";
 
-/** Signature types by their C2SP signed-note number. */
+/** C2SP signed-note numbers of the signature types. */
 export const SIGNATURE_TYPES = {
   /** Ed25519 signature on the text of a note, by logs (C2SP signed-note). */
   ed25519: 0x01,

@@ -3,7 +3,9 @@ import { type NoteSigner, type NoteVerifier, SIGNATURE_TYPES } from "./note-keys
 import { type ParsedNote, signatureLine } from "./signed-note.ts";
 import { signatureTime, signWithTime } from "./timed-signature.ts";
 
-/** Timestamp in a log's own ML-DSA-44 signature: only witnesses state a time. */
+/**
+ * Timestamp in a log's own ML-DSA-44 signature. It is zero, because only witnesses state a time.
+ */
 const NO_TIME = 0n;
 
 /** Signs a text, which must end with a newline. ML-DSA-44 signs the texts of checkpoints only. */

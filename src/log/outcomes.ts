@@ -33,7 +33,7 @@ const MARGIN_BARS = 3;
 /** Number of instruments processed before other work gets a turn. */
 const CHUNK = 200;
 
-/** Number of sessions over which coins are compared to find copies. */
+/** Number of sessions over which coins are compared to find duplicates, such as wrapped coins. */
 const COPY_SESSIONS = 252;
 
 /** The part of a market that settlements are computed from. */
@@ -122,8 +122,8 @@ function barsAround(
 /**
  * The outcome of one instrument.
  *
- * @param known The sessions from that of the statement to the exit, and the instant up to which
- * published prices are used.
+ * @param known The sessions from the session of the statement to the exit session, and the instant
+ * up to which published prices are used.
  */
 function outcomeOf(
   bars: readonly Bar[],
@@ -150,8 +150,9 @@ function outcomeOf(
 }
 
 /**
- * Symbols of the coins that copied another coin, or had a fixed price, over the year before a
- * close. Stocks are not compared: few stocks copy another stock, and there are too many stocks.
+ * Symbols of the coins that duplicated an older coin, such as wrapped coins, or had a fixed price
+ * over the year before a close. Stocks are not compared: few stocks duplicate another, and there
+ * are too many stocks.
  */
 export function copiedCoinsAt(
   group: readonly InstrumentRecords[],

@@ -174,7 +174,7 @@ export class Settler {
     corrects: number,
   ): Promise<boolean> {
     // Nothing can be corrected if these sessions are not known, for example after the sandbox has
-    // restarted its record.
+    // restarted its price history.
     if (settlement?.entry === undefined) return false;
     const { outcomes } = settlement;
     const logged = await this.#read<SettlementOutcome>(state.id, corrects + 1, outcomes.length);
@@ -272,8 +272,8 @@ export class Settler {
     const { market, knownUntil } = this.#options;
     const until = knownUntil();
     const unsettled = { outcomes: outcomesWithoutReturns(wanted, "unsettled") };
-    // If the sandbox has restarted its record since the close, prices from before and after the
-    // restart are unrelated.
+    // If the sandbox has restarted its price history since the close, prices from before and after
+    // the restart are unrelated.
     if (market.scoredFrom?.(wanted.close) !== market.scoredFrom?.(until)) return unsettled;
     const found = await computeRunOutcomes(wanted, market, until);
     return found ?? (isFinal ? unsettled : undefined);

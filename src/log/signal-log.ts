@@ -53,7 +53,9 @@ export interface SignalLogOptions {
   readonly log: Logger;
 }
 
-/** Track record of a class over one horizon, with the dates that show how far it is settled. */
+/**
+ * Track record of an asset class over one horizon, with the dates that show how far it is settled.
+ */
 export interface ServedTrackRecord extends ClassTrackRecord {
   /**
    * Earliest time at which the first run of the log can be settled, Unix milliseconds on the
@@ -72,7 +74,7 @@ export interface TrackRecord {
   /** Name of the log. */
   readonly origin: string;
   readonly beganAt: number;
-  /** Number of log entries from which the records are computed. */
+  /** Number of log entries from which the track records are computed. */
   readonly size: number;
   readonly terms: TrackRecordTerms;
   readonly records: readonly ServedTrackRecord[];
@@ -218,12 +220,12 @@ export class SignalLog {
         const days = Math.ceil((horizon + 2) * daysOf(assetClass));
         const record = this.#graded.record(assetClass, horizon, terms, marketNow());
         records.push({ ...record, expectedAt: beganAt + days * market.dayMs, openSince });
-        // Computing a record takes some time, so other work gets a turn after each.
+        // Computing a track record takes some time, so other work gets a turn after each one.
         await setImmediate();
       }
     }
-    // If entries were read in the meantime, only some records contain them. Computing again is
-    // cheap, since unchanged records are cached.
+    // If entries were read in the meantime, only some of the track records contain them. Computing
+    // again is cheap, since unchanged track records are cached.
     if (this.#graded.size !== size) return this.trackRecord();
     return { origin, beganAt, size, terms, records };
   }

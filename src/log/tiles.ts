@@ -3,12 +3,12 @@ import { HASH_BYTES, type Hash, type LeafRange, parentNodes, treeHash } from "./
 /** Number of hashes of a full tile, and of entries of a full bundle. */
 export const TILE_WIDTH = 256;
 
-/** Height of the subtree that a tile covers: 2^8 hashes. */
+/** Height of the subtree that a tile covers, in levels; a full tile therefore has 2^8 hashes. */
 const TILE_HEIGHT = 8;
 
 /**
- * Position of a tile: consecutive hashes of subtrees of 256^level leaves (C2SP tlog-tiles, "Merkle
- * Tree").
+ * Position of a tile. Its hashes are those of consecutive subtrees with 256^level leaves each (C2SP
+ * tlog-tiles, "Merkle Tree").
  */
 export interface Tile {
   readonly level: number;
@@ -225,7 +225,7 @@ export async function treeRoot(size: number, read: ReadTile): Promise<Hash> {
   return root as Hash;
 }
 
-/** Concatenates hashes to the bytes of a tile as served. */
+/** Concatenates hashes into the bytes of a tile as served. */
 export const joinHashes = (hashes: readonly Hash[]): Uint8Array => Buffer.concat(hashes);
 
 /**

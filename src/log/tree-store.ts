@@ -12,8 +12,8 @@ import {
 } from "./tiles.ts";
 
 /**
- * Kind of the archive rows of full tiles. The instant of a row is the index of the tile within its
- * level.
+ * Kind of the archive rows of full tiles. The `at` of a row is not an instant but the index of the
+ * tile within its level.
  */
 const TILE = "log-tile";
 

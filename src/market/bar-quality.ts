@@ -152,7 +152,7 @@ function accept(past: BarPast | undefined, bar: ReportedBar): BarPast {
   };
 }
 
-/** Log return from the close `before` to `price`, including splits and dividends. */
+/** The log return from the close `before` to `price`, including splits and dividends. */
 const logChange = (price: number, { dividend, split }: ReportedBar, before: number): number =>
   Math.log(((price + dividend) * split) / before);
 
@@ -210,8 +210,8 @@ export function impossibilityReason({
 }
 
 /**
- * Finds a bar that repeats the bar before it. A bar whose high equals its low is allowed to repeat
- * the bar before, since there may have been no trade.
+ * Checks whether a bar repeats the bar before it. A bar whose high equals its low is allowed to
+ * repeat the bar before, since there may have been no trade.
  */
 function repetitionOf(bar: ReportedBar, { last }: BarPast): Suspicion | undefined {
   const { open, high, low, close, volume } = bar;
@@ -227,8 +227,8 @@ function repetitionOf(bar: ReportedBar, { last }: BarPast): Suspicion | undefine
 }
 
 /**
- * Finds a bar whose open and close are at a split ratio from the previous close, in an otherwise
- * usual session.
+ * Checks whether the open and close of a bar are at a split ratio from the previous close, in an
+ * otherwise usual session.
  */
 function splitOf(bar: ReportedBar, past: BarPast): Suspicion | undefined {
   const { open, high, low, close, volume, split } = bar;

@@ -4,6 +4,6 @@ import type { Bar, ReportedBar } from "./records.ts";
 export function withLogReturn(bar: ReportedBar, before: number | undefined): Bar {
   const { session, availableAt, open, high, low, close, volume, dividend, split } = bar;
   const logReturn = before === undefined ? null : Math.log(((close + dividend) * split) / before);
-  // Written out because a spread is slower, and a market has a million bars.
+  // The members are listed because object spread is slower, and a market has a million bars.
   return { session, availableAt, open, high, low, close, volume, dividend, split, logReturn };
 }

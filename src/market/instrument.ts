@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * Asset classes, which are the peer groups of the method. Sessions, half-lives and weights differ
- * between them.
+ * Asset classes, the peer groups of the scoring method: an instrument is compared with the others
+ * of its class. Sessions, half-lives and weights differ between classes.
  */
 export const AssetClass = z.enum(["stock", "etf", "crypto"]);
 export type AssetClass = z.infer<typeof AssetClass>;

@@ -2,7 +2,7 @@ import type { AssetClass, Instrument } from "./instrument.ts";
 import type { DataSource, MarketMode, SourcesByFeed } from "./market.ts";
 import type { InstrumentRecords } from "./records.ts";
 
-/** The market as tools and answers see it now. */
+/** What tools and answers can read of the market at the current time. */
 export interface MarketView {
   readonly mode: MarketMode;
   readonly source: DataSource;

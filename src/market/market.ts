@@ -34,9 +34,9 @@ export interface Market {
    */
   recordsUntil(at: number): readonly InstrumentRecords[];
   /**
-   * Number that `recordsUntil` increases after records were inserted before others that were
-   * already read, or after old records were dropped. All sessions are then scored again. Absent if
-   * that never happens.
+   * Revision number: `recordsUntil` increases it after records were inserted ahead of records that
+   * were already read, or after old records were dropped. All sessions are then scored again.
+   * Absent if neither ever happens.
    */
   revision?(): number;
   /** `blocks` if only blocks are stored; absent if all prints from the sources are stored. */
@@ -49,9 +49,9 @@ export interface Market {
    */
   readonly followed?: readonly Instrument[];
   /**
-   * Instants in (after, until] at which the bars of a class's sessions are due, Unix milliseconds,
-   * ascending. A session whose bar is missing is included; a holiday is not. Absent if every day
-   * has bars.
+   * Instants in (after, until] at which the bars of the sessions of an asset class are due, Unix
+   * milliseconds, ascending. A session whose bar is missing is included; a holiday is not. Absent
+   * if every day has bars.
    */
   barsDue?(after: number, until: number, assetClass: AssetClass): readonly number[];
   /** Label of the session, open or closed, to which an instant (Unix milliseconds) belongs. */

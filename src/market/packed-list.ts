@@ -24,7 +24,7 @@ export interface PackedList<Value, R> extends RecordList<R> {
 /** Records per buffer; small, so that the last buffer wastes little memory. */
 const BUFFER_RECORDS = 128;
 
-/** Creates a list without records. */
+/** Creates an empty list. */
 export function createPackedList<Value, R>({
   bytes,
   write,

@@ -63,8 +63,8 @@ export interface BarDoubt extends PointInTimeRecord {
   /** What is wrong with the bar, in one sentence. */
   readonly detail: string;
   /**
-   * Verdict from the next bar, and when that bar became known (Unix milliseconds); `null` until
-   * then.
+   * Verdict reached when the next bar became known, and that instant (Unix milliseconds); `null`
+   * until then.
    */
   readonly outcome: { readonly verdict: BarVerdict; readonly at: number } | null;
 }
@@ -87,7 +87,10 @@ export interface Print extends PointInTimeRecord {
   /** Best offer at execution; `null` if the source has no quotes. */
   readonly ask: number | null;
   readonly canceled: boolean;
-  /** False if the sale conditions say that the price was not set by the quotes at execution. */
+  /**
+   * Whether the side (buy or sell) may be estimated from the quotes; false if the sale conditions
+   * say that the price was not set by the quotes at execution.
+   */
   readonly signable: boolean;
 }
 

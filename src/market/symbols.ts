@@ -3,7 +3,7 @@ import type { Instrument } from "./instrument.ts";
 
 /** Maximum number of candidates suggested for an unknown symbol. */
 const MAX_CANDIDATES = 5;
-/** Maximum number of typing errors in a suggested symbol. */
+/** Maximum number of typing errors by which a suggested symbol may differ from the text. */
 const MAX_TYPOS = 1;
 /**
  * Minimum length, in characters, of a text for which typing errors and words of names are
@@ -64,7 +64,7 @@ interface Index {
   readonly coinsByBase: ReadonlyMap<string, readonly Entry[]>;
 }
 
-/** Caches the index of each list, since the same lists are searched repeatedly. */
+/** The index of each list, cached because the same lists are searched repeatedly. */
 const indexes = new WeakMap<readonly Instrument[], Index>();
 
 function indexOf(instruments: readonly Instrument[]): Index {

@@ -9,7 +9,7 @@ export interface BodyExample {
   readonly value: unknown;
 }
 
-/** Direction of the schemas of a request or response body, and its examples. */
+/** Whether a body belongs to a request (`input`) or a response (`output`), and its examples. */
 interface BodyOptions {
   readonly io: "input" | "output";
   readonly examples: readonly BodyExample[];

@@ -92,7 +92,7 @@ const answers = {
   Refusal: OAuthErrorBody,
 };
 
-/** Direction of a schema: as parsed from requests or as sent in responses. */
+/** Which side of a Zod schema is described: what requests contain, or what responses contain. */
 type Io = "input" | "output";
 
 const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(

@@ -14,7 +14,8 @@ export interface ExampleRequest {
 }
 
 /**
- * A recorded exchange with a running sandbox, in which `{baseUrl}` stands for the public origin.
+ * A recorded request to a running sandbox with its response, in which `{baseUrl}` stands for the
+ * public origin.
  */
 export interface RecordedExchange {
   readonly summary: string;
@@ -27,8 +28,8 @@ export interface RecordedExchange {
 type ExchangesByName = Readonly<Record<string, RecordedExchange>>;
 
 /**
- * Recorded exchanges by operation id and name. The first exchange of an operation is its main
- * example.
+ * Recorded requests with their responses, by operation id and name. The first one of an operation
+ * is its main example.
  */
 export const recordedExchanges: Readonly<Record<string, ExchangesByName>> = {
   ...access,

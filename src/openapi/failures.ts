@@ -44,8 +44,8 @@ export function problemSets(operation: Operation): readonly ProblemSet[] {
 }
 
 /**
- * Responses that several operations can refer to: one for each set of problems that is the only
- * response with its status.
+ * Responses that several operations can refer to: one for each set of problems with a status that
+ * no other response of the operation has.
  */
 export function commonResponses(operations: readonly Operation[]): JsonObject {
   const sets = operations.flatMap(problemSets).filter(({ isOnlyResponse }) => isOnlyResponse);

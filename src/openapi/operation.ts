@@ -58,11 +58,14 @@ export const TEMPORARY_ERRORS = {
   503: ["temporarily_unavailable"],
 } as const satisfies Operation["errorsByStatus"];
 
-/** Quotas that an operation counts in addition to `visits` or `calls`. */
+/** Quotas against which each request to an operation counts, in addition to `visits` or `calls`. */
 export type RateLimit =
   | { readonly per: "address" | "client"; readonly quotas: readonly QuotaName[] }
   | {
-      /** The quotas are counted per address, site and provider network, and in total. */
+      /**
+       * Each quota is counted for the address and for the wider networks that contain it
+       * (`networkKeysOf`), and some quotas also over all callers.
+       */
       readonly per: "network";
       readonly quotas: readonly NetworkQuotaName[];
     };

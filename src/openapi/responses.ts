@@ -10,7 +10,7 @@ import {
 } from "./failures.ts";
 import type { Operation, SuccessResponse } from "./operation.ts";
 
-/** Recorded exchanges of one operation, by name. */
+/** Recorded requests of one operation with their responses, by name. */
 export type RecordedExamples = Readonly<Record<string, RecordedExchange>>;
 
 type ByStatus = readonly (readonly [status: string, response: ResponseObject])[];

@@ -76,7 +76,9 @@ export interface WidgetSource {
   /** Input of the tool that is the same for every request. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly params: readonly WidgetParam[];
-  /** Whether the widget shows the rows of the tool's table or the tool's result. */
+  /**
+   * What the widget shows: the rows of the tool's table (`rows`), or the tool's result (`answer`).
+   */
   readonly reads: "rows" | "answer";
   /** Converts the rows or the result for display. Default: unchanged. */
   readonly shape?: (read: object) => WidgetData;

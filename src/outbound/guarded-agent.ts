@@ -4,7 +4,7 @@ import { createNameLookup, type NameLookup } from "./name-lookup.ts";
 import { isReachable } from "./public-address.ts";
 import type { UrlPolicy } from "./url-policy.ts";
 
-/** Options of an agent that connects to hosts chosen by callers. */
+/** Options of an HTTP agent (undici) that connects to hosts chosen by callers. */
 export interface GuardedAgentOptions extends UrlPolicy {
   /** Resolves host names. Default: the system's name servers. */
   readonly lookup?: NameLookup;
@@ -23,8 +23,8 @@ const CONNECT_MS = 5_000;
 const NO_REUSE = { pipelining: 0, allowH2: false } as const;
 
 /**
- * Creates an agent that connects only to hosts that the policy allows. A host name is checked by
- * the addresses to which the connection is actually made, which prevents DNS rebinding. IP
+ * Creates an HTTP agent that connects only to hosts that the policy allows. A host name is checked
+ * by the addresses to which the connection is actually made, which prevents DNS rebinding. IP
  * addresses in URLs are not looked up, so callers must first check the URL with `urlFault`.
  *
  * @param bounds Maximum number of connections to one origin, and maximum body size in bytes.
@@ -46,8 +46,9 @@ export function createGuardedAgent(
 }
 
 /**
- * Creates an agent that tunnels all requests, including plain HTTP, through a proxy with CONNECT
- * (RFC 9110 section 9.3.6). The proxy resolves host names, so the proxy must filter addresses.
+ * Creates an HTTP agent that tunnels all requests, including plain HTTP, through a proxy with
+ * CONNECT (RFC 9110 section 9.3.6). The proxy resolves host names, so the proxy must filter
+ * addresses.
  *
  * @param proxy `http:` or `https:` URL, with or without credentials.
  */

@@ -49,9 +49,9 @@ const TOTAL_MS = 15_000;
 const MAX_CONNECTIONS = 4;
 
 /**
- * Creates a fetch function that connects to public hosts only. An IP address is checked in the URL.
- * A host name is checked by the addresses to which the connection is actually made, which prevents
- * DNS rebinding.
+ * Creates a fetch function that connects to public hosts only. If the URL contains an IP address,
+ * that address is checked. A host name is checked by the addresses to which the connection is
+ * actually made, which prevents DNS rebinding.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { maxBytes = MAX_BYTES, totalMs = TOTAL_MS } = options;

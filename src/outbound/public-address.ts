@@ -4,8 +4,8 @@ import ipaddr from "ipaddr.js";
 /** Decides which IP addresses may be connected to. */
 export interface AddressPolicy {
   /**
-   * Whether connecting to an address that is not globally reachable is allowed nevertheless.
-   * Default: no such address is allowed.
+   * Exceptions: whether an address that is not globally reachable may be connected to. Default:
+   * none may.
    */
   readonly isAllowed?: (address: string) => boolean;
 }

@@ -22,10 +22,10 @@ const KEYS_PATH = "/.well-known/jwks.json";
  */
 const KEY_ATTEMPTS = 3;
 
-/** Pause between two attempts, in milliseconds. */
+/** Pause between two attempts to read the keys, in milliseconds. */
 const KEY_PAUSE_MS = 1_000;
 
-/** Timeout of one attempt, in milliseconds. */
+/** Timeout of one attempt to read the keys, in milliseconds. */
 const KEY_TIMEOUT_MS = 2_000;
 
 /**
@@ -37,8 +37,8 @@ const BACKLOG = 4_096;
 
 /**
  * Whether several processes may listen on the port: processes that share one PostgreSQL database
- * and use a fixed port. Such a process listens only once it is ready, because the other processes
- * serve until then.
+ * and use a fixed port. Such a process does not listen until it is ready, because the other
+ * processes serve until then.
  */
 export function isPortShared({ port, store }: Config): boolean {
   return store.databaseUrl !== undefined && port !== 0;

@@ -20,10 +20,10 @@ const CACHE_MS = 1_000;
 const MAX_BEHIND_MS = 600_000;
 
 /**
- * Creates the check of all components. This process is unready only because of faults that other
- * processes may not have. A missing leader and late deliveries do not make it unready, because they
- * affect all processes alike. The schema of the store is migrated before a process listens, so it
- * needs no check.
+ * Creates the check of all components. A process counts as unready only because of faults that
+ * other processes may not have. A missing leader and late deliveries do not make it unready,
+ * because they affect all processes alike. The schema of the store is migrated before a process
+ * listens, so it needs no check.
  */
 export function createReadiness({
   state,
@@ -98,8 +98,8 @@ async function liveChecks(live: NonNullable<Scoring["live"]>) {
 }
 
 /**
- * The state of the signal log. The log is an optional component, since it stays readable when it
- * may not be signed or when too few witnesses cosign it.
+ * The state of the signal log. The log is an optional component, since it stays readable even if
+ * signing is blocked or too few witnesses cosign it.
  */
 const logCheck = ({ fault }: SignalLog): ComponentState => ({
   ok: fault === undefined,

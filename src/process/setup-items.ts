@@ -11,7 +11,7 @@ export interface SetupFacts {
     /** Instant up to which market data is known, ISO 8601. */
     readonly asOf: string;
   };
-  /** Settings that live providers still need, one sentence each. */
+  /** Live providers that lack required settings, each with the names of the missing settings. */
   readonly missingProviders: readonly string[];
   /** Sender address of emails; `undefined` without a mail server. */
   readonly mailFrom: string | undefined;

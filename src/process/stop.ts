@@ -24,7 +24,7 @@ const STOP_MS = 8_000;
 /** Duration below which a turn of the event loop counts as having had no work, in milliseconds. */
 const QUIET_TURN_MS = 0.2;
 
-/** Maximum wait for a turn without work, in milliseconds. */
+/** Maximum wait for an event-loop turn without work, in milliseconds. */
 const MAX_BUSY_MS = 500;
 
 /** The parts of the service that `stopInOrder` stops. */

@@ -2,8 +2,8 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { ReportDayFactors, RiskTable } from "./table.ts";
 
 /**
- * ISO date before which the quantiles of `RISK_TABLE` were fitted; no outcome from this date on was
- * used.
+ * The quantiles of `RISK_TABLE` were fitted on outcomes before this ISO date; no outcome from this
+ * date on was used.
  */
 export const RISK_TABLE_FITTED_BEFORE = "2020-01-01";
 
@@ -213,8 +213,8 @@ export const RISK_TABLE: RiskTable = {
 
 /**
  * Report-day factors with which the backtest forecasts stocks over five sessions in the years
- * before `RISK_TABLE_FITTED_BEFORE`. Each row was fitted on the outcomes before its year, from 2014
- * on.
+ * before `RISK_TABLE_FITTED_BEFORE`. The factors of each year were fitted on the outcomes from 2014
+ * on that ended before that year.
  */
 export const WALK_FORWARD_REPORT_DAY_FACTORS: Readonly<Record<string, ReportDayFactors>> = {
   "2015": {
@@ -392,7 +392,7 @@ export const riskTableOf = ({ simulated }: { readonly simulated: boolean }): Ris
   simulated ? SIMULATED_RISK_TABLE : RISK_TABLE;
 
 /**
- * How often a close left the ranges that alerts watch. The share is above 5 %, since any close
+ * How often a close left the 95 % ranges that alerts watch. The share is above 5 %, since any close
  * within the horizon counts, while a range is calibrated for the last close.
  */
 interface RangeBreaches {

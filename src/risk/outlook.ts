@@ -54,7 +54,7 @@ export interface HorizonOutlook {
   readonly table: HorizonRiskTable;
   /** Forecast standard deviation of the log return over the horizon. */
   readonly sigma: number;
-  /** Result of `sessionsToReport`. */
+  /** Number of sessions to the expected quarterly report, from `sessionsToReport`. */
   readonly reportIn: number | null;
   /**
    * Ranges by probability; `null` if the measured coverage of the class's ranges was not close
@@ -160,7 +160,7 @@ function horizonOutlook(
   };
 }
 
-/** A sample of the members of a class: all of them, or 200 that are evenly spaced. */
+/** A sample of the instruments of an asset class: all of them, or 200 that are evenly spaced. */
 export function samplePeers<T>(members: readonly T[]): readonly T[] {
   const { maxPeers } = RISK_LEVEL_RULES;
   if (members.length <= maxPeers) return members;

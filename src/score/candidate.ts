@@ -3,12 +3,13 @@ import { MIN_PEER_GROUP_SIZE } from "../factors/ecdf.ts";
 import { mean, normalQuantile } from "../factors/statistics.ts";
 import lock from "./candidate.lock.json" with { type: "json" };
 
-/** The signals whose mean is the candidate. */
+/** The signals whose mean is the result of the candidate method (`CANDIDATE`). */
 export const CANDIDATE_PARTS = ["surprise", "residualMomentum", "reversal"] as const;
 type CandidatePart = (typeof CANDIDATE_PARTS)[number];
 
 /**
- * The constants of the candidate; its residual momentum also uses constants of the method in use.
+ * The constants of the candidate method; its residual momentum also uses constants of the method in
+ * use.
  */
 export const CANDIDATE_RULES = {
   assetClass: "stock",
@@ -51,7 +52,7 @@ export const CANDIDATE = {
 /** Name and first 16 digits of the hash; readings are recorded under this version. */
 export const CANDIDATE_VERSION = `${CANDIDATE.name}+${CANDIDATE.methodHash.slice(0, 16)}`;
 
-/** The candidate's result for one instrument at the close of a session. */
+/** The result of the candidate method for one instrument at the close of a session. */
 export interface CandidateReading {
   readonly version: string;
   /** Close of the session, Unix milliseconds. */
@@ -71,7 +72,10 @@ export interface CandidateInputs {
   readonly monthReturn: Float64Array;
 }
 
-/** Computes the candidate for the instruments of a class at a close, in the order of the inputs. */
+/**
+ * Computes the results of the candidate method for the instruments of a class at a close, in the
+ * order of the inputs.
+ */
 export function computeCandidateReadings(
   inputs: CandidateInputs,
   at: number,
@@ -84,8 +88,8 @@ export function computeCandidateReadings(
 type Scores = Readonly<Record<CandidatePart, Float64Array>>;
 
 /**
- * Ranks a class when its scores are first read, since most snapshots are replaced before anyone
- * reads the candidate.
+ * Ranks the instruments of an asset class only when their scores are first read, since most
+ * snapshots are replaced before anyone reads the result of the candidate method.
  */
 class Ranking {
   #inputs: CandidateInputs | undefined;

@@ -49,7 +49,7 @@ export interface SnapshotSink {
   setNewest(snapshot: Snapshot): void;
 }
 
-/** An instant, and whether a session has begun since the last close. */
+/** An instant, and whether it still belongs to the session that closed last. */
 interface Moment {
   /** Unix milliseconds; never decreases between calls. */
   readonly at: number;
@@ -285,8 +285,8 @@ export class ClassScorer {
 }
 
 /**
- * Computes the candidate for the instruments that traded in a session; the other instruments get no
- * reading.
+ * Computes the results of the candidate method for the instruments that traded in a session; the
+ * other instruments get no result.
  */
 function readCandidates(states: readonly InstrumentState[], at: number): void {
   const trading = states.filter(({ newestBar }) => newestBar?.availableAt === at);

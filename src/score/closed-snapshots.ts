@@ -32,7 +32,7 @@ export interface ClosedSnapshots {
   forgetBefore(at: number): void;
 }
 
-/** Creates a list without snapshots. */
+/** Creates an empty list. */
 export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
   let old = createSignalRecords(instrument);
   const whole: Snapshot[] = [];

@@ -1,7 +1,10 @@
 import { FACTORS, type Factor, type FactorReading } from "../factors/reading.ts";
 import { normalCdf } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
-/** Factor weights, half equal and half by prior evidence; they add up to about 1. */
+/**
+ * Factor weights: the average of equal weights and of weights by prior evidence. They add up to
+ * about 1.
+ */
 export type FactorWeights = Readonly<Record<Factor, number>>;
 
 const LISTED: FactorWeights = { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 };

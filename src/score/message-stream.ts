@@ -112,8 +112,8 @@ function createWeigher(
 }
 
 /**
- * Creates a stream without messages. The stance that an author declares overrides the polarity of
- * the text.
+ * Creates a stream that has processed no messages yet. The stance that an author declares overrides
+ * the polarity of the text.
  */
 export function createMessageStream(setting: MessageStreamOptions): MessageStream {
   const { halfLifeMs, dayMs } = setting;

@@ -9,7 +9,7 @@ import {
   type RecordList,
 } from "../market/records.ts";
 
-/** Number of hexadecimal digits in a series. */
+/** Number of hexadecimal digits in the id of a series (`RecordSeries`). */
 export const SERIES_HEX_DIGITS = 16;
 
 /** The feeds that affect scores; weekly volumes are shown, but not scored. */
@@ -25,12 +25,12 @@ const RECORDS_PER_STEP = 20_000;
 const [CLOSE, LIST] = [-1, -2];
 
 /**
- * Computes the series that scores belong to: the SHA-256 of all records known at an instant, over
- * all instruments and scored feeds, and of the sessions that had closed. A signal depends on all
- * records from the first record on, and every instrument is compared with all others, so no smaller
- * part of the data determines a score. If a record is corrected, added or removed, the series
- * changes from the instant at which that record is known; later records never change an earlier
- * series.
+ * Computes the series that scores belong to, an id of the data behind them: the first digits of the
+ * SHA-256 of all records known at an instant, over all instruments and scored feeds, and of the
+ * sessions that had closed. A signal depends on all records from the first record on, and every
+ * instrument is compared with all others, so no smaller part of the data determines a score. If a
+ * record is corrected, added or removed, the series changes from the instant at which that record
+ * is known; later records never change an earlier series.
  *
  * Records are hashed in the order in which they became known; records with the same instant are
  * ordered by symbol, then feed, then position in their list. So the series depends neither on when
@@ -102,7 +102,8 @@ export class RecordSeries {
   }
 
   /**
-   * Opens each list, at the position up to which it was read, for the records known at an instant.
+   * Prepares each list for reading the records known at an instant, from the position up to which
+   * the list was read.
    */
   #open(list: readonly InstrumentRecords[], at: number): void {
     if (this.#list !== list) {

@@ -24,7 +24,7 @@ interface RefreshOptions {
    */
   readonly advanceClock: () => number;
   /**
-   * Whether every refresh runs to completion synchronously, because the clock of a replay waits for
+   * Whether every refresh runs to completion synchronously, as in a replay, whose clock waits for
    * the scores.
    */
   readonly isSynchronous: boolean;

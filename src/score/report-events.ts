@@ -145,8 +145,8 @@ function sessionsAhead(
 ): number | null {
   if (next.is !== "expected") return null;
   const { expected } = next.report;
-  // Weekends and holidays are always less than half the days of two weeks, so a distant report
-  // needs no calendar lookup.
+  // More than half of the days of any two weeks are sessions, so a report that is further away than
+  // this needs no calendar lookup.
   if (expected - at > (2 * most + NEWS_DAYS) * dayMs) return null;
   const sessions = sessionsUntil(expected);
   return sessions >= 1 && sessions <= most ? sessions : null;

@@ -11,7 +11,7 @@ export interface SavedSignals {
   readonly assetClass: AssetClass;
   /** The close at which the signals were decided, Unix milliseconds; no later record was used. */
   readonly at: number;
-  /** Series of the records known at the close. */
+  /** Series id (`RecordSeries`) of the records known at the close. */
   readonly series: string;
   /** Signals by symbol; an instrument without a bar by that close is absent. */
   readonly signals: ReadonlyMap<string, SignalState>;
@@ -23,7 +23,7 @@ export interface SavedSignals {
 export interface SavedSignalsStore {
   /**
    * The newest stored signals of a class that were decided at a close before an instant (Unix
-   * milliseconds) and whose series equals the series of the present records at that close.
+   * milliseconds) and whose series id equals that of the present records at that close.
    */
   newest(
     assetClass: AssetClass,

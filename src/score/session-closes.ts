@@ -10,7 +10,7 @@ export interface SessionCloses {
   /**
    * Adds the sessions that close by `at` (Unix milliseconds, never decreasing).
    *
-   * @param group Needs to contain only the instruments with new bars.
+   * @param group Instruments of the calendar; those without new bars may be omitted.
    */
   advance(group: readonly InstrumentRecords[], at: number): void;
 }

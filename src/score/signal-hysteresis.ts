@@ -1,7 +1,7 @@
 import { decay, ewmaStep } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 
-/** Directions of a signal; answers call the direction `signal`. */
+/** Directions of a signal; in answers to callers, the member `signal` is the direction. */
 export const DIRECTIONS = ["LONG", "SHORT", "WAIT"] as const;
 /** Direction of a signal: LONG, SHORT or WAIT. */
 export type Direction = (typeof DIRECTIONS)[number];

@@ -73,11 +73,11 @@ function readEvidence(view: DataView, at: number): FactorEvidence {
 /** Byte offset of the evidence in a record. */
 const EVIDENCE_AT = 50 + SIGNAL_BYTES;
 
-/** Byte offset and size of the series in a record. */
+/** Byte offset and size of the series id in a record. */
 const SERIES_AT = EVIDENCE_AT + FACTORS.length * FACTOR_BYTES;
 const SERIES_BYTES = SERIES_HEX_DIGITS / 2;
 
-/** Reads the series of a record; a missing series is encoded as 0. */
+/** Reads the series id of a record; a missing id is encoded as 0. */
 function readSeries(view: DataView, at: number): string | undefined {
   const digits = view.getBigUint64(at);
   return digits === 0n ? undefined : digits.toString(16).padStart(SERIES_HEX_DIGITS, "0");

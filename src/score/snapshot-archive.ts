@@ -60,7 +60,7 @@ interface Index {
 
 const emptyIndex = (): Index => ({ instruments: new Map(), latestAt: Number.NEGATIVE_INFINITY });
 
-/** Creates an archive without snapshots. Until `publish`, readers see the state before `clear`. */
+/** Creates an empty archive. Until `publish`, readers see the state before `clear`. */
 export function createSnapshotArchive(): MemoryArchive {
   let shown = emptyIndex();
   let written = shown;

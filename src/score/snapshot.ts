@@ -93,7 +93,7 @@ export interface Snapshot {
 /** The parts of each factor's reading that determine the composite. */
 export type FactorEvidence = Readonly<Record<Factor, Pick<FactorReading, "z" | "confidence">>>;
 
-/** A snapshot whose factors may no longer be stored. */
+/** A snapshot whose factors are absent if they are no longer stored. */
 export interface PastSnapshot extends Omit<Snapshot, "factors"> {
   readonly factors?: Snapshot["factors"];
   /** Summary of the factors, stored when the factors themselves are not. */
@@ -182,7 +182,7 @@ export function createSnapshot(
   };
 }
 
-/** Caches the sixteen possible lists of missing factors, by bit mask. */
+/** The sixteen possible lists of missing factors, cached by bit mask. */
 const missingLists = new Map<number, readonly Factor[]>();
 
 function missingOf(readings: FactorReadings): readonly Factor[] {
@@ -192,7 +192,7 @@ function missingOf(readings: FactorReadings): readonly Factor[] {
   return known;
 }
 
-/** Caches the results of shared readings, by reading and weight. */
+/** Cached results of shared readings, by reading and weight. */
 const sharedResults = new WeakMap<FactorReading, Map<number, FactorResult>>();
 
 function resultOf(reading: FactorReading, weight: number, contribution: number): FactorResult {

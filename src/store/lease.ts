@@ -9,8 +9,8 @@ import { collection, type Records } from "./port/records.ts";
 const TTL_MS = 7_000;
 
 /**
- * Interval of renewals and attempts, in milliseconds. Four intervals fit into the duration of a
- * lease.
+ * Interval between two renewals by the holder, and between two attempts of another process to
+ * acquire the lease, in milliseconds. Four intervals fit into the duration of a lease.
  */
 const RENEW_MS = 1_500;
 
@@ -33,7 +33,9 @@ export interface LeaseOptions {
   /** The monotonic clock in milliseconds, such as `performance.now`. */
   readonly monotonic: () => number;
   readonly schedule: ScheduleTimer;
-  /** Called when the store is unavailable. Attempts continue. */
+  /**
+   * Called when the store is unavailable. The process keeps trying to acquire or renew the lease.
+   */
   readonly onError: (error: unknown) => void;
 }
 

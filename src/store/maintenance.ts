@@ -128,8 +128,8 @@ interface Cleaned extends RetentionOptions {
  * retention has ended.
  *
  * @param now Milliseconds since the epoch.
- * @returns The number of purged records if the limit was reached, so that others may remain;
- * otherwise 0.
+ * @returns The number of purged records if it reached the limit, in which case more expired records
+ * may remain; otherwise 0.
  */
 export async function purgeExpiredData(cleaned: Cleaned, now: number): Promise<number> {
   const purged = await cleaned.records.purgeExpired(PURGE_LIMIT);

@@ -8,7 +8,10 @@ import { collection, type Operation, type Records, type Stored } from "./port/re
  */
 export interface OptimisticLock {
   readonly key: string;
-  /** Groups of the lock, which should be those whose removal deletes the counted records. */
+  /**
+   * Groups of the lock's record. These should be the groups whose removal also deletes the counted
+   * records.
+   */
   readonly groups: readonly string[];
 }
 

@@ -100,8 +100,8 @@ function bodyOf({ tables, ...snapshot }: PastSnapshot) {
 
 /**
  * Compares the recorded snapshots of the sessions that closed in the interval [from, to] with those
- * in memory. Where they differ, because data was corrected or the method or series has changed, the
- * recorded snapshot is served.
+ * in memory. Where they differ, because data was corrected, or because the method or the record
+ * series has changed, the recorded snapshot is served.
  */
 export async function serveRecordedSnapshots(
   archive: Archive,
@@ -179,9 +179,9 @@ function comparedFields(snapshot: PastSnapshot) {
 }
 
 /**
- * Whether two snapshots of one session have the same factors and candidate. For older sessions,
- * memory has only the z-score and the confidence of each factor, so only those are compared.
- * Snapshots of the same series are always equal in these details.
+ * Whether two snapshots of one session have the same factors and the same result of the candidate
+ * method. For older sessions, memory has only the z-score and the confidence of each factor, so
+ * only those are compared. Snapshots of the same record series are always equal in these details.
  */
 function isSameInDetail(recorded: PastSnapshot, computed: PastSnapshot): boolean {
   const isWhole = computed.factors !== undefined;

@@ -80,7 +80,7 @@ const ELEMENTS = {
 const same = (cell: Cell): unknown => cell;
 const timeOf = (cell: Cell): Date | null => (cell === null ? null : new Date(cell as string));
 
-/** Converts cells to the values that the writer library expects, by column type. */
+/** Functions that convert a cell to the value that the writer library expects, by column type. */
 const VALUES: Readonly<Record<ColumnType, (cell: Cell) => unknown>> = {
   text: same,
   integer: (cell) => (cell === null ? null : BigInt(cell as number)),

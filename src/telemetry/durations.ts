@@ -1,6 +1,8 @@
 import type { MetricObjectWithValues, MetricValue, Registry } from "prom-client";
 
-/** Upper bounds of the buckets in seconds: reads take under a millisecond, webhooks up to 15 s. */
+/**
+ * Upper bounds of the buckets, in seconds. Reads take less than a millisecond, webhooks up to 15 s.
+ */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /** Records a duration in seconds under its labels. */

@@ -146,7 +146,10 @@ async function variantOf(asked: Asked, questions: readonly Question[]): Promise<
   return { name: server.name, servers: [server], calls: await Promise.all(calls) };
 }
 
-/** Table rows: the CPU time of each server, and the ratio of this checkout to each other server. */
+/**
+ * Table rows: the CPU time of each server, and the ratio of this checkout's CPU time to that of
+ * every other server.
+ */
 function linesOf(rounds: Rounds): string[][] {
   const of = (name: string) => (rounds[name] ?? []).map(cpuMicrosPerRequest);
   const line = (name: string, figures: readonly number[]) => [

@@ -31,8 +31,8 @@ const { values } = parseArgs({
 });
 
 /**
- * Keeps the default limits: checkouts have different names for limits, and one registration stays
- * below the defaults.
+ * Environment variables that keep the default limits. No limits are set, because the checkouts name
+ * them differently; one registration stays below the defaults.
  */
 const DEFAULT_LIMITS = { RATE_LIMITS: "" };
 

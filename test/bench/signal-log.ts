@@ -133,7 +133,7 @@ async function append(runs: number): Promise<LogCosts> {
       worked = await log.writer.tick();
       const { user, system } = process.cpuUsage(before);
       if (isRun) stepsOfRun.push((user + system) / 1_000);
-      // A run is signed before due forecasts are settled.
+      // The run ends when all its signals are signed; only then are due forecasts settled.
       isRun &&= ((await log.store.checkpoint())?.size ?? 0) < signed + SYMBOLS.length;
     }
     delay.disable();

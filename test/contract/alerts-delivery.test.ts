@@ -53,8 +53,8 @@ const auditedIn = async ({ records }: TestStore) =>
   (await records.list(unsealedAudit, { limit: 10_000 })).map(({ value }) => value.body);
 
 /**
- * Advances the clock to an instant, from one due time to the next. It also stops every 30 minutes,
- * since a circuit breaker can postpone due deliveries.
+ * Advances the clock to an instant. Each step ends at the next due time, but after 30 minutes at
+ * the latest, since a circuit breaker can postpone due deliveries.
  */
 async function pass(
   { records, clock }: TestStore,

@@ -117,7 +117,9 @@ async function begun(engine: Engine): Promise<TestStore> {
   return store;
 }
 
-/** Records of a process that dies before or after the commit with this index. */
+/**
+ * Wraps records so that the process seems to die just before or after the commit with this index.
+ */
 function dyingAt(records: Records, commit: number, when: "before" | "after"): Records {
   let commits = 0;
   return {
@@ -365,7 +367,7 @@ describe("the evaluation in the sandbox", () => {
     return { market, snapshots, knownUntil: () => until, go };
   }
 
-  /** Computes the same events independently, in one pass over all sessions in order. */
+  /** Computes the expected events independently, in one pass over all sessions in order. */
   function createOracle({ market, snapshots }: ReturnType<typeof sandbox>) {
     const watches = [alertConditionOf("signal_shift", LOW), alertConditionOf("volatility", LOW)];
     const states = new Map<string, ConditionState | undefined>();

@@ -164,7 +164,7 @@ describe("GET /docs/api", () => {
 
 /**
  * Operations that are not run: an endless stream, pages for browsers or people, operations of
- * claimed agents, and log proofs between sizes.
+ * claimed agents, and proofs that one log tree extends an earlier one.
  */
 const NOT_RUN = new Set([
   "stream_alert_events",

@@ -12,7 +12,7 @@ const running = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} calls=20/
 const { base, service, clock, logged } = running;
 const { records, identity } = service.state.store;
 
-/** Accesses the API keys as another process does, such as an operator command. */
+/** API key service as in another process, such as an operator command. */
 const keys = new ApiKeyService({
   ...{ records, mode: identity.mode, now: () => clock.now },
   audit: (entry) => auditOperations(entry, clock.now.getTime()),

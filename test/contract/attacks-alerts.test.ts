@@ -181,7 +181,7 @@ describe("a credential without factor:read", () => {
     await tell(id);
     expect(JSON.stringify(await eventsOf(wide.headers))).toContain("12.5");
     expect(JSON.stringify(await eventsOf(bearer(access_token)))).not.toContain("12.5");
-    // The credential that sets the webhook URL limits what the webhook receives.
+    // What the webhook receives depends on the credential with which the webhook URL was set.
     expect((await inbox.arrived(1))[0]?.body).toContain("12.5");
     const path = `/api/alerts/${id}`;
     const moved = await ask(bearer(access_token), path, "PATCH", { url: `${inbox.url}?mine` });
@@ -587,7 +587,10 @@ describe("the delivery log of an account", () => {
   });
 });
 
-/** Makes a challenge due now; normally it waits until its caller has received the secret. */
+/**
+ * Makes a challenge due now. Normally it waits, to give the client that created the alert time to
+ * receive the secret.
+ */
 async function challengeNow(alertId: string): Promise<string> {
   const [waiting] = await records.list(deliveries, {
     group: queuedDeliveriesGroup(alertId),

@@ -46,7 +46,9 @@ const server = await startAuthServer({
 });
 const { local: base } = server;
 
-/** Registers a web client, which prompts a person only for new decisions. */
+/**
+ * Registers a web client. Unlike for a native client, a person is asked only about new decisions.
+ */
 const registerWeb = (redirect_uris: readonly string[]) =>
   registerPublic(base, { redirect_uris, scope: SCOPE });
 
@@ -62,7 +64,7 @@ async function signedIn(email: string): Promise<Visitor> {
   return visitor;
 }
 
-/** Has a person consent to one redirect URI. @returns The resulting tokens. */
+/** Lets a person consent to one redirect URI. @returns The resulting tokens. */
 async function tokensAt(visitor: Visitor, client_id: string, redirect_uri: string) {
   const { url, verifier } = request(client_id, { redirect_uri });
   const code = (await visitor.authorize(url)).searchParams.get("code") ?? "";

@@ -421,7 +421,7 @@ describe("audit rows of one person", () => {
     return bodies.filter((body) => (body as AuditEntry).action === action).length;
   };
 
-  it("are limited when access tokens are revoked, although every token becomes invalid, and each application has its own share of the limit", async () => {
+  it("are limited when access tokens are revoked, but every revoked token becomes invalid, and each application has its own share of the limit", async () => {
     const testService = await startTestService({
       RATE_LIMITS: `${LOOSE_LIMITS} token-revoked=6/3600 token-revoked-client=3/3600`,
     });

@@ -131,7 +131,7 @@ it("rows stored by a process that died before announcing them are announced when
   expect(taken).toEqual(["BTC-USD 2025-01-01"]);
 });
 
-it("a notification wakes the reader without waiting for the next poll", async () => {
+it("a notification wakes the reader before its next poll is due", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const { records } = await openStore(model);

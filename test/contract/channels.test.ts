@@ -108,7 +108,7 @@ describe("a channel", () => {
     },
   );
 
-  it("for email suggests the person's address until an email channel exists", async () => {
+  it("of the kind email has the person's address as the suggested target until an email channel exists", async () => {
     const person = testService.person();
     const page = await person.signIn();
     const suggested = (html: string) => /id="email-to"[^>]*value="([^"]*)"/.exec(html)?.[1];

@@ -74,7 +74,7 @@ async function start(overrides: Limits = {}) {
     await issue(agentId, { kind: "agent", id: agentId, clientId: agentId });
     return begun;
   }
-  /** Stores a token under its credential. */
+  /** Stores a token record; the credential is its key. */
   async function issue(credential: string, caller: Partial<Caller>) {
     const value = {
       ...{ kind: "user" as const, id: "acc_ann", clientId: "app" },
@@ -127,7 +127,10 @@ async function told(answer: Response | Promise<Response>) {
   return { status: response.status, headers: response.headers, body };
 }
 
-/** The answer to a repeated claim, which omits the registration access token. */
+/**
+ * Removes the members that the answer to a repeated claim omits: the registration access token and
+ * the registration URI.
+ */
 const withoutToken = ({
   registration_access_token: _,
   registration_client_uri: __,

@@ -208,7 +208,7 @@ describe("the early-access page", () => {
     expect(await applicationsOf()).toMatchObject([{ ...ada, focus: "quant", state: "waiting" }]);
   });
 
-  it("states that the queue token only identifies the application when the token is not an API key", async () => {
+  it("states, when the queue token is not an API key, that the token only identifies the early-access application", async () => {
     const live = await startTestService({ MARKET: `files:${await smallMarket()}` });
     const page = await send("/apply", ada, live.base);
     expect(textOf(page.html)).toMatch(/queue_\w{32} Copy It identifies your application/);

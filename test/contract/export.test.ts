@@ -24,7 +24,7 @@ const get = (query: string, as = token, headers: Readonly<Record<string, string>
 const nextOf = ({ headers }: Response) =>
   /^<\/api\/export\?(.+)>; rel="next"$/.exec(headers.get("link") ?? "")?.[1];
 
-/** Fetches all pages from a query on. */
+/** Fetches the page of a query and all pages that follow it. */
 async function pagesOf(query: string): Promise<Response[]> {
   const pages: Response[] = [];
   for (let next: string | undefined = query; next !== undefined; ) {

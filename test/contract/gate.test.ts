@@ -232,8 +232,8 @@ describe("a credential", () => {
 });
 
 describe("a scope", () => {
-  // Over MCP, tools that require a claim ask for the claim instead; mcp-scopes.test.ts and
-  // matrix.test.ts test that.
+  // Over MCP, tools that require a claim ask for the claim instead of answering with a 403
+  // challenge; mcp-scopes.test.ts and matrix.test.ts test that.
   const paths = tools
     .filter(({ scopes }) => !scopes.includes("alerts:write"))
     .map(({ name, scopes, routes: [route] }) => ({ name, scopes, route }));
@@ -445,7 +445,7 @@ describe("an invalid request", () => {
     await expectProblem(await toMcp("{}", { origin }), 403, "forbidden_origin");
   });
 
-  it("is distinguished from a valid request to /mcp by a browser-based tool on localhost, which is accepted", async () => {
+  it("does not include a request to /mcp by a browser-based tool on localhost, which is accepted", async () => {
     expect((await toMcp("{}", { origin: "http://localhost:6274" })).status).not.toBe(403);
   });
 

@@ -12,8 +12,9 @@ import { startTestService } from "../support/test-service.ts";
 const timeout = 180_000;
 
 /**
- * Four sectors with enough peers for their own tables, plus instruments of every class and feed;
- * most have few messages, so that their files are short.
+ * Stocks of four sectors, each with enough peers for its own valuation table. Together with the
+ * instruments that `SAMPLE` adds, they cover every class and feed. Most have few messages, so that
+ * their files are short.
  */
 const STOCKS = [
   ...["AAPL", "ACN", "ADBE", "AMAT", "CTSH", "EA", "EBAY", "IBM", "QCOM", "TXN"],
@@ -158,7 +159,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
       expect(answer, path).toEqual(await whole.read(path));
       answers.push(answer);
     }
-    // Every answer succeeds except four about the coin that is listed later.
+    // Every answer succeeds except the four about the coin that is listed after this instant.
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(paths.length - 4);
   });
 
@@ -191,7 +192,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(before.z).not.toBe(afterClose.z);
   });
 
-  it("gives the same past signals, whether the process starts early or late", async () => {
+  it("gives the same past signals, whether the service runs at an earlier or a later instant of the market", async () => {
     const early = await serveSample("2015-03-31T21:00:00Z");
     const late = await serveSample("2015-06-30T21:00:00Z");
     for (const symbol of ["AAPL", "BTC-USD", "IWM"]) {
@@ -203,7 +204,10 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
   });
 });
 
-/** A bar with its log return and the factor that adjusts its prices to those of the last bar. */
+/**
+ * A bar with its prices as traded, and with the log return since the previous bar, adjusted for
+ * dividends and splits.
+ */
 interface AdjustedBar {
   readonly date: string;
   readonly high: number;
@@ -231,8 +235,8 @@ async function adjustedBars(symbols: readonly string[]) {
 }
 
 /**
- * Momentum computed directly from its formulas, with full window sums and an equal-weight market of
- * these stocks.
+ * Momentum computed directly from its formulas: every sum runs over the whole window, and the
+ * market return is the mean over these stocks with equal weights.
  */
 function naiveMomentum(bars: ReadonlyMap<string, readonly AdjustedBar[]>, last: string) {
   const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);

@@ -16,8 +16,8 @@ beforeEach(() => {
 });
 
 /**
- * Headers of a conditional request. By default `fetch` adds `Cache-Control: no-cache`, as a browser
- * does on reload.
+ * Headers of a conditional request. With them, `fetch` by default also sends
+ * `Cache-Control: no-cache`, as a browser does on reload.
  */
 const known = (etag: string) => ({ "if-none-match": etag });
 
@@ -486,7 +486,7 @@ describe("the page of an instrument", () => {
     // The first sessions have no range, since a range needs a year of earlier data.
     expect(marks.length).toBeGreaterThan(40);
     for (const { name, place } of marks) {
-      // A range lasts a number of closes, so a session without a close does not end it.
+      // The forecast range ends after five closes; sessions without a close do not count.
       const closes = history.slice(0, place + 1).filter((one) => one.return !== null);
       const start = closes.at(-6);
       const { range80, price } = await ask<{
@@ -586,7 +586,7 @@ describe("the page of an instrument", () => {
     );
   });
 
-  /** Returns the panels with a CSS class, in page order. */
+  /** Returns the panels with the given CSS class, in page order. */
   const panelsIn = (html: string, name: string) =>
     [...html.matchAll(new RegExp(`<div class="panel ${name}">.*?</svg></div>`, "gs"))].map(
       ([panel]) => panel,

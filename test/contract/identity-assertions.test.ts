@@ -31,7 +31,10 @@ const tokens = collection<{ readonly aud: string }>("oidc:ClientCredentials");
 
 interface Setting extends TestStore, AuthServer {
   readonly base: string;
-  /** Signs an assertion for a client or a registration, with some claims changed. */
+  /**
+   * Signs an assertion, with some claims changed. `clientId` is the id of a registered client or,
+   * for a new registration, the issuer.
+   */
   assert(clientId: string, changes?: Claims, header?: Claims): Promise<string>;
   /** Registers an agent with an assertion. */
   enter(assertion: unknown, changes?: object): Promise<Answer>;
@@ -44,7 +47,10 @@ interface Setting extends TestStore, AuthServer {
 type Client = Parameters<typeof tokenOf>[1];
 type Fields = Readonly<Record<string, string>>;
 
-/** @param onKept Awaited after a client is stored, before its registration continues. */
+/**
+ * Starts an authorization server that trusts the test issuer.
+ * @param onKept Awaited after a client is stored, before its registration continues.
+ */
 async function setting(
   engine: Engine = model,
   onKept: () => Promise<unknown> = async () => {},
@@ -461,7 +467,7 @@ describeEngines("concurrent uses of one identity assertion", (engine) => {
     const { assert, enter, records, replays, failures } = await setting(engine);
     const assertion = await assert(idp.issuer);
     const answers = await Promise.all(Array.from({ length: 20 }, () => enter(assertion)));
-    // A replay can remove the agent before its own registration is answered.
+    // A replay can remove the agent before the registration that created it is answered.
     const refused = answers.filter(({ status }) => status !== 201);
     expect(refused.length).toBeGreaterThanOrEqual(19);
     expect(new Set(refused.map(({ status, body }) => `${status} ${body.error}`))).toEqual(

@@ -58,7 +58,8 @@ const update = (client: Body, changes: object) =>
   manage(client, "PUT", { ...EXAMPLE_REGISTRATION, client_id: client.client_id, ...changes });
 
 /**
- * Has an agent complete its claim with the code shown to a person.
+ * Completes the claim of an agent: a person confirms it, and the agent sends the code shown to that
+ * person.
  * @returns The agent with its new registration access token.
  */
 async function claimedByAgent(claims: ClaimService, agent: Body, claimer: Claimer): Promise<Body> {

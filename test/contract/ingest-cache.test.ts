@@ -44,7 +44,7 @@ async function followed(
   return { content: await contentOf(store, provider.feeds), asked: asked.length };
 }
 
-it("ingestion after the loss of the store reads immutable answers from the cache and requests only the rest", async () => {
+it("after the store is lost, ingestion reads immutable answers from the cache and requests only the rest", async () => {
   const world = { products: ["BTC-USD", "ETH-USD"], since: "2020-01-01" };
   const cache = await newCache();
   const around = { cache, until: NOW + 60_000 };

@@ -35,7 +35,10 @@ interface Site {
   readonly records?: (records: Records) => Records;
 }
 
-/** Starts a service that accepts applications and inquiries, with its own limits and store. */
+/**
+ * Starts a service that accepts early-access applications and inquiries, with its own limits and
+ * store.
+ */
 async function open({ mode = "sandbox", records: wrapped = (same) => same }: Site = {}) {
   const { records, clock } = await openStore(embedded);
   const now = () => new Date(clock.now);

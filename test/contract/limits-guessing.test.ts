@@ -5,7 +5,7 @@ import { LOOSE_LIMITS, startTestService, type TestService } from "../support/tes
 
 const [ATTACKER, OWNER] = ["203.0.113.1", "198.51.100.1"];
 
-/** A service that trusts the client address from a proxy. */
+/** Starts a service with strict limits on guessing, which trusts a proxy for the client address. */
 const strict = (more: Readonly<Record<string, string>> = {}) =>
   startTestService({
     RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900 secret-address=3/900`,

@@ -75,7 +75,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
       }
     }
     expect(allowed).toBeGreaterThanOrEqual(30);
-    // No single process ever allows more than its own limit.
+    // Even if all three processes counted alone, each would allow at most 30 calls.
     expect(allowed).toBeLessThanOrEqual(90);
   });
 

@@ -149,7 +149,7 @@ describe("the client address for rate limits", () => {
       expect(own).toEqual([200, 200, 429, 429, 429]);
       expect(await ask("192.0.2.1", "192.0.2.2")).toBe(200);
       // An IPv4-mapped IPv6 address counts as its IPv4 address; other IPv6 addresses count per
-      // site.
+      // site (/48).
       const mapped = [await ask("a", "::ffff:192.0.2.1"), await ask("b", "::ffff:c000:201")];
       expect(mapped).toEqual([429, 429]);
       const site = [];

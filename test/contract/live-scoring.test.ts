@@ -85,8 +85,8 @@ describe("a clock that is temporarily wrong", () => {
   const DAY_MS = 86_400_000;
 
   /**
-   * Records sessions as the leader does, until none is left.
-   * @returns The newest recorded session.
+   * Returns a function that records sessions as the leader does, until none is left, and that
+   * returns the instant of the newest recorded session.
    */
   function recorder(store: TestStore, { snapshots, recordableUntil: knownUntil }: Scoring) {
     const step = createSessionArchiveJob({

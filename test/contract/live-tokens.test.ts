@@ -9,8 +9,8 @@ import { LOOSE_LIMITS, startTestService, type TestService } from "../support/tes
 type Members = Readonly<Record<string, string>>;
 
 /**
- * Two ways to request the same token: the form uses the fast path, the header uses the
- * authorization server.
+ * Two places for the client's credentials in the same token request: the fast path handles
+ * credentials in the form, the authorization server those in the Authorization header.
  */
 const ways = ["form", "header"] as const;
 type Way = (typeof ways)[number];
@@ -102,7 +102,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     ["token-unclaimed-site", ["2001:db8:1:100::1", "2001:db8:1:200::1", "2001:db8:1:300::1"]],
     ["token-unclaimed-provider", ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1"]],
   ])(
-    "token limits cap the total tokens of several unclaimed agents with the quota %s",
+    "token limits with the quota %s cap the tokens that several unclaimed agents get in total",
     async (quota, [first, second, third]) => {
       const testService = await allowingTwo(quota);
       const agents = ["form", "header", "form", "header"] as const;

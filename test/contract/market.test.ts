@@ -118,7 +118,7 @@ describe("the market of the sandbox", () => {
     }
   });
 
-  it("explains only missing factors in words when the answer is brief", async () => {
+  it("in a brief answer, explains a factor in words only if the factor is missing", async () => {
     for (const { symbol, factors } of all) {
       const brief = await read<{
         factors: Readonly<Record<string, { z: number | null; summary?: string }>>;

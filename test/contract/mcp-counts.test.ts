@@ -120,7 +120,7 @@ describe.each(["1", "0"])("a slow body with MCP_FAST_PATH=%s", async (path) => {
 const CREDENTIALS = /^(oidc:|api-keys$)/;
 
 describe("an invalid token", () => {
-  it("is looked up only once, on the fast and the slow path", async () => {
+  it("causes the same number of credential lookups on the fast and the slow path", async () => {
     const looks = [];
     for (const path of ["1", "0"]) {
       const { base, service } = await startTestService({ MCP_FAST_PATH: path });

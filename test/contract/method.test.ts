@@ -69,7 +69,7 @@ describe("GET /api/method/{version}", () => {
     expect(versions.size).toBe(2);
   });
 
-  it("can be cached forever with a version, and for one session without a version", async () => {
+  it("can be cached forever when the query specifies the tables, and must otherwise be revalidated before each use", async () => {
     const address = addressOf(await factorsOf(""));
     const named = await ask(address);
     expect(named.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
@@ -91,7 +91,7 @@ describe("GET /api/method/{version}", () => {
     expect(again.headers.get("etag")).toBe(named.headers.get("etag"));
   });
 
-  it("deletes a table once no available answer references it, and then reports it as no longer available", async () => {
+  it("no longer returns a table that no available answer references, and reports it as no longer available", async () => {
     const address = addressOf(await factorsOf(""));
     for (let day = 0; day < 32; day++) pass();
     const response = await ask(address);

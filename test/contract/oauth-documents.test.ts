@@ -45,7 +45,7 @@ const clientOf = (client_id: string) => ({
 });
 
 describe("a client with a client ID metadata document", () => {
-  it("needs no registration: a person consents to the host of the document", async () => {
+  it("needs no registration: the person consents to a client that is identified by the host of its metadata document", async () => {
     web.set(CLIENT_ID, document);
     const server = await start();
     const person = createVisitor(server);
@@ -196,7 +196,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("stays available to others while one provider sends requests for the client's host from many /48 networks", async () => {
+  it("stays available to others while one network provider sends requests for the client's host from many /48 networks", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host-provider": TWO });
     for (const number of [0, 1]) {

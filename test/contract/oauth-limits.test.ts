@@ -243,7 +243,7 @@ describe("authorization requests", () => {
   });
 
   it.each([1, 2, 3])(
-    "are not stored again if they are removed after read number %i, while the person answers",
+    "are not stored again if they are removed during the resumption (after read number %i)",
     async (most) => {
       let afterRead = async (_key: string): Promise<unknown> => undefined;
       const observed: Records = {
@@ -450,7 +450,7 @@ describe("failed client authentication", () => {
     await expectRefused(await guess(), "secret-address");
   });
 
-  it("is not counted when the request has no client, or when the authenticated client is over its limit", async () => {
+  it("is not counted when the request names no client, or when an authenticated client requests a scope that it cannot get", async () => {
     const { local } = await start({ "secret-address": { ...TWO, points: 1 } });
     const { client_id, client_secret } = await register(local);
     const form = { grant_type: "client_credentials" };

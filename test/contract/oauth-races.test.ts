@@ -16,7 +16,7 @@ import { createVisitor, exchange, giveConsent } from "../support/visitor.ts";
 
 type Agent = RegisteredAgent & { readonly claim: { readonly code: string } };
 
-/** Which decision a commit stores. */
+/** What a commit stores: an issued token, or a person's consent decision. */
 type Kind = "token" | "decision";
 
 const collectionsOf = { token: /Token|Credentials/, decision: /^oidc:Grant$/ };

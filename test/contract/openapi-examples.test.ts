@@ -5,9 +5,9 @@ import { type ReceiverOptions, startReceiver } from "../support/receivers.ts";
 import { startTestService } from "../support/test-service.ts";
 
 /**
- * Whether to record instead of compare. The tests execute every example of the OpenAPI document
- * against the sandbox; after an intended change of the answers, UPDATE_EXAMPLES=1 replaces the
- * recorded examples.
+ * Whether the answers replace the recorded examples instead of being compared with them. The tests
+ * execute every example of the OpenAPI document against the sandbox; after an intended change of
+ * the answers, run them with UPDATE_EXAMPLES=1.
  */
 const isRecorded = process.env.UPDATE_EXAMPLES === "1";
 
@@ -17,12 +17,15 @@ const document = (await (await fetch(`${base}/docs/api/openapi.json`)).json()) a
 const player = createPlayer(base, document, isRecorded);
 const { play, fail } = player;
 
-/** In milliseconds: one second, the delay of the first webhook challenge, and a simulated day. */
+/**
+ * Durations in milliseconds: one second, the delay of the first webhook challenge, and a simulated
+ * day.
+ */
 const SECOND_MS = 1_000;
 const CHALLENGE_MS = 5_000;
 const DAY_MS = 60_000;
 
-/** Number of simulated days after which both kinds of events have occurred. */
+/** Number of simulated days after which a signal and a volatility event have both occurred. */
 const DAYS = 3;
 
 function pass(ms: number): void {
@@ -30,7 +33,7 @@ function pass(ms: number): void {
   service.refresh();
 }
 
-/** Has a person confirm the claim of an agent. @returns The code shown to the person. */
+/** Signs in a person who confirms an agent's claim. @returns The code shown to the person. */
 async function confirmed(link: string): Promise<string> {
   const person = testService.person();
   await person.signIn();

@@ -77,7 +77,7 @@ const IDS: Readonly<Record<string, string>> = {
 /** Queries of the operations that require a query. */
 const QUERIES: Readonly<Record<string, string>> = { get_log_consistency: "?from=1&to=1" };
 
-/** Sends a request, and has the witness validate the answer against the OpenAPI document. */
+/** Sends a request, and checks the answer against the OpenAPI document. */
 async function send(one: Described, sent: Sent = {}): Promise<Response> {
   const { headers = {}, body, ids = {}, to = base } = sent;
   const { query = QUERIES[one.operation.operationId] ?? "" } = sent;

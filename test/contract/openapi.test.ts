@@ -111,7 +111,8 @@ describe("the OpenAPI document", () => {
     () => {
       const { data } = document.components.schemas.AcceptedApplication.properties;
       const names = ["queueToken", "name", "email", "focus", "registeredAt"];
-      // In addition to the five required members, `credential` states how to use the token.
+      // `credential`, which states how to use the token, follows these five members. Only three of the
+      // members are required.
       expect(Object.keys(data.properties)).toEqual([...names, "credential"]);
       expect(data.required).toEqual(["queueToken", "name", "email"]);
     },
@@ -153,7 +154,10 @@ describe("the OpenAPI document", () => {
   });
 });
 
-/** Registers the document's schemas under the names that the validator uses. */
+/**
+ * The document with object schemas that forbid additional members. The validator knows the original
+ * as `described` and this version as `closed`.
+ */
 const closed = withClosedObjects(document) as Document;
 ajv.addSchema({ $id: "described", ...document });
 ajv.addSchema({ $id: "closed", ...closed });

@@ -14,7 +14,7 @@ const keySet = () => createRemoteJWKSet(new URL(`${base}/.well-known/jwks.json`)
 
 let people = 0;
 
-/** Has a person grant tokens to a new client. @param changes To the registration. */
+/** Issues tokens for a new person and a new client. @param changes To the registration. */
 async function tokensOf(scope: string, changes: object = {}) {
   const visitor = createVisitor(server);
   people += 1;

@@ -17,7 +17,7 @@ import { textOf, type WebPage } from "../support/web.ts";
 const testService = await startTestService();
 const { base } = testService;
 
-/** Registers an agent, whose answer includes a claim code. */
+/** Registers an agent. The answer includes the agent's claim code. */
 async function newAgent(client_name = "Night shift") {
   const agent = await register(base, { client_name });
   return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
@@ -83,7 +83,7 @@ describe("the account page", () => {
     expect((await probe()).status).toBe(401);
   });
 
-  it("shows an application, and revokes its grant", async () => {
+  it("shows an application that the person has authorized, and revokes its grant", async () => {
     const person = testService.person();
     const { access_token } = await person.tokens({ scope: "signals:read" });
     const probe = () => getWith(access_token, `${base}/api/signals?limit=1`);

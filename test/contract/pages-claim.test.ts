@@ -17,7 +17,7 @@ const FRESH_MS = 5 * 60_000;
 
 const later = (ms: number): Date => new Date(SANDBOX_NOW.getTime() + ms);
 
-/** Registers an agent, whose answer includes a claim code. */
+/** Registers an agent. The answer includes the agent's claim code. */
 async function newAgent(own = base, changes: object = {}) {
   const agent = await register(own, { client_name: "Night shift", ...changes });
   return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
@@ -218,7 +218,7 @@ describe("claiming with the agent's link", () => {
     },
   );
 
-  it("reveals to a person other than the one specified by the agent only that the agent waits for another person", async () => {
+  it("tells a person whom the agent did not specify only that the agent waits for another person", async () => {
     const [person, named] = [testService.person(), testService.person()];
     await person.signIn();
     const agent = await newAgent();

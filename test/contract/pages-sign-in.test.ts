@@ -183,8 +183,9 @@ describe("signing in", () => {
 });
 
 /**
- * Returns each answer with the store operations of its requests, including announcements to the
- * mail worker. Background work of the service belongs to no request and is excluded.
+ * Runs an action three times. Returns the result of each run with the store operations of its
+ * requests, including announcements to the mail worker. Background work of the service belongs to
+ * no request and is excluded.
  */
 async function workOf<T>(records: Records, run: () => Promise<T>) {
   const methods = ["get", "list", "commit", "claimDue"] as const;

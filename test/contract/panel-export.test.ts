@@ -35,7 +35,10 @@ async function exported(...args: readonly string[]) {
 
 const textOf = (name: string) => readFile(join(folder, name), "utf8");
 
-/** Starts a server in front of the service that breaks off the response to one request. */
+/**
+ * Starts a proxy of the service, which breaks off one of its answers.
+ * @param broken Number of the request with that answer, from 1.
+ */
 async function breakingAt(broken: number): Promise<string> {
   let count = 0;
   const server = createServer(async ({ url = "", headers }, res) => {

@@ -35,7 +35,8 @@ const END = BEGIN + 7 * DAY_MS;
 const LOOK_MS = 50_000;
 
 /**
- * Polling interval for the expected records in milliseconds, short enough that no record is lost.
+ * Interval in milliseconds at which a provider is polled for the expected records, short enough
+ * that no record is lost.
  */
 const SLOW_MS = 6 * HOUR_MS;
 

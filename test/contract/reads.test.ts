@@ -192,12 +192,15 @@ describe("answers that all callers with the same scopes share", () => {
     ["401 without a credential", {}, 401],
     ["401 with an unknown token", bearer("unknown"), 401],
     ["403 without the scope", bearer(narrow), 403],
-  ])("are withheld, even for a conditional request: %s", async (_name, headers, status) => {
-    const refused = await ask(path, { ...headers, "if-none-match": "*" });
-    expect(refused.status).toBe(status);
-    expect(refused.headers).toMatchObject({ "cache-control": "no-store" });
-    expect(refused.headers.etag).toBeUndefined();
-  });
+  ])(
+    "are withheld from callers without access, even for a conditional request: %s",
+    async (_name, headers, status) => {
+      const refused = await ask(path, { ...headers, "if-none-match": "*" });
+      expect(refused.status).toBe(status);
+      expect(refused.headers).toMatchObject({ "cache-control": "no-store" });
+      expect(refused.headers.etag).toBeUndefined();
+    },
+  );
 });
 
 it("answers that depend on the caller have no ETag and are not cacheable", async () => {

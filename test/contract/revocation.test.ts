@@ -25,7 +25,7 @@ const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` }
 const statusAt = async ({ base }: TestService, headers: Headers): Promise<number> =>
   (await fetch(`${base}/api/signals?limit=1`, { headers })).status;
 
-/** Registers an agent, whose answer includes a claim code. */
+/** Registers an agent. The answer includes the agent's claim code. */
 async function newAgent(base: string) {
   const agent = await register(base);
   return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };

@@ -11,7 +11,10 @@ const YEAR_DAYS = 252;
 /** Number of days by which the first served day moves forward at a time. */
 const SERVED_STEP_DAYS = 63;
 
-/** Unix time in milliseconds of the first day of a sandbox year, when a new record begins. */
+/**
+ * Unix time in milliseconds of the first day of a sandbox year, from which on the newly generated
+ * records of that year are used.
+ */
 const TURN = Math.ceil(Date.UTC(2026, 10, 21) / DAY_MS / YEAR_DAYS) * YEAR_DAYS * DAY_MS;
 
 const config = readConfig({ SEED: "7", SANDBOX_SESSION_SECONDS: "60" });

@@ -177,7 +177,7 @@ describe("a stream whose messages cannot be stored", PATIENT, () => {
 });
 
 describe("a stream with a fault", PATIENT, () => {
-  it("skips a repeated message that cannot be parsed", async () => {
+  it("skips a message that cannot be parsed when the stream repeats it", async () => {
     await following();
     server.tell({ ...post(10), kind: 7 as never });
     await until(isFaulty);

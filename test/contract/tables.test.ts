@@ -168,7 +168,7 @@ describe("CSV over REST", () => {
     }
   });
 
-  it("is rejected when the answer has no rows, or when an instrument is unknown", async () => {
+  it("is rejected for an answer that is not a list of rows, or when an instrument is unknown", async () => {
     const detailOf = async (path: string) => {
       const response = await get(path);
       const { detail, next } = (await response.json()) as Record<string, string>;

@@ -181,7 +181,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect(kept).toContain(working.client_id);
   });
 
-  it("is not used up by one provider that has an active agent in each of its /48 networks", async () => {
+  it("is not used up by one network provider that has an active agent in each of its /48 networks", async () => {
     const { server } = await place(engine);
     const ofProvider = times(3 * CAPACITY, (at) => `2001:db8:${at.toString(16)}::1`);
     expect(await flood(server.local, ofProvider)).toContain(201);
@@ -269,7 +269,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     }
   });
 
-  it("is exceeded, up to twofold, to admit a network without agents when all of it is in use", async () => {
+  it("can be exceeded up to twofold: a network that has no agents is admitted even when the capacity is used up", async () => {
     const { server, records } = await place(engine);
     await flood(server.local, fromSites(3 * CAPACITY, 1));
     const newcomers = await registeredAt(

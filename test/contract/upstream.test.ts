@@ -194,7 +194,7 @@ describe("a callback is rejected", () => {
     });
   });
 
-  it("after ten minutes, or after another attempt", async () => {
+  it("ten minutes after the start of the sign-in, or after the same browser has started another sign-in", async () => {
     const { store, upstream, answer } = await begin();
     const late = await answer();
     store.clock.now += 600_000;

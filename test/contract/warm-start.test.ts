@@ -28,8 +28,8 @@ async function newFolder(): Promise<string> {
 }
 
 /**
- * A process that starts on a data folder `days` days later, after its warm start and before its
- * first refresh.
+ * Starts the scoring of a process on a data folder, `days` days after `SANDBOX_NOW`. It may show
+ * the scores of the previous run (warm start), and has not refreshed them yet.
  */
 async function processOn(folder: string, days = 0, seed = "1") {
   const warnings: string[] = [];
@@ -52,7 +52,7 @@ async function computed(scoring: Scoring): Promise<void> {
   while (scoring.isWarm()) await turn();
 }
 
-/** Returns a data folder in which a run has ended. */
+/** Creates the data folder of a process that has ended. Also returns the last served scores. */
 async function leftFolder() {
   const folder = await newFolder();
   const { scoring } = await processOn(folder);

@@ -15,7 +15,7 @@ export interface BackFill {
   readonly begins: number;
 }
 
-/** Request header with the filler's clock, in Unix milliseconds. */
+/** Request header with the simulated time of the request, in Unix milliseconds. */
 export const CLOCK_HEADER = "x-clock";
 
 /** Number of sessions for which prints are requested, rounded up. */

@@ -21,12 +21,15 @@ interface BackFillServers {
   readonly origin: string;
   /** Number of requests so far. */
   readonly asked: () => number;
-  /** Times of the requests by provider, on the clock of the requests, Unix milliseconds. */
+  /** Simulated times of the requests by provider, Unix milliseconds. */
   readonly askedAt: ReadonlyMap<string, readonly number[]>;
   close(): Promise<void>;
 }
 
-/** Starts the local servers. Each request carries the clock by which it is answered. */
+/**
+ * Starts the local servers. A header of each request contains the simulated time at which it is
+ * answered.
+ */
 export async function startServers(plan: BackFill): Promise<BackFillServers> {
   const serves = new Map<string, Serve>(
     rigsOf(plan).map(({ provider, serve }) => [provider.id, serve()]),

@@ -12,7 +12,7 @@ interface Task {
   readonly folder: string;
   /** Base URL of the local servers; the first path segment is the id of the provider. */
   readonly origin: string;
-  /** Clock of the last request to each provider, Unix milliseconds. */
+  /** Simulated time of the last request to each provider, Unix milliseconds. */
   readonly clocks: Readonly<Record<string, number>>;
 }
 

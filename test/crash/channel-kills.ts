@@ -205,7 +205,7 @@ interface Life {
   readonly messagesPerHour: number;
 }
 
-/** A run of a process without a kill and without a low message limit. */
+/** A run of a process that is not killed and has a high message limit. */
 const lastLife = (events: number, hours: number): Life => ({
   events,
   aheadMs: hours * HOUR_MS,

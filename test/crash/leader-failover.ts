@@ -22,7 +22,10 @@ const CALLERS = { keeping: 5, fresh: 2, pauseMs: 300 };
 /** Goal for the time until another process becomes the leader, in milliseconds. */
 const GOAL_MS = 10_000;
 
-/** Maximum number of attempts to start watching at the same session in both clusters. */
+/**
+ * Maximum number of attempts to create the same alerts in the cluster and in the control cluster
+ * before the alerts of another session are evaluated.
+ */
 const ATTEMPTS = 12;
 
 /** Interval at which the delivered events are read, in milliseconds. */
@@ -62,7 +65,11 @@ export function leaderFailover(how: Failover): Promise<Outcome> {
   });
 }
 
-/** @param apart Control cluster, which is not disturbed. */
+/**
+ * Kills the leader of the cluster and measures the failover.
+ *
+ * @param apart Control cluster, which is not disturbed.
+ */
 async function kill(
   cluster: Cluster,
   apart: Cluster,
@@ -123,8 +130,8 @@ interface Kept extends Cluster {
 }
 
 /**
- * Starts the leader, two other processes and the control, and waits until all of them have reported
- * the same events.
+ * Starts the leader, two other processes and the undisturbed control cluster, and waits until the
+ * cluster and the control have reported the same events.
  */
 async function setStage(cluster: Kept, apart: Kept, receiver: Receiver) {
   const { records } = cluster;
@@ -150,7 +157,7 @@ async function setStage(cluster: Kept, apart: Kept, receiver: Receiver) {
     if ((await decided()).some((until) => until !== begin)) continue;
     await Promise.all([untilTold(one, EVENTS), untilTold(control, EVENTS)]);
     if ((await holderIn(records)) !== holder) throw new Error(`${BUSY}: the leader lost its lease`);
-    // A decision in progress may have read the list of alerts before these alerts were created.
+    // An evaluation in progress may have read the list of alerts before these alerts were created.
     const { lost, odd } = difference(await eventsFor(one), await eventsFor(control));
     if (lost + odd === 0) return { leader, holder, one, two, control };
   }
@@ -158,8 +165,8 @@ async function setStage(cluster: Kept, apart: Kept, receiver: Receiver) {
 }
 
 /**
- * Waits until both clusters have just decided the same session. @returns Its close, Unix
- * milliseconds.
+ * Waits until both clusters have just evaluated the alerts of the same new session.
+ * @returns The session's close, Unix milliseconds.
  */
 async function bothDecided(decided: () => Promise<readonly number[]>): Promise<number> {
   const [before] = await decided();
@@ -172,7 +179,7 @@ async function bothDecided(decided: () => Promise<readonly number[]>): Promise<n
   return now ?? 0;
 }
 
-/** Close of the last decided session, in Unix milliseconds of market time. */
+/** Close of the last session whose alerts were evaluated, in Unix milliseconds of market time. */
 async function decidedUntil(records: Records): Promise<number> {
   return (await records.get(progressRecords, PROGRESS_KEY))?.value.until ?? 0;
 }

@@ -12,7 +12,7 @@ export interface Tally {
   lost: number;
   /** Commits that are only partly in the store. */
   half: number;
-  /** Keys with a value that was refused, or whose condition failed. */
+  /** Keys whose value is from a refused write, or from a write whose condition failed. */
   refusedVisible: number;
   /**
    * Refused writes that may have been applied before the answer was lost; `refusedVisible` does not
@@ -43,7 +43,7 @@ export interface Ledger {
   settle(contents: ReadonlyMap<string, Seen>): void;
 }
 
-/** Place with the number of places whose name begins with `won/`. */
+/** Name of the place that holds the number of places whose names begin with `won/`. */
 export const COUNTER = "counter";
 
 /** Creates the ledger of an empty store. */

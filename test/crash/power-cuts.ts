@@ -24,8 +24,9 @@ export async function powerCuts(rounds: number): Promise<Outcome> {
 }
 
 /**
- * Suspends the writer before the cut. Otherwise, a sync during the shutdown of the file system may
- * report success without having written, which no real power loss could do.
+ * Cuts the power of the disk while a writer uses it, and mounts the disk again. The writer is
+ * suspended first: otherwise, a sync during the shutdown of the file system may report success
+ * without having written, which no real power loss could do.
  */
 export async function cutPower(disk: CrashableDisk, writer: Child): Promise<void> {
   await writer.freeze();

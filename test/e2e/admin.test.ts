@@ -105,7 +105,7 @@ async function using<T>(
 const ada = { name: "Ada", email: "ada@host.example", focus: "quant" } as const;
 const eve = { name: "Eve", email: "eve@host.example", focus: undefined };
 
-/** Submits two applications. @returns Their queue tokens. */
+/** Submits two early-access applications. @returns Their queue tokens. */
 const apply = (place: Place) =>
   using(place, async ({ intake }) => [
     (await intake.apply(ada)).queueToken,

@@ -158,7 +158,7 @@ async function done(
   return JSON.parse(out) as Record<string, unknown>;
 }
 
-/** Starts a server in this process, which stops when the test ends. */
+/** Starts a server inside this process. The server stops when the test ends. */
 async function startServer({ env }: Place): Promise<{ readonly stop: () => Promise<void> }> {
   const end = await startStoreServer(env);
   let ended: Promise<void> | undefined;
@@ -170,7 +170,7 @@ async function startServer({ env }: Place): Promise<{ readonly stop: () => Promi
   return { stop };
 }
 
-/** Starts a process that holds the store open, which stops when the test ends. */
+/** Starts another process, which holds the store open until the test ends. */
 async function startProcess({ env }: Place, more: Env = {}) {
   const child = spawn(process.execPath, ["test/support/store-server.ts"], {
     cwd: ROOT,

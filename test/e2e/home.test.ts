@@ -85,9 +85,9 @@ async function pastOf(symbol: string): Promise<readonly HistoryRow[]> {
 }
 
 /**
- * Returns a stock without splits, and its history, since the page draws split-adjusted closes while
- * the API returns them as traded. Two plain axis labels determine the scale; labels of the newest
- * figures may hide others.
+ * Returns a stock that never had a split, and its history. The page draws split-adjusted closes,
+ * but the API returns closes as traded; the two are equal for such a stock. Its price axis has at
+ * least two plain labels, which determine the scale; labels of the newest figures may hide others.
  */
 async function unsplit() {
   const { items } = await ask<{ items: readonly Item[] }>("/api/signals?assetClass=stock");
@@ -104,7 +104,7 @@ async function unsplit() {
   throw new Error("No stock is without a split and with two labels.");
 }
 
-/** Returns the displayed panel with a CSS class, and its height in CSS pixels. */
+/** Returns the displayed panel with the given CSS class, and its height in CSS pixels. */
 async function panelOf(page: Page, name: string) {
   const panel = page.locator(`.panel.${name}`);
   const box = await panel.locator("> svg").first().boundingBox();

@@ -19,8 +19,8 @@ const testService = await startTestService();
 const { base } = testService;
 
 /**
- * Maximum time in milliseconds for a subscription to end with its credential: 1 s plus 1 s of slack
- * for a busy machine.
+ * Maximum time in milliseconds until a subscription ends after its credential has become invalid:
+ * 1 s plus 1 s of slack for a busy machine.
  */
 const WITHIN_MS = 1_000 + 1_000;
 

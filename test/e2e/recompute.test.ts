@@ -19,7 +19,7 @@ interface Page {
 /** Minimum number of instruments whose scores must be recomputed correctly in each market. */
 const ENOUGH = 100;
 
-/** Members of a get_factors answer that the recomputation itself does not need. */
+/** An answer of get_factors, including members that the recomputation itself does not need. */
 interface Answer extends FactorsAnswer {
   readonly methodVersion: string;
   readonly market: string;

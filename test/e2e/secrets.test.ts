@@ -18,7 +18,7 @@ import { PROGRAM } from "../support/program.ts";
 import { codesIn, LOOSE_LIMITS } from "../support/test-service.ts";
 import type { WebPage } from "../support/web.ts";
 
-/** Texts that must not be found, by the name of the secret. */
+/** Texts to search for, mostly secrets, by name. */
 type Planted = Readonly<Record<string, string>>;
 
 const random = () => randomBytes(24).toString("base64url");

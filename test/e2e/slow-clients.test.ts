@@ -18,8 +18,8 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 /**
- * Opens hostile connections and runs an action on each, until the service has closed all of them.
- * Meanwhile it expects every health check to be answered.
+ * Opens hostile connections, runs an action once on each, and waits until the service has closed
+ * all of them. Expects every health check in the meantime to be answered.
  */
 async function survive(
   count: number,

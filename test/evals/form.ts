@@ -98,7 +98,7 @@ export function number(decimals: number, { orUnknown = false } = {}): Form {
   };
 }
 
-/** A whole number of things. */
+/** A count, which is a whole number. */
 export const count = number(0);
 
 /** A JSON list of texts in a given order. @param what Description of the elements. */

@@ -42,7 +42,7 @@ export interface Outcome {
 /** A task in progress. */
 export interface Round {
   readonly task: Task;
-  /** The question, followed by the request for the answer's format. */
+  /** The question, followed by a sentence that says in which form to answer. */
   readonly question: string;
   tools(): Promise<readonly ShownTool[]>;
   call(tool: string, given: object): Promise<Result>;
@@ -124,7 +124,11 @@ export async function judge({ task, truth, own }: Seat, text: string): Promise<b
   return isRight && (left === undefined || isDeepStrictEqual(await left.read(mine), left.is));
 }
 
-/** Plays the reference solution of a task without answering. @returns The text of its answer. */
+/**
+ * Carries out the steps of a task's reference solution, but does not submit the answer.
+ *
+ * @returns The text of the answer.
+ */
 export async function playSolution(round: Round): Promise<string> {
   const { solution, answer, form } = round.task;
   const answers: Answer[] = [];

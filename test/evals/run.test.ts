@@ -18,8 +18,8 @@ const PROGRAM = fileURLToPath(new URL("run.ts", import.meta.url));
 const numberOf = (kind: string) => tasks.findIndex((task) => task.kind === kind) + 1;
 
 /**
- * A task with one call, one with parallel and sequential calls, one with a person between the
- * calls, and one that cannot be solved.
+ * Numbers of four tasks: one needs a single call, one parallel and sequential calls, one a message
+ * to the person between two calls, and one is unknown to the simulated model.
  */
 const numbers = ["single call", "several calls", "claim", "counting"].map(numberOf);
 const unknown = numbers.at(-1);

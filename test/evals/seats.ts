@@ -18,7 +18,10 @@ import type { Answer, Item, MarketName, Task, Truth } from "./task.ts";
 /** Length of a sandbox session in seconds: a day, so that questions can mention days. */
 const SESSION_SECONDS = 86_400;
 
-/** Current time in the recorded market, whose folder is generated at each start. */
+/**
+ * Instant at which the clock of the recorded market stands still. The folder of that market is
+ * generated at each start.
+ */
 const RECORDED_NOW = "2014-02-20T22:00:00Z";
 
 /** A registered agent with its claim code. */
@@ -29,7 +32,7 @@ interface Agent extends RegisteredAgent {
 /** The environment of one task: an agent, and the data that the judge reads. */
 export interface Seat {
   readonly task: Task;
-  /** REST access with a token of an unrelated agent, and with a token of the task's agent. */
+  /** REST access with a token of an unrelated agent (`truth`) or of the task's agent (`own`). */
   truth(): Promise<Truth>;
   own(): Promise<Truth>;
   /** Connects the agent as an MCP client that gets its own tokens. */

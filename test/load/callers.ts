@@ -61,7 +61,8 @@ export function createCallers(port: number, { max, manners }: Population): Calle
     ) {
       return last.caller;
     }
-    // All other agents have been idle even longer.
+    // This agent has been idle for too long or has lost its connection, and all others have been
+    // idle even longer, so all of them leave.
     for (const { caller } of last ? [last, ...idle.splice(0)] : []) leave(caller);
     return all.size < max ? newCaller() : undefined;
   };

@@ -178,7 +178,7 @@ async function firstConnections(): Promise<void> {
 async function flooded(name: string, addressOf: (at: number) => string): Promise<void> {
   const flood = floodOf(addressOf);
   const health = watch();
-  // By then, the capacity for unclaimed agents is exhausted.
+  // Once half of the flood is done, the capacity for unclaimed agents is exhausted.
   while (flood.done() < FLOOD / 2) await pause(LOOK_MS);
   const owner = await ownerToken();
   const newcomers: string[] = [];

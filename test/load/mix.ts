@@ -12,7 +12,7 @@ export interface RequestKind {
 /** Number of agents that send the requests. */
 const AGENTS = 10;
 
-/** Maximum number of instruments that the requests ask for. */
+/** Maximum number of different instruments in the requests. */
 const SYMBOLS = 20;
 
 /** The typical mix of an agent's requests, dominated by expensive requests. */

@@ -1,6 +1,7 @@
 /**
- * Returns the value below which the given fraction of the values lies, from 0 to 1; NaN without
- * values.
+ * Returns the value below which a given fraction of the values lies; NaN if there are no values.
+ *
+ * @param part The fraction, from 0 to 1.
  */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((one, other) => one - other);

@@ -100,7 +100,7 @@ async function during(
   return { from, to: from + ms, outcomes, health: await health.stop() };
 }
 
-/** Returns the kinds in proportion to their shares, spread evenly. */
+/** Creates a function that returns the kinds in proportion to their shares, spread evenly. */
 function inShares(kinds: readonly RequestKind[]): () => RequestKind {
   const total = kinds.reduce((sum, { share }) => sum + share, 0);
   const owed = kinds.map((kind) => ({ kind, points: 0 }));

@@ -117,8 +117,8 @@ export async function startLoaded(
 }
 
 /**
- * Splits after the last `) `, because the program name is enclosed in parentheses and may contain
- * anything.
+ * CPU time of a process, in milliseconds. The line in /proc is split after the last `) `, because
+ * the program name is enclosed in parentheses and may contain anything.
  */
 function cpuMsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];

@@ -18,7 +18,7 @@ import type {
  */
 
 const DAY_MS = 86_400_000;
-/** Number of the last day, and number of the first scored day. Every day is a session. */
+/** The last day and the first scored day, counted from day 0. Every day is a session. */
 export const DAYS = 1300;
 export const SCORED_FROM = 1210;
 /** 2001-01-01 in Unix milliseconds, the start of day 0. Sessions close at 21:00 UTC. */
@@ -63,7 +63,7 @@ interface Traits {
 
 const SECTORS = ["Health Care", "Energy", "Financials"] as const;
 
-/** Peculiarities by number of the stock. */
+/** Peculiarities of some stocks, by the index of the stock. */
 const TRAITS: Readonly<Record<number, Traits>> = {
   1: { feeds: "none", hasFilings: false },
   2: { feeds: "quiet" },
@@ -307,8 +307,8 @@ function stock(index: number): InstrumentRecords {
 }
 
 /**
- * Three funds are too few peers for cross-sectional ranks, so their sub-signals are used in
- * absolute form.
+ * Creates a fund. Three funds are too few peers for cross-sectional ranks, so their sub-signals are
+ * used in absolute form.
  */
 const fund = (index: number): InstrumentRecords => {
   const bars = barsOf(index, {}, 0.007);

@@ -9,30 +9,32 @@ import { sessionsToReport } from "../../src/risk/report-days.ts";
 import type { ReportDayFactors } from "../../src/risk/table.ts";
 
 /**
- * Numbers of sessions before and after an expected report that have their own factor. In the data
- * before 2020, each of these factors is above 1 with a t-statistic above 2, and no factor further
- * away is (docs/method-and-backtest.md).
+ * Numbers of sessions before and after an expected report for which a separate factor is fitted. In
+ * the data before 2020, each of these factors is above 1 with a t-statistic above 2, and no factor
+ * further away is (docs/method-and-backtest.md).
  */
 const REPORT_REACH = { before: 10, after: 5 } as const;
 
 /**
- * Sessions from a forecast to the next expected report, and the returns that followed the forecast.
+ * Number of sessions from a forecast to the next expected report, and the returns that followed the
+ * forecast.
  */
 export interface ReportOutcome {
   /** ISO date of the last session of the horizon. */
   readonly end: string;
   /**
-   * Sessions from the forecast to the expected report, from `sessionsToReport`; `null`: unknown.
+   * Number of sessions from the forecast to the expected report, as `sessionsToReport` returns it;
+   * `null`: unknown.
    */
   readonly reportIn: number | null;
   /**
    * Squared return of each session of the horizon, divided by the forecast variance of one session;
-   * `NaN` without a bar.
+   * `NaN` for a session without a bar.
    */
   readonly ratios: Float64Array;
 }
 
-/** Options that make `sessionsToReport` look up the report without any factors. */
+/** Options with which `sessionsToReport` looks up the next report although no factors are given. */
 const KNOWN_REPORTS = { reportDays: { before: 0, factors: [] } } as const;
 
 /** Expected report and realized returns of every forecast over a horizon. */

@@ -45,11 +45,14 @@ const HORIZONS = {
  */
 const REPORT_HORIZON = 5;
 /**
- * Date of the first forecast from which the report day factors are fitted: bars of stocks begin in
+ * Date of the first forecast that is used to fit the report day factors: bars of stocks begin in
  * 2013, and a forecast needs 252 of them.
  */
 const REPORTS_FROM = "2014-01-01";
-/** First year that is forecast with the factors in the table itself. */
+/**
+ * First year that is forecast with the report day factors in the table itself; earlier years have
+ * factors of their own (`earlierReportDays`).
+ */
 const FITTED_YEAR = Number(RISK_TABLE_FITTED_BEFORE.slice(0, 4));
 
 /** Period of the recorded market: ISO dates of the first forecast and of the last outcome. */

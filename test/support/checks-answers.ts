@@ -39,7 +39,9 @@ export const describedIn = ({ paths }: Description): readonly Described[] =>
     })),
   );
 
-/** Compares answers with the OpenAPI document, and records which responses occurred. */
+/**
+ * A comparison of answers with the OpenAPI document, which also records which responses occurred.
+ */
 export interface Witness {
   /** Checks an answer without consuming its body. */
   saw(one: Described, response: Response): Promise<void>;
@@ -101,7 +103,7 @@ export function createWitness(document: Description): Witness {
   };
 }
 
-/** Media type of the response without its parameters; empty without a content type. */
+/** Media type of a response, without parameters; empty if the response has no Content-Type. */
 const typeOf = ({ headers }: Response): string =>
   (headers.get("content-type") ?? "").split(";")[0] ?? "";
 

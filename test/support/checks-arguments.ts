@@ -77,7 +77,8 @@ export function leastArguments({ properties = {}, required = [] }: Schema, memor
 
 /**
  * Variants of the minimal arguments, each with one value of one member added or replaced. Members
- * with few values come first, because a later value may delete what earlier ones need.
+ * with few possible values come first, because the many values of a later member may delete
+ * something that the other variants need.
  */
 export function moreArguments(schema: Schema, memory: Memory): readonly Arguments[] {
   const least = leastArguments(schema, memory);

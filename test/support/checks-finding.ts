@@ -33,10 +33,10 @@ export async function discoverDescriptions(baseUrl: string, steps: string[]) {
 }
 
 /**
- * Follows the challenge of a 401 to the authorization server and registers a client there.
+ * Finds the authorization server from the challenge of a 401, and registers a client there.
  *
- * @returns A function that gets tokens for the refusing resource, and the link to `skill`, the
- * scopes and the registration that were found on the way.
+ * @returns A function that gets tokens for the refusing resource, and three things that were found
+ * on the way: the link `skill`, the scopes, and the registration.
  */
 export async function authorizeByChallenge(endpoint: string, steps: string[]) {
   const refused = await fetch(endpoint, { method: "POST" });

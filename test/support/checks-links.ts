@@ -45,12 +45,15 @@ export function deadLinks({ visited }: Crawl, { paths = {} }: Described): readon
 const READABLE = /^(text\/(html|markdown|plain)|application\/([\w.-]+\+)?(json|xml))/;
 
 /**
- * Maximum number of followed URLs that differ only in a symbol or in query values; one template
- * produces all of them.
+ * Maximum number of followed URLs that differ only in a ticker symbol or in query values; one
+ * template produces all of them.
  */
 const EACH_KIND = 50;
 
-/** The pattern of a URL: its path without symbols, and the names of its query parameters. */
+/**
+ * The pattern of a URL: its path with ticker symbols replaced, and the names of its query
+ * parameters.
+ */
 function kindOf(address: string): string {
   const { pathname, searchParams } = new URL(address);
   const path = pathname.replace(/\/[A-Z0-9]+[.-][A-Z]+/g, "/*");

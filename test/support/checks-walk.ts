@@ -30,7 +30,7 @@ export interface WalkedCall {
   readonly outcome: "ok" | "refused" | "forbidden";
   /** Whether the call added an argument that an earlier error mentioned. */
   readonly isAdvised: boolean;
-  /** Text of an error; empty without one. */
+  /** Text of the error; empty if there was no error. */
   readonly words: string;
   /** Scopes that a `forbidden` result requires. */
   readonly scopes: readonly string[];

@@ -14,7 +14,7 @@ interface State {
   readonly step: number;
 }
 
-/** Signs the state that a client sends back in the next round. */
+/** Codec that signs the state which a client sends back in the next round. */
 export const codec = createRequestStateCodec<State>({ key: new Uint8Array(32).fill(1) });
 
 const text = (words: string) => ({ content: [{ type: "text" as const, text: words }] });
@@ -61,7 +61,9 @@ const inSteps =
     return inputRequired({ inputRequests, requestState: await codec.mint({ step: next }) });
   };
 
-/** The request envelope with the client's capabilities, which the SDK's type lacks. */
+/**
+ * The member of the request envelope with the client's capabilities, which the SDK's type lacks.
+ */
 type Envelope = Readonly<Partial<Record<typeof CLIENT_CAPABILITIES_META_KEY, object>>>;
 
 /** Sends only input requests that the client's capabilities allow. */

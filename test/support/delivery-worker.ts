@@ -80,7 +80,9 @@ function watching(records: Records, sender: Pick<WebhookSender, "send">) {
    * something.
    */
   let [calls, busy] = [0, 0];
-  /** Sequence number of the last claim that returned fewer deliveries than it could take. */
+  /**
+   * Sequence number of the last `claimDue` call that returned fewer deliveries than it could take.
+   */
   let last = 0;
   const watched = async <T>(call: (at: number) => Promise<T>): Promise<T> => {
     pending += 1;

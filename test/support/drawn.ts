@@ -5,7 +5,10 @@ export interface DrawnPanel {
   readonly height: number;
 }
 
-/** The points of a line, found by its class. Both coordinates go from 0 to 1000; y points down. */
+/**
+ * The points of a line, which is found by its CSS class. Both coordinates go from 0 to 1000; y
+ * points down.
+ */
 export function pointsOf(
   { html }: Pick<DrawnPanel, "html">,
   name: string,
@@ -22,8 +25,8 @@ export function pointsOf(
 }
 
 /**
- * Axis labels that are drawn exactly at their values, from top to bottom. Labels with a class are
- * left out, because they may be shifted to avoid overlap.
+ * Axis labels that are drawn exactly at their values, from top to bottom. Labels with a `class`
+ * attribute are left out, because they may be shifted to avoid overlap.
  */
 export const plainLabels = (
   html: string,
@@ -34,7 +37,8 @@ export const plainLabels = (
   ).toSorted((a, b) => a.y - b.y);
 
 /**
- * Expected heights of values according to the axis labels, in CSS pixels from the top of the panel.
+ * Expected vertical positions of values according to the axis labels, in CSS pixels from the top of
+ * the panel.
  *
  * @param values Values in the unit of the labels.
  * @param transform Scale of the axis: the logarithm, or the identity.

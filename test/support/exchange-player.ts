@@ -32,7 +32,10 @@ interface DescribedOperation {
   readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> };
 }
 
-/** Sends the recorded example requests to a running service and compares the answers. */
+/**
+ * A player of the recorded example requests: it sends them to a running service and compares the
+ * answers.
+ */
 export interface Player {
   /** Sends the request of an example and compares the answer. @returns The answer. */
   play(id: string, name: string, token?: string): Promise<Readonly<Record<string, string>>>;

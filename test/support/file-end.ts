@@ -3,8 +3,8 @@ const endings: (() => unknown)[] = [];
 
 /**
  * Registers a cleanup function that runs after the last test of the current file; the last
- * registered function runs first. Helpers use it instead of a top-level `afterAll`: the files of a
- * worker share a helper's module, so its top-level code runs only for the first of them.
+ * registered function runs first. Helpers use it instead of a top-level `afterAll`, because the
+ * top-level code of a helper's module runs only for the first of the test files that a worker runs.
  */
 export function atFileEnd(end: () => unknown): void {
   endings.push(end);

@@ -57,7 +57,7 @@ function keyOf(seed: string): KeyObject {
 const OURS = keyOf("log");
 const OTHERS = generateKeyPairSync("ed25519").privateKey;
 
-/** The verifier of the honest log's key. */
+/** The verifier key of the honest log, as text. */
 export const VERIFIER = verifierText(createLogNoteSigner(ORIGIN, OURS));
 
 /** Close of the session of a day, Unix milliseconds; the run is logged one second later. */
@@ -82,7 +82,7 @@ function withHorizons(method: string): string {
 /** Maximum number of instruments of a class. */
 const MOST = 4;
 
-/** Log total return of an instrument on a day. */
+/** Logarithmic total return of an instrument on a day. */
 const moveOf = (symbol: string, day: number): number =>
   Math.sin(day * 12.9898 + symbol.charCodeAt(0) * 78.233 + Number(symbol.slice(1)) * 37.719) / 20;
 
@@ -283,7 +283,7 @@ interface Forged {
   readonly entries: readonly string[];
   /**
    * Tree size at the end of the last run that the victim saw, and the instant at which they saw it,
-   * Unix milliseconds.
+   * Unix milliseconds. The victim is the verifier that saw the honest log before the forgery.
    */
   readonly seenSize: number;
   readonly seenAt: number;
@@ -338,7 +338,7 @@ const rewritten = (entry: string, change: (leaf: Leaf) => object): string => {
   return json({ ...leaf, ...change(leaf) });
 };
 
-/** Members of entries that forgers change. */
+/** The members of an entry which the forgers change. */
 interface Leaf {
   readonly run: number;
   readonly signal: number;

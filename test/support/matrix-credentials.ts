@@ -60,7 +60,8 @@ interface WorldOptions {
 const DAY_MS = 86_400_000;
 
 /**
- * Slightly more than the lifetime of an application's queue token in the sandbox, in milliseconds.
+ * Slightly more than the lifetime of a queue token in the sandbox, in milliseconds. People who
+ * apply for access get a queue token.
  */
 const QUEUE_TOKEN_MS = 7 * DAY_MS + 1_000;
 

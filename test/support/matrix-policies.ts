@@ -42,7 +42,7 @@ const OK: Answer = { status: [200] };
 /** The answer to a caller who does not own the addressed thing. */
 export const NOT_OWNED: Answer = { status: [404], body: "problem" };
 
-/** Scopes in the order in which a challenge lists them. */
+/** A scope, or several scopes in the order in which a challenge lists them. */
 export type ScopeNames = Scope | "alerts:write signals:read";
 
 /**
@@ -141,8 +141,9 @@ export const claimStart: Policy = (credential, { agent }) => {
 };
 
 /**
- * 401 is allowed because a registration access token that was tried at another client's record is
- * revoked (RFC 7592 section 3).
+ * The answer to an identified caller whom a claim endpoint does not admit. 401 is also allowed,
+ * because a registration access token that was tried at another client's record is revoked (RFC
+ * 7592 section 3).
  */
 const notEligible: Answer = { status: [401, 403], body: "oauth" };
 

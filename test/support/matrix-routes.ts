@@ -23,7 +23,7 @@ import {
 export interface Target {
   readonly base: string;
   readonly victims: Victims;
-  /** Ids of the victim's key, agent, application, interaction and alert. */
+  /** Ids of the victim's key, agent, connected application, interaction and alert. */
   readonly ids: Readonly<Record<"key" | "agent" | "application" | "interaction" | "alert", string>>;
 }
 

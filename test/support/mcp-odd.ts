@@ -142,7 +142,7 @@ const nameIn = (params: object | undefined) => {
   return [name, address].find((value) => typeof value === "string");
 };
 
-/** Generates messages of one era, mostly with something unusual. */
+/** Generates messages of a client with a revision as in `metaOf`, mostly with something unusual. */
 const messagesOf = (version: string | undefined): fc.Arbitrary<OddMessage> =>
   of(...asked)
     .chain(([method, params]) =>
@@ -191,7 +191,7 @@ const messagesOf = (version: string | undefined): fc.Arbitrary<OddMessage> =>
       };
     });
 
-/** Generates messages of both eras, and some that are not valid messages. */
+/** Generates messages of newer and older clients, and some that are not valid messages. */
 export const oddMessages: fc.Arbitrary<OddMessage> = fc.oneof(
   { weight: 6, arbitrary: messagesOf("2026-07-28") },
   { weight: 6, arbitrary: messagesOf(undefined) },
@@ -226,8 +226,8 @@ export const sendOddMessage = (
 };
 
 /**
- * The meaning of an answer without values that differ between servers, and the remaining calls that
- * it reports.
+ * The meaning of an answer, after values that differ between servers are removed, and the number of
+ * remaining calls that its RateLimit header reports.
  *
  * @param base Origin of the server, which is removed from the texts.
  */

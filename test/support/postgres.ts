@@ -227,7 +227,7 @@ async function end(server: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   await exitOf(server);
 }
 
-/** A child does not keep this process alive, except while its exit is awaited. */
+/** Waits for a child to exit. A child keeps this process alive only while its exit is awaited. */
 async function exitOf(child: ChildProcess): Promise<void> {
   child.ref();
   await once(child, "exit");

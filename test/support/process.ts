@@ -64,7 +64,10 @@ export async function freePort(): Promise<string> {
   return String(port);
 }
 
-/** Creates a data directory, which is removed after the last test of the file. */
+/**
+ * Creates a temporary folder, for example for DATA_DIR; it is removed after the last test of the
+ * file.
+ */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "market-signal-"));
   atFileEnd(() => rmSync(folder, { recursive: true }));

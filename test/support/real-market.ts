@@ -38,7 +38,10 @@ export async function reducedMarketFolder(reduction: Reduction): Promise<string>
   return copy;
 }
 
-/** Copies the known lines of a file; leaves the file out if there are none. */
+/**
+ * Copies the header of a file and the lines that were known on `lastDate`; leaves the file out if
+ * there are no such lines.
+ */
 async function copyPast(
   part: Part,
   name: string,

@@ -13,10 +13,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Certificate } from "./certificate.ts";
 
 /**
- * Reaction of a receiver to a delivery. A number is an HTTP status. `healthy` accepts it and
- * answers challenges. `silent` accepts it, but ignores challenges. `black-hole` never answers.
- * `reset` resets the connection. `drip` sends its headers slowly, byte by byte. `endless` answers
- * 200 with an endless body.
+ * Reaction of a receiver to a delivery. A number is an HTTP status. `healthy` accepts the delivery
+ * and answers challenges. `silent` accepts the delivery, but ignores challenges. `black-hole` never
+ * answers. `reset` resets the connection. `drip` sends its headers slowly, byte by byte. `endless`
+ * answers 200 with an endless body.
  */
 type Behavior = "healthy" | "silent" | "black-hole" | "reset" | "drip" | "endless" | number;
 

@@ -11,7 +11,11 @@ import { logSourceOf } from "./log-source.ts";
 import { Sessions, signalLog } from "./signal-log.ts";
 import { model, openStore } from "./stores.ts";
 
-/** Logs every session of a market folder. @param from, to ISO dates, inclusive. */
+/**
+ * Replays a market folder and writes every session to a signal log.
+ *
+ * @param from, to ISO dates, inclusive.
+ */
 export async function replayedLog(path: string, from: string, to: string) {
   const market = await readMarketFolder(path, { until: newYorkInstant(to, "23:59") });
   const snapshots = createSnapshotArchive();

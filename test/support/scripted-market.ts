@@ -147,7 +147,10 @@ export function createScriptedMarket(
   };
 }
 
-/** Differences from an alert on all instruments with the method's thresholds and a webhook. */
+/**
+ * Members that differ from the default alert, which covers all instruments and has the method's
+ * thresholds and a webhook.
+ */
 export interface AlertOverrides {
   readonly owner?: AlertOwner;
   readonly kinds?: readonly AlertKind[];

@@ -9,7 +9,7 @@ import { onTestFinished } from "vitest";
  */
 type Reaction = string | "hang" | "drop";
 
-/** Steps of an SMTP dialog whose reaction a test can change. */
+/** Steps of an SMTP dialog at which a test can change the server's reaction. */
 type Step = "greeting" | "MAIL" | "RCPT" | "DATA" | "end";
 
 /** A message as the server received it. */

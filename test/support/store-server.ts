@@ -9,8 +9,9 @@ import { collection, type Records } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 
-// A server that opens a store and accepts admin commands, as the service does. As a process, it
-// prints `ready`. With LOAD set, it writes records continuously and prints their number.
+// A server that opens a store and accepts admin commands, as the service does. When it runs as a
+// process of its own, it prints `ready`. With LOAD set, it writes records continuously and prints
+// their number.
 
 /** Number of concurrent writers under load. */
 const WRITERS = 20;

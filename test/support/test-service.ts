@@ -68,7 +68,7 @@ export function sharedTestService(): Promise<TestService> {
 
 /**
  * Starts a service in this process with the settings of an environment. It stops after the last
- * test of the file. If a test starts it with the default sandbox, it stops after that test.
+ * test of the file, or, if a test starts it with the default sandbox, already after that test.
  */
 export async function startTestService(
   env: Readonly<Record<string, string>> = {},
@@ -84,7 +84,7 @@ export async function startTestService(
   return testService;
 }
 
-/** Options without a setting. */
+/** Options for which there is no environment variable. */
 interface TestServiceOptions extends Pick<ServiceOptions, "outbound" | "mcpAddition"> {
   /** Replaces the market of the settings. */
   readonly market?: MarketSettings;

@@ -130,7 +130,7 @@ async function pageOf(url: URL, response: Response, leavesFor: URL | undefined):
   };
 }
 
-/** Inline elements, whose tags separate no words. */
+/** Tags of inline elements, which do not separate words. */
 const INLINE = /<\/?(?:a|b|bdi|code|span|strong|time)(?:\s[^>]*)?>/g;
 
 /** The text of a page without markup. */

@@ -20,7 +20,10 @@ function quotedIn(list: string): readonly string[] {
   return [...literals].map(([, id = ""]) => id);
 }
 
-/** Returns the cited ids, each with the first test tier that has a file citing it. */
+/**
+ * Returns the cited ids, each with the first of the tiers quick, full and nightly in which a file
+ * cites it.
+ */
 function tierOfCited(): ReadonlyMap<string, Tier> {
   const order: readonly Tier[] = ["nightly", "full", "quick"];
   const files = testFiles().toSorted((a, b) => order.indexOf(a.tier) - order.indexOf(b.tier));
@@ -96,7 +99,7 @@ describe("a citation of requirements in a test", () => {
     expect(idsCitedIn(source)).toEqual([]);
   });
 
-  it("throws at collection and reports the id when the id is unknown or missing", () => {
+  it("throws when tests are collected, and reports the id, if the id is unknown or missing", () => {
     const run = () => {};
     const nowhere = "1/nowhere";
     const none: readonly string[] = [];

@@ -64,9 +64,9 @@ interface RedeliveredAlert extends AlertWithNextSteps {
 }
 
 /**
- * The operations that callers can perform on alerts. Except for the `...ForAccount` methods, every
- * method works on alerts that the caller may access and throws the problem `not_found` for any
- * other alert. Instants are milliseconds since the epoch.
+ * The operations that callers can perform on alerts. Except for `lastSuccess` and the
+ * `...ForAccount` methods, every method works on alerts that the caller may access and throws the
+ * problem `not_found` for any other alert. Instants are milliseconds since the epoch.
  *
  * Methods that change something count against the limit `alert-change` and may throw
  * `rate_limited`.
@@ -156,7 +156,8 @@ export class AlertService {
   }
 
   /**
-   * Redelivers the events that have failed since an instant, oldest first, at most 1,000.
+   * Redelivers the events that occurred since an instant, except those that were accepted or are
+   * still queued, oldest first. One request considers at most 1,000 events.
    *
    * @throws {Problem} `wrong_state`.
    */
@@ -181,7 +182,7 @@ export class AlertService {
     return readNewestEvents(this.#dependencies, caller, { alertId, limit });
   }
 
-  /** The delivery log of an alert's webhook, newest attempt first. */
+  /** The attempts to deliver the events of an alert to its webhook or channel, newest first. */
   async attempts(
     { caller, alertId }: AlertRequest,
     page: { readonly cursor: string | undefined; readonly limit: number },
@@ -198,8 +199,8 @@ export class AlertService {
   }
 
   /**
-   * When the webhook of an alert last accepted a delivery, in milliseconds since the epoch;
-   * `undefined` if there was no recent success.
+   * When the webhook or channel of an alert last accepted a delivery, in milliseconds since the
+   * epoch; `undefined` if there was no recent success.
    */
   lastSuccess(alertId: string): Promise<number | undefined> {
     return lastSuccessfulDeliveryAt(this.#dependencies, alertId);

@@ -16,7 +16,8 @@ import {
 
 /**
  * Maximum number of rows read for one page. More rows than events are read when the page is
- * filtered by alert, and when rows of earlier versions are skipped.
+ * filtered by alert, and when rows are skipped that earlier versions stored together with the
+ * reader's rows but that belong to other OAuth clients.
  */
 const MAX_SCANNED = 2_000;
 
@@ -46,7 +47,7 @@ export interface EventLogDependencies {
   readonly now: () => Date;
 }
 
-/** An event in the form that streams send. */
+/** An event in the form in which a stream sends it. */
 export interface LoggedEvent {
   /** Cursor of the event. Reading continues after this event. */
   readonly cursor: string;
@@ -68,7 +69,7 @@ export interface LoggedEventPage {
   readonly hasMore: boolean;
 }
 
-/** The event log that streams follow, with the events of all alerts. */
+/** The event log, with the events of all alerts. Event streams read new events from it. */
 export interface EventLog {
   /**
    * The first events after a cursor or position, oldest first, reduced to the data that the
@@ -238,8 +239,8 @@ async function readOwnedPage(
     if (scanned === MAX_SCANNED) return { events, reached, hasMore: true };
     const isAsked = alertId === undefined || event.alertId === alertId;
     if (isAsked && (await isOwn(event))) {
-      // Only another event of this reader sets `hasMore`, so that `hasMore` does not reveal events
-      // of other clients.
+      // A full page sets `hasMore` only if this reader has another event, so that `hasMore` does
+      // not reveal events of other clients.
       if (events.length === limit) return { events, reached, hasMore: true };
       events.push({ ...event, body: redactEventBody(event.body, reader.scopes) });
     }

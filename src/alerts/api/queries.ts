@@ -184,8 +184,9 @@ export async function listDeliveryAttempts(
 
 /**
  * When a webhook or channel last accepted a delivery, in milliseconds since the epoch; `undefined`
- * if the last 100 attempts contain no success. Attempts after `failingSince` are not among these
- * 100.
+ * if the last 100 attempts contain no success. If the webhook or channel is failing now, the 100
+ * attempts are counted back from its first failure (`failingSince`), because all later attempts
+ * have failed.
  *
  * @param id Id of the alert, or of the channel for messages about the channel itself.
  */

@@ -4,8 +4,9 @@ import type { Records, Stored } from "../../store/port/records.ts";
 import { type AlertOwner, ownerKey } from "../alert.ts";
 
 /**
- * Maximum share of an account's quota that one application and the agents it claimed may use while
- * the rest of the account uses nothing. The share shrinks as the rest uses more (`partyShare`).
+ * Maximum share of an account's quota that one application (an OAuth client of the person),
+ * together with the agents that it claimed, may use while the rest of the account uses nothing. The
+ * share shrinks as the rest uses more (`partyShare`).
  */
 const APPLICATION_SHARE = 1 / 2;
 

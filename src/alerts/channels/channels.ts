@@ -135,7 +135,10 @@ export class ChannelService {
     return views.toSorted(byName);
   }
 
-  /** The channels of an account to which alerts can be sent, active or paused, sorted by name. */
+  /**
+   * The active and paused channels of an account, which are the channels that alerts can use;
+   * sorted by name.
+   */
   async usable(accountId: string): Promise<readonly Pick<Channel, "kind" | "name">[]> {
     const own = await readAll(this.#options.records, channels, accountAlertsGroup(accountId));
     return own

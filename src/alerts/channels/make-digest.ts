@@ -27,8 +27,8 @@ import { MAX_EMAIL_BYTES } from "./services/email.ts";
 const MAX_EVENTS = 1_000;
 
 /**
- * Bytes of a message reserved for everything except the event lines: the title, the sentences about
- * evidence and about the message limit, and the link.
+ * Bytes of a message reserved for everything except the event lines: the title, the sentences on
+ * how predictive directions are (`DIRECTION_EVIDENCE_TEXT`) and on the message limit, and the link.
  */
 const AROUND_BYTES = 900;
 
@@ -60,8 +60,8 @@ export class DigestGatherer {
    * A single event also gets a digest. From then on only the digest sends the event, so that no
    * other digest can include an event that another process is about to send.
    *
-   * @param delivery One of the due events, leased by this process. If this event was released
-   * early, all waiting events of the channel are due.
+   * @param delivery One of the due events, leased by this process. If its wait was ended early
+   * (`RELEASED_HELD_UNTIL`), all waiting events of the channel count as due.
    */
   async gather(
     delivery: StoredDelivery,

@@ -12,7 +12,7 @@ export interface ChannelTargetInput {
   readonly token: string;
 }
 
-/** What is wrong with a typed target, in words for the person. */
+/** What is wrong with a target that a person typed, in words for that person. */
 export interface ChannelTargetFault {
   readonly field: "to" | "token";
   readonly fault: string;
@@ -42,8 +42,8 @@ const NTFY_PATH = /^\/[\w-]{1,64}$/;
 const NTFY_TOKEN = /^[!-~]{1,200}$/;
 
 /**
- * Validates a typed target and returns it normalized, or what is wrong with it. The IP addresses of
- * its host are checked later, at every connection.
+ * Validates a target that a person typed; returns the normalized target, or what is wrong with it.
+ * The IP addresses of its host are checked later, at every connection.
  */
 export function parseChannelTarget(
   { kind, to, token }: ChannelTargetInput,

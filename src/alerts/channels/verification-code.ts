@@ -52,7 +52,9 @@ export function sendCodeOperations(
   return [queueChannelMessage(channel, content).operation, announce(DELIVERIES_TOPIC)];
 }
 
-/** Whether a person typed the code of a channel; spaces and hyphens are ignored. */
+/**
+ * Whether the text that a person typed is the code of the channel; spaces and hyphens are ignored.
+ */
 export function isCorrectCode(
   typed: string,
   {
@@ -65,7 +67,7 @@ export function isCorrectCode(
   return isEqualConstantTime(expected, typed.replace(/[\s-]/g, ""));
 }
 
-/** The state after a wrong attempt; the last attempt makes the code invalid. */
+/** The state after a wrong attempt. If no attempts are left, the code is invalid. */
 export function withWrongTry(state: PendingState): PendingState {
   const triesLeft = state.triesLeft - 1;
   return { ...state, triesLeft, code: triesLeft > 0 ? state.code : null };

@@ -139,8 +139,9 @@ async function countChallenge(
 }
 
 /**
- * Holds a delivery back without a due time. The commit fails if the alert has changed, because the
- * commit that activates an alert releases only the deliveries that are already held back.
+ * Holds a delivery back without a due time. The commit fails if the alert has changed since it was
+ * read: the commit that activates an alert releases the deliveries held back until then, and would
+ * miss one that is held back later.
  */
 function hold(delivery: StoredDelivery, alert: StoredAlert): readonly Operation[] {
   return [rescheduleDelivery(delivery, null), requireUnchanged(alerts, alert)];

@@ -43,10 +43,10 @@ export interface Delivery {
 export const RELEASED_HELD_UNTIL = 0;
 
 /**
- * Queued deliveries by webhook id. Their groups are those of the alert, `endpointGroup` and
- * `queuedDeliveriesGroup`; for deliveries to a channel, also the channel's `queuedDeliveriesGroup`.
- * A delivery without a due time is held back because the webhook or channel is not active, or
- * because the delivery is part of a digest.
+ * Queued deliveries by `webhook-id`. A delivery is in the groups of its alert, in `endpointGroup`
+ * and in `queuedDeliveriesGroup`; a delivery to a channel is also in the channel's
+ * `queuedDeliveriesGroup`. A delivery without a due time is held back because the webhook or
+ * channel is not active, or because the delivery is part of a digest.
  */
 export const deliveries = collection<Delivery>("deliveries");
 
@@ -57,8 +57,8 @@ export type StoredDelivery = Stored<Delivery>;
 export const DELIVERIES_TOPIC = "deliveries";
 
 /**
- * Archive kind of event rows. `subject` is the owner's `eventSubject`, `id` is the webhook id, and
- * `at` increases strictly from row to row, so that it can serve as a cursor.
+ * Archive kind of event rows. `subject` is the owner's `eventSubject`, `id` is the `webhook-id` of
+ * the event, and `at` increases strictly from row to row, so that it can serve as a cursor.
  */
 export const EVENT_ARCHIVE_KIND = "alert-event";
 
@@ -118,7 +118,7 @@ export type StorableAlert = Pick<StoredAlert, "key" | "value" | "groups">;
 
 /** A message of an alert, for its webhook or channel. */
 export interface WebhookMessage {
-  /** The webhook id, which is never reused for a different body. */
+  /** The `webhook-id` of the message, which is never reused for a different body. */
   readonly eventId: string;
   readonly type: string;
   /** The payload as it is sent, as JSON. */
@@ -155,13 +155,13 @@ export const channelEndpointGroup = (channelId: string): string => ENDPOINT + ch
 export const queuedDeliveriesGroup = (id: string): string => `waiting:${id}`;
 
 /**
- * Matches a webhook id. The first capture group is its time, in hexadecimal milliseconds since the
- * epoch.
+ * Matches a `webhook-id`. The first capture group is its time, in hexadecimal milliseconds since
+ * the epoch.
  */
 const MESSAGE_ID = /^msg_([0-9a-f]{12})7[0-9a-f]{19}$/;
 
 /**
- * Generates a webhook id from a version 7 UUID (RFC 9562 section 5.7). The id begins with a time,
+ * Generates a `webhook-id` from a version 7 UUID (RFC 9562 section 5.7). The id begins with a time,
  * so that an event can be found by its id.
  *
  * @param at Milliseconds since the epoch; for an event, the `at` of its archive row.
@@ -172,7 +172,7 @@ export function newMessageId(at: number): string {
 }
 
 /**
- * The time in a webhook id, in milliseconds since the epoch; `undefined` for the random ids of
+ * The time in a `webhook-id`, in milliseconds since the epoch; `undefined` for the random ids of
  * earlier versions and for any other text.
  */
 export function messageIdTimeMs(eventId: string): number | undefined {

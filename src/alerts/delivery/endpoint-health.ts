@@ -83,7 +83,7 @@ export function hasFailedTooLong({ failingSince, failures }: EndpointHealth, now
  *
  * @param attempted The alert as it was when the delivery was attempted.
  * @param at The current time, in milliseconds since the epoch.
- * @returns `undefined` if the webhook was removed, changed or enabled since then.
+ * @returns `undefined` if the webhook was removed, changed or enabled since the attempt.
  */
 export async function disableWebhook(
   attempted: StoredAlert,

@@ -76,9 +76,10 @@ export function startReleaseLoop({
 }
 
 /**
- * Releases each held delivery once. A delivery that a worker has rescheduled in the meantime
- * already follows the new schedule. Each delivery has its own commit, so that a concurrently
- * deleted delivery does not block the others.
+ * Releases each held delivery once. Each delivery has its own commit, so that a concurrently
+ * deleted delivery does not block the others. The commit of a delivery that a worker has
+ * rescheduled in the meantime fails and is not repeated, because that delivery already follows the
+ * new schedule.
  */
 async function releaseAll(records: Records, id: string): Promise<void> {
   const held = (await readAll(records, deliveries, queuedDeliveriesGroup(id))).filter(isHeld);

@@ -137,7 +137,10 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Creates a function that calls `callback` once it has been called more than `most` times. */
+/**
+ * Creates a function that does nothing at its first `most` calls, and calls `callback` at every
+ * further call.
+ */
 function countdown(most: number, callback: () => void): () => void {
   let left = most;
   return () => {

@@ -31,7 +31,7 @@ export interface PrivateKeyJwk extends PublicKeyJwk {
 
 /** A message to sign. */
 export interface SignedMessage {
-  /** The webhook id, the same for every attempt; contains no dot. */
+  /** The `webhook-id` of the message, the same for every attempt; contains no dot. */
   readonly id: string;
   /** When the message is sent, in milliseconds since the epoch. */
   readonly at: number;

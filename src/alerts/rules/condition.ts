@@ -31,9 +31,9 @@ import { alertStatusAt } from "../alert.ts";
 import type { ResolvedAlert } from "../watchlists/watchlist.ts";
 
 /**
- * After an event, a further move of the score can cause an event only after the score has returned
- * to within `scoreMove / REARM_DIVISOR` points of its value at the first event: 5 points for a
- * threshold of 15.
+ * Divisor for the distance within which the score rule is re-armed. After an event, a further move
+ * of the score can cause an event only after a later score was within `scoreMove / REARM_DIVISOR`
+ * points of the score at the event: 5 points for a threshold of 15.
  */
 const REARM_DIVISOR = 3;
 

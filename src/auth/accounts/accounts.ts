@@ -126,7 +126,7 @@ export class AccountService {
     return this.#has(subjectIdentityKey(subject));
   }
 
-  /** The agents that a person owns, oldest claim first. */
+  /** The agents that a person owns, the one owned longest first. */
   agentsOf(accountId: string): Promise<readonly OwnedAgent[]> {
     const { records, lastUse } = this.#options;
     return listOwnedAgents(records, accountId, lastUse);

@@ -61,9 +61,9 @@ const dependentsRemoval = (clientId: string): readonly Operation[] => [
 ];
 
 /**
- * The operations that delete the dependent records of a group's agents, such as alerts and tokens.
- * The agents themselves are deleted when the caller deletes the group, which happens with the
- * application that claimed them or with the application's grant.
+ * The operations that delete the records that depend on a group's agents, such as alerts and
+ * tokens, but not the agents themselves. The agents are deleted when the same commit removes the
+ * group, together with the application that claimed them or with that application's grant.
  */
 export async function agentDependentsRemovalOperations(
   records: Records,
@@ -105,7 +105,7 @@ export async function agentEvictionOperations(
   return (await Promise.all(steps)).flat();
 }
 
-/** The agents that a person owns, oldest claim first. */
+/** The agents that a person owns, the one owned longest first. */
 export async function listOwnedAgents(
   records: Records,
   accountId: string,

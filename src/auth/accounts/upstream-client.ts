@@ -26,7 +26,10 @@ const SCOPE = "openid email";
 /** Maximum age of the sign-in at the provider (`max_age`), in seconds. */
 const MAX_AGE_SECONDS = 300;
 
-/** Options of `createUpstreamClient`: this service as a client of an OpenID provider. */
+/**
+ * Options of `createUpstreamClient`, with which this service acts as a client of an OpenID
+ * provider.
+ */
 export interface UpstreamClientOptions extends UpstreamProviderSettings {
   /** The callback URL, as registered at the provider. */
   readonly redirectUri: string;

@@ -22,7 +22,10 @@ import {
   toStoredClaimCode,
 } from "./claim-code.ts";
 
-/** Length of an attempt id in random bytes; the id must not be guessable. */
+/**
+ * Length of an attempt id, which identifies a claim in the URL of the claim page, in random bytes;
+ * the id must not be guessable.
+ */
 const ATTEMPT_BYTES = 32;
 
 /** Length of the seed of a code, in random bytes. */

@@ -112,7 +112,8 @@ export class ClaimService {
    * person is about to enter. If nobody can use that code anymore, starts a new claim and returns
    * its code.
    *
-   * @param admit Called before a new claim is started; its errors reach the caller.
+   * @param admit Called before a new claim is started. If it throws, no claim is started and
+   * `giveCode` throws the same error.
    * @returns `undefined` in the same cases as `start`.
    */
   giveCode(agentId: string, admit: () => Promise<void>): Promise<IssuedClaimCode | undefined> {

@@ -153,8 +153,8 @@ function accessLifetimeOf({ grant, application }: ClaimingAccess, now: number): 
 }
 
 /**
- * The scopes of a client after its claim. A client with other grant types keeps the scopes that
- * these grant types may request.
+ * The scopes of a client after its claim. A client that also has grant types other than
+ * `client_credentials` keeps its registered scopes, which these grant types may request.
  */
 function scopeAfter({ value }: Stored<ClientRecord>, owner: Ownership): readonly string[] {
   const { grant_types: types = [], scope = "" } = value.metadata;

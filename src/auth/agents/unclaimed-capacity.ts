@@ -214,8 +214,9 @@ export class UnclaimedCapacity {
   }
 
   /**
-   * Admits a network without agents when twice the capacity is in use. Among networks of equal
-   * size, the oldest agent is evicted, because the newest agents were themselves admitted this way.
+   * Makes room for a network without agents when twice the capacity is in use. Among networks of
+   * equal size, the oldest agent is evicted, because the newest agents were themselves admitted
+   * this way.
    */
   async #displaceOnce(size: number): Promise<void> {
     while (this.#index.size + size > 2 * this.#capacity) {

@@ -259,9 +259,9 @@ export function createClientAdapter(context: ClientAdapterContext): ModelAdapter
 }
 
 /**
- * Creates the adapter of registration access tokens (RFC 7592). A token is a group of its client's
- * record, so it lives exactly as long as the client. A client has one token; a new token replaces
- * it.
+ * Creates the adapter of registration access tokens (RFC 7592). A token is stored as a group of its
+ * client's record, so it lives exactly as long as the client. A client has one token; a new token
+ * replaces it.
  */
 export function createRegistrationTokenAdapter({ records }: AdapterContext): ModelAdapter {
   const findClient = async (token: string): Promise<Stored<ClientRecord> | undefined> =>

@@ -35,7 +35,10 @@ export class LastGoodResponses {
     return new Response(body, response);
   }
 
-  /** Removes the cached response of a URL that no longer returns a response. */
+  /**
+   * Removes the cached response of a URL after a fetch that returned neither 200 nor a temporary
+   * failure.
+   */
   delete(url: string): void {
     this.#responses.delete(url);
   }

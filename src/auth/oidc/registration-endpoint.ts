@@ -34,8 +34,9 @@ interface ResponseOptions {
 const isoInstant = (at: number): string => new Date(at).toISOString();
 
 /**
- * Scopes of a client's own tokens before and after a claim. A client without tokens of its own
- * cannot be claimed; its registered scopes are those that it may request from people.
+ * Scopes of a client's own tokens before and after a person claims the client. A client without
+ * tokens of its own cannot be claimed; its registered scopes are those that it may request from
+ * people.
  */
 function scopesOf(record: ClientRecord, anonymousScopes: readonly Scope[]) {
   const { metadata, agent } = record;
@@ -102,9 +103,9 @@ export function newClientId(): string {
 }
 
 /**
- * The scopes that an agent may register before a person decides. A `service_auth` agent may
- * register all scopes: it has no scopes before the claim, and afterwards only the scopes that the
- * person grants.
+ * The maximum scopes that a client may register: those that its owner granted or, before a person
+ * claims it, the anonymous scopes. An unclaimed `service_auth` agent may register all scopes: it
+ * has no scopes before the claim, and afterwards only the scopes that the person grants.
  */
 function ceilingOf(
   agent: Pick<Agent, "identityType" | "owner"> | undefined,
@@ -115,9 +116,9 @@ function ceilingOf(
 }
 
 /**
- * Adds the default grant types to a body without `grant_types`. With a `type` or without a redirect
- * URI, the body registers an agent; otherwise it registers an authorization code client, as in RFC
- * 7591 section 2.
+ * Adds `grant_types` to a body that has none. A body with a `type`, or with neither a redirect URI
+ * nor the response type `code`, registers an agent and gets `client_credentials`. Any other body is
+ * unchanged and registers an authorization code client, the default of RFC 7591 section 2.
  */
 function withDefaultGrantType(body: UnvalidatedClientMetadata): UnvalidatedClientMetadata {
   const { grant_types, type, redirect_uris, response_types } = body;

@@ -135,7 +135,7 @@ export interface RequestHooks {
   beforeAssertionStored?: () => Promise<void>;
   /**
    * Responds to a rejected authorization request in place of the JSON response. The argument is a
-   * problem when the service is unavailable or a limit is exceeded.
+   * `Problem` when the service is unavailable or a limit is exceeded.
    */
   onAuthorizationError?: (refusal: AuthorizationError | Problem) => void;
   /**

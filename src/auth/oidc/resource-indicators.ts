@@ -111,8 +111,9 @@ function maxResource(
 }
 
 /**
- * The oidc-provider setting for resource indicators (RFC 8707): two resources; the default is the
- * whole service.
+ * The oidc-provider setting for resource indicators (RFC 8707). There are two resources: the whole
+ * service and its MCP endpoint. The default is the whole service or, for a client's own tokens, the
+ * widest audience that they may have.
  */
 export function resourceIndicatorFeature(policy: ResourcePolicy) {
   return {

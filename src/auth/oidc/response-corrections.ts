@@ -62,8 +62,8 @@ function otherGrantAdvice(clientId: string, grant: string): string {
 }
 
 /**
- * Returns the scope that the client registered, not the wider scope that oidc-provider sees
- * (`providerMetadata` in client-adapter.ts).
+ * Replaces the scope in a response about a client with the scope that the client registered;
+ * oidc-provider sees a wider scope (`providerMetadata` in client-adapter.ts).
  */
 function showRegisteredScope(ctx: KoaContextWithOIDC): void {
   if (ctx.oidc?.route !== "client" || ctx.status !== 200) return;

@@ -144,8 +144,8 @@ class StoreAdapter implements Adapter {
   }
 
   /**
-   * Revokes an access token alone: a holder of the token must not be able to revoke the whole grant
-   * (RFC 7009 section 2.1 lets the server choose).
+   * Revokes a grant, unless the revocation endpoint is revoking an access token: a holder of that
+   * token must not be able to revoke the whole grant (RFC 7009 section 2.1 lets the server choose).
    */
   async revokeByGrantId(grantId: string): Promise<void> {
     const { oidc } = Provider.ctx ?? {};
@@ -201,7 +201,10 @@ class StoreAdapter implements Adapter {
     await commitIssuance({ consumed: [], issued, ...ofModel }, state, this.#context);
   }
 
-  /** The operations and the limit for a grant that a person creates or changes. */
+  /**
+   * The operations that are committed together with a grant and, for a new grant, the limit on the
+   * person's number of grants.
+   */
   async #grantIssuance(
     { key, value }: NewModelRecord,
     state: RequestState,
@@ -373,8 +376,9 @@ function payloadOf({ value, consumedAt }: Stored<AdapterPayload>): AdapterPayloa
 }
 
 /**
- * Runs the `beforeAuthorizationStored` hook of the current request. When an authorization request
- * is resumed after a page, it replaces the stored request without another run of the hook.
+ * Runs the `beforeAuthorizationStored` hook of the current request. When a person returns from a
+ * sign-in or consent page, oidc-provider replaces the stored authorization request without another
+ * run of the hook.
  */
 async function beforeAuthorizationStored(): Promise<void> {
   const { ctx } = Provider;
@@ -384,7 +388,10 @@ async function beforeAuthorizationStored(): Promise<void> {
 const authorizationEnded = (): Error =>
   new errors.SessionNotFound("the authorization request was resumed or has expired");
 
-/** Models with an adapter that overrides some of the methods. */
+/**
+ * Models whose adapter overrides some methods of `StoreAdapter`, with the functions that create the
+ * overrides.
+ */
 const modelOverrides: Readonly<Record<string, (context: ClientAdapterContext) => ModelAdapter>> = {
   Client: createClientAdapter,
   RegistrationAccessToken: createRegistrationTokenAdapter,

@@ -133,7 +133,10 @@ function* shownOn(
 /** Number of rows written at once. */
 const ROWS_PER_PART = 5_000;
 
-/** Downloads all pages as CSV, because a CSV file can be continued after an interruption. */
+/**
+ * Downloads all pages as CSV, whatever the target format, because a CSV file can be continued after
+ * an interruption.
+ */
 async function exportAddress(
   address: string,
   token: string | undefined,

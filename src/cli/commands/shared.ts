@@ -47,7 +47,7 @@ export function apiKeysOf({ store, now }: CommandContext): ApiKeyService {
 }
 
 /**
- * The operator's decisions on applications.
+ * The operator's decisions on applications for access.
  * @param mailbox If absent, no email is sent.
  */
 export function decisionsOf(context: CommandContext, mailbox?: Outbox): ApplicationDecisionService {
@@ -78,12 +78,12 @@ export function isoOrNull(at: number | undefined): string | null {
   return at === undefined ? null : new Date(at).toISOString();
 }
 
-/** Schema of an application id, or of a queue token that was issued for the application. */
+/** Schema of the id of an application for access, or of a queue token that was issued for it. */
 export const ApplicationArgument = z.string("name an application");
 
 /**
- * The error for an unknown application. The message does not repeat the argument if it could be a
- * secret token.
+ * The error for an unknown application for access. The message does not repeat the argument if it
+ * could be a secret token.
  */
 export const applicationNotFoundError = (named: string): Error =>
   new Error(`There is no application ${named.startsWith("app_") ? named : "of this token"}.`);

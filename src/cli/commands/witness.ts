@@ -20,7 +20,10 @@ interface KeyFile {
   readonly generate: () => KeyObject;
 }
 
-/** The keys of a witness. Verifiers that do not support ML-DSA-44 ignore its cosignatures. */
+/**
+ * The keys of a witness. Verifiers that do not support ML-DSA-44 ignore the cosignatures made with
+ * the second key.
+ */
 const KEY_FILES: readonly KeyFile[] = [
   { file: "key.pem", generate: () => generateKeyPairSync("ed25519").privateKey },
   { file: "key-ml-dsa-44.pem", generate: () => generateKeyPairSync("ml-dsa-44").privateKey },

@@ -10,12 +10,12 @@ const MULTIPLES: ReadonlyMap<string, number> = new Map([
 /** Maximum distance in tokens between a figure and the comparing word ("vs", "from"). */
 const REACH = 3;
 
-/** Matches a year, since "2020 vs. 2019" does not compare amounts. */
+/** Matches a year, which is not an amount: "2020 vs. 2019" compares no amounts. */
 const YEAR = /^(?:19|20)\d\d$/u;
 
 /**
- * Matches money, a percentage, or a number with a separator, since "from 9 to 5" does not compare
- * amounts.
+ * Matches money, a percentage, or a number with a separator. In comparisons with "from", a plain
+ * number without a unit does not count: "from 9 to 5" compares no amounts.
  */
 const AMOUNT = /[$%]|\d[.,]\d/u;
 

@@ -130,7 +130,7 @@ const onlyJson: RequestHandler = (req, _res, next) => {
   });
 };
 
-/** JSON is UTF-8 regardless of the charset parameter (RFC 8259 sections 8.1 and 11). */
+/** Parses JSON as UTF-8, regardless of the charset parameter (RFC 8259 sections 8.1 and 11). */
 function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -8,7 +8,8 @@ const state = document.getElementById("credential-state");
 // The credential is kept only in memory, so that it is gone when the page closes.
 let token = "";
 
-// Redirects fragments of the previous reference, such as #/Market/get_signal or #/Alerts.
+// Redirects URL fragments of the previous API reference page, such as #/Market/get_signal or
+// #/Alerts.
 if (location.hash.startsWith("#/")) {
   const last = location.hash.split("/").at(-1);
   location.replace(`#${document.getElementById(last) ? last : last.toLowerCase()}`);

@@ -80,7 +80,7 @@ export function createClaimRequest({ claims, limits, baseUrl }: ClaimRequestOpti
   };
 }
 
-/** The data of a request to a person to claim an agent. */
+/** The data with which a person is asked to claim an agent. */
 interface Invitation extends IssuedClaimCode {
   /** The tool that was called. */
   readonly tool: LackingCall["tool"];

@@ -208,8 +208,8 @@ function requiredScopes(body: unknown, mcp: ProtectedResource, caller: Caller): 
 const isToolCall = (message: unknown): boolean => membersOf(message).method === "tools/call";
 
 /**
- * The scopes that one message requires. They depend only on the method and the target, so that
- * other errors in the message do not lower the requirement.
+ * The scopes that one message requires. They depend only on the method and the target, so that an
+ * error elsewhere in the message does not lower the requirement.
  */
 function scopesOf(message: unknown): readonly Scope[] {
   const { method, params } = membersOf(message);

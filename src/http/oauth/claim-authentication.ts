@@ -26,7 +26,7 @@ export type AgentClaimCaller =
       readonly through: ActingApplication;
     };
 
-/** Dependencies of the authentication of claims. */
+/** Dependencies of `createClaimAuthenticator`. */
 export interface ClaimAuthenticationOptions {
   readonly authenticate: Authenticate;
   /**

@@ -17,7 +17,7 @@ interface NamedClient {
   readonly clientId: string;
   /** Kind of client authentication; `undefined` if the request has none. */
   readonly method: "secret" | "assertion" | undefined;
-  /** Key of the network address in the rate limits. */
+  /** Key under which the rate limits count the network address. */
   readonly address: string;
 }
 

@@ -127,7 +127,7 @@ const showErrorsInBrowser: RequestHandler = (req, res, next) => {
 };
 
 /**
- * Returns the claims about the person (OpenID Connect Core 1.0 section 5.3).
+ * Returns the user info: the JSON claims about the person (OpenID Connect Core 1.0 section 5.3).
  *
  * @throws {OAuthError}
  */

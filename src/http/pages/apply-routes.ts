@@ -7,7 +7,10 @@ import { readForm, submittedValue, validateForm } from "./form.ts";
 import { errorSentences } from "./intake-errors.ts";
 import type { PageContext } from "./page-context.ts";
 
-/** Forms can send an empty string for an unselected `focus`; it counts as absent. */
+/**
+ * Schema of the form to apply for early access. A form can send an empty string for an unselected
+ * `focus`, which counts as absent.
+ */
 const ApplyForm = ApplicationFields.extend({
   focus: z.preprocess((chosen) => chosen || undefined, ApplicationFields.shape.focus),
 });

@@ -13,7 +13,7 @@ import {
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
-/** Path of the application form. */
+/** Path of the form to apply for early access. */
 export const APPLY_PATH = "/apply";
 
 const DAY_MS = 86_400_000;
@@ -26,7 +26,7 @@ const focusNames: Readonly<Record<(typeof applicantFocuses)[number], string>> = 
   general: "Other",
 };
 
-/** Data for the application page. */
+/** Data for the page to apply for early access. */
 export interface ApplyView {
   readonly formToken: string;
   readonly isSignedIn: boolean;
@@ -87,7 +87,7 @@ function choice(focus: string, { at, isChosen }: { at: number; isChosen: boolean
 </div>`;
 }
 
-/** Data for the confirmation of an application. */
+/** Data for the confirmation of an application for early access. */
 export interface QueuePlaceView {
   readonly isSignedIn: boolean;
   readonly queueToken: string;

@@ -10,8 +10,8 @@ import { errorSentences } from "./intake-errors.ts";
 import type { PageContext } from "./page-context.ts";
 
 /**
- * Maximum size of the form, in bytes: a message of 5,000 characters fits, each encoded in up to
- * twelve bytes.
+ * Maximum size of the form, in bytes: enough for a message of 5,000 characters, even if each
+ * character is encoded in twelve bytes.
  */
 const MAX_FORM_BYTES = 64 * 1024;
 

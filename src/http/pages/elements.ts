@@ -99,8 +99,8 @@ export function timeElement(ms: number): Html {
  * Text that says when something was last used.
  *
  * @param at Start of the hour of the last use, in milliseconds since the epoch.
- * @param madeAt Creation time, in milliseconds since the epoch; shown instead of `at` if `at` is
- * earlier, because creation and last use were in the same hour.
+ * @param madeAt Creation time, in milliseconds since the epoch. It is shown instead of `at` if it
+ * is later: creation and last use were then in the same hour.
  */
 export function lastUseText(at: number | undefined, madeAt: number): Html {
   if (at === undefined) return html`<span class="quiet">never</span>`;

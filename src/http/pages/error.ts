@@ -42,7 +42,7 @@ export function createErrorPageHandler({
   const showError = createErrorPageSender(show, now);
   return (error, _req, res, next) => {
     const problem = toPageProblem(error);
-    // A 500 that is already a problem was reported where it was created.
+    // A `Problem` with status 500 was already reported where it was created.
     if (problem.status === 500 && problem !== error) onError(error);
     if (res.headersSent) return next(error);
     showError(res, error);

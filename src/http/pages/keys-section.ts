@@ -16,10 +16,10 @@ import {
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
-/** Maximum length of a key's name, in characters. */
+/** Maximum length of the name of an API key, in characters. */
 export const MAX_KEY_NAME_LENGTH = 60;
 
-/** Data for the keys section. */
+/** Data for the section with the API keys. */
 export interface KeysView {
   readonly formToken: string;
   readonly keys: readonly ApiKey[];
@@ -29,7 +29,7 @@ export interface KeysView {
   readonly keyName?: string | undefined;
 }
 
-/** Renders the keys of a person and the form that creates a key. */
+/** Renders the API keys of a person and the form that creates an API key. */
 export function keysSection(view: KeysView): Html {
   const { keys, formToken } = view;
   return html`<p>A key lets a program of yours read signals without signing in. You can have ${MAX_API_KEYS_PER_ACCOUNT}.</p>
@@ -79,7 +79,7 @@ ${form({ action: "/account/keys", formToken }, html`${name}${choice}<button>Crea
 </div>`;
 }
 
-/** The page that shows a new key; the key is shown only once. */
+/** The page that shows a new API key; the key is shown only once. */
 export function newKeyPage({
   name,
   key,

@@ -39,7 +39,7 @@ export interface PagesOptions {
   readonly alerts: AlertService;
   /** The watchlists that people own. */
   readonly watchlists: WatchlistService;
-  /** The channels to which people receive events. */
+  /** The channels through which people receive events. */
   readonly channels: ChannelService;
   /** Stops the emails to an address, given the token of an unsubscribe link. */
   readonly unsubscribing: UnsubscribeService;

@@ -38,10 +38,10 @@ const ACTION_PATHS = [
 ];
 
 /**
- * Creates the pages for people: sign-in, consent, claim, account, contact and application. They
- * work without JavaScript. Mount the router at the root, before any other handler of
- * `/oauth/interaction/:uid` and before any body parser. Errors of a page are shown as a page;
- * requests for other paths fall through.
+ * Creates the pages for people, such as those for signing in, consent, claims, the account, contact
+ * and applying for access. They work without JavaScript. Mount the router at the root, before any
+ * other handler of `/oauth/interaction/:uid` and before any body parser. Errors of a page are shown
+ * as a page; requests for other paths fall through.
  */
 export function pagesRouter(options: PagesOptions): Router {
   const { name, baseUrl, sessions, limits, now, onError } = options;

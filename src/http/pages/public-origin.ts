@@ -12,11 +12,11 @@ const COOKIE_SECONDS = 10;
  * Detects a page that was opened under an origin other than the public one, such as localhost.
  * Forms sent from there would be rejected.
  *
- * If a browser still arrives under another host after the redirect, it is behind a proxy that
- * rewrites Host, so it is not redirected again.
+ * If a browser still arrives under another host after the redirect, a proxy between the browser and
+ * this service rewrites Host, so the browser is not redirected again.
  *
  * @returns The problem `forbidden_origin` with a `location`, in which only the path and the query
- * come from the caller; `undefined` if the browser need not be redirected.
+ * come from the request; `undefined` if the browser need not be redirected.
  */
 export function redirectToPublicOrigin(req: Request, baseUrl: string): Problem | undefined {
   const { protocol, host } = new URL(baseUrl);

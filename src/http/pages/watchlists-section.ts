@@ -30,7 +30,7 @@ export interface WatchlistsView {
   readonly refused?: RefusedList | undefined;
   /** Errors of the forms of the page. */
   readonly errors?: FieldErrors;
-  /** API keys of the person, for the names of the keys that created watchlists. */
+  /** API keys of the person; the section shows the names of the keys that created watchlists. */
   readonly keys: readonly ApiKey[];
 }
 

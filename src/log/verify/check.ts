@@ -10,7 +10,7 @@ export interface VerificationCheck {
   readonly name: string;
   readonly outcome: CheckOutcome;
   readonly detail: string;
-  /** Index of the wrong log entry. */
+  /** Index of the log entry that is wrong, if any. */
   readonly entry?: number;
 }
 

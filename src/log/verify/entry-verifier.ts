@@ -31,7 +31,7 @@ const RECENT = 256;
 /** Maximum rounding error of a published score: half a unit in its last digit. */
 const ROUNDING = 0.005;
 
-/** The covered instruments of a class, as logged last. */
+/** The covered instruments of an asset class, as logged last. */
 interface Covered {
   readonly index: number;
   readonly parts: number;
@@ -56,7 +56,10 @@ export interface EntryVerifierOptions {
   readonly origin: string;
   /** Earlier observations of the log, in ascending order of size. */
   readonly sightings: readonly CheckpointSighting[];
-  /** Policy whose witnesses date the anchors; without it, anchors prove no time. */
+  /**
+   * Policy with the witnesses whose cosignatures prove the times of anchors; without it, anchors
+   * prove no time.
+   */
   readonly policy?: WitnessPolicy | undefined;
   /** Called with every complete settlement. */
   readonly onSettled?: ((settlement: LoggedSettlement) => void) | undefined;
@@ -312,7 +315,10 @@ export class EntryVerifier {
     return [witnessedAt, seen?.seenAt].some((at) => at !== undefined && at < nextClose);
   }
 
-  /** Dates the runs before an anchor by the cosignatures in the anchor. */
+  /**
+   * Determines by when witnesses had seen the last run of each asset class, from the cosignatures
+   * in an anchor that covers the whole run.
+   */
   #addAnchor({ checkpoint: text }: LeafOf<"anchor">): void {
     this.#anchors += 1;
     const { origin, policy } = this.#options;

@@ -5,8 +5,9 @@ import { CheckFailure } from "./check.ts";
 const SAME_FORECAST = 1e-9;
 
 /**
- * Registered forecast variance over each horizon, divided by the variance over the first horizon:
- * once without an earnings report, and once for each distance of a report that affects a horizon.
+ * Ratios of the registered forecast variance over each horizon to the variance over the first
+ * horizon: one list without an earnings report, and one for each distance to a report that affects
+ * a horizon.
  */
 const ratios = new WeakMap<readonly HorizonSpread[], readonly (readonly number[])[]>();
 

@@ -80,7 +80,7 @@ const Run = z.looseObject({
  * Maximum accepted forecast standard deviation of a log return, far above any realistic forecast.
  */
 const MAX_SIGMA = 1_000;
-/** Maximum number of horizons of a class. */
+/** Maximum number of horizons of an asset class. */
 const MAX_HORIZONS = 8;
 
 const Sigma = z.number().positive().max(MAX_SIGMA);

@@ -31,7 +31,7 @@ export type FetchFactorsOpening = (index: number) => Promise<CommitmentOpening |
  *
  * @param recent Signals that may still be opened.
  * @param signals Number of all signals.
- * @param open Without it, nothing is opened.
+ * @param open Fetches the opening of an entry; if `undefined`, no score is recomputed.
  */
 export async function checkScores(
   recent: readonly CommittedSignal[],

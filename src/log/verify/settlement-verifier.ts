@@ -65,7 +65,7 @@ export interface LoggedSettlement {
   readonly knownUntil: number;
 }
 
-/** The recomputed track record of a class over a horizon; runs are sorted oldest first. */
+/** The recomputed track record of an asset class over a horizon; runs are sorted oldest first. */
 export interface VerifiedTrackRecord {
   readonly figures: TrackRecordFigures;
   readonly runs: readonly GradedRun[];
@@ -85,9 +85,9 @@ export class SettlementVerifier {
   readonly #runs = new Map<number, RunToSettle>();
   /** Closes of the runs of each class, oldest first. */
   readonly #closes = new Map<AssetClass, number[]>();
-  /** Runs by class that are not yet settled over every horizon, oldest first. */
+  /** By asset class: the runs that are not yet settled over every horizon, oldest first. */
   readonly #waiting = new Map<AssetClass, RunToSettle[]>();
-  /** Runs by class whose settlements can still be corrected, oldest first. */
+  /** By asset class: the runs whose settlements can still be corrected, oldest first. */
   readonly #correctable = new Map<AssetClass, RunToSettle[]>();
   /** Graded runs by class and horizon, oldest first. */
   readonly #graded = new Map<

@@ -22,8 +22,8 @@ export const readText = async (source: LogSource, path: string): Promise<string>
   Buffer.from(await readWhole(source, path)).toString("utf8");
 
 /**
- * Reads the tree of a log. A log may drop its oldest entries (C2SP tlog-tiles, "Pruning"); their
- * hashes stay in the tree.
+ * Creates the reader of a log's tree. A log may drop its oldest entries (C2SP tlog-tiles,
+ * "Pruning"); their hashes stay in the tree.
  */
 export function createTreeReader(source: LogSource): TreeReader {
   let isKept = false;

@@ -91,8 +91,8 @@ export async function witnessViewOf(question: WitnessCheckInput): Promise<Witnes
 }
 
 /**
- * The last checkpoint that a witness cosigned; empty if the witness returns none that the log
- * signed, or one that is larger than the checkpoint being verified.
+ * The last checkpoint that a witness cosigned, as a list. The list is empty if the witness returns
+ * no checkpoint that the log signed, or one that is larger than the checkpoint being verified.
  *
  * @throws {CheckFailure} If the witness cosigned a larger tree so long ago that the log should have
  * published it.

@@ -83,8 +83,8 @@ const UNKNOWN = {
 /**
  * Collects cosignatures on each checkpoint for the leader, and publishes the checkpoint once a
  * quorum has cosigned. A witness's claim about the log is believed only if it comes with a
- * checkpoint that this log signed; an unproved claim blocks signing for at most a minute. Otherwise
- * a dishonest or faulty witness only counts as one that does not cosign.
+ * checkpoint that this log signed; an unproved claim blocks signing for at most a minute. Apart
+ * from that, a dishonest or faulty witness only counts as one that does not cosign.
  */
 export class WitnessClient {
   readonly #options: WitnessClientOptions;

@@ -21,8 +21,8 @@ const CHECKPOINT = /^\/([0-9a-f]{64})\/checkpoint$/;
 type Answers = Pick<Witness, "addCheckpoint" | "checkpoint">;
 
 /**
- * The HTTP server of a witness; its root is both the submission and the monitoring prefix of C2SP
- * tlog-witness.
+ * The HTTP server of a witness. Its URL root is both the submission prefix and the monitoring
+ * prefix of C2SP tlog-witness.
  */
 export function createWitnessServer(witness: Answers): Server {
   const limits = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS };

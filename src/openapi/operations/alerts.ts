@@ -9,7 +9,7 @@ import { anyCredentialWith, scopeSentence } from "../security.ts";
 
 const Cursor = z.string().max(200).optional();
 
-/** Operations on alerts that are not offered as tools. */
+/** Operations on alerts, apart from those that are offered as tools. */
 export const alertOperations = [
   {
     id: "stream_alert_events",

@@ -18,7 +18,7 @@ export const ApplicationBody = z.object({
   focus: ApplicationFields.shape.focus,
 });
 
-/** Schema of the response to an application. */
+/** Schema of the response to an application for access. */
 export const AcceptedApplication = z.object({
   success: z.literal(true),
   message: z.string(),
@@ -70,7 +70,7 @@ const common = {
   ],
 } as const;
 
-/** Operations for applications for access and for inquiries. */
+/** Operations that submit an application for access or an inquiry. */
 export const applicationOperations = [
   {
     ...common,

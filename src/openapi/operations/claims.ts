@@ -7,7 +7,7 @@ import { OAUTH_BODY_PROBLEMS } from "../problems.ts";
 
 const AgentId = z.string().max(200).describe("The client_id of the agent.");
 
-/** Schema of a request that completes a claim. */
+/** Schema of a request that completes a claim, which makes a person the owner of an agent. */
 export const ClaimBody = z.object({
   agent_id: AgentId,
   claim_code: z
@@ -40,7 +40,7 @@ export const ClaimedBody = z.object({
     ),
 });
 
-/** Schema of a request for a new claim code. */
+/** Schema of a request for a new code with which a person can claim an agent. */
 export const ClaimStartBody = z.object({
   agent_id: AgentId,
   login_hint: z

@@ -12,7 +12,7 @@ const Text = z.string();
 interface DocumentInfo {
   readonly id: string;
   readonly summary: string;
-  /** Schema of a JSON document that is not an object. */
+  /** Schema of a JSON document. Default: any JSON object. */
   readonly schema?: z.ZodType;
 }
 
@@ -100,7 +100,7 @@ const reference: readonly DocumentRoute[] = [
   { path: `${paths.reference}.md`, mediaTypes: ["text/markdown"] },
 ];
 
-/** Additional responses, by path. */
+/** Responses in addition to 200 and 304, by path of the document. */
 const extraResponses: Readonly<Record<string, Operation["answers"]>> = {
   [paths.reference]: {
     303: {

@@ -39,7 +39,7 @@ const Metadata = {
   scope: ScopeText.optional(),
 };
 
-/** A registration request of an agent or application (RFC 7591). */
+/** Schema of the registration request of a client: an agent or an application (RFC 7591). */
 export const RegistrationBody = z.looseObject({
   ...Metadata,
   grant_types: z
@@ -62,7 +62,7 @@ export const RegistrationBody = z.looseObject({
 
 const Unix = z.int().min(0);
 
-/** Schema of the state of a possible or completed claim. */
+/** Schema that states whether a person has claimed the agent, and how a person can claim it. */
 const ClaimState = z.object({
   status: z.enum(["unclaimed", "claimed"]),
   code: z

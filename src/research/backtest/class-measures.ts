@@ -38,7 +38,7 @@ import type { SignalCount } from "./signal-count.ts";
 import { type CoefficientSlice, slicesByRegime, slicesByYear } from "./slices.ts";
 import type { StatementPanel } from "./statement-panel.ts";
 
-/** Measures of a class's returns over one horizon. */
+/** How well the scores of an asset class predicted its returns over one horizon. */
 export interface HorizonMeasures {
   /** Length of the horizon in sessions. */
   readonly horizon: number;
@@ -66,7 +66,7 @@ interface ProbabilityMeasures extends Calibration {
    */
   readonly skillInterval: ConfidenceInterval | null;
   readonly years: WalkForwardForecasts["years"];
-  /** Calibration for the probabilities after the backtest. */
+  /** Calibration for the probabilities of scores on dates after the backtest. */
   readonly next: ProbabilityCalibration;
 }
 
@@ -74,8 +74,9 @@ interface ProbabilityMeasures extends Calibration {
 export interface ClassMeasures {
   readonly assetClass: AssetClass;
   /**
-   * The statements with which a statement is compared: statements about other instruments on the
-   * same date, or statements about the same instrument on other dates.
+   * What the statement about an instrument on a date (`SignalStatement`) is compared with:
+   * statements about other instruments on the same date, or about the same instrument on other
+   * dates.
    */
   readonly comparison: "cross_section" | "through_time";
   /** Number of sessions from one graded date to the next. */
@@ -111,7 +112,7 @@ export interface ClassMeasures {
   readonly nextOpen: SeriesSummary | null;
 }
 
-/** An asset class after its replay. */
+/** The data of one asset class after the backtest has replayed it. */
 export interface ReplayedClass {
   readonly question: BacktestQuestion;
   readonly grid: ReturnGrid;

@@ -27,7 +27,10 @@ export interface DecileBook {
    * the lowest decile to the highest.
    */
   readonly excess: readonly number[];
-  /** Simple return of the top decile minus the bottom decile by date, before costs, summarized. */
+  /**
+   * Simple return of the top decile minus that of the bottom decile, before costs: a summary over
+   * dates.
+   */
   readonly spread: SeriesSummary;
   /**
    * Fraction of a leg that is replaced per holding period, in [0, 1]: sum |dw| / 2 over the weights
@@ -60,7 +63,7 @@ interface Holding {
   readonly date: string;
   /** Mean number of instruments in a decile. */
   readonly names: number;
-  /** Mean return by decile minus the mean return of all, simple returns. */
+  /** Mean simple return of each decile minus the mean simple return of all instruments. */
   readonly excess: readonly number[];
   readonly gross: number;
   /** Mean turnover of the two legs, in [0, 1]. */

@@ -1,7 +1,7 @@
 import { medianOf } from "../../grading/median.ts";
 import { type DatedOutcomes, datesWithCrossSection, type StatementOutcome } from "./outcomes.ts";
 
-/** Hit rate of LONG or SHORT calls, with the base rate. */
+/** Hit rate of directional calls (LONG or SHORT, not options), with the base rate. */
 export interface HitRate {
   readonly calls: number;
   /** Fraction of the calls that were right, in [0, 1]; `null` without calls. */

@@ -49,7 +49,10 @@ export function shortRatioNextOpenCorrelations(
     : correlateCrossSections(dates, grid, seed).raw;
 }
 
-/** The newest statement before the open of each session, by index of the session. */
+/**
+ * For each session, by its index: the statement from the newest short volume before the open, and
+ * the return from open to close.
+ */
 function outcomesOf(volumes: RecordList<ShortVolume>, { daytime }: GridRow, grid: ReturnGrid) {
   const pressure = createShortPressureTracker();
   const outcomes = new Map<number, Omit<StatementOutcome, "row">>();

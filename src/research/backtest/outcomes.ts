@@ -6,11 +6,14 @@ import { residualize } from "./residuals.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import type { PanelDate, SignalStatement } from "./statement-panel.ts";
 
-/** A statement and the return after it. */
+/** What the service states about an instrument at a close, and the return after it. */
 export interface StatementOutcome extends SignalStatement {
   /** Index of the instrument's row in the grid. */
   readonly row: number;
-  /** Log total return over the horizon, which starts at the close after the statement. */
+  /**
+   * Total return over the horizon, as a natural logarithm. The horizon starts at the close after
+   * the statement.
+   */
   readonly followed: number;
 }
 

@@ -51,9 +51,10 @@ interface WalkInput {
 }
 
 /**
- * Forecasts every year with the coefficient of earlier years, shrunk halfway toward .02 and floored
- * at 0. With fewer than 30 independent periods, the prior .02 is used. Dates whose returns reach
- * into the forecast year are purged. No embargo is needed, since later data are never used.
+ * Forecasts the outcomes of each year with the coefficient measured in earlier years, shrunk
+ * halfway toward .02 and floored at 0. With fewer than 30 independent periods, the prior .02 is
+ * used. Dates whose returns reach into the forecast year are purged. No embargo is needed, since
+ * later data are never used.
  */
 export function forecastWalkForward(input: WalkInput): WalkForwardForecasts {
   const { dates, coefficients, grid, overlap } = input;

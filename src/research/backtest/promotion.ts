@@ -3,8 +3,8 @@ import type { ClassMeasures } from "./class-measures.ts";
 import type { BacktestQuestion } from "./question.ts";
 
 /**
- * Status of the candidate under its registered promotion rule:
- * - `not_live`: the run includes sessions up to the registration
+ * Status of the candidate method under its registered promotion rule:
+ * - `not_live`: the backtest begins on or before the day of registration
  * - `too_early`: there are fewer sessions than the rule requires
  * - `held`: the rule is met
  * - `failed`: the rule is not met
@@ -12,7 +12,8 @@ import type { BacktestQuestion } from "./question.ts";
 export type PromotionStatus = "not_live" | "too_early" | "held" | "failed";
 
 /**
- * Applies the candidate's registered promotion rule; `undefined` for other subjects and classes.
+ * Applies the registered promotion rule of the candidate method; `undefined` for other subjects and
+ * classes.
  */
 export function promotionStatusOf(
   { assetClass, step, horizons }: Pick<ClassMeasures, "assetClass" | "step" | "horizons">,

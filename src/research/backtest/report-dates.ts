@@ -33,7 +33,9 @@ export interface ReportOutcome {
    * the expected filing is missing.
    */
   readonly errorDays: number | null;
-  /** `errorDays` of a prediction by median lag; `null` if there are too few lags. */
+  /**
+   * `errorDays` of a prediction by the median filing lag; `null` also if there are too few lags.
+   */
   readonly lagErrorDays: number | null;
 }
 

@@ -12,7 +12,7 @@ import type { Bar, InstrumentRecords } from "../../market/records.ts";
 export interface GridRow extends SessionReturns {
   /** Log returns from open to close; `NaN` without a bar. */
   readonly daytime: Float64Array;
-  /** Log of the value traded, in quote currency; `NaN` without a bar or a trade. */
+  /** Natural logarithm of the value traded, in quote currency; `NaN` without a bar or a trade. */
   readonly tradedValue: Float64Array;
   /** Index of the newest bar; -1 if there is none. */
   readonly last: number;
@@ -62,7 +62,10 @@ function createRow(
   return { instrument, returns: logReturnsBySession(places, bars), daytime, tradedValue, last };
 }
 
-/** Log of the value traded in quote currency; the volume of coins is already in quote currency. */
+/**
+ * Natural logarithm of the value traded in quote currency; the volume of coins is already in quote
+ * currency.
+ */
 function logTradedValue({ close, volume }: Bar, { assetClass }: Instrument): number {
   const value = assetClass === "crypto" ? volume : close * volume;
   return value > 0 ? Math.log(value) : Number.NaN;

@@ -26,7 +26,7 @@ import type { Trial } from "./trials.ts";
 interface BacktestProgress {
   /** ISO date of the session being scored. */
   readonly session: string;
-  /** Number of snapshots so far. */
+  /** Number of snapshots computed so far. */
   readonly scores: number;
   /** Completed fraction of the replay, in [0, 1]. */
   readonly fraction: number;
@@ -55,7 +55,7 @@ export interface BacktestResult {
   readonly classes: readonly ClassResult[];
 }
 
-/** An asset class before its replay. */
+/** The data of one asset class before the backtest replays it. */
 interface Prepared {
   readonly grid: ReturnGrid;
   readonly graded: ReadonlySet<number>;

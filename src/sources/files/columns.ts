@@ -10,7 +10,7 @@ export interface CsvColumn<T> {
   readonly parse: (text: string, from: number, to: number) => T | undefined;
 }
 
-/** A column whose cells are read as strings. */
+/** A column whose parser receives the cell as a string. */
 const cellColumn = <T>(expected: string, parse: (cell: string) => T | undefined): CsvColumn<T> => ({
   expected,
   parse: (text, from, to) => parse(text.slice(from, to)),

@@ -91,7 +91,7 @@ export class LiveMarket implements Market {
   #messagesFrom = Number.NEGATIVE_INFINITY;
 
   /**
-   * Creates a market without records.
+   * Creates a market that has no records yet.
    *
    * @param sources The providers by their ids.
    * @param polled Ids of the providers whose answers are dated, so that their clocks are compared

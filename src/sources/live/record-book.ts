@@ -31,7 +31,8 @@ const HISTORY_MS = 2 * 86_400_000;
 
 /**
  * Feeds whose records count as known from their arrival, regardless of the time in the record. Bars
- * and figures are published at fixed times, often later than they arrive.
+ * and figures often arrive before the fixed publication time in the record, and then count as known
+ * from that time.
  */
 const REPORTED_FEEDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
 
@@ -42,10 +43,10 @@ const REPORTED_FEEDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
 export const STALE_MENTION_MS = 2 * 86_400_000;
 
 /**
- * Maximum lateness of a record that became known before records that were already read, in
- * milliseconds. Until a session closes, a late record counts as known only after those records, so
- * that it does not cause a year to be scored again. Causes of delays are slow answers, clocks that
- * differ, and processes that read the records written by another process.
+ * Maximum lateness of a record, in milliseconds; a record is late if records that became known
+ * after it were already read. Until a session closes, a late record counts as known only after
+ * those records, so that it does not cause a year to be scored again. Causes of delays are slow
+ * answers, clocks that differ, and processes that read the records written by another process.
  */
 const LATE_MS = 3_600_000;
 
@@ -59,8 +60,8 @@ interface FeedRecords {
   /** Whether `shown` lacks a record or contains a dropped one. */
   isOutdated: boolean;
   /**
-   * When the earliest late record became known, Unix milliseconds; infinity if there is none. In
-   * `shown`, a late record comes after records that became known later.
+   * Earliest instant at which one of the late records became known, Unix milliseconds; infinity if
+   * there is none. In `shown`, a late record comes after records that became known later.
    */
   lateFrom: number;
 }

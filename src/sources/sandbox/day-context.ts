@@ -11,7 +11,9 @@ export interface SandboxWorld {
   readonly segmentOf: FindSegment;
   /** Length of a simulated day in milliseconds. */
   readonly dayMs: number;
-  /** Label of the session on a day (counted from the Unix epoch): the first instant of that day. */
+  /**
+   * Label of a day's session: the first instant of that day. `day` is counted from the Unix epoch.
+   */
   readonly sessionOf: (day: number) => string;
 }
 

@@ -10,7 +10,8 @@ const SHORTEST_LAG_DAYS = 20;
 const LAG_SPREAD_DAYS = 30;
 
 /**
- * Length of the filing cycle in quarters; a lapsing instrument files five quarters of each cycle.
+ * Length of the filing cycle in quarters; an instrument whose filings are `lapsing` files five
+ * quarters of each cycle.
  */
 const LAPSE_CYCLE = 8;
 const FILED_OF_CYCLE = 5;
@@ -22,8 +23,8 @@ function isFiled({ profile }: DayContext, quarter: number): boolean {
 }
 
 /**
- * Shares outstanding. A split multiplies them, and buybacks undo the split over the segment, so
- * that price and market value stay bounded.
+ * Shares outstanding. A split multiplies them. Buybacks, spread over the whole price segment, undo
+ * the split, so that price and market value stay bounded.
  */
 function sharesOn({ world, profile }: DayContext, day: number): number {
   const segment = world.segmentOf(day);
@@ -59,19 +60,19 @@ export function filingsOf(context: DayContext): readonly Fundamental[] {
   }));
 }
 
-/** Time from the start of a day to the publication of its network figures, in days. */
+/** Time from the start of a day to the publication of its on-chain figures, in days. */
 const ON_CHAIN_PUBLISHED_DAYS = 1.25;
 const UNPUBLISHED_PROBABILITY = 0.005;
 
-/** A network valuation as packed in memory. */
+/** An on-chain valuation (MVRV ratio) as packed in memory. */
 type PackedOnChain = Pick<OnChainFigures, "mvrv"> & {
   /** Days since the Unix epoch. */
   readonly day: number;
 };
 
 /**
- * Network valuation of the previous day. It is high after a rise, because the cost basis of holders
- * lags the price.
+ * On-chain valuation (MVRV ratio) of the previous day. It is high after a rise, because the cost
+ * basis of holders lags the price.
  */
 export function onChainOf(
   { world, profile, day: today }: DayContext,
@@ -85,7 +86,7 @@ export function onChainOf(
   return { day, mvrv };
 }
 
-/** Binary layout of network valuations. */
+/** Binary layout of on-chain valuations. */
 export const onChainPacking = ({
   dayMs,
   sessionOf,

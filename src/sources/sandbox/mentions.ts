@@ -12,14 +12,17 @@ const TALK_DAYS = 20;
 /** Number of days for which the mood about an instrument lasts. */
 const MOOD_DAYS = 40;
 
-/** Interval in days at which one instrument receives copies of one sentence as spam. */
+/**
+ * Length of the spam cycle in days. On one day of each cycle, one instrument receives copies of one
+ * sentence as spam.
+ */
 const SPAM_CYCLE_DAYS = 8;
 const SPAM_COPIES = 24;
 
 /** Number of named authors. */
 const NAMED = 400;
 
-/** Constant number of followers of an author, 10 to 50,000. */
+/** Number of followers of an author, 10 to 50,000; it never changes. */
 const followersOf = (author: number): number => Math.floor(10 * 5000 ** ((author + 0.5) / NAMED));
 
 /** The named authors, followed by the anonymous author and the spammer. */
@@ -82,8 +85,8 @@ interface PackedMention {
   readonly day: number;
   readonly offsetMs: number;
   /**
-   * Position among the ordinary messages of the day. A spam message also has its number among the
-   * copies, from 1.
+   * `position`: index among the ordinary messages of the day, 0 for spam. `copy`: number of a spam
+   * message among the copies of its sentence, from 1; 0 for an ordinary message.
    */
   readonly position: number;
   readonly copy: number;
@@ -141,7 +144,10 @@ function usualMentions(context: DayContext): readonly PackedMention[] {
   return mentions;
 }
 
-/** Spam on a day: copies of one sentence within 8 % of the day, all by the same author. */
+/**
+ * Spam on a day: copies of one sentence by the same author, all sent within a span of 8 % of the
+ * day. Empty on most days.
+ */
 function spamMentions(context: DayContext): readonly PackedMention[] {
   const { world, profile, day } = context;
   const rng = world.rngFor("spam", 0, Math.floor(day / SPAM_CYCLE_DAYS));

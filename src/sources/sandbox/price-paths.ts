@@ -12,7 +12,7 @@ interface Regime {
 /** A bull, a calm and a bear regime. */
 type Regimes = readonly [Regime, Regime, Regime];
 
-/** Regimes of the whole market; a daily drift of .001 adds up to 25 % in 252 sessions. */
+/** Regimes of the whole market; a drift of .001 a day is a log return of .25 in 252 sessions. */
 const MARKET_REGIMES: Regimes = [
   { drift: 0.001, volatility: 0.006 },
   { drift: 0.0003, volatility: 0.005 },
@@ -73,15 +73,16 @@ export const SEGMENT_DAYS = 1024;
 const ANCHOR_SPREAD = 0.35;
 
 /**
- * Bounds of a daily log return before `bridge` adjusts it; they keep every |log return| below .8.
+ * Bounds of a daily log return before `bridge` adjusts it. The absolute value of the adjusted
+ * return then stays below .8.
  */
 const RETURN_BOUNDS = [-0.45, 0.45] as const;
 
 const JUMP_PROBABILITY = 0.003;
 
 /**
- * Number of days in a halt cycle: one stock is halted for the first 1 to 4 days, another for the
- * rest.
+ * Length of a halt cycle in days. One stock is halted for the first 1 to 4 days of the cycle,
+ * another for the rest.
  */
 const HALT_CYCLE_DAYS = 4;
 
@@ -95,9 +96,9 @@ interface Split {
 
 /** Prices of one instrument over a segment, by day within the segment. */
 interface Path {
-  /** Log total return of each day. */
+  /** Logarithmic total return of each day. */
   readonly returns: Float64Array;
-  /** Log of the price as traded. */
+  /** Natural logarithm of the price as traded. */
   readonly logPrices: Float64Array;
   readonly split: Split | null;
 }
@@ -134,8 +135,8 @@ function haltsOf(
     const start = cycle * HALT_CYCLE_DAYS;
     const rng = rngFor("halt", 0, firstDay + start);
     const change = start + 1 + uniformInteger(rng, HALT_CYCLE_DAYS);
-    // Consecutive halts draw from different quarters of the candidates, so that no stock is halted
-    // twice in a row.
+    // The candidates form four sets. Consecutive halts draw from different sets, so that no stock
+    // is halted twice in a row.
     const pick = (part: number) =>
       candidates[uniformInteger(rng, quarter) * 4 + ((cycle * 2 + part) % 4)] as InstrumentProfile;
     halted.fill(pick(0).index, start, change);
@@ -177,8 +178,8 @@ function anchor(rngFor: RngFor, profile: InstrumentProfile, day: number): number
 type Moves = Pick<Path, "returns"> & { readonly payouts: Float64Array };
 
 /**
- * Log returns before `bridge` adjusts them, and the log factors by which splits and dividends lower
- * the price.
+ * Generates the daily log returns, which `bridge` then adjusts, and the log factors by which splits
+ * and dividends lower the price.
  */
 function movesOf(
   rngFor: RngFor,
@@ -204,8 +205,8 @@ function movesOf(
 }
 
 /**
- * Ends a path at its second anchor, like a Brownian bridge: spreads the difference evenly over all
- * days.
+ * Makes a path end at its second anchor (`to`), like a Brownian bridge: the gap between that anchor
+ * and the end of the unadjusted path is spread evenly over the returns of all days.
  */
 function bridge({ returns, payouts }: Moves, from: number, to: number): Omit<Path, "split"> {
   const sum = returns.reduce((total, value, offset) => total + value - (payouts[offset] ?? 0), 0);

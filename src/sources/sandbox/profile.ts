@@ -40,8 +40,8 @@ export interface InstrumentProfile {
 }
 
 /**
- * One in this many stocks makes losses, pays no dividend, or splits; fixed, so that each case
- * occurs.
+ * For each case, one in this many stocks is affected: it makes losses, pays no dividend, or splits.
+ * The index of a stock decides this, not chance, so that each case occurs.
  */
 const EVERY = { lossMaker: 13, noDividend: 2, split: 4 } as const;
 const THIN_PRINTS_PER_DAY = 0.15;

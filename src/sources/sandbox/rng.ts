@@ -81,7 +81,10 @@ export function logUniform(rng: Rng, [low, high]: readonly [number, number]): nu
   return low * (high / low) ** rng();
 }
 
-/** A random number of events with the given mean: the normal approximation of a Poisson variate. */
+/**
+ * Draws a number of events from the normal approximation of a Poisson distribution with the given
+ * mean.
+ */
 export function eventCount(rng: Rng, mean: number): number {
   return Math.max(0, Math.round(mean + Math.sqrt(mean) * standardNormal(rng)));
 }

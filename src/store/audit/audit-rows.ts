@@ -24,7 +24,8 @@ export interface AuditRowsOptions {
   readonly records: Records;
   readonly archive: Archive;
   /**
-   * The audit tree as it was when verification began; absent if earlier versions sealed all rows.
+   * The audit tree as it was when verification began; absent if no row has been sealed as a leaf of
+   * the tree, only in the hash chain of earlier versions.
    */
   readonly tree: AuditTree | undefined;
   /** The recorded end of the hash chain that earlier versions wrote. */

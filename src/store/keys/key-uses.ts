@@ -88,8 +88,8 @@ const signing = <T>(privateKey: KeyObject, alg: string): T =>
 const RSA_BITS = 2048;
 
 /**
- * How long a superseded log key continues to sign alongside the new one, in milliseconds. A client
- * that rarely verifies the log thus still knows one of the keys.
+ * How long a superseded log-signing key continues to sign checkpoints alongside the new one, in
+ * milliseconds. A client that rarely verifies the log thus still knows one of the keys.
  */
 const LOG_KEYS_OVERLAP_MS = 90 * DAY_MS;
 
@@ -109,7 +109,7 @@ export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
       signing(generateKeyPairSync("rsa", { modulusLength: RSA_BITS }).privateKey, "RS256"),
   },
   "cookie-signing": {
-    // As long as the longest session lasts.
+    // As long as the longest browser session lasts.
     retentionMs: 14 * DAY_MS,
     generate: secret,
   },

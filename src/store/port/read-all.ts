@@ -62,7 +62,7 @@ export async function* archivePages(
   for (let after: ArchiveRow | undefined; ; ) {
     const page = await archive.read(kind, { ...selection, limit, ...(after && { after }) });
     yield page;
-    // The embedded store reads synchronously, so requests are served between two pages.
+    // Lets requests be served between two pages, because the embedded store reads synchronously.
     await setImmediate();
     after = page.at(-1);
     if (after === undefined || page.length < limit) return;

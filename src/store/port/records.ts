@@ -22,8 +22,8 @@ export interface Stored<T> {
   readonly key: string;
   readonly value: T;
   /**
-   * Number of the write that last changed the record. It increases with every write to the store
-   * and is never reused.
+   * Number of the write that last changed the record. The number grows with every write to any
+   * record of the store, and is never reused.
    */
   readonly revision: number;
   /** Groups of the record, by which records of any collection can be found or removed together. */
@@ -137,11 +137,11 @@ export interface DueRecordSelection {
 }
 
 /**
- * Small durable JSON documents: clients, tokens, claims, keys, alerts, due deliveries.
+ * Small durable JSON documents: clients, tokens, claims of agents, keys, alerts, due deliveries.
  *
  * A commit is atomic, takes effect at one instant, and is on disk when its promise resolves. A
  * rejected commit never takes effect later, with one exception that no protocol can avoid: if the
- * database completes a commit and then stops responding for longer than the client retries, the
+ * database completes a commit and then stops responding for longer than this process retries, the
  * commit is rejected although it took effect. Expired records are treated as absent by every
  * operation. A read sees every commit that any process acknowledged before the read.
  *

@@ -37,7 +37,7 @@ export interface StoreCounts {
 export interface StoreSize {
   /** Number of records; on PostgreSQL, an estimate from its statistics. */
   readonly records: number;
-  /** Size on disk in bytes, including indexes and logs. */
+  /** Size on disk in bytes, including indexes and, in the embedded store, the write-ahead log. */
   readonly bytes: number;
 }
 

@@ -21,9 +21,9 @@ export function storeUnavailableProblem(detail: string, cause?: unknown): Proble
 }
 
 /**
- * The message of an error, for the operator. The problems of a store are worded for callers, who
- * should retry. The operator instead gets the message of the storage engine, which describes the
- * fault.
+ * The message of an error, for the operator. The `Problem` of a failed store operation is worded
+ * for API callers, who should retry. For the operator, the message of the storage engine is added,
+ * because it describes the fault.
  */
 export function operatorErrorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

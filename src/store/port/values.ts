@@ -1,4 +1,7 @@
-/** Maximum length of a name, in UTF-16 code units. */
+/**
+ * Maximum length of a name, in UTF-16 code units. Names are collections, keys and groups of
+ * records, and kinds, ids and subjects of archive rows.
+ */
 const LONGEST_NAME = 512;
 
 /**
@@ -23,7 +26,7 @@ function faultOfName(name: string): string | undefined {
   return undefined;
 }
 
-/** Whether a text can be the name of a record. */
+/** Whether every storage engine can store a text as a name. */
 export function isValidRecordName(name: string): boolean {
   return faultOfName(name) === undefined;
 }

@@ -12,9 +12,7 @@ interface Position {
    * How far earlier attempts have copied: the highest revision and the last place in the archive.
    */
   readonly copied: { readonly revision: number; readonly place: number };
-  /**
-   * How far the rows are known to equal those of the source: the last revision and the last place.
-   */
+  /** How far the database is known to equal the source: the last revision and the last place. */
   revision: number;
   place: number;
 }
@@ -95,10 +93,10 @@ async function copyArchive(
 }
 
 /**
- * Deletes copied archive rows that the source no longer has, up to the last given row that was
- * already copied. Then advances the position to that row.
+ * Deletes the archive rows that an earlier attempt copied but the source no longer has, up to the
+ * last row of `rows` that was already copied. Then advances the position to that row.
  *
- * @returns The given rows that have not been copied yet.
+ * @returns Those of `rows` that have not been copied yet.
  */
 async function reconcileArchive(
   session: DatabaseSession,

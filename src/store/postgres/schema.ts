@@ -49,13 +49,15 @@ const steps: readonly string[] = [
     ...[migrations, meta, onceTablesSql, recordTablesSql, archiveTablesSql],
     ...[onceFunctionsSql, commitFunctionSql, recordFunctionsSql, archiveFunctionsSql],
   ].join("\n"),
-  // Adds the operation `check`; databases created since then have it from version 1.
+  // Adds the operation `check`. Databases created after this step was added have it from step 1.
   commitFunctionSql,
-  // Lets claims skip groups; databases created since then have this from version 1.
+  // Lets claims skip groups: replaces the claim function of older databases; a new database gets
+  // its first one here.
   claimFunctionSql,
   // Adds shared counters.
   counterTableSql,
-  // Lets commits contain archive rows; databases created since then have this from version 1.
+  // Lets commits contain archive rows. Databases created after this step was added can do so from
+  // step 1.
   outboxMigrationSql + commitFunctionSql,
 ];
 
@@ -75,7 +77,7 @@ export interface ExistingStore extends StoreMeta {
 export interface ExpectedStore {
   /** Name of the database, for messages. */
   readonly name: string;
-  /** Mode of the store to create if the database has none. Absent: a missing store is an error. */
+  /** The store to create if the database has none. Absent: a missing store is an error. */
   readonly created?: StoreMeta;
   /** Called with warnings for the operator. */
   readonly onWarning?: (text: string) => void;

@@ -54,8 +54,8 @@ export async function explainConnectionErrors<T>(
 }
 
 /**
- * The message of an error or, for a host with several addresses, the messages of the errors for all
- * addresses.
+ * The message of an error; for a host with several addresses, that of the error for the first
+ * address.
  */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);

@@ -23,7 +23,7 @@ const INSERT = `INSERT INTO archive (kind, at, name, subject, text, crc) VALUES 
   ON CONFLICT (kind, at, name) DO NOTHING`;
 
 /**
- * Implements the archive port on the archive table.
+ * Implements the interface `Archive` on the archive table.
  *
  * @param table Returns the current archive table.
  */

@@ -124,7 +124,7 @@ function openChecked(path: string, isChecked: boolean): StoreFile {
 
 /**
  * Copies the archive file page by page, because it is the larger file and its tables are unchanged
- * in format 2. The file is open exclusively, and its log is empty.
+ * in format 2. The file is open exclusively, and its write-ahead log is empty.
  */
 function copyArchive(from: string, to: string, onProgress: OnMigrationProgress): void {
   const [source, target] = [openSync(from, "r"), openSync(to, "r+")];

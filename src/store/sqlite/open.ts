@@ -109,8 +109,8 @@ interface Opened extends StoreTables {
 /**
  * Opens the store in a folder exclusively.
  *
- * @throws {Error} If the store is open elsewhere, damaged, moved, missing or of another mode; the
- * message names the file and says what to do.
+ * @throws {Error} If the store is open elsewhere, damaged, moved to PostgreSQL, missing or of
+ * another mode; the message names the file and says what to do.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { mode, onProgress = toStandardError } = options;
@@ -161,7 +161,8 @@ function openFile({ store }: StorePaths): Opened {
   checkBeforeOpening(path);
   const hasCrashed = (statSync(walPathOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
   const file = explainFileErrors(path, () => StoreFile.open(path));
-  // The log was just created. Without syncing the directory, it could be lost in a crash.
+  // The write-ahead log was just created. Without syncing the directory, it could be lost in a
+  // crash.
   syncFolder(dirname(path));
   return file.closingOnError(() => {
     const facts = explainFileErrors(path, () => file.meta());

@@ -8,8 +8,8 @@ import { checksumOf, type SqlValue, type StoreFile } from "./store-file.ts";
 export type RecordDumpRow = Extract<DumpRow, { table: "record" }>;
 
 /**
- * The content of a record, without its name and revision. Instants are milliseconds since the
- * epoch.
+ * The content of a record, without its collection, key and revision. Instants are milliseconds
+ * since the epoch.
  */
 export interface RecordContent {
   /** Value of the record, as JSON. */
@@ -253,10 +253,11 @@ export class RecordTable implements BatchTransaction {
   }
 
   /**
-   * Finds due records without the skipped groups. It follows the index from one combination of
-   * groups to the next, and queries the combinations whose records are due earliest. It queries at
-   * most as many combinations as records are requested, because each of them has at least one due
-   * record. The cost depends on the number of combinations, not on the number of skipped records.
+   * Finds due records that are in none of the skipped groups. It follows the index from one
+   * combination of groups to the next, and takes records from the combinations whose first record
+   * is due earliest. It takes them from at most as many combinations as records are requested,
+   * because each of these has at least one due record. The cost depends on the number of
+   * combinations, not on the number of skipped records.
    */
   #dueApart(collection: string, { now, limit, except }: DueQuery): readonly RecordRow[] {
     const next = this.#file.statement(
@@ -327,8 +328,8 @@ export class RecordTable implements BatchTransaction {
   }
 
   /**
-   * Inserts a row and takes over its revision, unless the collection has a row with this key, alive
-   * or expired.
+   * Inserts a row and makes its revision the newest one. Does nothing if the collection has a row
+   * with this key, even an expired one.
    *
    * @returns Whether the row was inserted.
    */

@@ -27,8 +27,8 @@ export interface RecordsOptions {
 type Listener = (text: string) => void;
 
 /**
- * Implements the records port on the record table. Its methods are own properties, because callers
- * wrap an instance by spreading it.
+ * Implements the interface `Records` on the record table. Its methods are own properties, because
+ * callers wrap an instance by spreading it.
  */
 export class SqliteRecords implements Records {
   readonly #options: RecordsOptions;

@@ -194,7 +194,7 @@ export class StoreFile {
   }
 
   /**
-   * Runs a check of SQLite and returns the problems found.
+   * Runs one of SQLite's built-in checks and returns the problems found.
    *
    * @param pragma For example `integrity_check`, optionally limited to one table.
    */

@@ -89,7 +89,7 @@ function frameOf(bytes: Buffer, before: Sum, { salts, summer }: LogHeader): Fram
 
 /**
  * The running checksum after a frame, continued from the checksum before the frame. It covers the
- * first 8 bytes of the frame header and the page, but not the salts or the checksum itself.
+ * page and the first 8 bytes of the frame header, but not the salts or the checksum itself.
  */
 function contentSum(bytes: Buffer, before: Sum, summer: Summer): Sum {
   return summer(bytes.subarray(FRAME_HEADER_BYTES), summer(bytes.subarray(0, 8), before));

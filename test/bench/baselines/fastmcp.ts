@@ -36,5 +36,8 @@ export async function startFastmcp(answers: Answers, bearer: Bearer): Promise<st
   return `http://127.0.0.1:${port}`;
 }
 
-/** Discards log output: standard output is reserved for the line with the base URL. */
+/**
+ * Logger that discards all output, because standard output is reserved for the line with the base
+ * URL.
+ */
 const silent = { debug() {}, error() {}, info() {}, log() {}, warn() {} };

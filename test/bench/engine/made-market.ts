@@ -71,7 +71,10 @@ const printAt = (at: number, session: string): Print => ({
   ...{ canceled: false, signable: true },
 });
 
-/** Records of all feeds other than bars for the last sessions; many instruments share them. */
+/**
+ * Records of all feeds except bars. Messages, prints and short volumes exist only for the last
+ * sessions. Many instruments share these records.
+ */
 function feedsOf(): Omit<InstrumentRecords, "instrument" | "bars"> {
   const days = Array.from(
     { length: FEED_SESSIONS },

@@ -87,7 +87,7 @@ export function machine(): Machine {
 /** Load average of the last minute. */
 export const loadNow = (): number => loadavg()[0] ?? Number.NaN;
 
-/** Describes the machine in one line, with a warning if other processes kept it busy. */
+/** Describes the machine in one line. A second line warns if other processes kept it busy. */
 export function machineLines({ processor, cores, node, isPinned, loadBefore }: Machine): string {
   const pinned = isPinned
     ? `server on core ${SERVER_CORE}, callers on core ${CALLER_CORE}`

@@ -116,8 +116,8 @@ const payloadOf = (answer: object): unknown => {
 };
 
 /**
- * The part of an answer that must be equal on all servers. For a tool, this is only the name,
- * because servers publish different additional fields.
+ * The part of an answer that must be equal on all servers. Of each tool in a tool list, this is
+ * only the name, because servers publish different additional fields.
  */
 function sameOf(answer: object): unknown {
   const payload = payloadOf(answer);

@@ -96,7 +96,7 @@ export const cpuMicrosPerRequest: Member = ({ cpuMicros }) => cpuMicros;
 export const medianOfRounds = (rounds: Rounds, name: string, pick: Member): number =>
   median((rounds[name] ?? []).map(pick));
 
-/** Median of the ratios of two variants in each round. */
+/** Median, over the rounds, of the ratio of one variant's number to the other's. */
 export function ratioOf(rounds: Rounds, [name, baseline]: readonly [string, string], pick: Member) {
   const others = rounds[baseline] ?? [];
   return median((rounds[name] ?? []).map((round, at) => pick(round) / pick(others[at] as Round)));

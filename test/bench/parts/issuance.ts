@@ -22,7 +22,10 @@ const LEAST = 0.85;
 
 const BARE = "bare oidc-provider, Map adapter";
 
-/** Compares the service with oidc-provider alone in issuing tokens for client credentials. */
+/**
+ * Compares the rate at which the service issues tokens for client credentials with the rate of
+ * oidc-provider alone.
+ */
 export async function issuance({ isQuick }: Effort): Promise<Part> {
   showProgress("Buying tokens from the service and from bare oidc-provider");
   const bare = await startServer({

@@ -13,8 +13,8 @@ import type { Effort, Part, Row } from "../harness/report.ts";
 import { type Rounds, takeTurns } from "../harness/rounds.ts";
 
 /**
- * Highest ratio of a call's CPU time to that of Express, and lowest ratio of the throughput to that
- * of the SDK's stock handler.
+ * Highest allowed ratio of a call's CPU time to that of Express, and lowest allowed ratio of the
+ * throughput to that of the SDK's stock handler.
  */
 const MOST_OF_EXPRESS = 2;
 const LEAST_OF_SDK = 4;
@@ -25,8 +25,8 @@ interface Contest {
   readonly questions: readonly Question[];
   readonly others: readonly BaselineName[];
   /**
-   * Whether this request has a budget; otherwise, the service only has to be faster than the SDK
-   * and its peers.
+   * Whether this request has a budget; otherwise, the service only has to be faster than the SDK,
+   * tmcp and fastmcp.
    */
   readonly isBudget: boolean;
 }
@@ -45,7 +45,7 @@ const contests: readonly Contest[] = [
   contest("legacy", "tools/list"),
 ];
 
-/** Compares MCP tool calls and tool lists with Express, the SDK, tmcp and fastmcp. */
+/** Compares the service with Express, the SDK, tmcp and fastmcp: MCP tool calls and tool lists. */
 export async function mcp(effort: Effort): Promise<Part> {
   const questions = [...restSignals(), ...contests.flatMap((one) => one.questions)];
   return withContestField(

@@ -6,7 +6,7 @@ import type { Reads } from "../reads-run.ts";
 
 const SIZES = [1_000, 10_000, 100_000];
 
-/** Measures how answers scale with the number of instruments. */
+/** Measures how the time of an answer scales with the number of instruments. */
 export async function reads(_effort: Effort): Promise<Part> {
   const raw: Record<number, Reads> = {};
   for (const size of SIZES) {

@@ -5,10 +5,10 @@ import { get, restSignals } from "../harness/questions.ts";
 import type { Effort, Part, Row } from "../harness/report.ts";
 import { type Rounds, takeTurns } from "../harness/rounds.ts";
 
-/** Lowest ratio of the throughput of a signal over REST to that of bare Express. */
+/** Lowest allowed ratio of the throughput of signal requests over REST to that of bare Express. */
 const LEAST_OF_BARE = 0.85;
 
-/** Compares signals over REST with Express. */
+/** Compares the service with Express in answering requests for signals over REST. */
 export async function rest(effort: Effort): Promise<Part> {
   const page = [get("/api/signals")];
   return withContestField(

@@ -13,15 +13,15 @@ import { startProduct } from "../harness/server.ts";
 import type { LogCosts, VerifyCosts } from "../signal-log.ts";
 
 /**
- * Number of runs of 10,000 signals. The whole bench gets a million entries from them, outcomes
- * included.
+ * Number of runs of 10,000 signals, of the whole and of the quick bench. In the whole bench, these
+ * make a log of a million entries, including the outcomes of the signals.
  */
 const RUNS = { whole: 44, quick: 10 } as const;
 
 /** Path of the first full tile. */
 const TILE = "/log/tile/0/000";
 
-/** Lowest ratio of a tile's throughput to that of a static document. */
+/** Lowest allowed ratio of a tile's throughput to that of a static document. */
 const LEAST_OF_STATIC = 0.9;
 
 /**

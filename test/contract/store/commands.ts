@@ -122,7 +122,7 @@ const steps = weighted(
   [1, fc.array(step, { minLength: 2, maxLength: 4, size: "max" })],
 );
 
-/** Record commands that must be atomic under concurrency. */
+/** Commands on records. Each must be atomic under concurrency. */
 export const atomicCommand: fc.Arbitrary<Command> = weighted<Command>(
   [10, fc.record({ kind: is("commit"), steps })],
   [

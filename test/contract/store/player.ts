@@ -24,7 +24,10 @@ export function newPlayer(store: Store): Player {
   return { store, seen: [] };
 }
 
-/** A player after an answer, with the answer's revisions replaced by their order. */
+/**
+ * A player that has seen an answer, and that answer with its revisions replaced by the order in
+ * which the player has seen them.
+ */
 export interface NotedAnswer {
   readonly player: Player;
   readonly answer: unknown;

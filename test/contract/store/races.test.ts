@@ -26,7 +26,7 @@ async function handles(engine: Engine): Promise<readonly Records[]> {
   return [opened.records, (await opened.openBeside()).records];
 }
 
-/** Runs callers concurrently, distributed over the handles. */
+/** Makes `count` concurrent calls, distributed over the handles of a store. */
 function atOnce<T>(
   on: readonly Records[],
   count: number,

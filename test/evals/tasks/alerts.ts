@@ -231,7 +231,7 @@ const watchlist: readonly Task[] = [
   },
 ];
 
-/** Passes the text of the rejected first call on to the person. */
+/** The step that passes the error text of the first call, which was rejected, on to the person. */
 const tellThePerson = { tell: ([{ text }]: Answers) => text };
 
 const claim: readonly Task[] = [

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 /** Maximum number of days besides the current day. */
 const MAX_DAYS = 720;
 
-/** Names of the result rows that differ from the requested pair. */
+/** Names of the result rows, by requested pair, where the two names differ. */
 const LONG_NAMES: Readonly<Record<string, string>> = { XBTUSD: "XXBTZUSD", ETHUSD: "XETHZUSD" };
 
 /** Kraken's daily bars. Errors have status 200 too. */

@@ -9,7 +9,7 @@ const Count = z.number().min(0);
 const Quote = Positive.nullable();
 const Known = { availableAt: Instant };
 
-/** Plausible shapes of records, from a source that lists instruments by day. */
+/** Schemas of plausible records, by feed. A session is given by its ISO date. */
 const shapes = {
   bars: z.strictObject({
     ...Known,

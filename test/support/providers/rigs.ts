@@ -223,7 +223,7 @@ function talkRigs(
   ];
 }
 
-/** Legal name in lower case, without class and punctuation. */
+/** Legal name in lower case, without share class and punctuation. */
 const phraseOf = (name: string): string => name.toLowerCase().replace(/ class .*|[.,]/g, "");
 
 const nameInHeadlines = (name: string): string => name.replace(/ Inc\..*/, "");

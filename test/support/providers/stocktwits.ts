@@ -9,7 +9,10 @@ export interface StocktwitsWorld {
   readonly symbols: readonly string[];
   /** Length of an interval with one message per symbol, in milliseconds. */
   readonly everyMs: number;
-  /** Whether `max` is inclusive; the documentation is ambiguous. */
+  /**
+   * Whether messages with exactly the id in the parameter `max` are included; the documentation is
+   * ambiguous.
+   */
   readonly isMaxInclusive?: boolean;
 }
 

@@ -15,8 +15,8 @@ const week = (weekStart: string, atsShares: number, otcShares: number): WeeklyVo
 });
 
 /**
- * Returns the weekly share that is shown for a range of seven days up to noon of `to`, as known at
- * noon of `day`.
+ * Returns the weekly volume share of alternative trading systems that is shown for a range of seven
+ * days up to noon of `to`, as known at noon of `day`.
  */
 function shown(weeklyVolumes: readonly WeeklyVolume[] | undefined, day: string, to = day) {
   const [at, until] = [Date.parse(`${day}T12:00:00Z`), Date.parse(`${to}T12:00:00Z`)];
@@ -50,7 +50,7 @@ describe("the reported volume share of alternative trading systems", () => {
     expect(shown(weeks, "2026-06-30")?.weekStart).toBe("2026-05-18");
   });
 
-  it("is null when no week is known, and has a null value when nothing was traded", () => {
+  it("is null as a whole when no week is known, and contains a null value when nothing was traded in the week", () => {
     expect(shown(undefined, "2026-06-05")).toBeNull();
     expect(shown(WEEKS, "2026-05-20")).toBeNull();
     expect(shown([week("2026-05-04", 0, 0)], "2026-06-05")).toMatchObject({ value: null });

@@ -5,10 +5,10 @@ import { DIRECTION_EVIDENCE } from "../../../src/score/backtest-verdicts.ts";
 
 const SENTENCES = Object.values(meaning).filter((value) => typeof value === "string");
 
-/** Matches a claim: text that says what a score or a direction is, means, predicts or shows. */
+/** Pattern of text that says what a score or a direction is, means, predicts or shows. */
 const CLAIM =
   /\b(scores?|directions?) (is not|is|are not|means?|predicts?|forecasts?|says?|shows?|could|will|beats?)\b(?! (computed|distributed|behind|another|about))/i;
-/** Terms that must not be used for scores outside the module. */
+/** Terms that only `src/answers/meaning.ts` may use. */
 const OTHER_NAME = /\b(percentile|predictive|outperforms)\b/i;
 
 const TEXTS = globSync([

@@ -51,7 +51,7 @@ const Answer = z.object({
 
 type Query = Parameters<typeof getSignal.run>[0];
 
-/** A call without extra scopes. */
+/** A tool call with an empty set of scopes. */
 const call = { scopes: new Set() } as unknown as ToolCall;
 
 const ask = (context: typeof simulated, query: object) =>
@@ -171,7 +171,7 @@ describe("the risk answer for a company before its next report", () => {
     return { summary, week: forecast?.horizons[0], month: forecast?.horizons[1] };
   };
 
-  it("mentions the report and quotes the coverage across reports when the range spans the report", () => {
+  it("mentions the report and quotes the coverage across reports when the report is expected within the sessions of the range", () => {
     const { summary, week, month } = riskOn("2024-07-30");
     expect(summary).toContain(", held 92.5 % across reports: one is due in 2 sessions);");
     expect(week?.reportFactor).toBe(Number(Math.sqrt(horizonVariance(WEEK, 2) / 5).toFixed(2)));
@@ -180,7 +180,7 @@ describe("the risk answer for a company before its next report", () => {
     expect(week?.ranges?.map(({ coverage }) => coverage)).toEqual(WEEK.evidence.acrossReports);
   });
 
-  it("has a wider range, but does not mention the report, when the report lies just beyond the range", () => {
+  it("has a wider range, but does not mention the report, when the report is expected shortly after the last session of the range", () => {
     const { summary, week } = riskOn("2024-07-23");
     expect(summary).toContain(", held 95.3 %);");
     expect(week?.reportFactor).toBeGreaterThan(1);

@@ -4,7 +4,7 @@ import { ApplicationFields, InquiryFields } from "../../../src/applications/fiel
 const application = { name: "Ada", email: "ada@host.example" };
 const inquiry = { email: "ada@host.example", message: "Hello" };
 
-describe("the fields of an application", () => {
+describe("the fields of an application for access", () => {
   it.each([
     ["Ada Lovelace"],
     ["O'Neil & Sons, Ltd."],

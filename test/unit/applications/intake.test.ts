@@ -62,7 +62,7 @@ async function fill({ records }: Pick<Awaited<ReturnType<typeof open>>, "records
   }
 }
 
-describeEngines("the intake of applications and inquiries", (engine) => {
+describeEngines("the intake of applications for access and of inquiries", (engine) => {
   it("stores an application and returns a queue token", async () => {
     const { intake, records, clock } = await open(engine, "files");
     const { queueToken, registeredAt } = await intake.apply(ada);
@@ -176,7 +176,7 @@ describeEngines("the intake of applications and inquiries", (engine) => {
     expect(await readInquiries(records)).toEqual([{ reference, receivedAt, ...inquiry }]);
   });
 
-  it("deletes inquiries after 180 days, and applications that were not accepted after 400 days", async () => {
+  it("deletes inquiries after 180 days, and unaccepted applications after 400 days", async () => {
     const { intake, decisions, records, clock } = await open(engine);
     await intake.contact({ email: ada.email, message: "Hello" });
     await intake.apply(ada);
@@ -293,7 +293,7 @@ describe("the limit on stored submissions", () => {
   });
 });
 
-describeEngines("a decision on an application", (engine) => {
+describeEngines("a decision on an application for access", (engine) => {
   async function applied(mode: StoreMode = "live") {
     const opened = await open(engine, mode);
     await opened.intake.apply(ada);

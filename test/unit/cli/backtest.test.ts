@@ -78,7 +78,7 @@ describe("the command line of a backtest", () => {
   });
 });
 
-describe("the log of variants", () => {
+describe("the log of backtest variants", () => {
   const tried = (variant: string, ic: object | null) =>
     ({
       classes: [

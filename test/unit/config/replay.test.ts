@@ -58,7 +58,7 @@ describe("the setting REPLAY", () => {
     );
   });
 
-  it("makes sign-up require an application, as for recorded history", () => {
+  it("makes sign-up require an application for access, as for recorded history", () => {
     const REPLAY = "2014-01-02/2014-12-31@2";
     expect(readConfig({ ...HISTORY, REPLAY }).signUp).toBe("applications");
     expect(readConfig({}).signUp).toBe("open");

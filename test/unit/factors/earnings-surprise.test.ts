@@ -5,7 +5,7 @@ import type { Fundamental } from "../../../src/market/records.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Net income of consecutive quarters of 91 days, each filed after 30 days. */
+/** Net income of consecutive quarters of 91 days, each filed `lagDays` days after the quarter. */
 const filed = (values: readonly number[], lagDays = 30): readonly Fundamental[] =>
   values.map((value, quarter) => ({
     metric: "netIncome",

@@ -25,8 +25,8 @@ const filed = (
 });
 
 /**
- * Filings of 91-day quarters after the given lags in days. The first quarter ends on day 91, and
- * `null` is a missing filing.
+ * Filings of 91-day quarters, each made after the given number of days since the end of its
+ * quarter. The first quarter ends on day 91, and `null` is a missing filing.
  */
 const quarters = (...lags: readonly (number | null)[]) =>
   lags.flatMap((lag, index) => {
@@ -37,7 +37,7 @@ const quarters = (...lags: readonly (number | null)[]) =>
 const askedOn = (figures: readonly Fundamental[], day: number) =>
   predictNextReport(quarterlyFilings(figures, DAY_MS), day * DAY_MS, WINDOWS, DAY_MS);
 
-/** Converts an expected report from milliseconds to days. */
+/** Converts the dates of an expected report from milliseconds to days. */
 const inDays = (next: ReturnType<typeof askedOn>) => {
   if (next.is === "unknown") return next.reason;
   const { expected, earliest, latest, periodEnd, basis } = next.report;
@@ -73,7 +73,7 @@ describe("the filings of a company", () => {
     ]);
   });
 
-  it("are computed again when the list of figures has grown", () => {
+  it("are derived again from the list of figures when the list has grown", () => {
     const list = quarters(30, 30);
     expect(daysOf(list)).toHaveLength(2);
     list.push(filed(273, 303));

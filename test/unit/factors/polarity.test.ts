@@ -296,7 +296,8 @@ function table(file: string): readonly Readonly<Record<string, string>>[] {
 }
 
 /**
- * Selects a seeded half of the rows. The other half could be read while the lexicon was written.
+ * Whether a row is in the held-out half, which is chosen by a hash of the row number. The other
+ * half could be read while the lexicon was written.
  */
 function isUnread(row: number): boolean {
   let hash = Math.imul(row ^ 0x5eed, 0x9e3779b1);

@@ -5,7 +5,7 @@ import { reader, startStreams } from "./stream-app.ts";
 const upTo = (last: number, first = 1): readonly string[] =>
   Array.from({ length: last - first + 1 }, (_, index) => String(first + index));
 
-/** Adds a bearer token to every request. */
+/** Dispatcher that adds a bearer token to every request. */
 const dispatcher = new Agent().compose((dispatch): Dispatcher["dispatch"] => (options, handler) => {
   const headers = [...Object.entries(options.headers ?? {}), ["authorization", "Bearer reader"]];
   return dispatch({ ...options, headers: Object.fromEntries(headers) }, handler);
@@ -20,7 +20,7 @@ async function refusal(sent: Promise<{ response: Response; text(): string; ended
 }
 
 describe("the event stream of alerts", () => {
-  it("starts at the current time, and sends its start as a cursor", async () => {
+  it("starts at the current time, and sends its start position as a cursor", async () => {
     const { open, log } = await startStreams();
     log.write(3, "told");
     const stream = await open("reader");
@@ -119,7 +119,7 @@ describe("the event stream of alerts", () => {
     expect(stream.ids()).toEqual([]);
   });
 
-  it("reads every five seconds when nothing happens, and never after the caller has disconnected", async () => {
+  it("reads the event log every five seconds when nothing happens, and never after the caller has disconnected", async () => {
     const { open, log, timers } = await startStreams();
     const stream = await open("reader");
     await timers.advance(1);

@@ -34,7 +34,7 @@ interface World {
   readonly happen: () => Promise<unknown>;
 }
 
-/** A dependency that a shared answer must not use, so every access throws. */
+/** Creates a stand-in for a dependency that a shared answer must not use: every access throws. */
 const forbidden = <T extends object>(name: string): T =>
   new Proxy({} as T, {
     get(_, member) {
@@ -91,7 +91,9 @@ async function replay(): Promise<World> {
 
 const COINS = ["BTC-USD", "ETH-USD"];
 
-/** A live market in which late records cause a year to be rescored in steps during tool calls. */
+/**
+ * A live market that receives late records, so that a year is rescored in steps during tool calls.
+ */
 async function live(): Promise<World> {
   const opened = await open(
     { MARKET: "live", UNIVERSE: COINS.join(), PROVIDERS: "coinbase" },
@@ -127,7 +129,7 @@ const daysOf = (from: string, to: string): readonly Observation[] =>
     })),
   );
 
-/** A tool call whose timestamps are offsets from the present, in strides. */
+/** A tool call whose timestamps are given as numbers of time steps (strides) from the present. */
 interface Asked {
   readonly tool: Tool;
   readonly symbol: number;
@@ -200,8 +202,8 @@ interface Question {
 }
 
 /**
- * Compares cached answers with fresh answers. @returns A function that calls a tool and returns
- * whether the answer was cached.
+ * Returns a function that calls a tool with and without the cache, asserts that both answers are
+ * equal, and returns whether the cached answer had been given before.
  */
 function comparison(context: ToolContext): (question: Question) => Promise<boolean> {
   const answers = createToolAnswers(context);

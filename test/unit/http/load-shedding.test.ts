@@ -141,7 +141,7 @@ describe("admission control", () => {
   });
 
   it.each(["/api/health", "/livez", "/readyz", "/api/health?a=b"])(
-    "starts at most three queued requests before %s",
+    "starts at most three queued requests before the health check %s",
     async (path) => {
       const { send, begun } = await startAdmission();
       await send(...some(300, get("/a")), get(path));
@@ -201,7 +201,7 @@ describe("admission control", () => {
     expect(shed.length).toBeLessThan(150);
   });
 
-  it("rejects no requests after a single long pause", async () => {
+  it("rejects no requests after a single request that took two seconds", async () => {
     const { send, begun, shed, clock } = await startAdmission((res) => {
       clock.now += begun.length === 3 ? 2_000 : 1;
       res.end();

@@ -37,7 +37,7 @@ describe("an open stream", () => {
     expect(await staysOpen(app, ended)).toBe(true);
   });
 
-  it("stays open while credentials cannot be looked up, and ends at the first successful lookup", async () => {
+  it("stays open while credentials cannot be looked up, and ends at the first lookup that finds that its credential has ended", async () => {
     const app = await startStreams();
     const { ended } = await app.open("reader");
     app.hindrance = () => Promise.reject(new Error("the store is away"));
@@ -196,7 +196,7 @@ describe("the set of open streams", () => {
     await openFives(app, ["elsewhere"], "192.0.2.1");
   });
 
-  it("is limited to half of the streams of unclaimed agents per network", async () => {
+  it("is limited per network to half of the streams that all unclaimed agents together may open", async () => {
     const app = await startStreams();
     const ofNobody = () => undefined;
     await openFives(app, named("a").slice(40), "198.51.100.1", ofNobody);

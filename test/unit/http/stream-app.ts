@@ -17,7 +17,7 @@ import { type OpenStream, openStream } from "../../support/event-stream.ts";
 import { listenerOf } from "../../support/route-listener.ts";
 import { type ManualTimers, manualTimers } from "../../support/timers.ts";
 
-/** An event log of one owner that the test writes. */
+/** An event log of one owner. The test writes its events. */
 interface WrittenLog extends EventLog {
   readonly events: LoggedEvent[];
   /** Adds `count` events, and notifies listeners if `news` is "told". */
@@ -30,7 +30,7 @@ interface WrittenLog extends EventLog {
   failure: Error | undefined;
 }
 
-/** A test server of event streams with its parts. */
+/** A test server that serves event streams, and the parts of the server that tests control. */
 export interface StreamApp {
   readonly base: string;
   readonly timers: ManualTimers;

@@ -35,7 +35,8 @@ it.each([
   "a process that starts %s has the same messages as a process that was already running",
   async (_, newest) => {
     const now = MONTH + 600_000;
-    // Times around the oldest kept messages of three months, and one message of the previous year.
+    // Times around the cutoff of each of three months, 180 days before the month starts, and one
+    // message of the previous year.
     const kept = [MONTH, Date.parse("2027-05-01"), Date.parse("2027-04-01")].flatMap((month) =>
       [-3, -1, -0.0001, 0, 1].map((days) => month - 180 * DAY_MS + days * DAY_MS),
     );

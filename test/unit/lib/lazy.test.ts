@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { lazyResource } from "../../../src/lib/lazy.ts";
 
-/** A resource that fails to open `failures` times. */
+/** A resource whose first `failures` attempts to open fail. */
 function opening(failures: number) {
   const state = { opened: 0 };
   const thing = lazyResource(async () => {

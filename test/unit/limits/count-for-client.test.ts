@@ -5,8 +5,7 @@ import { createLimits } from "../../../src/limits/memory-limits.ts";
 const DAY = 86_400;
 
 /**
- * Returns a function that counts 1,000 times for a client and returns how many counts were
- * admitted.
+ * Returns a function that counts 1,000 calls of a client and returns how many of them were allowed.
  */
 function counting(total: number, most: number) {
   const limits = createLimits({

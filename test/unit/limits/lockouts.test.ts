@@ -9,7 +9,7 @@ const DAY_MS = 1440 * MINUTE_MS;
 
 const three = { points: 3, windowSeconds: 900 };
 
-/** Limits of a process that has just started with a store. */
+/** Limits of a process that has just started and stores its lockouts in the given store. */
 function started({ records, clock }: TestStore): Limits {
   const overrides = { "secret-address": three, "wrong-code": three, apply: three };
   return withLockouts(createLimits({ overrides, now: () => clock.now }), {

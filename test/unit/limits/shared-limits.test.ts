@@ -59,7 +59,7 @@ const onPostgres = describe.skipIf(postgres.isMissing);
 onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => {
   beforeAll(() => postgres.start(), 3 * PATIENT.timeout);
 
-  it("exactly the shared quota is allowed out of 2,000 concurrent calls in each of three processes", async () => {
+  it("three processes with 2,000 concurrent calls each allow exactly the shared quota in total", async () => {
     const first = await openStore(postgres);
     const stores = [first, await first.openBeside(), await first.openBeside()];
     const overrides = { apply: { points: 100, windowSeconds: 60 } };
@@ -70,7 +70,8 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
       ),
     );
     expect(allowed(counted.flat())).toBe(100);
-    // Each process adds no more points in the database than one process alone would be allowed.
+    // Together, the processes report to the database at most as many points as three single
+    // processes would be allowed.
     const told = processes.flatMap(({ asked }) => asked.flat().map(({ points }) => points));
     expect(told.reduce((sum, points) => sum + points, 0)).toBeLessThanOrEqual(300);
   });

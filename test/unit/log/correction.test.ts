@@ -18,8 +18,8 @@ import { describeEngines, openStore } from "../../support/stores.ts";
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
 /**
- * The instrument whose prices of four days become known only after two runs have been settled
- * without them.
+ * The instrument with late prices: its prices of four days become known only after two runs have
+ * been settled without them.
  */
 const [LATE] = SYMBOLS as [string];
 const isMissing = ({ availableAt }: { readonly availableAt: number }) =>
@@ -120,7 +120,7 @@ describeEngines("a settlement whose prices are corrected", (engine) => {
     expect(outcomeOf(wrong.index)).toMatchObject({ symbol: LATE, lastPrice: "2026-01-03" });
     expect(outcomeOf(corrections[0].index)).toMatchObject({ symbol: LATE, lastPrice: null });
 
-    // A process that read the record before the correction reloads the changed figures.
+    // A process that read the track record before the correction reloads the changed figures.
     await before.graded.reload();
     expect(before.graded.record("stock", 5, trackRecordTerms(0), 0).figures.ic).not.toEqual(ic);
     const after = await verified(again, market);

@@ -177,7 +177,8 @@ describe("the Merkle tree", () => {
         expect(verifyConsistency(claim)).toBe(true);
         const other = leafHash(Buffer.from("another tree"));
         expect(verifyConsistency({ ...claim, fromRoot: other })).toBe(false);
-        // Every tree extends the empty tree, so its proof does not depend on the new root.
+        // Every tree extends the empty tree, so a proof from the empty tree does not depend on the
+        // new root.
         if (from > 0) expect(verifyConsistency({ ...claim, toRoot: other })).toBe(false);
         expect(verifyConsistency({ ...claim, proof: [...proof, other] })).toBe(false);
       }
@@ -227,11 +228,11 @@ describe("the tiles of a Merkle tree", () => {
     expect(await treeRoot(0, read)).toEqual(EMPTY_ROOT);
   });
 
-  it("include at most four that are needed for an inclusion proof among 70,000 leaves", () => {
+  it("include at most four that an inclusion proof in a tree of 70,000 leaves needs", () => {
     expect(tilesOf(inclusionPath(33, 70_000), 70_000).length).toBeLessThanOrEqual(4);
   });
 
-  it("are hashed to the entries of the tile above", () => {
+  it("have root hashes that are the entries of the tile above", () => {
     const full: FilledTile[] = [];
     const edge = new TreeEdge();
     for (let at = 0; at < 65_536; at++) full.push(...edge.append(leafHash(Buffer.of(at & 255))));

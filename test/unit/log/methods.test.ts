@@ -156,7 +156,7 @@ describeEngines("a signal log with two methods", (engine) => {
     const { log } = await played(engine, 23);
     const contents = await contentsOf(log);
     const verifier = verifierOf(contents, { horizons: { stock: [1] }, verdictDates: [] });
-    // No settlement is overdue by the horizons of the second method.
+    // The second method's shorter horizon does not make any settlement overdue.
     expect(settlementsOf(verifier)).toMatchObject({ outcome: "proved" });
     const [record] = verifier.records(contents.length);
     expect(record?.figures).toMatchObject({ horizon: 5, runs: 16 });
@@ -178,7 +178,8 @@ describeEngines("a signal log with two methods", (engine) => {
       { ...contents[wrong], corrects: wrong },
       ...outcomes.map((one) => ({ ...one, settlement: contents.length })),
     ];
-    // With these terms the settlements of a run could be corrected after three sessions.
+    // Under the second method's terms, the settlements of a run could be corrected as early as
+    // three sessions later.
     const rules = { ...contents[0].record.rules, correctedWithin: 0 };
     const verifier = verifierOf(early, { horizons: { stock: [1] }, rules });
     expect(settlementsOf(verifier)).toMatchObject({

@@ -9,7 +9,7 @@ const signal = { index: 7, factors: commitmentHash(opening), scoreRaw: 60.34 };
 const check = (change: object, opened: CommitmentOpening | undefined = opening, signals = 1) =>
   checkScores([{ ...signal, ...change }], signals, async () => opened);
 
-it("the check of scores succeeds when the opened factors add up to the score", async () => {
+it("the check of scores succeeds when the disclosed factors add up to the score", async () => {
   expect(await check({})).toMatchObject({ name: "scores", outcome: "proved" });
   expect(await check({}, opening, 2)).toMatchObject({ outcome: "not_proved" });
   const unopened = await checkScores([signal], 1, async () => undefined);

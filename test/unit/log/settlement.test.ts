@@ -107,8 +107,8 @@ describeEngines("logged settlements of decisions", (engine) => {
     expect(honest.records?.map((one) => one.figures)).toEqual(figures);
     expect((await look({ hitRate: 0.9 })).of("record")).toMatchObject({ outcome: "failed" });
     expect((await look({ runs: 90 })).of("record")).toMatchObject({ outcome: "failed" });
-    // Without the latest runs, the figures would have to be those of the remaining runs, which
-    // differ.
+    // A record of only three runs must have the figures of those three runs, which differ from
+    // these figures.
     expect((await look({ runs: 3 })).of("record")).toMatchObject({ outcome: "failed" });
     const verdicts = [{ at: iso(365), verdict: "evidence_for", isFinal: true }];
     expect((await look({ verdicts })).of("record")).toMatchObject({ outcome: "failed" });
@@ -230,7 +230,7 @@ it("the verdicts of a track record can be derived from the log entries", async (
   const market = { mode: "live", source: { simulated: false } as DataSource, now } as const;
   const known = { origin, beganAt, size: runs.size, terms, records };
   const record = trackRecordAnswer(known, market, undefined);
-  // Before the first verdict, the answer for an asset class without a record refers to the
+  // Before the first verdict, the answer for an asset class without a track record refers to the
   // backtest.
   expect(record.note).toBeUndefined();
   const coins = trackRecordAnswer(known, market, "crypto");

@@ -21,7 +21,7 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** Prices over more sessions than any history in this file has, except the longest history. */
+/** Prices of 20 days, which is longer than most histories in this file. */
 const PRICES = pricesOver(20);
 
 const look = (files: Files, known: KnownLog | undefined, at: number, keys = [VERIFIER]) =>

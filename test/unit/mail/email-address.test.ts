@@ -40,7 +40,7 @@ describe("an email address", () => {
     expect(EmailAddress.safeParse(value).success).toBe(false);
   });
 
-  it("has a group name that does not disclose the address", () => {
+  it("has a record group whose name does not disclose the address", () => {
     expect(emailGroup("ada@people.example")).toMatch(/^email:[\w-]{43}$/);
     expect(emailGroup("ada@people.example")).not.toBe(emailGroup("bob@people.example"));
   });

@@ -241,7 +241,7 @@ describeEngines("the mail worker", (engine) => {
     expect(message?.text).toContain(`Message-ID: <${taken?.key}@mail.example>`);
   });
 
-  it("without a mail server shows each email once on the terminal and keeps it", async () => {
+  it("shows each email once on the terminal and keeps it when there is no mail server", async () => {
     const store = await openStore(engine);
     const shown: Email[] = [];
     const onTerminal = (email: Email) => void shown.push(email);
@@ -258,7 +258,7 @@ describeEngines("the mail worker", (engine) => {
     expect(await store.records.list(queuedMails, { limit: 10 })).toHaveLength(2);
   });
 
-  it("without a mail server or a terminal leaves every email unchanged", async () => {
+  it("leaves every email unchanged when there is neither a mail server nor a terminal", async () => {
     const store = await openStore(engine);
     await queue(store, toAda);
     const before = await store.records.list(queuedMails, { limit: 10 });

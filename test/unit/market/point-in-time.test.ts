@@ -4,7 +4,7 @@ import type { PointInTimeRecord } from "../../../src/market/records.ts";
 
 const known = (availableAt: number): PointInTimeRecord => ({ availableAt });
 
-it("a reader returns each record once, even a record that is inserted before a record that is not yet known", () => {
+it("a reader returns each record once, even if it is inserted ahead of a record that is not yet known", () => {
   const read = createRecordReader<PointInTimeRecord>();
   const list = [known(10)];
   expect(read(list, 5)).toEqual([]);

@@ -88,7 +88,7 @@ describe("the resolution of a symbol", () => {
 });
 
 describe("an instrument search", () => {
-  it("ranks tickers that start with the query above names that contain it", () => {
+  it("ranks a ticker that starts with the query higher than a name that contains it", () => {
     expect(symbolsOf(searchInstruments(instruments, "ap"))).toEqual(["APLE", "AAPL"]);
     expect(symbolsOf(searchInstruments(instruments, "hathaway"))).toEqual(["BRK-B"]);
   });

@@ -50,7 +50,7 @@ describe("the OpenAPI document", () => {
     expect(render({ anonymousScopes: [] })).not.toContain("An agent registers itself");
   });
 
-  it("throws when a well-known document has no description", () => {
+  it("cannot be created when a well-known document has no description", () => {
     const unknown = { path: "/unknown.json", mediaTypes: ["application/json"] } as const;
     expect(() => openApiDocument(site, [...discoveryDocuments, unknown])).toThrow(
       /\/unknown\.json/,

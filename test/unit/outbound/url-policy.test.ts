@@ -3,7 +3,7 @@ import { urlFault } from "../../../src/outbound/url-policy.ts";
 import { privateHosts } from "./hosts.ts";
 
 describe("an outbound URL", () => {
-  it("is rejected for more than 60 notations of hosts that are not public", () => {
+  it("is rejected if its host is not public, in each of more than 60 notations", () => {
     expect(new Set(privateHosts).size).toBeGreaterThanOrEqual(60);
     const accepted = privateHosts.filter((host) => urlFault(`https://${host}/`, {}) === undefined);
     expect(accepted).toEqual([]);

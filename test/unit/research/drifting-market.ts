@@ -24,7 +24,8 @@ interface Drift {
   /** ISO date from which prices follow another random series. Earlier prices stay the same. */
   readonly otherFrom?: string;
   /**
-   * Whether the instruments are funds with a short ratio, a second factor that allows a direction.
+   * Whether the instruments are ETFs with short volume, so that they have a second factor and
+   * enough coverage for a LONG or SHORT signal.
    */
   readonly areFunds?: boolean;
 }

@@ -356,7 +356,7 @@ describe("the dates that a backtest grades", () => {
     ]);
   });
 
-  it("have a default pace, a step in sessions and a headline horizon that depend on the subject and asset class", () => {
+  it("have a default pace (weekly or every session), a step in sessions and a headline horizon that depend on the subject and asset class", () => {
     expect([defaultPace("composite"), defaultPace("social")]).toEqual(["week", "session"]);
     expect([
       sessionsPerGradedDate("week", "stock"),

@@ -15,7 +15,7 @@ import { sharedFolder } from "../../support/shared.ts";
 
 const { path, isMissing } = sharedFolder("market", "the next report on real history");
 
-/** Timeout in milliseconds for reading the folder on a busy machine. */
+/** Timeout in milliseconds for reading the market folder on a busy machine. */
 const TIMEOUT_MS = 240_000;
 
 const DAY_MS = 86_400_000;

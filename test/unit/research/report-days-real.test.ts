@@ -24,7 +24,7 @@ import { sharedFolder } from "../../support/shared.ts";
 
 const { path, isMissing } = sharedFolder("market", "volatility around reports on real history");
 
-/** Timeout in milliseconds for reading and grading the folder on a busy machine. */
+/** Timeout in milliseconds for reading and grading the market folder on a busy machine. */
 const TIMEOUT_MS = 240_000;
 
 /**

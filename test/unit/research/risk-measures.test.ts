@@ -24,7 +24,7 @@ const dateOf = (week: number) => new Date(FIRST + week * WEEK_MS).toISOString().
 interface Error {
   /** Ratio of the true standard deviation of outcomes to the forecast. */
   readonly scale?: number;
-  /** Size of the log error of the rival's standard deviation; its sign is random. */
+  /** Size of the error in the logarithm of the rival's standard deviation. Its sign is random. */
   readonly rivalError?: number;
   readonly names?: number;
 }
@@ -112,7 +112,7 @@ describe("the verdict on a risk forecast", () => {
 describe("the fitting date of a risk forecast", () => {
   const all = invented();
 
-  it("excludes later outcomes from the quantiles, including outcomes that span the date", () => {
+  it("excludes from the quantiles both later outcomes and outcomes that span the date", () => {
     const known = all.filter(({ end }) => end < "2020-01-01");
     expect(fitQuantiles(all, "2020-01-01")).toEqual(fitQuantiles(known, "2020-01-01"));
     expect(measureRisk(known, QUESTION).evidence.forecasts).toBe(0);

@@ -28,7 +28,7 @@ import { sharedFolder } from "../../support/shared.ts";
 
 const { path, isMissing } = sharedFolder("market", "the risk forecast on real history");
 
-/** Timeout in milliseconds for reading and grading the folder on a busy machine. */
+/** Timeout in milliseconds for reading and grading the market folder on a busy machine. */
 const TIMEOUT_MS = 240_000;
 
 /**
@@ -54,8 +54,8 @@ const INDEPENDENT = [
 ] as const;
 
 /**
- * Counts the ranges of one instrument that ended after the fitting date, and the ranges that a
- * close left.
+ * Counts the price ranges of one instrument that ended after the risk table's fitting date, and how
+ * many of them ended because a close fell outside the range.
  */
 function countLeft(records: InstrumentRecords) {
   const { assetClass } = records.instrument;

@@ -120,7 +120,7 @@ describe("the verdict on a return horizon", () => {
     expect(verdictsAt(2.6)).toMatchObject({ 5: "weak_positive", 21: "weak_positive" });
   });
 
-  it("is also corrected for the variants in the log", () => {
+  it("is also corrected for the number of variants that were tried before", () => {
     const earlier = Array.from({ length: 9 }, (_, index) => ({
       variant: `other ${index}`,
       sharpePerYear: null,
@@ -167,7 +167,7 @@ describe("a backtest", () => {
     expect(Math.max(...found.progress)).toBeLessThanOrEqual(1);
   });
 
-  it("grades neither copies nor constant prices, even when requested, and fails when no other instrument remains", () => {
+  it("grades neither duplicate instruments nor constant prices, even when requested, and fails when no other instrument remains", () => {
     const market = driftingMarket({ names: 12, days: 900, drift: 0.002 });
     const records = market.recordsUntil(0);
     const [first] = records;
@@ -224,7 +224,7 @@ describe("a backtest", () => {
     expect(run(skilled, { from: "2030-01-01", to: "2031-01-01" }).classes).toEqual([]);
   });
 
-  it("grades the composite score by the published signal", () => {
+  it("grades the composite score, and reports the shares of the published signals LONG, SHORT and WAIT", () => {
     const funds = driftingMarket({ names: 40, days: 1_830, drift: 0.002, areFunds: true });
     const composite = run(funds, { subject: "composite" });
     expect(composite.stock?.signals.shares.LONG).toBeGreaterThan(0);
@@ -267,7 +267,7 @@ describe("the backtest report", () => {
     expect(page).not.toMatch(/stroke="#|fill="#(?!000")/);
   });
 
-  it("states how many years of data its t value would require", () => {
+  it("states how many years of data would be needed to detect an effect of the measured size", () => {
     const [measured] = nothing.classes;
     const { ic } = horizonOf(nothing, 21) ?? {};
     if (!measured || !ic) throw new Error("Nothing was measured.");

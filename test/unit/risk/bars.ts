@@ -30,7 +30,7 @@ export function madeBars(count: number, seed = 1, swing = 2): readonly Bar[] {
   });
 }
 
-/** The same bars on weekdays, including holidays, known at 16:15 New York time. */
+/** The bars of `madeBars` on weekdays, including holidays, each known at 16:15 New York time. */
 export const weekdayBars = (first: string, count: number): readonly Bar[] =>
   madeBars(count).map((bar, index) => {
     const day = Date.parse(first) + (Math.floor(index / 5) * 7 + (index % 5)) * DAY_MS;

@@ -27,7 +27,7 @@ describe("the volatility forecast", () => {
     expect(forecastSigma("blend", variances)).toBeCloseTo(0.4 * fast + 0.6 * slow, 14);
   });
 
-  it("is also available from rival models: exponentially weighted, and from the last month", () => {
+  it("is also available from rival models: an exponentially weighted one, and one based on the last month", () => {
     const squares = bars.slice(1).map(({ logReturn }) => (logReturn ?? Number.NaN) ** 2);
     const ewma = Math.sqrt(weighted(squares, (age) => 0.94 ** age));
     const month = squares.slice(-21).reduce((sum, value) => sum + value, 0) / 21;

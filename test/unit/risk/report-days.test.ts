@@ -124,7 +124,7 @@ describe("the volatility forecast across a report", () => {
     expect(spansReport(null, 5)).toBe(false);
   });
 
-  it("uses fitted factors only over five sessions and only for recorded stocks", () => {
+  it("uses fitted factors only over five sessions, and only for stocks outside the simulated market", () => {
     expect(WEEK.reportDays).toMatchObject({ before: 10, factors: { length: 16 } });
     const { stock, etf, crypto } = RISK_TABLE.classes;
     const others = [...stock.slice(1), ...etf, ...crypto];

@@ -14,7 +14,7 @@ import { differences } from "./markets.ts";
 const BEFORE = closeOf(DAYS - 70);
 const FEEDS = ["fundamentals", "mentions", "prints", "shortVolumes"] as const;
 
-it("a record that is inserted before a later-dated record is used as soon as it is known", () => {
+it("the scoring engine uses a record as soon as it is known, even if it is inserted before a later-dated record", () => {
   const added: (() => number)[] = [];
   const until = closeOf(DAYS - 5);
   const list = METHOD_MARKET.recordsUntil(until).map((one): InstrumentRecords => {

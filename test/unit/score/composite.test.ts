@@ -150,7 +150,7 @@ describe("the composite score, for any z-scores and confidences,", () => {
     });
   });
 
-  it("minus 50 is the sum of the factors' contributions", () => {
+  it("differs from 50 by the sum of the factors' contributions", () => {
     always(({ weights }, { score }, readings) => {
       expect(sumOf(scoreContributions(score, readings, weights))).toBeCloseTo(score - 50, 8);
     });

@@ -76,8 +76,8 @@ const withCell = (column: number, figure: (cell: number) => number) => (line: st
 };
 
 /**
- * Kinds of changes that affect no figure: the class is too small for valuations and for a
- * turnover-weighted benchmark, and prints in a folder have no quotes.
+ * Changes of these kinds affect no figure, because the asset class is too small for valuations and
+ * for a turnover-weighted benchmark, and because prints in a folder have no quotes.
  */
 const MOVES_NO_FIGURE = ["volume", "filing", "print"];
 

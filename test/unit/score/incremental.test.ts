@@ -7,7 +7,7 @@ import { differences, marketOf } from "./markets.ts";
 
 const DAY_MS = 60_000;
 const START = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
-/** The end of one session and a part of the next. */
+/** End of the tested period: one whole session and part of the next after `START`. */
 const END = START + 1.2 * DAY_MS;
 
 const sandbox = createSandbox({ seed: 11, sessionSeconds: DAY_MS / 1000 });

@@ -26,7 +26,10 @@ const DAY_MS = 86_400_000;
  * of 2 covers more than 200 pairs, and 40 instants take some minutes.
  */
 const INSTANTS = Number(process.env.LOOKAHEAD_INSTANTS ?? 2);
-/** Timeout in milliseconds for reading the folder and scoring it a few times on a busy machine. */
+/**
+ * Timeout in milliseconds for reading the market folder and scoring the market a few times on a
+ * busy machine.
+ */
 const TIMEOUT_MS = 240_000;
 
 /** Deterministic random numbers in [0, 1) (linear congruential generator). */

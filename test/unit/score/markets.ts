@@ -41,8 +41,8 @@ export const withoutFuture = (records: InstrumentRecords, at: number): Instrumen
 const FUTURE_DAYS = 20;
 
 /**
- * Distorts all records that become known after an instant, and restates every fundamental at that
- * time.
+ * Distorts all records that become known after an instant, and restates every fundamental known by
+ * then, with distorted values, one millisecond after the instant.
  */
 export const withAnotherFuture = (
   records: InstrumentRecords,
@@ -118,7 +118,10 @@ export const risksAt = (records: readonly InstrumentRecords[], at: number) => ({
   ),
 });
 
-/** Pairs of tables that were found to be equal, since many snapshots share the same tables. */
+/**
+ * Pairs of tables already found to be equal, so that tables that many snapshots share are compared
+ * only once.
+ */
 const twins = new WeakMap<object, object>();
 
 /** Returns the member paths at which two immutable values differ in any bit. */
@@ -144,7 +147,7 @@ function membersOf(value: object): ReadonlyMap<unknown, unknown> {
   return new Map(Object.entries(plain));
 }
 
-/** A service that the tool must not use, so every access throws. */
+/** Creates a stand-in for a service that the tool must not use: every access throws. */
 const nothing = <T extends object>(): T =>
   new Proxy({} as T, {
     get(_, name) {

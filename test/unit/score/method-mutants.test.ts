@@ -17,7 +17,10 @@ afterAll(() => rmSync(copy, { recursive: true }));
 
 type Change = readonly [file: string, from: string, to: string];
 
-/** Returns the lock of the method after some changes, which are then reverted. */
+/**
+ * Returns the method lock (the content of `method.lock.json`) that some changes of the code would
+ * produce. The changes are then reverted.
+ */
 function lockAfter(changes: readonly Change[]): MethodLock {
   const before = new Map<string, string>();
   try {

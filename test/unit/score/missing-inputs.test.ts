@@ -82,8 +82,8 @@ describe("a figure that is missing in a market folder", () => {
     }),
   );
   /**
-   * Four quarters of figures, the last of them 15 days old, that increase with the number of the
-   * stock.
+   * Four quarters of figures, the last of them 15 days old. The figures are larger for a stock with
+   * a higher index.
    */
   const filed = (index: number, metrics: readonly Fundamental["metric"][]): Fundamental[] =>
     [5, 95, 185, 275].flatMap((end) =>

@@ -34,7 +34,7 @@ describe.skipIf(isMissing)("signals on real history", { timeout: TIMEOUT_MS }, a
       kept.findLast((one) => one.assetClass === assetClass && one.at < before),
   };
 
-  /** Returns every session of a year that is served at an instant, for every instrument. */
+  /** Returns, for every instrument, the sessions of a year as they are served at an instant. */
   function servedOf(
     year: number,
     at: number,

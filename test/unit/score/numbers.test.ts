@@ -45,7 +45,9 @@ const feeds = fc.record({
 type Feeds = typeof feeds extends fc.Arbitrary<infer T> ? T : never;
 
 /**
- * Returns a function that returns the ordinary number, or an arbitrary number at fixed intervals.
+ * Returns functions that return a given number, except that two consecutive numbers are replaced
+ * with arbitrary ones at fixed intervals. `positive` and `atLeast0` also make the result positive
+ * or non-negative.
  */
 function mixer({ every, anything }: Feeds) {
   let turn = 0;
@@ -180,7 +182,10 @@ function faultsOf(snapshot: Snapshot): readonly string[] {
   return [...endless.map(([path, value]) => `${path} ${value}`), ...(beyond ? ["bounds"] : [])];
 }
 
-/** Scores enough instruments for peer tables, with one variant of the data per kind of feed. */
+/**
+ * Scores enough instruments for peer tables. The instruments use the given variants of the data in
+ * turn.
+ */
 function scored(kinds: readonly Feeds[]): readonly Snapshot[] {
   const records = Array.from({ length: 36 }, (_, index) =>
     recordsOf(kinds[index % kinds.length] as Feeds, index),

@@ -22,7 +22,7 @@ const newYork = (date: string): number => newYorkInstant(date, "00:00");
 
 /** Earliest instant at which a process starts, Unix milliseconds. */
 const FIRST = newYork("2013-06-01");
-/** Instants at which the data of the folder end, Unix milliseconds. */
+/** Instants at which the data of the tested market folders end, Unix milliseconds. */
 const ENDS = [newYork("2018-05-09"), newYork("2021-08-01"), newYork("2024-12-31")] as const;
 
 /** The start time of each process, the end of its data, and how long the process runs. */

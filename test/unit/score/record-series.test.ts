@@ -70,7 +70,7 @@ it("when market records begin earlier, snapshot ids differ wherever the figures 
   for (const begin of beginnings) {
     const later = saidBy(changed(begin));
     expect(contradictions(whole, later)).toEqual([]);
-    // The test would prove nothing if no figure depended on where the record begins.
+    // The test would prove nothing if no figure depended on where the market records begin.
     const bySession = new Map([...whole].map(([id, said]) => [withoutSeries(id), said]));
     const others = [...later].filter(([id, said]) => bySession.get(withoutSeries(id)) !== said);
     expect(others.length).toBeGreaterThan(0);
@@ -91,7 +91,7 @@ it("a snapshot id does not depend on where the market records end or on instrume
 
 const CLOSES = Array.from({ length: DAYS + 1 }, (_, day) => closeOf(day));
 
-/** The series of records that are read to their end at once. */
+/** Returns the series of the given records, which is read up to `END` in one pass. */
 function seriesOf(list: readonly InstrumentRecords[], reader = "lexicon"): RecordSeries {
   const series = new RecordSeries(reader);
   for (const _ of series.extend(list, [CLOSES, []], END));

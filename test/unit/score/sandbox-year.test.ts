@@ -46,7 +46,7 @@ it("a sandbox that runs through New Year gives the same answers as a sandbox sta
   const closed = [...before].filter(([id]) => eve.has(id));
   expect(closed.length).toBeGreaterThan(0.95 * before.size);
   for (const [id, figures] of closed) expect(eve.get(id)).toBe(figures);
-  // The new year is served from a different record, which begins a year later.
+  // In the new year, sessions are served from records that begin a year later, so their ids differ.
   const told = [...eve].filter(([id]) => after.has(id));
   expect(told).toEqual([]);
 });

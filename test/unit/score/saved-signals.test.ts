@@ -15,7 +15,7 @@ import { atFileEnd } from "../../support/file-end.ts";
 import { withoutFuture } from "./markets.ts";
 
 const DAY_MS = 60_000;
-/** Number of days in a sandbox year. The records begin four years before. */
+/** Number of days in a sandbox year. The records of a year begin four years before the year. */
 const YEAR_DAYS = 252;
 const END = (Math.floor(Date.UTC(2026, 10, 21) / DAY_MS / YEAR_DAYS) + 1) * YEAR_DAYS - 1;
 /** Number of days by which the first served day moves forward. */

@@ -124,7 +124,7 @@ describe("the scoring engine", () => {
     expect(later?.factors.social.asOf).toBeGreaterThan(closed?.factors.social.asOf ?? 0);
   });
 
-  it("uses the tables of the previous close until a session ends", () => {
+  it("uses the tables of the previous close until the session's day ends, four hours after its close", () => {
     const epochAt = (at: number) => refreshed([at]).newest?.tables?.epoch;
     expect(epochAt(closeOf(80) - HOUR_MS)).toBe(closeOf(79));
     expect(epochAt(closeOf(80))).toBe(closeOf(79));

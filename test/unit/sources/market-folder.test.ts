@@ -367,7 +367,7 @@ describe("mentions in a market folder", () => {
   const readMentions = async (...rows: readonly unknown[]) =>
     (await readStock({ "mentions/ACME.jsonl": jsonLines(...rows) })).mentions;
 
-  it("from both sources are known when posted, and sorted by time", async () => {
+  it("from both Twitter and Stocktwits are known when posted, and sorted by time", async () => {
     expect(await readMentions(TAGGED, TWEET)).toEqual([
       {
         id: TWEET.id,
@@ -538,7 +538,7 @@ describe("a malformed market folder is rejected with the file and line", () => {
     await expect(readMarketFolder(`${folder}/none`)).rejects.toThrow(`${folder}/none`);
   });
 
-  it("with a long or unprintable cell shortened and escaped", async () => {
+  it("with the faulty cell, shortened if it is long and escaped if it is unprintable", async () => {
     const cell = `\u0007${"9".repeat(100)}`;
     const reading = read(bar(`2014-06-09,1,2,1,${cell},9,0,1`));
     await expect(reading).rejects.toThrow(`close is "\\u0007${"9".repeat(39)}…"`);

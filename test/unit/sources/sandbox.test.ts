@@ -88,7 +88,7 @@ describe("the simulated market", () => {
     expect(records.flatMap(({ doubtedBars = [] }) => doubtedBars)).toEqual([]);
   });
 
-  it("is scored from one year before the start of a quarter", () => {
+  it("is scored from one year before the start of the current quarter", () => {
     const start = (YEAR_START - YEAR_DAYS) * DAY_MS;
     const next = YEAR_START + WALK_DAYS;
     expect(market.servedFrom(YEAR_START * DAY_MS)).toBe(start);

@@ -63,7 +63,7 @@ describe("the cleanup of a store", () => {
     expect(await auditOf(store)).toMatchObject(late);
   });
 
-  it("removes no audit rows while the oldest row was not written by the service", async () => {
+  it("removes no audit rows if the oldest row was not written by the service, and reports that row", async () => {
     const { store, tick } = await open();
     const row = { kind: "audit", at: store.clock.now, id: "other", body: { action: "inserted" } };
     await store.archive.append([row]);

@@ -9,8 +9,8 @@ import { auditOf } from "../../support/audit.ts";
 import { describeEngines, type Engine, openStore, type TestStore } from "../../support/stores.ts";
 
 /**
- * Timeout in milliseconds, shorter than every pause except the sealer's, so that only immediate
- * announcements are in time.
+ * Timeout in milliseconds. It is shorter than a lease (7 s) and than the pause between reloads of
+ * the keyring (60 s), so that a test passes only if it need not wait for either.
  */
 const AT_ONCE = { timeout: 2_500 };
 

@@ -113,7 +113,7 @@ it("a session is served with the method version that recorded it, unless the cur
   });
 });
 
-/** The market with a record that begins later. */
+/** The market with price bars that begin later. */
 const LATER: Market = {
   ...METHOD_MARKET,
   recordsUntil: (at) =>

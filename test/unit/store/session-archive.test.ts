@@ -16,7 +16,7 @@ interface Final {
   readonly tables: { readonly epoch: number; readonly momentum: ReadonlyMap<string, number> };
 }
 
-/** Scores in memory that are known up to an instant. */
+/** Creates scores in memory, which are known up to an instant that the test sets. */
 function memory(symbols: readonly string[]) {
   const finals: Final[] = [];
   let until = 0;

@@ -5,7 +5,7 @@ const text = (maxLength: number) => ({ type: "string", minLength: 1, maxLength }
 const uri = { type: "string", format: "uri" };
 const strings = { type: "array", items: { type: "string" } };
 
-/** Schema of the value of a header or variable of a remote. */
+/** Schema of one header, or of one variable, of an entry in `remotes`. */
 const input = {
   type: "object",
   properties: {

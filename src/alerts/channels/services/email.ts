@@ -3,14 +3,14 @@ import type { ChannelTargets } from "../channel.ts";
 import type { ChannelMessage } from "../message.ts";
 
 /**
- * Maximum size of a message in bytes. The limit leaves room in `Email` for the footer that is added
- * to the message.
+ * Maximum size of a message in bytes. It is below the maximum length of the text of an `Email`, to
+ * leave room for the footer that is added to the message.
  */
 export const MAX_EMAIL_BYTES = 8_000;
 
 /**
- * How long an email may wait for the mail server, in milliseconds: as long as deliveries are
- * retried.
+ * How long an email may wait for the mail server, in milliseconds: about the time from the first to
+ * the last attempt of a delivery.
  */
 const TTL_MS = 76 * 3_600_000;
 

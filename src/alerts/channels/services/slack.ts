@@ -3,7 +3,7 @@ import { messagePlainText } from "../message.ts";
 import type { ChatService } from "./service.ts";
 
 /**
- * HTTP statuses after which the webhook is treated as gone: it was revoked, its channel is
+ * HTTP statuses after which the webhook is treated as gone: it was revoked, its Slack channel is
  * archived, or the URL was never valid (Slack, "Sending messages using incoming webhooks":
  * `no_service`, `invalid_token`, `channel_is_archived`).
  */

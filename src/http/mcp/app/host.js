@@ -95,8 +95,8 @@ export class Host {
   }
 
   /**
-   * The target origin is `*`, because the origin of the host is unknown. This discloses no secret:
-   * only the window that embeds this document receives the message.
+   * Sends a message. The target origin is `*`, because the origin of the host is unknown. This
+   * discloses no secret: only the window that embeds this document receives the message.
    */
   #send(message) {
     if (!this.#isOver) this.#window.postMessage({ jsonrpc: "2.0", ...message }, "*");

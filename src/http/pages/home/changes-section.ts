@@ -25,8 +25,8 @@ interface ChangesSection {
 }
 
 /**
- * The section about changes: the factors that moved the score in the last week, and every change of
- * the signal, each with the factors that moved the score in the week before the change.
+ * The section about changes: the factors that moved the score in the last week, and the newest
+ * changes of the signal, each with the factors that moved the score in the week before the change.
  */
 export function changesSection(section: ChangesSection): Html | false {
   const { points: past } = section.history;
@@ -85,8 +85,8 @@ const isBeforeLog = (past: readonly HistoryPoint[], place: number): boolean => {
 };
 
 /**
- * Text for the threshold that the smoothed score crossed; if it crossed none, for the other reason
- * that ended the signal.
+ * Text for the threshold that the smoothed score crossed or, if it crossed none, for the other
+ * reason why the signal ended.
  */
 function boundText(before: HistoryPoint, now: HistoryPoint): string {
   const { signal, status, scoreSmoothed, coverage, confidence } = now;

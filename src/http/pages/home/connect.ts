@@ -23,8 +23,8 @@ const KEY_PLACEHOLDER = "YOUR_API_KEY";
 
 /**
  * Configurations of common clients, for streamable HTTP. Most clients find the authorization server
- * through the endpoint's 401 response, register themselves and send the person there. Such a client
- * may ignore a configured header, so its configuration contains none.
+ * through the endpoint's 401 response, register themselves and send the person to that server. Such
+ * a client may ignore a configured `Authorization` header, so its configuration contains none.
  *
  * @param site Public origin, and the scopes of unclaimed agents.
  */

@@ -16,10 +16,10 @@ import {
 
 const FACTORS = Object.keys(factorNames) as FactorName[];
 
-/** Maximum number of bars in a panel. */
+/** Maximum number of sessions drawn in a panel, as one bar each. */
 const MAX_BARS = 52;
 
-/** Id of the table with the figures that are drawn. */
+/** Id of the table that lists the values drawn in the chart. */
 const POINTS_TABLE = "points-figures";
 
 /** Axis in points. It is the same for every panel, so that the factors can be compared. */

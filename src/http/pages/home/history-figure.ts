@@ -30,7 +30,7 @@ export interface HistoryFigure extends HistoryView {
   readonly dayMs: number;
 }
 
-/** Id of the table with the figures that are drawn. */
+/** Id of the table that lists the values drawn in the chart. */
 export const HISTORY_TABLE_ID = "history-figures";
 
 /**

@@ -45,7 +45,10 @@ export interface HistoryPoint extends ReturnType<typeof exactSignal> {
   readonly close: number | null;
   /** Index of the log entry with the session's signal; `undefined` if the signal is not logged. */
   readonly entry: number | undefined;
-  /** Points by factor; `undefined` if the score was computed with another method. */
+  /**
+   * Points by factor; `undefined` if the score was computed with a method other than the current
+   * one.
+   */
   readonly contributions: FactorContributions | undefined;
 }
 

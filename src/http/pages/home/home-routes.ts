@@ -45,8 +45,8 @@ export interface HomeOptions
 const LIVE_PARTS = "X-Live-Parts";
 
 /**
- * Headers of all market pages. The pages depend on the viewer, so shared caches must not store
- * them, and browsers must revalidate them.
+ * Headers that all market pages share, both Markdown and HTML. The pages depend on the viewer, so
+ * shared caches must not store them, and browsers must revalidate them.
  */
 const MARKDOWN_HEADERS = {
   "cache-control": "private, no-cache",

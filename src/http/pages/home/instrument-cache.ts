@@ -3,7 +3,8 @@ import type { ToolContext } from "../../../tool.ts";
 
 /**
  * Caches the result of a slow computation per instrument until the instrument has a new snapshot;
- * until then, every tool returns the same result. The symbol must be listed.
+ * until then, every tool returns the same result. The returned function accepts only symbols of
+ * listed instruments.
  */
 export function cacheByInstrument<T>(
   { snapshots }: ToolContext,

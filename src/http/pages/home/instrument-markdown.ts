@@ -101,8 +101,8 @@ function signalRows(signal: FullSignal): readonly (readonly [string, Figure])[] 
 }
 
 /**
- * Table rows about the next expected filing; results are published on the day of the filing or a
- * few sessions before.
+ * Table rows about the next expected filing. Companies publish their results on the day of the
+ * filing or a few sessions earlier.
  */
 function reportRows(signal: FullSignal): readonly (readonly [string, Figure])[] {
   const { nextReport, nextReportReason } = signal;

@@ -9,7 +9,7 @@ import { simpleReturn } from "./peers.ts";
 /** Number of sessions in the dark pool section: one quarter. */
 const DARKPOOL_DAYS = 63;
 
-/** Number of prints in the dark pool section. */
+/** Number of prints (single off-exchange trades) in the dark pool section. */
 const DARKPOOL_PRINTS = 20;
 
 /** The factors of an instrument, from `get_factors`. */

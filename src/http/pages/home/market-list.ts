@@ -155,7 +155,7 @@ function closesOf(symbol: string, { market }: ToolContext): readonly number[] {
 }
 
 /**
- * The value by which each sort order sorts, highest first. The strength is the distance of the
+ * The value by which each sort order sorts, highest first. `strength` is the distance of the
  * smoothed score from 50, because the smoothed score decides the signal.
  */
 const sortKeys: Readonly<
@@ -173,8 +173,8 @@ const sortKeys: Readonly<
 };
 
 /**
- * The snapshots that match the filter, ignoring its signal and coverage. They are in the order of
- * `find_instruments`, or sorted by a figure.
+ * The snapshots that match the search text, asset class and sector of the filter; its signal and
+ * coverage are not applied. They are in the order of `find_instruments`, or sorted by a figure.
  */
 function select(filter: MarketFilter, context: ToolContext): readonly Snapshot[] {
   const { market, snapshots } = context;

@@ -32,7 +32,7 @@ import {
   signedPercentHtml,
 } from "./number-format.ts";
 
-/** Sort orders by the header of the column that they sort. */
+/** The sort order of each sortable column, by the header of the column. */
 const sorted: Readonly<Record<string, MarketSort>> = {
   Instrument: "symbol",
   Score: "score",

@@ -12,7 +12,7 @@ import {
   timePanel,
 } from "./plot.ts";
 
-/** Id of the table with the figures that are drawn. */
+/** Id of the table that lists the values drawn in the chart. */
 export const OFF_EXCHANGE_TABLE_ID = "off-exchange-figures";
 
 /**

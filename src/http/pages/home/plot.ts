@@ -200,7 +200,7 @@ export const plotDot = (place: number, time: TimeAxis, name: string): Html =>
 export interface PlotText {
   /** Text alternative of the figure. */
   readonly label: string;
-  /** Id of the table with the drawn figures, newest first. The crosshair script reads it. */
+  /** Id of the table that lists the drawn values, newest first. The crosshair script reads it. */
   readonly table: string;
   /** Number of rows in the table; they correspond to the first columns of the plot. */
   readonly count: number;

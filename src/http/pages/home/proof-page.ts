@@ -40,7 +40,10 @@ type SignalEntry = z.output<typeof SignalEntry>;
 /** Matches the index of a log entry in a URL. */
 const ENTRY = /^\d{1,15}$/;
 
-/** Match a day, or a minute in a market with shorter sessions, as a form sends it. */
+/**
+ * Patterns of a day and, in a market with shorter sessions, of a minute (with or without seconds),
+ * as a form sends them.
+ */
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const MINUTE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/;
 
@@ -155,8 +158,8 @@ function instantOf(text: string | null, newest: number): number | undefined {
 }
 
 /**
- * Index of the log entry with an instrument's last signal, among the sessions that closed by a
- * point in time.
+ * Index of the log entry with an instrument's signal for the newest session that closed by a point
+ * in time.
  */
 async function entryAt(
   { assetClass, symbol }: Instrument,

@@ -14,8 +14,8 @@ export const proofPath = (symbol: string, entry?: number): string =>
 const DAY_MS = 86_400_000;
 
 /**
- * Section that explains how to prove that a signal was not altered: the newest signal or that of an
- * earlier session.
+ * Section that explains how to prove that a signal, either the newest one or that of an earlier
+ * session, was not altered.
  */
 export function proofSection({ symbol, logged }: FullSignal, dayMs: number): Html {
   return html`<section aria-labelledby="proof">

@@ -11,7 +11,7 @@ import { horizonSigma, sessionsToReport } from "../../../risk/report-days.ts";
 /** Nominal coverage of the range that the pages show. */
 export const SHOWN_RANGE_PROBABILITY = RANGE_PROBABILITIES[1];
 
-/** Outcomes of the forecast ranges over the shorter horizon. */
+/** Outcomes of the forecast ranges over the shortest horizon of the asset class. */
 export interface RangeOutcomes {
   /** Horizon of each forecast range, in sessions. */
   readonly horizon: number;

@@ -82,8 +82,8 @@ ${verifySection(record, site)}`;
 }
 
 /**
- * Section that lists the records without figures, each with the earliest date at which it can have
- * figures.
+ * Section that lists the track records that have no figures yet, each with the earliest date at
+ * which it can have figures.
  *
  * @param now Milliseconds since the epoch.
  */

@@ -34,11 +34,11 @@ import {
 export const horizonText = (assetClass: AssetClass, horizon: number): string =>
   `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
 
-/** The title of a record: asset class and horizon. */
+/** The title of a track record: asset class and horizon. */
 export const trackRecordTitle = ({ figures: { assetClass, horizon } }: ServedTrackRecord): string =>
   `${assetClassNames[assetClass]}, ${horizonText(assetClass, horizon)}`;
 
-/** Labels of the verdicts of the record. */
+/** Labels of the verdicts of a track record. */
 export const TRACK_RECORD_VERDICT_TEXTS: Readonly<Record<TrackRecordVerdict, string>> = {
   insufficient_data: "not enough data",
   no_evidence: "no evidence of skill",
@@ -53,8 +53,8 @@ export const dayHtml = (at: number): Html =>
 const instantOf = (at: number | null): string | null => (at === null ? null : isoInstant(at));
 
 /**
- * Section of one track record: the verdict, if the record covers the headline horizon, the curve,
- * the figures and the counts.
+ * Section of one track record: the verdict (only if the record covers the headline horizon), the
+ * curve, the figures and the counts.
  */
 export function trackRecordSection(
   record: ServedTrackRecord,
@@ -252,7 +252,7 @@ function intervalMark({ value, low, high }: Estimate): Html {
   return html`<svg class="interval" aria-hidden="true"><line class="zero" x1="50%" x2="50%" y2="16"/><line class="fan-l" x1="${place(low)}" x2="${place(high)}" y1="8" y2="8"/><circle cx="${place(value)}" cy="8" r="4"/></svg>`;
 }
 
-/** Labels of the reasons for exclusion from the record. */
+/** Labels of the reasons for excluding signals from the track record. */
 const EXCLUDED: Readonly<Record<ExclusionReason, string>> = {
   failed: "without a result",
   unscored: "without a factor",

@@ -27,8 +27,8 @@ export interface ViewerOptions {
   readonly sessions: Pick<BrowserSessions, "browserOf">;
   readonly accounts: Pick<AccountService, "find">;
   /**
-   * Quotas. Visits count against `calls`: for a signed-in person together with the person's calls,
-   * for others by address.
+   * Quotas. Visits count against `calls`: those of a signed-in person together with the person's
+   * calls, all other visits by network address.
    */
   readonly limits: Limits;
   /** Scopes of unclaimed agents; anonymous viewers have the same scopes. */

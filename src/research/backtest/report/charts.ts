@@ -49,7 +49,7 @@ const line = (name: string, data: readonly number[], color: string) => ({
   itemStyle: { color: color },
 });
 
-/** Minimum number of dates for which a year gets a bar. */
+/** Minimum number of dates of a year that is shown in the chart by calendar year. */
 const MIN_DATES = 12;
 
 /** Chart of the mean coefficients by calendar year. */

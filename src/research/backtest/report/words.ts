@@ -190,7 +190,8 @@ export function missingMeasureSentence(
 }
 
 /**
- * A sentence on the candidate's status under its registered rule; `undefined` for other subjects.
+ * A sentence on the status of the candidate method under its registered promotion rule; `undefined`
+ * for other subjects.
  */
 export function promotionSentence(
   result: ClassResult,

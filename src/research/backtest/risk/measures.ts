@@ -85,9 +85,9 @@ export const fitQuantiles = (
 /**
  * Grades forecasts. Ranges and the probability of a fall are graded only on forecasts from the date
  * of the fit on. Volatility is graded before and after that date, since report-day factors are
- * graded only on outcomes later than the outcomes on which they were fitted (`observeRisk`); only
- * the number of sessions that the factors cover was chosen on outcomes before the fit. Forecasts
- * whose horizon spans the date of the fit are excluded.
+ * graded only on outcomes later than the outcomes on which they were fitted (`observeRisk`). An
+ * exception is the number of sessions that the factors cover, which was chosen on outcomes before
+ * the fit. Forecasts whose horizon spans the date of the fit are excluded.
  */
 export function measureRisk(
   observations: readonly RiskObservation[],

@@ -30,9 +30,9 @@ export interface RiskObservation {
   readonly sigma: Readonly<Record<RiskModel, number>>;
   /** The standard deviation from the model that is used for the class. */
   readonly forecast: number;
-  /** Result of `sessionsToReport`. */
+  /** Number of sessions to the expected quarterly report, from `sessionsToReport`. */
   readonly reportIn: number | null;
-  /** Log total return over the horizon. */
+  /** Total return over the horizon, as a natural logarithm. */
   readonly followed: number;
   /**
    * Sum of squared log returns over the horizon; `null` if a session has no bar or the price did

@@ -39,7 +39,7 @@ const Articles = z.union([z.strictObject({}).transform(() => ({ articles: [] }))
 const Cursor = z.object({ from: z.int() });
 
 /**
- * Headlines of the world's online news, as found by GDELT: of articles that contain the legal name
+ * Headlines of the world's online news, as found by GDELT. An article has to contain the legal name
  * of a company, or a coin name with no other meaning, and mention the company or coin in the
  * headline. A publisher is not an author, so these messages have no author.
  */

@@ -135,7 +135,7 @@ describe("the registration of an alert", () => {
     });
   });
 
-  it("is rejected for an owner who is deleted or no longer entitled", async () => {
+  it("is rejected for an owner who is deleted or no longer entitled to alerts", async () => {
     const { service, agent, records } = await openService();
     await records.commit([remove(clients, agent.id)]);
     await expect(createTestAlert(service, agent)).rejects.toMatchObject({

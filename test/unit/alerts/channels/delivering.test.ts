@@ -35,7 +35,7 @@ const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 const DAY = 24 * HOUR;
 
-/** Delays before the retries of a delivery in milliseconds, without jitter. */
+/** Delays in milliseconds before the retries of a delivery, without jitter. */
 const SCHEDULE_MS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map(
   (seconds) => seconds * SECOND,
 );
@@ -274,7 +274,7 @@ describeEngines("delivery to a channel", (engine) => {
   });
 
   it.each(CHATS)(
-    "keeps the longest message that an event can produce within the limits of %s",
+    "fits the longest message that an event can produce into the limits of %s",
     async (kind) => {
       const store = await openStore(engine);
       const chat = await chatOf(kind);

@@ -583,7 +583,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
     expect(told.toSorted()).toEqual(all.toSorted());
   });
 
-  it("are counted per person, so messages of other people to the same chat do not count", async () => {
+  it("are counted separately for each person, so messages of other people to the same chat do not count", async () => {
     const scene = await sceneOf(engine, "slack", { messages });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
@@ -595,7 +595,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E9"]]);
   });
 
-  it("are counted per chat, so a second channel to the same chat does not raise the limit", async () => {
+  it("are counted for all of a person's channels to the same chat together, so a second channel does not raise the limit", async () => {
     const scene = await sceneOf(engine, "slack", { messages });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");

@@ -99,7 +99,10 @@ describe("expected company reports", () => {
 });
 
 describe("the expected range of a price", () => {
-  /** Calm bars up to day 300. The closes of days 303 and 313 fall by half. */
+  /**
+   * Bars of days 0 to 329 with low volatility, except for log returns of -0.7 (about a halving) on
+   * days 303 and 313.
+   */
   const bars = madeBars(330, 1, 1).map((bar, day) =>
     day === 303 || day === 313 ? { ...bar, logReturn: -0.7 } : bar,
   );
@@ -198,7 +201,7 @@ describe("events of an account", () => {
     expect([of("a1") + of("a2"), of("b1")]).toEqual([3, 3]);
   });
 
-  it("leave part of the limit to a person's other applications, even if one application also uses agents claimed through it", async () => {
+  it("leave part of the limit to a person's other applications, because events for agents claimed through one application count toward that application's share", async () => {
     const store = await openStore(model);
     const owner = { kind: "user", id: "acc_1", accountId: "acc_1", clientId: "greedy" } as const;
     const agent = { kind: "agent", accountId: "acc_1" } as const;

@@ -140,7 +140,7 @@ function beforeRead(name: string) {
 }
 
 describeEngines("a claim of an agent by a person", (engine) => {
-  it("binds the agent to the person permanently, with the wider scopes", async () => {
+  it("binds the agent permanently to the person, and widens its scopes", async () => {
     const { claims, clock, records, register, person, agentNow } = await build(engine);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -368,7 +368,7 @@ describeEngines("a claim of an agent by a person", (engine) => {
     }
   });
 
-  it("requires the person whom the agent first specified, even if the agent specified another person later", async () => {
+  it("requires the person whom the agent specified at registration, even if the agent specified another person later", async () => {
     const { claims, register, person } = await build(engine);
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
     const named = await register({
@@ -390,7 +390,7 @@ describeEngines("a claim of an agent by a person", (engine) => {
     });
   });
 
-  it("requires the person whom the agent specified when it restarted the claim", async () => {
+  it("requires the person whom the agent specified when it restarted the claim, if it had specified no person before", async () => {
     const { claims, register, person } = await build(engine);
     const { agentId } = await register();
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
@@ -632,7 +632,7 @@ describeEngines("a claim completed by the agent", (engine) => {
     expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
   });
 
-  it("can be started only for agents that are pending", async () => {
+  it("can be started only for registered agents that can still be claimed", async () => {
     const { claims, records, clock, register, audit } = await build(engine);
     const owner = { accountId: "acc_bob", scopes: ALL, claimedAt: clock.now };
     await register({ owner }, {}, "agt_claimed");

@@ -106,7 +106,7 @@ describe("the requested scope of a registration", () => {
     },
   );
 
-  it("is omitted for an agent when the operator allows no scopes, unless an unknown scope is requested", () => {
+  it("is omitted for an agent when the operator allows no scopes, but an unknown scope is rejected", () => {
     expect(normalize({}, []).scope).toBeUndefined();
     expect(normalize({ scope: undefined }, []).scope).toBeUndefined();
     expect(refusal({ scope: "admin" }, [])).toMatchObject({ error: "invalid_scope" });

@@ -129,7 +129,7 @@ describe("the fast path for MCP requests", () => {
   });
 
   it.each(["=?base64?Zm9v?=", "two words", "größe", ""])(
-    "leaves a request to the SDK's handler when its name cannot be sent in a header: %o",
+    "leaves a request to the SDK's handler when its resource URI cannot be sent in a header: %o",
     (uri) => {
       const body = { method: "resources/read", params: { uri, _meta: META } };
       const headers = { "mcp-method": "resources/read", "mcp-name": uri };

@@ -93,7 +93,7 @@ describe.each(["modern", "legacy"] as const)(
       expect(reported).toEqual([]);
     });
 
-    it("leaves a call to the SDK's handler when the server rejects it before a handler of its own runs", async () => {
+    it("leaves a call to the SDK's handler when the server rejects it without running a registered handler", async () => {
       const { transport, call } = await start(era);
       const unknown = call("who", 1, { method: "resources/read" });
       expect(transport.dispatch(unknown, by("ann"))).toBeUndefined();

@@ -66,7 +66,7 @@ describe("a timestamp on a page", () => {
 });
 
 describe("the time of the last use", () => {
-  it("is never shown as earlier than the creation, although it is stored with the precision of an hour", () => {
+  it("is stored only to the hour, but is never shown as earlier than the creation time", () => {
     const [hour, madeAt] = [Date.UTC(2026, 10, 21, 5), Date.UTC(2026, 10, 21, 5, 40)];
     expect(String(lastUseText(hour, madeAt))).toContain("05:40 UTC");
     expect(String(lastUseText(hour + 3_600_000, madeAt))).toContain("06:00 UTC");

@@ -118,7 +118,7 @@ describe("daily bars from Alpaca", () => {
     expect(barsOf(driven, "BRK-B").map(({ session }) => session)).toEqual(SESSIONS);
   });
 
-  it("are requested again while a symbol lacks the newest bar, and continue if it did not trade", () => {
+  it("are requested again while a symbol lacks the newest bar, but not indefinitely if the symbol did not trade", () => {
     const dueAt = at("2026-06-12", "16:45");
     const missing = new Map([["AAPL 2026-06-12", dueAt + 40 * MINUTE_MS]]);
     const late = drivePolling(
@@ -188,7 +188,7 @@ describe("daily bars from Alpaca", () => {
     };
   };
 
-  it("continue where they stopped for symbols that were temporarily rejected, without losing a bar", () => {
+  it("resume where they stopped for each symbol that was temporarily rejected, without losing a bar", () => {
     const serve = refusing({
       AAPL: at("2026-06-16", "12:00"),
       SPLT: at("2026-06-18", "12:00"),
@@ -342,7 +342,7 @@ describe("off-exchange trades from Alpaca", () => {
     ]);
   });
 
-  it("replace the trade that they correct, which becomes void", () => {
+  it("are void when they are marked as incorrect or canceled, but not when they are marked as corrected", () => {
     const row = (i: number, u?: string) => ({
       t: `2026-06-12T15:00:0${i}.000000123Z`,
       x: "D",
@@ -431,7 +431,7 @@ describe("an error response from Alpaca", () => {
     ).toBe("malformed");
   });
 
-  it("is a fault if it repeats a page token, instead of causing an endless loop", () => {
+  it("is assumed for a repeated or overlong page token, which could otherwise cause an endless loop", () => {
     const body = '{"trades":{},"next_page_token":"again"}';
     const turning = () => drivePolling(alpaca, () => ({ status: 200, body }), driveOf("prints"));
     expect(faultIn(turning).message).toBe("the page behind a page is itself");

@@ -142,7 +142,7 @@ describe("days without a Coinbase candle", () => {
     expect(askedAt(driven).at(-1)).toBe("02:00");
   });
 
-  it("are skipped after two days", () => {
+  it("are skipped after two days of waiting", () => {
     const driven = drivePolling(coinbase, lateUntil(72), {
       ...A_DAY,
       until: at("2026-06-12T00:04"),

@@ -375,7 +375,7 @@ describe("figures derived from SEC filings", () => {
     );
   });
 
-  it("use the newest values known on the day, including amendments of a component", () => {
+  it("are derived from the newest values known on the filing date, including amendments of a component", () => {
     const NetIncomeLoss = [
       { start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" },
       { start: YEAR, end: "2024-12-31", val: 100, filed: "2025-02-10", form: "10-K" },
@@ -469,7 +469,7 @@ describe("figures derived from SEC filings", () => {
       expect(brief(figures(diluted), "shares")).toEqual(["2024-12-31 97 2025-02-10"]);
     });
 
-    it("use only the cover page for one class of shares", () => {
+    it("use only the cover page for a symbol of one of several share classes", () => {
       const symbol = "BRK-B";
       expect(figures({ CommonStockSharesOutstanding }, { symbol }).data).toEqual([]);
       const cover = figures({ EntityCommonStockSharesOutstanding }, { symbol });

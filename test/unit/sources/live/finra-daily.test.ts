@@ -173,7 +173,7 @@ describe("the provider for FINRA's daily short volume", () => {
     expect([...sessionsIn(stopped), ...sessionsIn(next)]).toEqual(SESSIONS);
   });
 
-  it("reports a fault when it is blocked by a web page, so that no day counts as missing", () => {
+  it("reports a fault when a web page says that access is blocked, so that no day counts as missing", () => {
     const barred = instead(() => ({ status: 403, body: "<!DOCTYPE html><html>Blocked</html>" }));
     expect(faultIn(() => drivePolling(finraDaily, barred, TWO_WEEKS))).toMatchObject({
       kind: "refused",

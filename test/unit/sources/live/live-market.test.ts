@@ -61,7 +61,7 @@ describe("history that arrives after sessions have been scored", () => {
   const [recent, earlier] = [history("2026-10-01", LAST_DAY), history("2025-06-01", "2026-09-30")];
   const later = NOW + 3_600_000;
 
-  it("is listed in the same order of instruments, whatever the order in the instruments setting", () => {
+  it("is listed in the same order, whatever the order of instruments in the setting", () => {
     const market = new LiveMarket(COINS.toReversed(), SOURCES);
     market.take(recent);
     const symbols = market.recordsUntil(NOW).map(({ instrument: { symbol } }) => symbol);
@@ -122,7 +122,8 @@ it("late records are applied soon at first, then at growing intervals, and soon 
 it("all processes have the same ids and figures for a closed session, in whatever order and however late they read its records", () => {
   const [early, late] = [newMarket(), newMarket()];
   const [score, scoreLate] = [scored(early), scored(late)];
-  // The first bar of each coin, and messages of one response, which are known at the same instant.
+  // Two kinds of records that are known at the same instant: the first bars of the coins, and the
+  // messages of one response.
   const past = [...history("2025-06-01", LAST_DAY), mention(NOW - 9_000, "one")];
   const answer = ["m3", "m1", "m2"].map((provider) => ({
     ...mention(NOW, provider),
@@ -285,7 +286,7 @@ describe("messages from several providers", () => {
     expect(countOf(market.recordsUntil(NOW + 2_000))).toBe(2);
   });
 
-  it("expire with the first month that begins half a year later, in every process", () => {
+  it("expire in the first month that begins at least 180 days after them, in every process", () => {
     const { market, before } = started();
     const days = (count: number) => NOW + count * 86_400_000;
     // June 1, 2027 is 180 days after December 3, 2026.

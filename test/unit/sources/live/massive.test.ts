@@ -16,7 +16,7 @@ import { type MassiveWorld, serveMassive } from "../../../support/providers/mass
 const WORLD: MassiveWorld = { symbols: ["AAPL", "BRK-B"], key: "key" };
 const SESSIONS = sessionsBetween("2026-06-08", "2026-06-12");
 
-/** Options of a run over the week from Monday 2026-06-08, on its last evening. */
+/** Options of a run on the evening of Friday 2026-06-12, with history from Monday 2026-06-08. */
 const WEEK: DriveOptions = {
   instruments: ["AAPL", "BRK-B"].map(instrument),
   feeds: new Set(["prints"]),

@@ -123,8 +123,8 @@ describe("the record history of an instrument", () => {
     book.add(mention(noon + 9, noon + 9), readUntil);
     book.add(mention(noon + 5, noon + 7), readUntil);
     expect(book.isOutdated(readUntil)).toBe(false);
-    // All processes score a close from the same records. The day is published five minutes after
-    // its end.
+    // The history becomes outdated at the next close, so that all processes score that close from
+    // the same records. The close is five minutes after the end of the day.
     const close = T + DAY_MS + 300_000;
     expect(book.isOutdated(close - 1)).toBe(false);
     expect(book.isOutdated(close)).toBe(true);

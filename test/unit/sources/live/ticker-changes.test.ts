@@ -24,7 +24,7 @@ describe("a ticker symbol and a date", () => {
     expect(currentTicker("VIAC", "2019-01-02")).toBeUndefined();
   });
 
-  it("may belong to another company today", () => {
+  it("are left unchanged after another company has taken over the ticker", () => {
     expect(currentTicker("HCP", "2023-01-03")).toBe("HCP");
   });
 

@@ -18,7 +18,7 @@ import {
 
 const WORLD: UnusualWhalesWorld = { symbols: ["AAPL", "BRK-B"], key: "key" };
 
-/** Options of a run over the week from Monday 2026-06-08, on its last evening. */
+/** Options of a run on the evening of Friday 2026-06-12, with history from Monday 2026-06-08. */
 const WEEK: DriveOptions = {
   instruments: ["AAPL", "BRK-B"].map(instrument),
   feeds: new Set(["prints"]),
@@ -140,7 +140,7 @@ describe("dark pool prints from Unusual Whales", () => {
     expect(driven.requests.length).toBeLessThanOrEqual(6);
   });
 
-  it("start where the history of the plan starts", () => {
+  it("start with the first session that the plan's history includes", () => {
     const world = { ...WORLD, historyBegins: "2026-06-10" };
     const driven = drivePolling(unusualWhales, serveUnusualWhales(world), WEEK);
     expect(inOrder(printsOf(driven))).toEqual(inOrder(expectedOf(WORLD, "2026-06-10")));

@@ -57,7 +57,7 @@ function forged(row: HistoryRow): HistoryRow {
   return { ...row, text: JSON.stringify({ ...body, hash }) };
 }
 
-/** Changes the row at a position. Retention has removed the first two rows. */
+/** Returns a change of the row at a position. Retention has removed the first two rows. */
 const at =
   (position: number, change: (row: HistoryRow) => HistoryRow): Change =>
   (rows) =>

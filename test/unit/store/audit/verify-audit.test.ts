@@ -64,7 +64,7 @@ async function tamperTree({ records }: TestStore, change: (tree: AuditTree) => A
   await records.commit([put(auditTrees, { key: AUDIT_TREE_KEY, value: change(tree) })]);
 }
 
-/** Changes one row. */
+/** Returns a change of the row at a position. */
 const at =
   (position: number, change: (row: HistoryRow) => Partial<HistoryRow>): Change =>
   (rows) =>

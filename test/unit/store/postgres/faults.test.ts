@@ -26,7 +26,7 @@ const PATIENT_MS = 20_000;
  */
 const IMPATIENT_MS = 2_000;
 
-/** Starts writers that each insert one record after another, and records the results. */
+/** Starts writers that each insert one record after another, and collects the results. */
 function startStorm({ records }: Store, writers: number) {
   const inserted: string[] = [];
   const twice: string[] = [];

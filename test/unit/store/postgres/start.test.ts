@@ -61,7 +61,7 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/newer version.+99/);
   });
 
-  it("migrates a store of schema 1, so that it supports checks of unchanged records", async () => {
+  it("migrates a store of schema 1, so that a commit can require that a record is unchanged", async () => {
     const url = await server().createDatabase();
     const first = await open({ url });
     await first.records.commit([put(pages, { key: "a", value: 1 })]);
@@ -79,7 +79,7 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     expect(versions).toEqual([1, 2, 3, 4, 5].map((version) => ({ version })));
   });
 
-  it("migrates a store of schema 2, so that it supports claims that exclude groups", async () => {
+  it("migrates a store of schema 2, so that due records can be claimed except those of given groups", async () => {
     const url = await server().createDatabase();
     const first = await open({ url });
     const groups = ["g"];
@@ -207,8 +207,8 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
 });
 
 /**
- * Opens a store of schema 4 that has one archived attempt, one record, and the given outbox
- * records.
+ * Opens a store of schema 4 that has one archived delivery attempt, one record, and the given
+ * outbox records.
  */
 async function openFourth(
   url: string,

@@ -206,13 +206,13 @@ describe("stored record values", () => {
     ["a group of more than 1,000 bytes", { key: "a", groups: ["鍵".repeat(334)] }],
     ["a lifetime that is not a number", { key: "a", ttlMs: Number.NaN }],
     ["an instant that is not a number", { key: "a", dueInMs: Number.NaN }],
-  ])("must have options that can be stored, so %s is rejected", async (_, bad) => {
+  ])("must be written with options that can be stored, so %s is rejected", async (_, bad) => {
     const { records } = await openIn(newFolder());
     await expect(records.commit([put(pages, { value: 1, ...bad })])).rejects.toThrow(RangeError);
   });
 
   it.each([Number.NaN, Infinity, 1.5, 2 ** 53])(
-    "must be checked against a whole-number revision, so %s is rejected",
+    "can be required to be unchanged only since a whole-number revision, so %s is rejected",
     async (revision) => {
       const { records } = await openIn(newFolder());
       await records.commit([put(pages, { key: "a", value: 1 })]);

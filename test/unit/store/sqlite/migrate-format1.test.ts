@@ -61,7 +61,7 @@ describe("an embedded store in format 1", () => {
     expect(await store.check()).toEqual([]);
   });
 
-  it("is migrated with its outbox once in the archive, and with its unsealed audit rows", async () => {
+  it("is migrated with each row of its outbox once in the archive, and with its unsealed audit rows", async () => {
     const { store } = await opened(format1Folder());
     const read = (kind: string) => store.archive.read(kind, { order: "oldest", limit: 9 });
     expect(await read("alert-event")).toEqual([EVENT]);

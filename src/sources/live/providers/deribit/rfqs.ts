@@ -11,7 +11,7 @@ import { jsonRpcResult, rpcRequest } from "./json-rpc.ts";
 /** Number of RFQs per page; the documented maximum is 1,000, but more than 50 are refused. */
 const PAGE_RFQS = 50;
 
-/** Pause after a complete pass, in milliseconds. */
+/** Pause after a complete pass over the RFQs, in milliseconds. */
 const PAUSE_MS = 60_000;
 
 /** Maximum delay of a trade's publication, in milliseconds. */

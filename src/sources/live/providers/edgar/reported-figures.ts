@@ -17,8 +17,8 @@ interface Figure {
 }
 
 /**
- * Computes each metric for the quarter that ended on a day, from the filings so far; `undefined` if
- * a figure is missing.
+ * For each metric, a function that computes it for the quarter that ended on a day, from the
+ * filings so far; `undefined` if a figure is missing.
  */
 const METRICS = {
   netIncome: (known, end) => known.quarter(XBRL_TAGS.netIncome, end),

@@ -6,10 +6,10 @@ import { checkSecAccess } from "./access.ts";
 /** Origin of the list of tickers, which differs from the origin of the figures. */
 const ORIGIN = "https://www.sec.gov";
 
-/** Maximum size of the list in bytes; it has about one million bytes. */
+/** Maximum size of the list of tickers in bytes; it has about one million bytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** How long the list is cached, in milliseconds: one list contains all companies. */
+/** How long the list of tickers is cached, in milliseconds: one list contains all companies. */
 const KEEP_MS = 86_400_000;
 
 const Tickers = z.record(

@@ -17,7 +17,7 @@ const pointOf = (day: number, change: Partial<HistoryPoint>): HistoryPoint => ({
   ...change,
 });
 
-/** Renders six sessions with the direction LONG, and the session that ended it. */
+/** Renders six sessions with the signal LONG, and a seventh in which the signal changes to WAIT. */
 const shown = (last: Partial<HistoryPoint>, firstEntry = 7) => {
   const points = Array.from({ length: 7 }, (_, day) =>
     pointOf(day, {
@@ -38,7 +38,7 @@ it.each([
   expect(shown(last)).toContain(`<span class="unit">${reason}</span>`);
 });
 
-it("a change is marked as not logged before the first logged session, and links to its proof afterwards", () => {
+it("a change that precedes the first logged session is marked as not logged, and a later change links to its proof", () => {
   expect(shown({})).toContain("not logged");
   expect(shown({}, 6)).toContain("/market/AAA/proof?entry=6");
 });
