@@ -154,7 +154,7 @@ function refreshScores(service: Service, log: Logger): void {
  * computed.
  */
 function collectWhenScored(service: Service): void {
-  const collect = () => (service.isWarm() ? collectWhenScored(service) : collectGarbage());
+  const collect = () => (service.isProvisional() ? collectWhenScored(service) : collectGarbage());
   setTimeout(collect, COLLECT_AFTER_MS).unref();
 }
 

@@ -92,7 +92,7 @@ export interface Service {
   /**
    * Whether the service still shows the scores of the previous run, while they are computed again.
    */
-  isWarm(): boolean;
+  isProvisional(): boolean;
   /** Returns the ids of the public signing keys, which identify the store. */
   keyIds(): readonly string[];
   /** Makes `/readyz` report that the service is stopping. */
@@ -198,7 +198,7 @@ async function createOn(state: PersistentState, options: Measured): Promise<Serv
     routes: app.routes,
     refresh: scoring.refresh,
     untilNextRefresh: scoring.untilNextRefresh,
-    isWarm: scoring.isWarm,
+    isProvisional: scoring.isProvisional,
     keyIds: () => state.keyring.keys("token-signing").map(({ jwk }) => jwk.kid),
     drain: () => {
       isDraining = true;
@@ -291,9 +291,9 @@ const sweeping = ({ store: { counters } }: PersistentState): readonly LeaderJob[
   counters === undefined ? [] : [{ tick: counters.sweep, everyMs: SWEEP_EVERY_MS }];
 
 /** A job that pauses while the scores of the previous run are still in use. */
-const onceScored = (job: LeaderJob, { isWarm }: Scoring): LeaderJob => ({
+const onceScored = (job: LeaderJob, { isProvisional }: Scoring): LeaderJob => ({
   ...job,
-  tick: async () => (isWarm() ? 0 : job.tick()),
+  tick: async () => (isProvisional() ? 0 : job.tick()),
 });
 
 /**
@@ -322,14 +322,14 @@ function recording(
  * computed at the first request and cached.
  */
 export function createToolContext(
-  { market, analyser, snapshots, recordedUntil, marketNow, knownUntil, isWarm }: Scoring,
+  { market, analyser, snapshots, recordedUntil, marketNow, knownUntil, isProvisional }: Scoring,
   { service, watchlists, channels }: Pick<AlertSystem, "service" | "watchlists" | "channels">,
   signalLog?: SignalLog,
 ): ToolContext {
   const perEdition = <T>(make: () => T) => memoByVersion(snapshots.edition, make);
   // While the scores are recomputed, the market records are read up to the market's clock, not only
   // up to the last scored session.
-  const list = perEdition(() => market.recordsUntil(isWarm() ? marketNow() : knownUntil()));
+  const list = perEdition(() => market.recordsUntil(isProvisional() ? marketNow() : knownUntil()));
   const records = memoByVersion(
     list,
     () => new Map(list().map((one) => [one.instrument.symbol, one])),
@@ -353,7 +353,7 @@ export function createToolContext(
       sessionAt: (at, assetClass) => market.sessionAt(at, assetClass),
       now: marketNow,
       knownUntil,
-      isWarm,
+      isProvisional,
       instruments: perEdition(instrumentsIn(snapshots)),
       records: (symbol) => listed(records().get(symbol), symbol),
     },

@@ -3,7 +3,7 @@ import { ID_JAG_TOKEN_TYPE } from "../src/auth/assertions/oauth-urns.ts";
 import { ACCESS_TOKEN_LIFETIME_SECONDS } from "../src/auth/oidc/token-lifetimes.ts";
 
 import { allScopes, scopeDescriptions } from "../src/auth/scopes.ts";
-import { firstRestCall, listToolsCall } from "./calls.ts";
+import { firstRestCommand, listToolsCommand } from "./calls.ts";
 import { COMMAND_VARIABLES_NOTE, markdownTable, shellBlock } from "./markdown.ts";
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
@@ -89,13 +89,13 @@ ${shellBlock(`curl -X POST ${baseUrl}${paths.token} \\
 Answer: \`200\` with \`access_token\`, valid for ${ACCESS_TOKEN_LIFETIME_SECONDS} seconds; there is no refresh token, request a new one instead. \`scope\` requests a subset of the registered scopes. \`resource=${baseUrl}${paths.mcp}\` makes the token valid at the MCP endpoint only.`;
 
 function calls(site: Site): string {
-  const byRest = firstRestCall(site);
+  const byRest = firstRestCommand(site);
   const parts = [
     "## Call",
     "Send one credential in a header, never in the URL: `Authorization: Bearer` with a token or an API key, or `x-api-key` with an API key.",
     ...(byRest === undefined ? [] : [byRest]),
     "The MCP endpoint takes the same token:",
-    listToolsCall(site),
+    listToolsCommand(site),
   ];
   return parts.join("\n\n");
 }

@@ -11,7 +11,7 @@ export const isDeniedToUnclaimed = (scope: Scope, { anonymousScopes }: Site): bo
   anonymousScopes.length > 0 && !anonymousScopes.includes(scope);
 
 /** A curl command for a REST request, and the expected response status. */
-export const restCall = ({ baseUrl }: Site, path: string): string =>
+export const restCommand = ({ baseUrl }: Site, path: string): string =>
   `${shellBlock(`curl "${baseUrl}${path}" \\
   -H "Authorization: Bearer $ACCESS_TOKEN"`)}
 
@@ -21,7 +21,7 @@ Answer: \`200\`.`;
  * A curl command that lists the MCP tools, which requires no scope, and the expected response
  * status.
  */
-export const listToolsCall = ({ baseUrl }: Site): string =>
+export const listToolsCommand = ({ baseUrl }: Site): string =>
   `${shellBlock(`curl -X POST ${baseUrl}${paths.mcp} \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
   -H "Content-Type: application/json" \\
@@ -34,7 +34,7 @@ Answer: \`200\`.`;
  * The first example: a REST request without placeholders; `undefined` if unclaimed agents lack its
  * scope.
  */
-export const firstRestCall = (site: Site): string | undefined =>
+export const firstRestCommand = (site: Site): string | undefined =>
   isDeniedToUnclaimed("signals:read", site)
     ? undefined
-    : restCall(site, "/api/instruments?limit=1");
+    : restCommand(site, "/api/instruments?limit=1");

@@ -170,7 +170,7 @@ export interface AnswerContext {
      * Whether answers still show the scores of the previous run, because the scores are being
      * recomputed after a start. If absent, this never happens.
      */
-    readonly isWarm?: () => boolean;
+    readonly isProvisional?: () => boolean;
     /**
      * The sources of the records of an instrument that has data, by feed; absent if the market's
      * `source` supplies all feeds.
@@ -194,7 +194,7 @@ export const provenance = (
   market: market.mode,
   sources: sourcesOf(market, symbols),
   methodVersion: METHOD_VERSION,
-  ...(market.isWarm?.() && { provisional: true as const }),
+  ...(market.isProvisional?.() && { provisional: true as const }),
 });
 
 /**

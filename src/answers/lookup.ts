@@ -132,7 +132,7 @@ export function snapshotAt(
 
 /** @throws {Problem} `not_ready` while the history is being recomputed after a start. */
 export function requireComputedHistory({ market }: ToolContext): void {
-  if (!market.isWarm?.()) return;
+  if (!market.isProvisional?.()) return;
   throw new Problem("not_ready", {
     detail: "The scores of the past are being computed.",
     next: "Try again in a moment, or ask for the newest scores.",

@@ -1,7 +1,7 @@
 import type { AssetClass } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
 import { type MarketReturns, PRICE_HISTORY_RULES } from "./price-history.ts";
-import { decay, ewmaStep } from "./statistics.ts";
+import { decayFactor, ewmaStep } from "./statistics.ts";
 
 /**
  * Constants of the gate that reduces momentum in volatile markets (Barroso & Santa-Clara, 2015;
@@ -41,7 +41,7 @@ export interface Benchmark {
 
 /** Creates the benchmark of an asset class; it has no sessions yet. */
 export function createBenchmark(assetClass: AssetClass): Benchmark {
-  const lambda = decay(1, VARIANCE_GATE.halfLifeSessions);
+  const lambda = decayFactor(1, VARIANCE_GATE.halfLifeSessions);
   const perYear = VARIANCE_GATE.sessionsPerYear[assetClass];
   const numbers = new Map<string, number>();
   const returns: number[] = [];

@@ -1,7 +1,12 @@
 import { isBlockTrade } from "../market/block-size.ts";
 import type { Print } from "../market/records.ts";
 import { estimatedSide } from "./off-exchange.ts";
-import { BASELINE_SESSIONS, decay, MIN_BASELINE_SESSIONS, zAgainstHistory } from "./statistics.ts";
+import {
+  BASELINE_SESSIONS,
+  decayFactor,
+  MIN_BASELINE_SESSIONS,
+  zAgainstHistory,
+} from "./statistics.ts";
 
 /** Constants of the block imbalance. */
 export const BLOCK_PRESSURE_RULES = {
@@ -62,7 +67,7 @@ export interface BlockPressureTracker {
  * belongs to the session in which it becomes known.
  */
 export function createBlockPressureTracker(): BlockPressureTracker {
-  const perSession = decay(1, BLOCK_PRESSURE_RULES.halfLifeSessions);
+  const perSession = decayFactor(1, BLOCK_PRESSURE_RULES.halfLifeSessions);
   const past: number[] = [];
   let asOf: number | null = null;
   let hasBlocks = false;

@@ -1,6 +1,6 @@
 import type { Bar } from "../market/records.ts";
 import { PRICE_HISTORY_RULES } from "./price-history.ts";
-import { countBelow, decay, ewmaStep } from "./statistics.ts";
+import { countBelow, decayFactor, ewmaStep } from "./statistics.ts";
 
 /** Windows for the momentum of a coin. */
 export const COIN_HISTORY_RULES = {
@@ -49,7 +49,7 @@ export function addCoinBar(history: CoinHistory, { logReturn, availableAt }: Bar
   times.push(availableAt);
   levels.push((levels.at(-1) ?? 0) + (logReturn ?? 0));
   if (logReturn !== null && Math.abs(logReturn) <= PRICE_HISTORY_RULES.maxReturn) {
-    const lambda = decay(1, COIN_HISTORY_RULES.volatilityHalfLife);
+    const lambda = decayFactor(1, COIN_HISTORY_RULES.volatilityHalfLife);
     history.variance = ewmaStep(history.variance, logReturn ** 2, lambda);
   }
   if (times.length === 2 * KEPT_BARS) {

@@ -1,5 +1,5 @@
 import type { AssetClass } from "../market/instrument.ts";
-import { decay } from "./statistics.ts";
+import { decayFactor } from "./statistics.ts";
 
 /** Constants of the message counters. */
 export const SOCIAL_COUNTER_RULES = {
@@ -41,7 +41,7 @@ export function decayCounters(
   at: number,
   halfLifeMs: number,
 ): SocialCounters {
-  const factor = decay(at - counters.at, halfLifeMs);
+  const factor = decayFactor(at - counters.at, halfLifeMs);
   return {
     at,
     bullish: counters.bullish * factor,
@@ -97,7 +97,7 @@ export function sentimentOf(
 ): Sentiment {
   if (silentMs > SOCIAL_COUNTER_RULES.silentHalfLives * halfLifeMs)
     return { counters, clarity: "silent" };
-  const { effectiveMessages } = bullishness(counters);
+  const { effectiveMessages } = sentimentMeasures(counters);
   const isFaint = effectiveMessages < SOCIAL_COUNTER_RULES.minEffectiveMessages;
   return { counters, clarity: isFaint ? "faint" : "clear" };
 }
@@ -109,7 +109,7 @@ export function sentimentOf(
  * - agreement 1 - sqrt(1 - ((B - S)/(B + S))^2) in [0, 1], 0 if B + S = 0
  * - effective messages W^2/W2, with W the weight of all messages and W2 the sum of squared weights
  */
-export function bullishness({ bullish, bearish, total, totalSquared }: SocialCounters) {
+export function sentimentMeasures({ bullish, bearish, total, totalSquared }: SocialCounters) {
   const sided = bullish + bearish;
   const balance = sided === 0 ? 0 : (bullish - bearish) / sided;
   return {

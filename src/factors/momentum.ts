@@ -3,10 +3,10 @@ import { momentumGate } from "./benchmark.ts";
 import { type CoinHistory, type CoinTrend, coinTrends } from "./coin-history.ts";
 import { type EcdfTable, ecdfZ, freezeEcdfTable } from "./ecdf.ts";
 import {
-  logDistanceToPeak,
   type MomentumSums,
   PRICE_HISTORY_RULES,
   type PriceHistory,
+  peakLogDistance,
   readMomentumSums,
 } from "./price-history.ts";
 import {
@@ -267,7 +267,7 @@ export function measureListedMomentum(history: PriceHistory): ListedMomentum | u
     return12m1: r,
     ram: r / Math.sqrt(n * variance),
     res: residual(sums, variance),
-    hi52: -logDistanceToPeak(history),
+    hi52: -peakLogDistance(history),
   };
 }
 

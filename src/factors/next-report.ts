@@ -205,7 +205,7 @@ const MIDNIGHT_MS = 4 * 3_600_000;
 export const filingDayOf = (at: number): string => marketDayName(at - DAY_MS - MIDNIGHT_MS, DAY_MS);
 
 /** Number of days from `other` to `at`, rounded because of daylight saving time. */
-export const daysAfter = (at: number, other: number, dayMs: number): number =>
+export const daysBetween = (at: number, other: number, dayMs: number): number =>
   Math.round((at - other) / dayMs);
 
 /**
@@ -229,5 +229,5 @@ export function predictNextReport(
   }
   const report = expectReportAfterNewest(known, windows, dayMs);
   if (report === undefined) return { is: "unknown", reason: "too_few" };
-  return { is: daysAfter(at, report.latest, dayMs) > 0 ? "late" : "expected", report };
+  return { is: daysBetween(at, report.latest, dayMs) > 0 ? "late" : "expected", report };
 }

@@ -118,7 +118,7 @@ export function readMomentumSums({ chunk: { figures }, index }: PriceHistory): M
 }
 
 /** ln(highest high of 252 bars / newest close); -Infinity before the first bar. */
-export const logDistanceToPeak = ({ chunk: { figures }, index }: PriceHistory): number =>
+export const peakLogDistance = ({ chunk: { figures }, index }: PriceHistory): number =>
   figures[index * FIGURES + PEAK] as number;
 
 /**
@@ -238,13 +238,13 @@ export function recomputeSumsAndPeak(history: PriceHistory, market: MarketReturn
   if (history.bars === 0) return 0;
   const { figures } = history.chunk;
   const base = history.index * FIGURES;
-  const peak = logDistanceToPeak(history);
+  const peak = peakLogDistance(history);
   const isClear = (figures[base + LEAD] as number) > CLEAR_LEAD;
   findPeak(
     history,
     isClear ? (figures[base + PEAK_AGE] as number) + 1 : PRICE_HISTORY_RULES.yearBars,
   );
-  let drift = Math.abs(logDistanceToPeak(history) - peak);
+  let drift = Math.abs(peakLogDistance(history) - peak);
   const sums = sumWindow(history, market);
   for (const name of SUM_NAMES) {
     const at = base + SUM[name];

@@ -1,7 +1,7 @@
 import type { ShortVolume } from "../market/records.ts";
 import {
   BASELINE_SESSIONS,
-  decay,
+  decayFactor,
   ewmaStep,
   MIN_BASELINE_SESSIONS,
   zAgainstHistory,
@@ -48,7 +48,7 @@ export interface ShortPressureTracker {
  * half-life of one session, started with the first z.
  */
 export function createShortPressureTracker(): ShortPressureTracker {
-  const lambda = decay(1, SHORT_PRESSURE_RULES.halfLifeSessions);
+  const lambda = decayFactor(1, SHORT_PRESSURE_RULES.halfLifeSessions);
   const past: number[] = [];
   let reading = NO_SHORT_READING;
   return {

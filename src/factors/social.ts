@@ -1,6 +1,6 @@
 import { ATTENTION_RULES, type AttentionReading, attentionPenalty } from "./attention.ts";
 import { MIN_PEER_GROUP_SIZE } from "./ecdf.ts";
-import { bullishness, type Sentiment } from "./message-counters.ts";
+import { type Sentiment, sentimentMeasures } from "./message-counters.ts";
 import {
   type FactorInput,
   type FactorReading,
@@ -10,7 +10,7 @@ import {
 import {
   clip,
   clippedZ,
-  decay,
+  decayFactor,
   ewmaStep,
   type MeanAndSd,
   meanAndSd,
@@ -50,7 +50,7 @@ export function extendSocialBaseline(
   value: number,
 ): SocialBaseline {
   if (baseline === undefined) return { sessions: 1, mean: value, variance: 0 };
-  const lambda = decay(1, SOCIAL_RULES.baselineHalfLife);
+  const lambda = decayFactor(1, SOCIAL_RULES.baselineHalfLife);
   return {
     sessions: baseline.sessions + 1,
     mean: ewmaStep(baseline.mean, value, lambda),
@@ -123,7 +123,7 @@ export function computeSocialReading(context: SocialContext): FactorReading {
       seen,
     );
   }
-  const { value, effectiveMessages } = bullishness(sentiment.counters);
+  const { value, effectiveMessages } = sentimentMeasures(sentiment.counters);
   const norm = normFor(context);
   const score = norm && sentimentZ(value, effectiveMessages, norm);
   const listInputs = () => socialInputs(context, asOf, score ?? null);
@@ -146,7 +146,7 @@ function socialInputs(
   asOf: number,
   score: number | null,
 ): FactorInput[] {
-  const { value, agreement, effectiveMessages } = bullishness(counters);
+  const { value, agreement, effectiveMessages } = sentimentMeasures(counters);
   const isCrowd = score !== null && attentionPenalty(attention) > 0;
   return [
     {

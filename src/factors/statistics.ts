@@ -51,7 +51,8 @@ export function countBelow(values: readonly number[], value: number): number {
 }
 
 /** Weight that remains after `elapsed`, in the unit of `halfLife`: 2^(-elapsed/halfLife). */
-export const decay = (elapsed: number, halfLife: number): number => 2 ** (-elapsed / halfLife);
+export const decayFactor = (elapsed: number, halfLife: number): number =>
+  2 ** (-elapsed / halfLife);
 
 /**
  * One step of an exponentially weighted mean: lambda * previous + (1 - lambda) * value. The first

@@ -1,6 +1,6 @@
 import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, RecordList } from "../market/records.ts";
-import { decay, ewmaStep, meanAndSd } from "./statistics.ts";
+import { decayFactor, ewmaStep, meanAndSd } from "./statistics.ts";
 
 /** Constants of unusual volatility. */
 export const VOLATILITY_RULES = {
@@ -40,8 +40,8 @@ export interface VolatilityTracker {
 /** Creates a tracker to which no bars have been added yet. */
 export function createVolatilityTracker(): VolatilityTracker {
   const [fastDecay, slowDecay] = [
-    decay(1, VOLATILITY_RULES.fastHalfLife),
-    decay(1, VOLATILITY_RULES.slowHalfLife),
+    decayFactor(1, VOLATILITY_RULES.fastHalfLife),
+    decayFactor(1, VOLATILITY_RULES.slowHalfLife),
   ];
   const past: number[] = [];
   let fast: number | undefined;

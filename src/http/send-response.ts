@@ -55,7 +55,7 @@ export async function sendRepresentation(
   { type, body, etag }: Representation,
 ): Promise<void> {
   const coding = body.length < MIN_COMPRESSED ? undefined : negotiateContentCoding(req.headers);
-  if (isUnmodified(req, res, { etag, coding })) return;
+  if (sendIfUnmodified(req, res, { etag, coding })) return;
   res.setHeader("Content-Type", type);
   const sent = coding === undefined ? body : await compressCached(coding, { etag, body });
   res.setHeader("Content-Length", Buffer.byteLength(sent));
@@ -67,7 +67,7 @@ export async function sendRepresentation(
  *
  * @returns Whether the 304 was sent.
  */
-export function isUnmodified(
+export function sendIfUnmodified(
   req: IncomingMessage,
   res: ServerResponse,
   { etag, coding }: { readonly etag: string; readonly coding: ContentCoding | undefined },

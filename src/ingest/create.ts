@@ -100,7 +100,7 @@ export interface Scoring {
   /**
    * Whether the scores of the previous run are still shown, while new scores are being computed.
    */
-  isWarm(): boolean;
+  isProvisional(): boolean;
   /** Stops the work in progress. */
   close(): Promise<void>;
   /** Starts the market's clock. */
@@ -187,7 +187,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     updates: { onUpdate: (listener) => refresh.updates.onUpdate(listener) },
     refresh: () => refresh.run(),
     live,
-    isWarm: () => warm?.isShown ?? false,
+    isProvisional: () => warm?.isShown ?? false,
     async close() {
       await live?.close();
       await warm?.close();

@@ -2,7 +2,7 @@ import { createPublicKey, hash, type KeyObject } from "node:crypto";
 import { decodeBase64, isKeyName, KEY_ID_BYTES } from "./signed-note.ts";
 
 /** C2SP signed-note numbers of the signature types. */
-export const SIGNATURE_TYPES = {
+export const SIGNATURE_TYPE_NUMBERS = {
   /** Ed25519 signature on the text of a note, by logs (C2SP signed-note). */
   ed25519: 0x01,
   /** Timestamped Ed25519 signature, by witnesses (C2SP tlog-cosignature). */
@@ -11,13 +11,13 @@ export const SIGNATURE_TYPES = {
   mlDsa44: 0x06,
 } as const;
 
-type SignatureType = (typeof SIGNATURE_TYPES)[keyof typeof SIGNATURE_TYPES];
+type SignatureType = (typeof SIGNATURE_TYPE_NUMBERS)[keyof typeof SIGNATURE_TYPE_NUMBERS];
 
 /** Lengths of public keys in bytes (RFC 8032 section 5.1.5; FIPS 204 table 2). */
 const PUBLIC_KEY_BYTES: Readonly<Record<SignatureType, number>> = {
-  [SIGNATURE_TYPES.ed25519]: 32,
-  [SIGNATURE_TYPES.cosignature]: 32,
-  [SIGNATURE_TYPES.mlDsa44]: 1_312,
+  [SIGNATURE_TYPE_NUMBERS.ed25519]: 32,
+  [SIGNATURE_TYPE_NUMBERS.cosignature]: 32,
+  [SIGNATURE_TYPE_NUMBERS.mlDsa44]: 1_312,
 };
 
 /** Name, id and type of a key. */
@@ -52,9 +52,9 @@ export const createWitnessNoteSigner = (name: string, privateKey: KeyObject): No
 function signerOf(
   name: string,
   privateKey: KeyObject,
-  scheme: keyof typeof SIGNATURE_TYPES,
+  scheme: keyof typeof SIGNATURE_TYPE_NUMBERS,
 ): NoteSigner {
-  const type = SIGNATURE_TYPES[scheme];
+  const type = SIGNATURE_TYPE_NUMBERS[scheme];
   const keyId = keyIdOf(name, type, rawKey(createPublicKey(privateKey)));
   return { name, keyId, type, privateKey };
 }
@@ -105,7 +105,9 @@ function parseKey(text: string, scheme: "ed25519" | "cosignature"): NoteVerifier
   const [name = "", keyId = "", ...rest] = text.split("+");
   // The base64 part may contain a plus.
   const [first, ...others] = decodeBase64(rest.join("+")) ?? [];
-  const type = [SIGNATURE_TYPES[scheme], SIGNATURE_TYPES.mlDsa44].find((one) => one === first);
+  const type = [SIGNATURE_TYPE_NUMBERS[scheme], SIGNATURE_TYPE_NUMBERS.mlDsa44].find(
+    (one) => one === first,
+  );
   if (!isKeyName(name) || type === undefined || others.length !== PUBLIC_KEY_BYTES[type]) {
     const whose = scheme === "ed25519" ? "log" : "witness";
     throw new Error(
@@ -120,7 +122,7 @@ function parseKey(text: string, scheme: "ed25519" | "cosignature"): NoteVerifier
 
 function publicKeyOf(type: SignatureType, bytes: string): KeyObject {
   const key =
-    type === SIGNATURE_TYPES.mlDsa44
+    type === SIGNATURE_TYPE_NUMBERS.mlDsa44
       ? { kty: "AKP", alg: "ML-DSA-44", pub: bytes }
       : { kty: "OKP", crv: "Ed25519", x: bytes };
   return createPublicKey({ key, format: "jwk" });

@@ -1,5 +1,5 @@
 import { sign, verify } from "node:crypto";
-import { type NoteSigner, type NoteVerifier, SIGNATURE_TYPES } from "./note-keys.ts";
+import { type NoteSigner, type NoteVerifier, SIGNATURE_TYPE_NUMBERS } from "./note-keys.ts";
 import { type ParsedNote, signatureLine } from "./signed-note.ts";
 import { signatureTime, signWithTime } from "./timed-signature.ts";
 
@@ -13,7 +13,7 @@ export function signNote(text: string, signers: readonly NoteSigner[]): string {
   const lines = signers.map((signer) =>
     signatureLine(
       signer,
-      signer.type === SIGNATURE_TYPES.ed25519
+      signer.type === SIGNATURE_TYPE_NUMBERS.ed25519
         ? sign(null, Buffer.from(text), signer.privateKey)
         : signWithTime(text, signer, NO_TIME),
     ),
@@ -46,6 +46,6 @@ export function verifyNote(
 }
 
 const hasSigned = (verifier: NoteVerifier, text: string, signature: Uint8Array): boolean =>
-  verifier.type === SIGNATURE_TYPES.ed25519
+  verifier.type === SIGNATURE_TYPE_NUMBERS.ed25519
     ? verify(null, Buffer.from(text), verifier.publicKey, signature)
     : signatureTime(text, verifier, signature) !== undefined;

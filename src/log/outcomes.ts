@@ -90,7 +90,7 @@ export async function computeRunOutcomes(
   );
   if (place < 0 || entry === undefined || exit === undefined || after === undefined)
     return undefined;
-  const copies = copiedCoinsAt(group, run, market.dayMs);
+  const copies = excludedCoinsAt(group, run, market.dayMs);
   const known = { sessions: sessions.slice(place, place + 2 + horizon), at: after.close };
   const outcomes: SettlementOutcome[] = [];
   for (const [index, symbol] of run.symbols.entries()) {
@@ -154,7 +154,7 @@ function outcomeOf(
  * over the year before a close. Stocks are not compared: few stocks duplicate another, and there
  * are too many stocks.
  */
-export function copiedCoinsAt(
+export function excludedCoinsAt(
   group: readonly InstrumentRecords[],
   { assetClass, close }: Pick<RunToSettle, "assetClass" | "close">,
   dayMs: number,

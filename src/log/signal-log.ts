@@ -16,7 +16,7 @@ import { LogSigner } from "./log-signer.ts";
 import { LogStore } from "./log-store.ts";
 import { LogWriter } from "./log-writer.ts";
 import { LoggedRuns } from "./logged-runs.ts";
-import { SIGNATURE_TYPES, verifierOf, verifierText } from "./note-keys.ts";
+import { SIGNATURE_TYPE_NUMBERS, verifierOf, verifierText } from "./note-keys.ts";
 import { signersOf } from "./signers.ts";
 import { parseWitnessPolicy, type WitnessPolicy } from "./witness/policy.ts";
 import { WitnessClient } from "./witness/witness-client.ts";
@@ -163,7 +163,7 @@ export class SignalLog {
     const policy = path === undefined ? undefined : await witnessesIn(path);
     const opened = new SignalLog(options, policy);
     try {
-      if (state.store.engine === "embedded" && !scoring.isWarm()) {
+      if (state.store.engine === "embedded" && !scoring.isProvisional()) {
         const { mode } = scoring.market;
         const isNew = mode === "replay" || (await opened.#store.state()) === undefined;
         const until = performance.now() + (isNew ? Number.POSITIVE_INFINITY : START_MS);
@@ -250,7 +250,7 @@ export class SignalLog {
   /** The public keys that verify the signatures that `withoutLongSignatures` retains. */
   shortVerifiersOf(origin: string): readonly string[] {
     const signers = signersOf(this.#options.state.keyring, origin);
-    return signers.filter(({ type }) => type === SIGNATURE_TYPES.ed25519).map(verifierText);
+    return signers.filter(({ type }) => type === SIGNATURE_TYPE_NUMBERS.ed25519).map(verifierText);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { sign, verify } from "node:crypto";
 import { parseCheckpointText } from "./checkpoint.ts";
-import { type NoteSigner, type NoteVerifier, SIGNATURE_TYPES } from "./note-keys.ts";
+import { type NoteSigner, type NoteVerifier, SIGNATURE_TYPE_NUMBERS } from "./note-keys.ts";
 
 /** Length of the timestamp before a signature, in bytes. */
 const TIME_BYTES = 8;
@@ -48,7 +48,7 @@ function messageOf(
   seconds: bigint,
 ): Uint8Array {
   // Message format of C2SP tlog-cosignature, "Ed25519 signed message".
-  if (type !== SIGNATURE_TYPES.mlDsa44) {
+  if (type !== SIGNATURE_TYPE_NUMBERS.mlDsa44) {
     return Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`);
   }
   // C2SP tlog-cosignature, "ML-DSA-44 signed message", for the subtree that begins at the first leaf.

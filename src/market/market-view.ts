@@ -29,7 +29,7 @@ export interface MarketView {
    * Whether the service still shows the scores of its previous run, because the scores are being
    * recomputed after a start; absent if that never happens.
    */
-  isWarm?(): boolean;
+  isProvisional?(): boolean;
   /** Instruments that have data at `knownUntil`, in alphabetical order of their symbols. */
   instruments(): readonly Instrument[];
   /**

@@ -17,7 +17,7 @@ export interface ExampleRequest {
  * A recorded request to a running sandbox with its response, in which `{baseUrl}` stands for the
  * public origin.
  */
-export interface RecordedExchange {
+export interface RecordedHttpExchange {
   readonly summary: string;
   readonly request: ExampleRequest;
   readonly status: number;
@@ -25,13 +25,13 @@ export interface RecordedExchange {
   readonly answer?: unknown;
 }
 
-type ExchangesByName = Readonly<Record<string, RecordedExchange>>;
+type ExchangesByName = Readonly<Record<string, RecordedHttpExchange>>;
 
 /**
  * Recorded requests with their responses, by operation id and name. The first one of an operation
  * is its main example.
  */
-export const recordedExchanges: Readonly<Record<string, ExchangesByName>> = {
+export const recordedHttpExchanges: Readonly<Record<string, ExchangesByName>> = {
   ...access,
   ...alerts,
   ...market,

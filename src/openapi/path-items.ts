@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { mediaTypes } from "./bodies.ts";
 import { type JsonObject, jsonSchemaOf } from "./components.ts";
-import { type ExampleRequest, recordedExchanges } from "./exchanges.ts";
+import { type ExampleRequest, recordedHttpExchanges } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
 import { type RecordedExamples, responsesOf } from "./responses.ts";
 
@@ -17,7 +17,7 @@ export function pathItems(operations: readonly Operation[]): JsonObject {
 
 function operationObject(operation: Operation): JsonObject {
   const { id, tag, summary, description, security, body } = operation;
-  const examples = recordedExchanges[id] ?? {};
+  const examples = recordedHttpExchanges[id] ?? {};
   const parameters = parametersOf(operation, examples);
   return {
     operationId: id,

@@ -1,6 +1,6 @@
 import { type BodyExample, headersObject, mediaTypes } from "./bodies.ts";
 import type { JsonObject } from "./components.ts";
-import type { RecordedExchange } from "./exchanges.ts";
+import type { RecordedHttpExchange } from "./exchanges.ts";
 import {
   oauthErrorObject,
   problemObject,
@@ -11,7 +11,7 @@ import {
 import type { Operation, SuccessResponse } from "./operation.ts";
 
 /** Recorded requests of one operation with their responses, by name. */
-export type RecordedExamples = Readonly<Record<string, RecordedExchange>>;
+export type RecordedExamples = Readonly<Record<string, RecordedHttpExchange>>;
 
 type ByStatus = readonly (readonly [status: string, response: ResponseObject])[];
 

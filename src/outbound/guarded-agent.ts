@@ -1,11 +1,11 @@
 import { isIP, type LookupFunction } from "node:net";
 import { Agent, Pool, ProxyAgent } from "undici";
 import { createNameLookup, type NameLookup } from "./name-lookup.ts";
-import { isReachable } from "./public-address.ts";
+import { isConnectionAllowed } from "./public-address.ts";
 import type { UrlPolicy } from "./url-policy.ts";
 
 /** Options of an HTTP agent (undici) that connects to hosts chosen by callers. */
-export interface GuardedAgentOptions extends UrlPolicy {
+export interface GuardedDispatcherOptions extends UrlPolicy {
   /** Resolves host names. Default: the system's name servers. */
   readonly lookup?: NameLookup;
   /** Certificate authorities in PEM that replace the default ones. */
@@ -29,8 +29,8 @@ const NO_REUSE = { pipelining: 0, allowH2: false } as const;
  *
  * @param bounds Maximum number of connections to one origin, and maximum body size in bytes.
  */
-export function createGuardedAgent(
-  { lookup = createNameLookup(), ca, connectMs = CONNECT_MS, ...policy }: GuardedAgentOptions,
+export function createGuardedDispatcher(
+  { lookup = createNameLookup(), ca, connectMs = CONNECT_MS, ...policy }: GuardedDispatcherOptions,
   bounds: { readonly connections?: number; readonly maxResponseSize?: number } = {},
 ): Agent {
   return new Agent({
@@ -52,9 +52,9 @@ export function createGuardedAgent(
  *
  * @param proxy `http:` or `https:` URL, with or without credentials.
  */
-export function createProxiedAgent(
+export function createProxiedDispatcher(
   proxy: string,
-  { ca, connectMs = CONNECT_MS }: GuardedAgentOptions,
+  { ca, connectMs = CONNECT_MS }: GuardedDispatcherOptions,
 ): ProxyAgent {
   return new ProxyAgent({
     ...NO_REUSE,
@@ -75,7 +75,7 @@ function guardedLookup(lookup: NameLookup, policy: UrlPolicy): LookupFunction {
   const find = async (name: string) => {
     const addresses = await lookup(name);
     if (addresses.length === 0) throw new Error(`${name} has no address.`);
-    const bad = addresses.find((address) => !isReachable(address, policy));
+    const bad = addresses.find((address) => !isConnectionAllowed(address, policy));
     if (bad !== undefined) throw new Error(`${name} resolves to ${bad}, which is not public.`);
     return addresses.map((address) => ({ address, family: isIP(address) }));
   };

@@ -1,11 +1,11 @@
 import type { BodyInit } from "undici";
 import { lazyResource } from "../lib/lazy.ts";
-import type { GuardedAgentOptions } from "./guarded-agent.ts";
+import type { GuardedDispatcherOptions } from "./guarded-agent.ts";
 import { urlFault } from "./url-policy.ts";
 import { readWholeBody } from "./whole-body.ts";
 
 /** Options of `createGuardedFetch`. */
-export interface GuardedFetchOptions extends GuardedAgentOptions {
+export interface GuardedFetchOptions extends GuardedDispatcherOptions {
   /** Maximum body size after decompression, in bytes. Default: 64 KiB. */
   readonly maxBytes?: number;
   /** Timeout until the complete response has arrived, in milliseconds. Default: 15 s. */
@@ -86,9 +86,9 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
 }
 
 /** Loads undici when the first request is made. */
-async function openClient(options: GuardedAgentOptions, maxResponseSize: number) {
+async function openClient(options: GuardedDispatcherOptions, maxResponseSize: number) {
   const { fetch } = await import("undici");
-  const { createGuardedAgent } = await import("./guarded-agent.ts");
+  const { createGuardedDispatcher } = await import("./guarded-agent.ts");
   const bounds = { connections: MAX_CONNECTIONS, maxResponseSize };
-  return { fetch, dispatcher: createGuardedAgent(options, bounds) };
+  return { fetch, dispatcher: createGuardedDispatcher(options, bounds) };
 }

@@ -11,7 +11,7 @@ export interface AddressPolicy {
 }
 
 /** Whether the policy allows connecting to an address. */
-export function isReachable(address: string, { isAllowed }: AddressPolicy): boolean {
+export function isConnectionAllowed(address: string, { isAllowed }: AddressPolicy): boolean {
   return isGlobal(address) || (isAllowed?.(address) ?? false);
 }
 

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { type AddressPolicy, isReachable } from "./public-address.ts";
+import { type AddressPolicy, isConnectionAllowed } from "./public-address.ts";
 
 /** Decides which URLs may be requested. */
 export interface UrlPolicy extends AddressPolicy {
@@ -57,7 +57,7 @@ function isWebPort(port: string): boolean {
 
 function isPublicHost(hostname: string, policy: UrlPolicy): boolean {
   const host = hostname.replace(/^\[|\]$|\.+$/g, "");
-  if (isIP(host) !== 0) return isReachable(host, policy);
+  if (isIP(host) !== 0) return isConnectionAllowed(host, policy);
   const isPrivate = !host.includes(".") || PRIVATE_NAMES.test(host);
   return !isPrivate || (policy.isAllowedName?.(host) ?? false);
 }

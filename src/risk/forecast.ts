@@ -1,4 +1,4 @@
-import { decay } from "../factors/statistics.ts";
+import { decayFactor } from "../factors/statistics.ts";
 import { sessionVariance, VOLATILITY_RULES } from "../factors/volatility.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
@@ -97,8 +97,8 @@ function weightsOf(lambda: number): Weights {
   return { each, sum: each.reduce((sum, weight) => sum + weight) };
 }
 
-const FAST = weightsOf(decay(1, RISK_RULES.fastHalfLife));
-const SLOW = weightsOf(decay(1, RISK_RULES.slowHalfLife));
+const FAST = weightsOf(decayFactor(1, RISK_RULES.fastHalfLife));
+const SLOW = weightsOf(decayFactor(1, RISK_RULES.slowHalfLife));
 const EWMA = weightsOf(RISK_RULES.ewmaDecay);
 
 /**

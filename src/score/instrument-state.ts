@@ -30,7 +30,7 @@ import {
   NO_SHORT_READING,
   type ShortPressureTracker,
 } from "../factors/short-pressure.ts";
-import { decay, ewmaStep } from "../factors/statistics.ts";
+import { decayFactor, ewmaStep } from "../factors/statistics.ts";
 import type { ValuedStock } from "../factors/valuation.ts";
 import { createYieldHistory, type YieldHistory } from "../factors/yield-history.ts";
 import { measureValuation } from "../factors/yields.ts";
@@ -110,7 +110,7 @@ export interface InstrumentState {
 /** Half-life of the turnover average in sessions. */
 const TURNOVER_HALF_LIFE = 21;
 
-const TURNOVER_DECAY = decay(1, TURNOVER_HALF_LIFE);
+const TURNOVER_DECAY = decayFactor(1, TURNOVER_HALF_LIFE);
 
 /**
  * Number of bars to read at once, since a list may have to unpack each bar, and reading the next

@@ -5,10 +5,10 @@ import {
 } from "../factors/attention.ts";
 import {
   addMessageToCounters,
-  bullishness,
   decayCounters,
   NO_MESSAGES,
   type Sentiment,
+  sentimentMeasures,
   sentimentOf,
 } from "../factors/message-counters.ts";
 import {
@@ -162,7 +162,7 @@ export function createMessageStream(setting: MessageStreamOptions): MessageStrea
       if (newestAt === null) return;
       attention.closeSession(recent.weightAt(at));
       const sentiment = sentimentAt(at);
-      if (sentiment.clarity === "clear") closed = bullishness(sentiment.counters).value;
+      if (sentiment.clarity === "clear") closed = sentimentMeasures(sentiment.counters).value;
     },
   };
 }

@@ -1,4 +1,4 @@
-import { bullishness } from "../factors/message-counters.ts";
+import { sentimentMeasures } from "../factors/message-counters.ts";
 import {
   freezeMomentumTables,
   type MomentumMeasurement,
@@ -50,7 +50,8 @@ export function freezePeerTables(
   for (const one of group) {
     if (one.momentum !== undefined) momentum.push(one.momentum);
     if (one.valuation !== undefined) valuation.push(one.valuation);
-    if (one.sentiment.clarity === "clear") social.push(bullishness(one.sentiment.counters).value);
+    if (one.sentiment.clarity === "clear")
+      social.push(sentimentMeasures(one.sentiment.counters).value);
   }
   return {
     assetClass,

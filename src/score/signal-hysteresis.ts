@@ -1,4 +1,4 @@
-import { decay, ewmaStep } from "../factors/statistics.ts";
+import { decayFactor, ewmaStep } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 
 /** Directions of a signal; in answers to callers, the member `signal` is the direction. */
@@ -39,9 +39,9 @@ export const SMOOTHING_HALF_LIFE_SESSIONS: Readonly<Record<AssetClass, number>> 
 };
 /** Weight of the previous session's smoothed score. */
 const SMOOTHING: Readonly<Record<AssetClass, number>> = {
-  stock: decay(1, SMOOTHING_HALF_LIFE_SESSIONS.stock),
-  etf: decay(1, SMOOTHING_HALF_LIFE_SESSIONS.etf),
-  crypto: decay(1, SMOOTHING_HALF_LIFE_SESSIONS.crypto),
+  stock: decayFactor(1, SMOOTHING_HALF_LIFE_SESSIONS.stock),
+  etf: decayFactor(1, SMOOTHING_HALF_LIFE_SESSIONS.etf),
+  crypto: decayFactor(1, SMOOTHING_HALF_LIFE_SESSIONS.crypto),
 };
 
 /** Minimum number of bars before a signal may be LONG or SHORT. */

@@ -10,9 +10,9 @@ import { endProgress, showProgress } from "./harness/progress.ts";
 import {
   ask,
   callsOfGetSignal,
-  get,
   type Question,
   rawCall,
+  restQuestion,
   restSignals,
 } from "./harness/questions.ts";
 import { curveTable } from "./harness/report.ts";
@@ -24,7 +24,7 @@ import {
   startServer,
   stopServers,
 } from "./harness/server.ts";
-import { buyTokens } from "./harness/tokens.ts";
+import { requestTokens } from "./harness/tokens.ts";
 
 const usage = `Compares the CPU time of a call with another checkout or, without --against, with node:http and Express.
 
@@ -64,7 +64,7 @@ function contests(): Readonly<Record<string, readonly Question[]>> {
     "MCP get_signal, 2026-07-28": callsOfGetSignal("modern"),
     "MCP get_signal, 2025-11-25": callsOfGetSignal("legacy"),
     "GET /api/signals, one symbol": restSignals(),
-    "GET /api/signals, a page": [get("/api/signals")],
+    "GET /api/signals, a page": [restQuestion("/api/signals")],
   };
 }
 
@@ -119,7 +119,7 @@ interface Asked {
 }
 
 async function withToken(server: Server): Promise<Asked> {
-  const [token = ""] = await buyTokens(server, 1);
+  const [token = ""] = await requestTokens(server, 1);
   return { server, token };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
-import { claims } from "../../src/auth/agents/claim-records.ts";
+import { agentClaims } from "../../src/auth/agents/claim-records.ts";
 import { ID_JAG_TOKEN_TYPE, JWT_BEARER_GRANT_TYPE } from "../../src/auth/assertions/oauth-urns.ts";
 import { type Scope, scopeDescriptions } from "../../src/auth/scopes.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
@@ -146,7 +146,7 @@ describe("registration with an identity assertion", () => {
       value: { agent: { owner: { accountId: account.id, scopes: ALL } } },
     });
     expect(JSON.stringify(kept?.value.metadata)).not.toContain("assertion");
-    expect(await records.get(claims, client.client_id)).toBeUndefined();
+    expect(await records.get(agentClaims, client.client_id)).toBeUndefined();
     expect(failures).toEqual([]);
   });
 

@@ -4,10 +4,10 @@ import { execFileSync, spawn } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { allScopes, type Scope } from "../../src/auth/scopes.ts";
-import { recordedExchanges } from "../../src/openapi/exchanges.ts";
+import { recordedHttpExchanges } from "../../src/openapi/exchanges.ts";
 import { newToken, register, tokenOf } from "../support/agent.ts";
 import {
-  createWitness,
+  createAnswerChecker,
   type Described,
   type Description,
   describedIn,
@@ -26,7 +26,7 @@ const replay = await startTestService({}, { market: { kind: "replay", folder, ..
 const document = (await (await fetch(`${base}/docs/api/openapi.json`)).json()) as Description;
 
 const described = describedIn(document);
-const witness = createWitness(document);
+const witness = createAnswerChecker(document);
 
 /** Documented problem codes of an operation for a status. */
 const codesOf = ({ operation }: Described, status: number): readonly string[] =>
@@ -606,7 +606,7 @@ describe("the observed answers", () => {
   });
 
   it("cover every documented status except 500 and the exceptions listed in this test", () => {
-    for (const [id, named] of Object.entries(recordedExchanges)) {
+    for (const [id, named] of Object.entries(recordedHttpExchanges)) {
       for (const { status } of Object.values(named)) witness.knows(id, status);
     }
     const unseen = witness.unseen().filter((name) => !name.endsWith(" 500"));

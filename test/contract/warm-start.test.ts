@@ -49,14 +49,14 @@ const toldBy = ({ snapshots }: Scoring): unknown =>
 
 async function computed(scoring: Scoring): Promise<void> {
   scoring.refresh();
-  while (scoring.isWarm()) await turn();
+  while (scoring.isProvisional()) await turn();
 }
 
 /** Creates the data folder of a process that has ended. Also returns the last served scores. */
 async function leftFolder() {
   const folder = await newFolder();
   const { scoring } = await processOn(folder);
-  expect(scoring.isWarm()).toBe(false);
+  expect(scoring.isProvisional()).toBe(false);
   await scoring.close();
   return { folder, told: toldBy(scoring) };
 }
@@ -71,7 +71,7 @@ const answerOf = (scoring: Scoring, query: object) =>
 it("scores of the previous run are shown, marked as provisional, until they are computed again", async () => {
   const { folder, told } = await leftFolder();
   const { scoring, warnings } = await processOn(folder, 2);
-  expect(scoring.isWarm()).toBe(true);
+  expect(scoring.isProvisional()).toBe(true);
   expect(toldBy(scoring)).toEqual(told);
   expect(scoring.knownUntil()).toBe(Math.floor(SANDBOX_NOW.getTime() / DAY_MS) * DAY_MS);
   expect(answerOf(scoring, { symbol: "ALDER.SIM" })).toMatchObject({ provisional: true });
@@ -99,7 +99,7 @@ it("scores of the previous run that differ from the new ones are dropped with a 
     snapshots: [{ ...first, score: first.score + 1e-12 }, ...others],
   });
   const { scoring, warnings } = await processOn(folder, 1);
-  expect(scoring.isWarm()).toBe(true);
+  expect(scoring.isProvisional()).toBe(true);
   await computed(scoring);
   expect(warnings.join()).toContain("were dropped");
   const { scoring: cold } = await processOn(await newFolder(), 1);
@@ -111,7 +111,7 @@ it("a score file that was changed after it was written is not used", async () =>
   const path = join(folder, FILE);
   await writeFile(path, (await readFile(path, "utf8")).replace('"score": ', '"score": 1'));
   const { scoring, warnings } = await processOn(folder);
-  expect(scoring.isWarm()).toBe(false);
+  expect(scoring.isProvisional()).toBe(false);
   expect(warnings.join()).toContain("was changed since");
 });
 
@@ -121,6 +121,6 @@ it.each([
 ])("stored scores %s are not used", async (_which, days, seed) => {
   const { folder } = await leftFolder();
   const { scoring, warnings } = await processOn(folder, days, seed);
-  expect(scoring.isWarm()).toBe(false);
+  expect(scoring.isProvisional()).toBe(false);
   expect(warnings).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { type Child, startChild } from "./child.ts";
 import { createLedger } from "./ledger.ts";
 import type { Measure } from "./outcome.ts";
-import { checkStore, type Finding, promises } from "./store-check.ts";
+import { checkStore, commonMeasures, type Finding } from "./store-check.ts";
 
 /** How, and how often, a store is crashed. */
 export interface CrashRounds {
@@ -78,7 +78,7 @@ export async function crashRounds(options: CrashRounds): Promise<readonly Measur
   const { refused } = ledger.tally;
   return [
     { name: "crashes", value: findings.length, least: rounds },
-    ...promises(ledger),
+    ...commonMeasures(ledger),
     { name: "files damaged", value: findings.flatMap(({ damages }) => damages).length, most: 0 },
     { name: "writes refused", value: refused, most: 0 },
     { name: "records after the last crash", value: findings.at(-1)?.records ?? 0, least: FILL },

@@ -8,7 +8,7 @@ import { openStore } from "./open-store.ts";
 import { type Measure, type Outcome, skip } from "./outcome.ts";
 import { createPace, type Pace, untilHealed } from "./pace.ts";
 import { documentOf, slots } from "./places.ts";
-import { checkStore, promises } from "./store-check.ts";
+import { checkStore, commonMeasures } from "./store-check.ts";
 
 /** Number of writers of each process, 20 in total. */
 const LANES = [7, 7, 6];
@@ -78,7 +78,7 @@ export function databaseRestarts(): Promise<Outcome> {
     const { damages } = await checkStore(url, storm.ledger);
     const goal = longestAway < RETRY_BUDGET_MS / 2 ? { most: 0 } : {};
     return [
-      ...promises(storm.ledger),
+      ...commonMeasures(storm.ledger),
       { name: "writes refused", value: refused, ...goal },
       { name: "refused writes that were applied", value: storm.ledger.tally.uncertain, ...goal },
       { name: "database damaged", value: damages.length, most: 0 },
@@ -105,7 +105,7 @@ export function databaseBlackHole(seconds: number): Promise<Outcome> {
     const { damages } = await checkStore(url, ledger);
     return [
       { name: "duration of the black hole", unit: "s", value: seconds },
-      ...promises(ledger),
+      ...commonMeasures(ledger),
       { name: "refused writes begun before the outage and applied", value: ledger.tally.uncertain },
       { name: "database damaged", value: damages.length, most: 0 },
       { name: "writes and reads refused", value: refused, least: 1 },

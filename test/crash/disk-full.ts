@@ -7,7 +7,7 @@ import { createLedger, type Ledger } from "./ledger.ts";
 import { type Measure, type Outcome, skip } from "./outcome.ts";
 import { createPace, untilHealed } from "./pace.ts";
 import type { Report } from "./reports.ts";
-import { checkStore, contentsCollector, promises } from "./store-check.ts";
+import { checkStore, commonMeasures, contentsCollector } from "./store-check.ts";
 
 /**
  * Size of the disk, in megabytes: large enough for everything that the load writes, including the
@@ -70,7 +70,7 @@ async function fullFor(seconds: number, places: Places): Promise<readonly Measur
   return [
     { name: "time with a full disk", unit: "s", value: seconds },
     { name: "writes acknowledged while the disk was full", value: meanwhile },
-    ...promises(ledger),
+    ...commonMeasures(ledger),
     { name: "writes refused", value: refused, least: 1 },
     { name: "refusals other than store_unavailable", value: ledger.tally.strange, most: 0 },
     { name: "files damaged", value: damages.length + later.length, most: 0 },

@@ -8,7 +8,7 @@ import { onCluster } from "./on-cluster.ts";
 import { openStore } from "./open-store.ts";
 import type { Measure, Outcome } from "./outcome.ts";
 import { until } from "./until.ts";
-import { type EventAsker, eventsFor, type ReceivedEvent, watchEvents } from "./watching.ts";
+import { type EventClient, eventsFor, type ReceivedEvent, watchEvents } from "./watching.ts";
 
 /** Length of a session in seconds; alerts fire in most sessions. */
 const SESSION_SECONDS = "4";
@@ -143,10 +143,10 @@ async function setStage(cluster: Kept, apart: Kept, receiver: Receiver) {
   const decided = () => Promise.all([records, apart.records].map(decidedUntil));
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const key = await cluster.newKey(SCOPES);
-    const control: EventAsker = { base: alone.base, key: await apart.newKey(SCOPES) };
-    const [one, two] = others.map(({ base }): EventAsker => ({ base, key })) as [
-      EventAsker,
-      EventAsker,
+    const control: EventClient = { base: alone.base, key: await apart.newKey(SCOPES) };
+    const [one, two] = others.map(({ base }): EventClient => ({ base, key })) as [
+      EventClient,
+      EventClient,
     ];
     const begin = await bothDecided(decided);
     const delivery = { type: "webhook", url: receiver.url };
@@ -188,7 +188,7 @@ async function holderIn(records: Records): Promise<string | undefined> {
   return (await records.get(leases, "leader"))?.value.holder;
 }
 
-const untilTold = (asker: EventAsker, events: number): Promise<void> =>
+const untilTold = (asker: EventClient, events: number): Promise<void> =>
   until(async () => (await eventsFor(asker)).length >= events, { everyMs: READ_MS });
 
 /** Compares the events of the cluster with those of the undisturbed control. */

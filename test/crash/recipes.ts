@@ -31,7 +31,7 @@ export interface Step extends Pick<Attempt, "found" | "effects" | "expects"> {
 }
 
 /** Current state of a lane. */
-export interface Position {
+export interface LaneState {
   readonly store: Store;
   readonly lane: string;
   /** Number of the step within the lane. */
@@ -49,10 +49,10 @@ const CONTEST_EVERY = 101;
 /** Numbers of the records in the group that is written and removed as a whole. */
 const FAMILY = [0, 1, 2];
 
-type Recipe = (at: Position) => Promise<Step>;
+type Recipe = (at: LaneState) => Promise<Step>;
 
 /** Reads the records that the next step of a lane depends on, and prepares the step. */
-export function nextStep(at: Position): Promise<Step> {
+export function nextStep(at: LaneState): Promise<Step> {
   if (at.step % CONTEST_EVERY === 0) return tryForPlace(at);
   const recipe = recipes[at.step % recipes.length] as Recipe;
   return recipe(at);
@@ -87,21 +87,21 @@ interface Slot {
  *
  * @param nth Selects a different slot within the same step.
  */
-async function slotOf({ store, lane, step, mark }: Position, nth = 0): Promise<Slot> {
+async function slotOf({ store, lane, step, mark }: LaneState, nth = 0): Promise<Slot> {
   const key = `${lane}.${(step + nth) % SLOTS}`;
   const stored = await store.records.get(slots, key);
   const place = `slot/${key}`;
   return { key, stored, standing: [place, seenDocument(stored)], written: [place, mark] };
 }
 
-async function write(at: Position): Promise<Step> {
+async function write(at: LaneState): Promise<Step> {
   const { key, stored, standing, written } = await slotOf(at);
   const value = documentOf(at.mark);
   const operation = stored ? put(slots, { key, value }) : insert(slots, { key, value });
   return commits(at, [operation], { found: [standing], effects: [written] });
 }
 
-async function change(at: Position): Promise<Step> {
+async function change(at: LaneState): Promise<Step> {
   const { key, stored, standing, written } = await slotOf(at);
   const value = documentOf(at.mark);
   const operation = stored ? replace(slots, stored, { value }) : put(slots, { key, value });
@@ -110,7 +110,7 @@ async function change(at: Position): Promise<Step> {
   return commits(at, [operation], { found: [standing], effects: [[written[0], after]] });
 }
 
-async function use(at: Position): Promise<Step> {
+async function use(at: LaneState): Promise<Step> {
   const { key, standing } = await slotOf(at);
   const [place, before] = standing;
   const isFresh = before !== null && !before.endsWith("*");
@@ -119,13 +119,13 @@ async function use(at: Position): Promise<Step> {
   return commits(at, [consume(slots, key)], { found: [standing], effects, expects });
 }
 
-async function end(at: Position): Promise<Step> {
+async function end(at: LaneState): Promise<Step> {
   const { key, stored, standing } = await slotOf(at);
   const operation = stored ? removeUnchanged(slots, stored) : remove(slots, key);
   return commits(at, [operation], { found: [standing], effects: [[standing[0], null]] });
 }
 
-async function writePair(at: Position): Promise<Step> {
+async function writePair(at: LaneState): Promise<Step> {
   const pair = [await slotOf(at), await slotOf(at, 1)];
   const value = documentOf(at.mark);
   return commits(
@@ -136,7 +136,7 @@ async function writePair(at: Position): Promise<Step> {
 }
 
 /** Consumes one record and writes another, as in the exchange of a code for a token. */
-async function exchange(at: Position): Promise<Step> {
+async function exchange(at: LaneState): Promise<Step> {
   const [code, token] = [await slotOf(at), await slotOf(at, 1)];
   const [place, before] = code.standing;
   const isFresh = before !== null && !before.endsWith("*");
@@ -149,7 +149,7 @@ async function exchange(at: Position): Promise<Step> {
 }
 
 /** Prepares two writes in one commit; the condition of the second always fails. */
-async function breakPair(at: Position): Promise<Step> {
+async function breakPair(at: LaneState): Promise<Step> {
   const [first, second] = [await slotOf(at), await slotOf(at, 1)];
   const value = documentOf(at.mark);
   const impossible = second.stored
@@ -162,7 +162,7 @@ async function breakPair(at: Position): Promise<Step> {
   });
 }
 
-async function fileWithRecord(at: Position): Promise<Step> {
+async function fileWithRecord(at: LaneState): Promise<Step> {
   const { key, standing, written } = await slotOf(at);
   const row = rowOf(at.mark);
   const operations = [put(slots, { key, value: documentOf(at.mark) }), archiveRow(row)];
@@ -170,14 +170,14 @@ async function fileWithRecord(at: Position): Promise<Step> {
   return commits(at, operations, { found: [standing], effects: [written, filed] });
 }
 
-async function append({ store, mark }: Position): Promise<Step> {
+async function append({ store, mark }: LaneState): Promise<Step> {
   const rows = [rowOf(mark, "a"), rowOf(mark, "b")];
   const effects = rows.map(({ id }) => [`row/${id}`, mark] as const);
   const run = async () => (await store.archive.append(rows)) === rows.length;
   return { found: [], effects, expects: "held", run };
 }
 
-async function grant(at: Position): Promise<Step> {
+async function grant(at: LaneState): Promise<Step> {
   const groups = [familyOf(at.lane)];
   const keys = FAMILY.map((member) => `${at.lane}.f${member}`);
   return commits(
@@ -187,7 +187,7 @@ async function grant(at: Position): Promise<Step> {
   );
 }
 
-async function revoke(at: Position): Promise<Step> {
+async function revoke(at: LaneState): Promise<Step> {
   const effects = FAMILY.map((member) => [`slot/${at.lane}.f${member}`, null] as const);
   return commits(at, [removeGroup(familyOf(at.lane))], { found: [], effects });
 }
@@ -195,7 +195,7 @@ async function revoke(at: Position): Promise<Step> {
 /**
  * Increments the counter and claims the place with the new number, unless another lane is faster.
  */
-async function tryForPlace(at: Position): Promise<Step> {
+async function tryForPlace(at: LaneState): Promise<Step> {
   const stored = await at.store.records.get(counter, contest);
   const number = stored?.value.count ?? 0;
   const value = { count: number + 1 };
@@ -208,7 +208,7 @@ async function tryForPlace(at: Position): Promise<Step> {
 }
 
 function commits(
-  { store }: Position,
+  { store }: LaneState,
   operations: readonly Operation[],
   step: Pick<Step, "found" | "effects"> & Partial<Pick<Step, "expects">>,
 ): Step {

@@ -45,7 +45,7 @@ export function contentsCollector() {
 }
 
 /** The measures whose goals every scenario must meet. */
-export function promises({ tally }: Ledger): readonly Measure[] {
+export function commonMeasures({ tally }: Ledger): readonly Measure[] {
   return [
     { name: "writes acknowledged", value: tally.acknowledged, least: 1 },
     { name: "acknowledged writes lost", value: tally.lost, most: 0 },

@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { Problem } from "../../src/problem.ts";
 import type { Store } from "../../src/store/port/store.ts";
-import { nextStep, type Position } from "./recipes.ts";
+import { type LaneState, nextStep } from "./recipes.ts";
 import type { Report } from "./reports.ts";
 
 /** Options of a write load. */
@@ -51,7 +51,7 @@ function pause(ms: number): Promise<unknown> {
 }
 
 /** Executes one step. @returns The error of a refused step, or `undefined`. */
-async function advance({ report, onRefusal }: StormOptions, at: Position): Promise<unknown> {
+async function advance({ report, onRefusal }: StormOptions, at: LaneState): Promise<unknown> {
   const { lane } = at;
   let ending: "refused" | "unread" = "unread";
   try {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { postJson } from "../support/agent.ts";
 
 /** A client of one process. */
-export interface EventAsker {
+export interface EventClient {
   readonly base: string;
   readonly key: string;
 }
@@ -28,7 +28,7 @@ interface Watching {
 
 /** Creates alerts for all instruments, with low thresholds so that they fire often. */
 export async function watchEvents(
-  { base, key }: EventAsker,
+  { base, key }: EventClient,
   { attempt, delivery = { type: "poll" } }: Watching,
 ): Promise<void> {
   const often = {
@@ -45,7 +45,7 @@ export async function watchEvents(
 }
 
 /** Reads all events of a client. */
-export async function eventsFor(asker: EventAsker): Promise<readonly ReceivedEvent[]> {
+export async function eventsFor(asker: EventClient): Promise<readonly ReceivedEvent[]> {
   const told: ReceivedEvent[] = [];
   for (let cursor = ""; ; ) {
     const page = await pageFor(asker, cursor);
@@ -56,7 +56,7 @@ export async function eventsFor(asker: EventAsker): Promise<readonly ReceivedEve
 }
 
 /** Reads a page of events; after a 503, waits for the time in Retry-After and tries again. */
-async function pageFor({ base, key }: EventAsker, cursor: string): Promise<Page> {
+async function pageFor({ base, key }: EventClient, cursor: string): Promise<Page> {
   const url = `${base}/api/alerts/events?limit=100${cursor}`;
   for (;;) {
     const answer = await fetch(url, { headers: { "x-api-key": key } });

@@ -5,7 +5,7 @@ import { expect, it, vi } from "vitest";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { newKey } from "../support/admin.ts";
 import { newToken, postJson, register } from "../support/agent.ts";
-import { createWitness, type Description, describedIn } from "../support/checks-answers.ts";
+import { createAnswerChecker, type Description, describedIn } from "../support/checks-answers.ts";
 import { type FuzzedRequest, fuzzedRequest } from "../support/fuzz-requests.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
@@ -33,7 +33,7 @@ it(`the service answers ${REQUESTS} random requests from its OpenAPI document as
   const DATA_DIR = temporaryFolder();
   const { baseUrl, child } = await startProcess({ DATA_DIR, RATE_LIMITS: LOOSE_LIMITS });
   const document = (await (await fetch(`${baseUrl}/docs/api/openapi.json`)).json()) as Description;
-  const witness = createWitness(document);
+  const witness = createAnswerChecker(document);
   const key = await newKey({ DATA_DIR }, allScopes.join(" "));
   const client = await register(baseUrl);
   const alert = await postJson(
@@ -75,7 +75,7 @@ const shown = ({ one, path, headers, body }: FuzzedRequest): string =>
 async function faultOf(
   baseUrl: string,
   { one, path, headers, body }: FuzzedRequest,
-  saw: ReturnType<typeof createWitness>["saw"],
+  saw: ReturnType<typeof createAnswerChecker>["saw"],
 ): Promise<string | undefined> {
   const leaving = new AbortController();
   const sent = body !== undefined && one.method !== "GET" && { body };

@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
-import { heightsByAxis, plainLabels, pointsOf } from "../support/drawn.ts";
+import { plainLabels, pointsOf, positionsByAxis } from "../support/drawn.ts";
 import { type HistoryRow, historyRows } from "../support/history.ts";
 import { expectAccessiblePage, openMonitoredPage } from "../support/page-look.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
@@ -256,7 +256,7 @@ describe("the page of an instrument in a browser", () => {
     for (const width of [390, 1280]) {
       await page.setViewportSize({ width, height: 844 });
       const price = await panelOf(page, "p-price");
-      expectHeights(pointsOf(price, "l-price"), heightsByAxis(price, prices), price.height);
+      expectHeights(pointsOf(price, "l-price"), positionsByAxis(price, prices), price.height);
       const scores = await panelOf(page, "p-score");
       for (const [name, member] of [
         ["l-raw", "scoreRaw"],

@@ -1,7 +1,7 @@
 // @module-tag nightly
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { post } from "../load/mix.ts";
+import { rawPost } from "../load/mix.ts";
 import { watchHealth } from "../load/offered.ts";
 import { type LoadedService, startLoaded } from "../load/service.ts";
 import { dripBytes, type HostileSocket, openSockets } from "../load/sockets.ts";
@@ -42,7 +42,7 @@ describe("the service as a separate process", () => {
   it("disconnects silent and slow clients, and meanwhile answers all other clients", async () => {
     const filesBefore = service.usage().files;
     const token = await newToken(service.baseUrl, { resource: `${service.baseUrl}/mcp` });
-    const body = post("/mcp", " ".repeat(9_000), {
+    const body = rawPost("/mcp", " ".repeat(9_000), {
       ...{ Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
     });
     const [silent, header, whole] = await Promise.all([

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import {
+  type AnswerFormat,
   choice,
   count,
   day,
-  type Form,
   instant,
   list,
   number,
@@ -17,7 +17,7 @@ const orUnknown = number(2, { orUnknown: true });
 /** Name of the format, the format, the right value, accepted texts, and rejected texts. */
 const cases: readonly (readonly [
   name: string,
-  Form,
+  AnswerFormat,
   expected: never,
   right: string[],
   wrong: string[],

@@ -5,7 +5,7 @@ export type Value = string | number | readonly string[] | readonly number[];
  * Format of an answer: the sentence in the question that requests it, and the rule by which a text
  * is judged.
  */
-export interface Form {
+export interface AnswerFormat {
   /** Last sentence of the question, which requests the format. */
   readonly says: string;
   /** Whether a text states the expected value in this format. */
@@ -41,7 +41,7 @@ const listIn = (text: string): readonly unknown[] => {
 };
 
 /** A word or a name; case does not matter. @param says Sentence that requests it. */
-export const word = (says: string): Form => ({
+export const word = (says: string): AnswerFormat => ({
   says,
   fits: (text, expected) => isSame(bare(text), String(expected)),
   write: String,
@@ -52,7 +52,7 @@ export const word = (says: string): Form => ({
 export const symbol = word("Answer with the symbol alone.");
 
 /** One of the given words. */
-export const choice = (...words: readonly [string, string, ...string[]]): Form => ({
+export const choice = (...words: readonly [string, string, ...string[]]): AnswerFormat => ({
   ...word(`Answer with one of these words: ${words.slice(0, -1).join(", ")} or ${words.at(-1)}.`),
   spoil: (value) => words.find((one) => one !== value) ?? "",
 });
@@ -66,7 +66,7 @@ export const dayOrUnknown = word(
 );
 
 /** An instant in any ISO 8601 notation. */
-export const instant: Form = {
+export const instant: AnswerFormat = {
   ...word("Answer with the instant alone, in ISO 8601 and UTC."),
   fits: (text, expected) => Date.parse(bare(text)) === Date.parse(String(expected)),
   spoil: (value) => new Date(Date.parse(String(value)) + 60_000).toISOString(),
@@ -80,7 +80,7 @@ const decimalWords = ["a whole number", "a number with one decimal", "a number w
  * @param decimals Number of requested decimals, 0 to 4. The last decimal may differ by one, because
  * brief answers are rounded before they are added; whole numbers must be exact.
  */
-export function number(decimals: number, { orUnknown = false } = {}): Form {
+export function number(decimals: number, { orUnknown = false } = {}): AnswerFormat {
   const step = 10 ** -decimals;
   const called = decimalWords[decimals] ?? `a number with ${decimals} decimals`;
   const otherwise = orUnknown ? `, or with ${UNKNOWN} if the service does not say` : "";
@@ -102,7 +102,7 @@ export function number(decimals: number, { orUnknown = false } = {}): Form {
 export const count = number(0);
 
 /** A JSON list of texts in a given order. @param what Description of the elements. */
-export const list = (what: string): Form => ({
+export const list = (what: string): AnswerFormat => ({
   says: `Answer with a JSON list of ${what} alone, in that order.`,
   fits: (text, expected) => isSame(JSON.stringify(listIn(text)), JSON.stringify(expected)),
   write: (value) => JSON.stringify(value),
@@ -113,7 +113,7 @@ const sorted = (values: readonly unknown[]): string =>
   JSON.stringify(values.map((one) => String(one).toLowerCase()).sort());
 
 /** A JSON list of texts in any order. */
-export const set = (what: string): Form => ({
+export const set = (what: string): AnswerFormat => ({
   ...list(what),
   says: `Answer with a JSON list of ${what} alone, in any order; [] for none.`,
   fits: (text, expected) =>
@@ -121,7 +121,7 @@ export const set = (what: string): Form => ({
 });
 
 /** A JSON list of numbers in a given order. @param decimals As for `number`. */
-export const numbers = (what: string, decimals: number): Form => {
+export const numbers = (what: string, decimals: number): AnswerFormat => {
   const one = number(decimals);
   return {
     says: `Answer with a JSON list of ${what} alone, each ${decimalWords[decimals]}.`,

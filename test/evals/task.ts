@@ -1,4 +1,4 @@
-import type { Form, Value } from "./form.ts";
+import type { AnswerFormat, Value } from "./form.ts";
 
 /** Kind of question. */
 type Kind =
@@ -196,7 +196,7 @@ export interface Task {
   readonly market?: MarketName;
   /** The question as a person would ask it. */
   readonly question: string;
-  readonly form: Form;
+  readonly form: AnswerFormat;
   /** Whether a person has claimed the agent before the task; default: no. */
   readonly isClaimed?: boolean;
   /** Prepares data of the agent, one session before the task. */

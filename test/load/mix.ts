@@ -25,7 +25,7 @@ export async function mixFor(baseUrl: string): Promise<readonly RequestKind[]> {
     some.flatMap((token) => symbols.map((symbol) => [token, symbol] as const));
   const [pairs, mcpPairs] = [pairsOf(tokens), pairsOf(mcpTokens)];
   const read = (path: string) =>
-    pairs.map(([token, symbol]) => get(`${path}symbol=${symbol}`, token));
+    pairs.map(([token, symbol]) => rawGet(`${path}symbol=${symbol}`, token));
   return [
     { name: "signal", share: 35, requests: read("/api/signals?") },
     { name: "MCP", share: 35, requests: mcpPairs.map(([token, symbol]) => mcp(symbol, token)) },
@@ -51,13 +51,13 @@ async function inTurn<T>(times: number, make: () => Promise<T>): Promise<readonl
 }
 
 /** A raw GET request. */
-export const get = (path: string, token?: string): Buffer =>
+export const rawGet = (path: string, token?: string): Buffer =>
   Buffer.from(
     `GET ${path} HTTP/1.1\r\nHost: load.test\r\n${token ? `Authorization: Bearer ${token}\r\n` : ""}\r\n`,
   );
 
 /** A raw POST request. */
-export function post(
+export function rawPost(
   path: string,
   body: string,
   headers: Readonly<Record<string, string>>,
@@ -72,7 +72,7 @@ function mcp(symbol: string, token: string): Buffer {
     ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
     params: { name: "get_signal", arguments: { symbol } },
   };
-  return post("/mcp", JSON.stringify(message), {
+  return rawPost("/mcp", JSON.stringify(message), {
     ...{ Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
     ...{ Accept: "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25" },
   });
@@ -82,7 +82,7 @@ function tokenRequest({ client_id, client_secret }: RegisteredAgent): Buffer {
   const form = new URLSearchParams({
     ...{ grant_type: "client_credentials", client_id, client_secret },
   });
-  return post("/oauth/token", String(form), {
+  return rawPost("/oauth/token", String(form), {
     "Content-Type": "application/x-www-form-urlencoded",
   });
 }

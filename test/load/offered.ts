@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type AnsweredRequest, type CallerManners, createCallers } from "./callers.ts";
-import { get, type RequestKind } from "./mix.ts";
+import { type RequestKind, rawGet } from "./mix.ts";
 
 /** Interval at which due requests are sent, in milliseconds. */
 const TICK_MS = 2;
@@ -119,7 +119,7 @@ export function watchHealth(port: number) {
   let isOver = false;
   const watching = (async () => {
     while (!isOver) {
-      const answered = await callers.send(get("/api/health"));
+      const answered = await callers.send(rawGet("/api/health"));
       health.push(answered?.status === 200 ? answered.ms : Number.POSITIVE_INFINITY);
       await pause(HEALTH_MS);
     }

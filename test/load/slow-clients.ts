@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { newToken, register } from "../support/agent.ts";
-import { get, post } from "./mix.ts";
+import { rawGet, rawPost } from "./mix.ts";
 import { median, quantile } from "./numbers.ts";
 import { watchHealth } from "./offered.ts";
 import { startLoaded } from "./service.ts";
@@ -35,7 +35,7 @@ try {
   );
   await stage(`${IDLE} sending nothing`, IDLE, () => {});
   await stage(`${IDLE} idle after a request`, IDLE, ({ socket }) => {
-    socket.write(get("/api/health"));
+    socket.write(rawGet("/api/health"));
   });
   await stage(`${RUDE} sending 1 MB of headers`, RUDE, ({ socket }) => {
     socket.write(`GET / HTTP/1.1\r\n${`X-A: ${"a".repeat(1000)}\r\n`.repeat(1000)}\r\n`);
@@ -60,7 +60,7 @@ async function warmUp(): Promise<void> {
 
 function beginning(token: string, clientId: string): string {
   const body = `${JSON.stringify({ jsonrpc: "2.0", id: clientId })}${" ".repeat(9_000)}`;
-  const whole = post("/mcp", body, {
+  const whole = rawPost("/mcp", body, {
     Authorization: `Bearer ${token}`,
     "Content-Type": "application/json",
   });
@@ -69,7 +69,10 @@ function beginning(token: string, clientId: string): string {
 
 function send(path: string, body: string, token: string): (one: HostileSocket) => void {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-  const request = post(path, body, { ...headers, Accept: "application/json, text/event-stream" });
+  const request = rawPost(path, body, {
+    ...headers,
+    Accept: "application/json, text/event-stream",
+  });
   return ({ socket }) => void socket.write(request);
 }
 

@@ -54,7 +54,7 @@ export interface Witness {
 }
 
 /** Creates a witness for an OpenAPI document. */
-export function createWitness(document: Description): Witness {
+export function createAnswerChecker(document: Description): Witness {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addFormat("base64url", /^[\w-]*$/);

@@ -43,7 +43,7 @@ export const plainLabels = (
  * @param values Values in the unit of the labels.
  * @param transform Scale of the axis: the logarithm, or the identity.
  */
-export function heightsByAxis(
+export function positionsByAxis(
   { html, height }: DrawnPanel,
   values: readonly number[],
   transform: (value: number) => number = (value) => value,

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect } from "vitest";
-import type { ExampleRequest, RecordedExchange } from "../../src/openapi/exchanges.ts";
+import type { ExampleRequest, RecordedHttpExchange } from "../../src/openapi/exchanges.ts";
 
 const FOLDER = new URL("../../src/openapi/fixtures/", import.meta.url);
 
@@ -52,7 +52,7 @@ export interface Player {
 }
 
 type Recorded = Record<string, unknown>;
-interface Failure extends Omit<RecordedExchange, "summary"> {
+interface Failure extends Omit<RecordedHttpExchange, "summary"> {
   readonly operation: string;
 }
 
@@ -93,7 +93,7 @@ export function createPlayer(base: string, document: Described, isRecorded: bool
     expect(steady(actual), HINT).toEqual(steady(toActual(holder[member])));
   }
 
-  async function send(id: string, exchange: Omit<RecordedExchange, "summary">, token?: string) {
+  async function send(id: string, exchange: Omit<RecordedHttpExchange, "summary">, token?: string) {
     const init = requestOf(document, id, toActual(exchange.request));
     const headers = { ...init.headers, ...(token && { authorization: `Bearer ${token}` }) };
     const response = await fetch(base + init.target, { ...init, headers });
@@ -104,9 +104,9 @@ export function createPlayer(base: string, document: Described, isRecorded: bool
     return body;
   }
 
-  function exchangeOf(id: string, name: string): RecordedExchange {
+  function exchangeOf(id: string, name: string): RecordedHttpExchange {
     const found = [...files.values()].flatMap((file) => {
-      const named = file[id] as Readonly<Record<string, RecordedExchange>> | undefined;
+      const named = file[id] as Readonly<Record<string, RecordedHttpExchange>> | undefined;
       return named?.[name] ?? [];
     });
     if (found[0] === undefined) throw new Error(`no example ${name} of ${id}`);

@@ -38,7 +38,7 @@ const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 5, 21);
 
 /** Pseudorandom whole numbers below n, from a seed (Park and Miller, 1993). */
-export function below(seed: number): (n: number) => number {
+export function randomBelow(seed: number): (n: number) => number {
   let state = (seed % 2_147_483_646) + 1;
   return (n) => {
     state = (state * 48_271) % 2_147_483_647;

@@ -80,11 +80,11 @@ export const toolScopePolicy =
  * POST /oauth/revoke: possession of a token is enough, unless an Authorization header with a scheme
  * other than Bearer authenticates a client.
  */
-export const revocation: Policy = ({ headers: { authorization = "Bearer x" } }) =>
+export const revocationPolicy: Policy = ({ headers: { authorization = "Bearer x" } }) =>
   /^Bearer ./.test(authorization) ? { status: [200] } : { status: [400, 401], body: "oauth" };
 
 /** A page that requires a signed-in person. */
-export const page: Policy = ({ browser }) =>
+export const pagePolicy: Policy = ({ browser }) =>
   browser === undefined
     ? { status: [303], location: "/sign-in?" }
     : { status: [200], body: "page" };
@@ -96,7 +96,7 @@ export const foreignPage: Policy = ({ browser }) =>
     : { status: [404], body: "page" };
 
 /** A form that was not rendered for the sender's browser (CSRF protection). */
-export const form: Policy = () => ({ status: [403], body: "page" });
+export const formPolicy: Policy = () => ({ status: [403], body: "page" });
 
 /**
  * The client configuration endpoint (RFC 7592), which accepts only the client's own registration
@@ -126,7 +126,7 @@ function claimant(
  * POST /oauth/claim with a wrong code: a person gets 400, and the agent itself gets 409, because no
  * person has confirmed the claim yet.
  */
-export const claim: Policy = (credential, { agent }) => {
+export const claimPolicy: Policy = (credential, { agent }) => {
   const { kind, agentId } = claimant(credential) ?? {};
   if (kind === undefined) return notKnown(credential);
   if (kind === "user") return { status: [400], body: "oauth" };

@@ -4,17 +4,17 @@ import { postJson } from "./agent.ts";
 import type { Row } from "./matrix.ts";
 import type { Credential, Victims } from "./matrix-credentials.ts";
 import {
-  claim,
+  claimPolicy,
   claimStart,
   clientAuthentication,
   foreignPage,
-  form,
+  formPolicy,
   NOT_OWNED,
   type Policy,
-  page,
+  pagePolicy,
   publicPolicy,
   registrationToken,
-  revocation,
+  revocationPolicy,
   scopePolicy,
   userInfo,
 } from "./matrix-policies.ts";
@@ -92,7 +92,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
   });
   /** A form that is complete except for the browser's CSRF token. */
   const forged = (path: string, values: Readonly<Record<string, string>> = {}) =>
-    row(form, path, fields({ form_token: "x".repeat(43), ...values }));
+    row(formPolicy, path, fields({ form_token: "x".repeat(43), ...values }));
   const client = json("PUT", { client_id: agentId, grant_types: ["client_credentials"] });
 
   const alert = `/api/alerts/${ids.alert}`;
@@ -238,9 +238,9 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
       "/oauth/token",
       fields({ grant_type: "client_credentials", client_id: agentId }),
     ),
-    "POST /oauth/revoke": row(revocation, "/oauth/revoke", fields({ token: "unknown" })),
+    "POST /oauth/revoke": row(revocationPolicy, "/oauth/revoke", fields({ token: "unknown" })),
     "POST /oauth/claim": row(
-      claim,
+      claimPolicy,
       "/oauth/claim",
       json("POST", { agent_id: agentId, claim_code: "00000000" }),
     ),
@@ -261,18 +261,18 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /sign-in/code": row(publicPolicy(200, 303), "/sign-in/code"),
     "POST /sign-in/code": forged("/sign-in/code", { code: "000000" }),
     "POST /sign-out": forged("/sign-out"),
-    "GET /claim": row(page, `/claim?agent=${agentId}`),
+    "GET /claim": row(pagePolicy, `/claim?agent=${agentId}`),
     "POST /claim": forged("/claim", { agent_id: agentId, code: victims.agent.claim.code }),
     "POST /claim/confirm": forged("/claim/confirm", {
       agent_id: agentId,
       code: victims.agent.claim.code,
     }),
     "POST /claim/approve": forged("/claim/approve", { attempt: "x" }),
-    "GET /account": row(page, "/account"),
+    "GET /account": row(pagePolicy, "/account"),
     "POST /account/keys": forged("/account/keys", { name: "mine", scope: "signals:read" }),
     "POST /account/keys/:id/revoke": forged(`/account/keys/${ids.key}/revoke`),
     "POST /account/agents/:id/remove": forged(`/account/agents/${ids.agent}/remove`),
-    "GET /account/alerts/new": row(page, "/account/alerts/new"),
+    "GET /account/alerts/new": row(pagePolicy, "/account/alerts/new"),
     "POST /account/alerts": forged("/account/alerts", { symbols: "ALDER.SIM" }),
     "GET /account/alerts/:id": row(foreignPage, `/account/alerts/${ids.alert}`),
     "POST /account/alerts/:id": forged(`/account/alerts/${ids.alert}`, { label: "stolen" }),
@@ -281,7 +281,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
       action: "pause",
     }),
     "POST /account/alerts/:id/remove": forged(`/account/alerts/${ids.alert}/remove`),
-    "GET /account/watchlists/new": row(page, "/account/watchlists/new"),
+    "GET /account/watchlists/new": row(pagePolicy, "/account/watchlists/new"),
     "POST /account/watchlists": forged("/account/watchlists", {
       symbols: "ALDER.SIM",
       name: "stolen",

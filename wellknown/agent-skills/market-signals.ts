@@ -1,7 +1,7 @@
 import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../src/answers/meaning.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { isAboutAlerts } from "../../src/tool.ts";
-import { isDeniedToUnclaimed, restCall } from "../calls.ts";
+import { isDeniedToUnclaimed, restCommand } from "../calls.ts";
 import { COMMAND_VARIABLES_NOTE, toolTable } from "../markdown.ts";
 import { paths } from "../paths.ts";
 import { marketNotes, type Site } from "../site.ts";
@@ -53,7 +53,7 @@ function questions(site: Site): string {
   const isListed = !lacking.includes("signals:read");
   return [
     isListed ? "Find the symbol, then request it:" : "Request a symbol that you were given:",
-    ...open.map(([, path]) => restCall(site, path)),
+    ...open.map(([, path]) => restCommand(site, path)),
     ...(lacking.length === 0 ? [] : [lackingNote(lacking)]),
   ].join("\n\n");
 }

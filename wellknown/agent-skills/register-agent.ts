@@ -1,4 +1,4 @@
-import { firstRestCall, listToolsCall } from "../calls.ts";
+import { firstRestCommand, listToolsCommand } from "../calls.ts";
 import { COMMAND_VARIABLES_NOTE, shellBlock } from "../markdown.ts";
 import { paths } from "../paths.ts";
 import type { Site } from "../site.ts";
@@ -46,7 +46,7 @@ Answer: \`200\`.
 
 3. Send it with every call, as \`Authorization: Bearer\`.
 
-${firstRestCall(site) ?? listToolsCall(site)}
+${firstRestCommand(site) ?? listToolsCommand(site)}
 
 Without an owner an agent gets \`${anonymousScopes.join(" ")}\`. For \`alerts:write\` a person must claim it: show them \`claim.page\` and \`claim.code\` of the registration. Over MCP, call the tool instead: its answer \`claim_required\` has a page and a code that are still valid, and says what to tell the person. When they have approved, get a new token with the same \`client_id\` and \`client_secret\`, without \`scope\`; an MCP client does so by itself after the 401. Do not register again.`;
 }

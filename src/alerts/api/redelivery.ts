@@ -4,13 +4,13 @@ import { archivePages } from "../../store/port/read-all.ts";
 import type { Operation } from "../../store/port/records.ts";
 import { type AlertStatus, alerts, type StoredAlert } from "../alert.ts";
 import {
+  type AlertMessage,
   ATTEMPT_ARCHIVE_KIND,
   DELIVERIES_TOPIC,
   type DeliveryAttempt,
   deliveries,
   enqueueDelivery,
   newMessageId,
-  type WebhookMessage,
 } from "../delivery/delivery.ts";
 import type { AlertRequest } from "./changes.ts";
 import type { AlertDependencies } from "./dependencies.ts";
@@ -191,7 +191,7 @@ export async function sendTestEvent(
   }
 }
 
-function testMessage(alertId: string, at: number): WebhookMessage {
+function testMessage(alertId: string, at: number): AlertMessage {
   const eventId = newMessageId(at);
   const type = "webhook.test";
   const data = { alertId, eventId };

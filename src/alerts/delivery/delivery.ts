@@ -23,7 +23,7 @@ export interface Delivery {
   readonly body: string;
   /** Number of attempts made so far. */
   readonly attempts: number;
-  /** Set for a redelivery, a test or a notice. See `WebhookMessage.isRepeat`. */
+  /** Set for a redelivery, a test or a notice. See `AlertMessage.isRepeat`. */
   readonly isRepeat?: true;
   /**
    * The message waits until this instant, in milliseconds since the epoch: the channel's next
@@ -117,7 +117,7 @@ export interface DeliveryAttempt {
 export type StorableAlert = Pick<StoredAlert, "key" | "value" | "groups">;
 
 /** A message of an alert, for its webhook or channel. */
-export interface WebhookMessage {
+export interface AlertMessage {
   /** The `webhook-id` of the message, which is never reused for a different body. */
   readonly eventId: string;
   readonly type: string;
@@ -185,10 +185,7 @@ export function messageIdTimeMs(eventId: string): number | undefined {
  * webhook or channel is checked later, at the attempt. The commit fails if the same message is
  * already queued.
  */
-export function enqueueDelivery(
-  alert: StorableAlert,
-  message: WebhookMessage,
-): readonly Operation[] {
+export function enqueueDelivery(alert: StorableAlert, message: AlertMessage): readonly Operation[] {
   const inserted = insertDelivery(alert, message, 0);
   return inserted === undefined ? [] : [inserted, announce(DELIVERIES_TOPIC)];
 }
@@ -210,7 +207,7 @@ export function enqueueChallenge(alert: StorableAlert, at: number): readonly Ope
 
 function insertDelivery(
   alert: StorableAlert,
-  message: WebhookMessage,
+  message: AlertMessage,
   dueInMs: number,
 ): Operation | undefined {
   const queue = queueOf(alert);

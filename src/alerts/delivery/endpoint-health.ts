@@ -13,10 +13,10 @@ import {
   type WebhookState,
 } from "../alert.ts";
 import {
+  type AlertMessage,
   enqueueDelivery,
   newMessageId,
   queuedDeliveriesGroup,
-  type WebhookMessage,
 } from "./delivery.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 
@@ -124,7 +124,7 @@ function disabledNotice(
   { key, value }: StoredAlert,
   reason: DisabledReason,
   at: number,
-): WebhookMessage {
+): AlertMessage {
   const type = "endpoint.disabled";
   const data = { alertId: key, label: value.label, reason };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });

@@ -1,14 +1,14 @@
 import type { Readable } from "node:stream";
 import pkg from "../../../package.json" with { type: "json" };
 import { lazyResource } from "../../lib/lazy.ts";
-import type { GuardedAgentOptions } from "../../outbound/guarded-agent.ts";
+import type { GuardedDispatcherOptions } from "../../outbound/guarded-agent.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import { neutralizeText } from "../../outbound/neutral-text.ts";
 import { retryAfterMs } from "../../outbound/retry-after.ts";
 import { urlFault } from "../../outbound/url-policy.ts";
 
 /** Options of `createWebhookSender`. */
-export interface WebhookSenderOptions extends GuardedAgentOptions {
+export interface WebhookSenderOptions extends GuardedDispatcherOptions {
   /**
    * URL (`http:` or `https:`) of a proxy for all deliveries. The proxy then decides which addresses
    * are allowed.
@@ -119,11 +119,13 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 /** Loads the HTTP client at the first delivery, so that the process starts faster. */
 async function openClient({ proxy, ...options }: WebhookSenderOptions) {
   const { request } = await import("undici");
-  const { createGuardedAgent, createProxiedAgent } = await import(
+  const { createGuardedDispatcher, createProxiedDispatcher } = await import(
     "../../outbound/guarded-agent.ts"
   );
   const dispatcher =
-    proxy === undefined ? createGuardedAgent(options) : createProxiedAgent(proxy, options);
+    proxy === undefined
+      ? createGuardedDispatcher(options)
+      : createProxiedDispatcher(proxy, options);
   return { request, dispatcher };
 }
 

@@ -88,7 +88,7 @@ export interface ClaimRecord {
 
 /** Claims by agent id. A claim completed by the agent is stored until it expires, so that the agent
  *  can repeat the request if it missed the response. */
-export const claims = collection<ClaimRecord>("claims");
+export const agentClaims = collection<ClaimRecord>("claims");
 
 /** An agent and its claim; each is `undefined` if it does not exist. */
 export interface ClaimState {
@@ -108,14 +108,14 @@ export interface OpenClaim {
  * seen.
  */
 export async function claimStateOf(records: Records, agentId: string): Promise<ClaimState> {
-  const claim = await records.get(claims, agentId);
+  const claim = await records.get(agentClaims, agentId);
   const client = await records.get(clients, agentId);
   return { client, claim };
 }
 
 /** Reads the agent and the claim that belong to the attempt id in the URL of the claim page. */
 export async function claimStateOfAttempt(records: Records, attempt: string): Promise<ClaimState> {
-  const [claim] = await records.list(claims, { group: attemptGroup(attempt), limit: 1 });
+  const [claim] = await records.list(agentClaims, { group: attemptGroup(attempt), limit: 1 });
   const client = claim && (await records.get(clients, claim.key));
   return { client, claim };
 }
@@ -135,7 +135,7 @@ export function openClaimOf({ client, claim }: ClaimState): OpenClaim | undefine
  * Whether a person may claim an agent: the agent gave this person's email address, or no address.
  * An address given at registration takes precedence over an address given later.
  */
-export function isInvited(
+export function mayClaimAgent(
   account: AccountRecord | undefined,
   { client, claim }: OpenClaim,
 ): boolean {
@@ -178,8 +178,8 @@ export function createClaim(
     start: { code, attempt, expiresAt: now.getTime() + CLAIM_CODE_LIFETIME_MS },
     steps: [
       previous === undefined
-        ? insert(claims, { key: agentId, value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS })
-        : replace(claims, previous, { value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS }),
+        ? insert(agentClaims, { key: agentId, value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS })
+        : replace(agentClaims, previous, { value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS }),
     ],
   };
 }
@@ -216,7 +216,10 @@ export function claimConfirmationOperation(
   const codes = { ...claim.value.codes, shown };
   const account = accountRecordsGroup(claimer.accountId);
   const groups = [...new Set([...claim.groups, account])];
-  return replace(claims, claim, { value: { ...claim.value, codes, confirmed: claimer }, groups });
+  return replace(agentClaims, claim, {
+    value: { ...claim.value, codes, confirmed: claimer },
+    groups,
+  });
 }
 
 /**
@@ -230,14 +233,14 @@ export function failedAttemptOperations(
   const stored = claim?.value.codes[which];
   if (claim === undefined || stored === undefined || hasNoAttemptsLeft(stored)) return [];
   const codes = { ...claim.value.codes, [which]: { ...stored, tries: stored.tries + 1 } };
-  return [replace(claims, claim, { value: { ...claim.value, codes } })];
+  return [replace(agentClaims, claim, { value: { ...claim.value, codes } })];
 }
 
 /**
  * The operation that stores a completed claim again, after all records of its agent were deleted.
  */
 export function claimRestorationOperation({ key, value, groups }: Stored<ClaimRecord>): Operation {
-  return put(claims, { key, value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS });
+  return put(agentClaims, { key, value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS });
 }
 
 function attemptGroup(attempt: string): string {

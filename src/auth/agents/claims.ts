@@ -7,6 +7,7 @@ import { allScopes, type Scope } from "../scopes.ts";
 import { type ClientRecord, clients, isAudited, unclaimedScopes } from "./agent.ts";
 import { newClaimCode, type PresentedClaimCode } from "./claim-code.ts";
 import {
+  agentClaims,
   type Claimer,
   type ClaimRecord,
   type ClaimStart,
@@ -14,11 +15,10 @@ import {
   claimConfirmationOperation,
   claimStateOf,
   claimStateOfAttempt,
-  claims,
   createClaim,
   type IssuedClaimCode,
-  isInvited,
   isUnclaimed,
+  mayClaimAgent,
   openClaimOf,
   usableClaimCodeOf,
 } from "./claim-records.ts";
@@ -184,7 +184,7 @@ export class ClaimService {
     const open = openClaimOf(await claimStateOfAttempt(records, attempt));
     if (open === undefined) return undefined;
     const account = await records.get(accounts, accountId);
-    return isInvited(account?.value, open) ? this.#claimable(open.client) : "wrong_account";
+    return mayClaimAgent(account?.value, open) ? this.#claimable(open.client) : "wrong_account";
   }
 
   /**
@@ -197,7 +197,7 @@ export class ClaimService {
     return commitClaimDecision(records, async () => {
       const open = openClaimOf(await claimStateOfAttempt(records, attempt));
       const account = await records.get(accounts, actor);
-      if (open === undefined || account === undefined || !isInvited(account.value, open)) {
+      if (open === undefined || account === undefined || !mayClaimAgent(account.value, open)) {
         return { answer: undefined, steps: [] };
       }
       const code = newClaimCode();
@@ -231,5 +231,5 @@ function previewSteps(
   actor: string,
 ): readonly Operation[] {
   const entry = { action: "claim.previewed", actor, target: claim.key };
-  return [replace(claims, claim, { value: claim.value }), ...audit(entry)];
+  return [replace(agentClaims, claim, { value: claim.value }), ...audit(entry)];
 }

@@ -23,7 +23,7 @@ import {
   claimRestorationOperation,
   claimStateOf,
   failedAttemptOperations,
-  isInvited,
+  mayClaimAgent,
   type OpenClaim,
   openClaimOf,
 } from "./claim-records.ts";
@@ -122,7 +122,7 @@ export async function findClaimByCode(
   ]);
   const isRight = isValidClaimCode(state.claim?.value.codes.given, presented);
   const open = openClaimOf(state);
-  const isMatch = isRight && open !== undefined && isInvited(account?.value, open);
+  const isMatch = isRight && open !== undefined && mayClaimAgent(account?.value, open);
   const match = isMatch && account !== undefined ? { ...open, account } : undefined;
   return { state, match };
 }

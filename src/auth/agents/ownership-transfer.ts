@@ -14,7 +14,7 @@ import {
   ownedAgentsGroup,
 } from "./agent.ts";
 import type { Claimer } from "./claim-records.ts";
-import { claims, type OpenClaim } from "./claim-records.ts";
+import { agentClaims, type OpenClaim } from "./claim-records.ts";
 
 import { groupsWithRegistrationToken } from "./registration-access-token.ts";
 
@@ -122,7 +122,7 @@ export function claimCompletionOperations(
   const bonds = access === undefined ? [] : dependencyGroups(access);
   const held = groupsWithRegistrationToken(registrationToken, client.groups);
   return [
-    removeUnchanged(claims, claim),
+    removeUnchanged(agentClaims, claim),
     // The grant is written unchanged, so that this commit conflicts with any concurrent change of
     // the grant that does not yet take this agent into account.
     ...(access === undefined ? [] : [replace(grants, access.grant, { value: access.grant.value })]),

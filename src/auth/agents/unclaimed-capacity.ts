@@ -16,7 +16,7 @@ import {
 } from "../accounts/owned-agents.ts";
 import { authorizationRequestGroup, type ClientRecord, clientGroup, clients } from "./agent.ts";
 import { CLAIM_CODE_LIFETIME_MS } from "./claim-code.ts";
-import { claims } from "./claim-records.ts";
+import { agentClaims } from "./claim-records.ts";
 import { type EvictionCandidate, type UnclaimedAgent, UnclaimedIndex } from "./unclaimed-index.ts";
 
 /**
@@ -69,7 +69,7 @@ const issuedModels = ["ClientCredentials", "AccessToken", "RefreshToken", "Autho
  * issued to it.
  */
 const issued: readonly Collection<object>[] = [
-  claims,
+  agentClaims,
   ...issuedModels.map((model) => collection<object>(`oidc:${model}`)),
 ];
 

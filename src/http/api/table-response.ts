@@ -15,7 +15,7 @@ import {
 import { resetConnection } from "../errors.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { RequestContext } from "../request-context.ts";
-import { isUnmodified, setPrivateHeaders } from "../send-response.ts";
+import { sendIfUnmodified, setPrivateHeaders } from "../send-response.ts";
 
 /**
  * Number of rows produced and written per turn of the event loop: a few milliseconds of work, so
@@ -72,7 +72,7 @@ export async function sendTable(
     table.format === "csv" && etag !== undefined ? negotiateContentCoding(req.headers) : undefined;
   if (etag !== undefined) {
     setPrivateHeaders(res);
-    if (isUnmodified(req, res, { etag, coding })) return;
+    if (sendIfUnmodified(req, res, { etag, coding })) return;
   }
   res.setHeader("Content-Type", type);
   if (req.method === "HEAD") res.end();

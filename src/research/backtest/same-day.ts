@@ -1,4 +1,4 @@
-import { bullishness, socialHalfLifeMs } from "../../factors/message-counters.ts";
+import { sentimentMeasures, socialHalfLifeMs } from "../../factors/message-counters.ts";
 import { type AuthorActivity, createAuthorActivity } from "../../factors/message-weight.ts";
 import { rankCorrelation } from "../../grading/rank-correlation.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
@@ -81,6 +81,6 @@ function pairsOf(
     if (stream.newestAt === null || Number.isNaN(logReturn)) return [];
     const { counters } = stream.sentimentAt(close);
     if (counters.total < MIN_WEIGHT) return [];
-    return [{ place, sentiment: bullishness(counters).value, logReturn }];
+    return [{ place, sentiment: sentimentMeasures(counters).value, logReturn }];
   });
 }

@@ -10,7 +10,7 @@ import {
   TRACK_RECORD_RULES,
   type TrackRecordFigures,
 } from "../../grading/track-record.ts";
-import { copiedCoinsAt } from "../../log/outcomes.ts";
+import { excludedCoinsAt } from "../../log/outcomes.ts";
 import { countKnownRecords, newestKnownRecord } from "../../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../../market/records.ts";
 import {
@@ -80,7 +80,7 @@ function gradedRun(
   const [session, exit, after] = [0, 1 + horizon, 2 + horizon].map((by) => sessions[place + by]);
   if (session === undefined || exit === undefined || after === undefined) return [];
   const { close } = session;
-  const copies = copiedCoinsAt(group, { assetClass, close }, dayMs);
+  const copies = excludedCoinsAt(group, { assetClass, close }, dayMs);
   const table = RISK_TABLE.classes[assetClass].find((one) => one.horizon === horizon);
   const sigmaOf = (index: number, at: number, of: HorizonRiskTable): number | null => {
     const measured = variances[index] as SessionVariances;

@@ -27,12 +27,12 @@ function faultOfName(name: string): string | undefined {
 }
 
 /** Whether every storage engine can store a text as a name. */
-export function isValidRecordName(name: string): boolean {
+export function isStorableName(name: string): boolean {
   return faultOfName(name) === undefined;
 }
 
 /** Checks a name. @throws {RangeError} If one of the storage engines cannot store it. */
-export function checkRecordName(name: string): void {
+export function checkStorableName(name: string): void {
   const fault = faultOfName(name);
   if (fault !== undefined) throw new RangeError(fault);
 }
@@ -43,7 +43,7 @@ export function checkRecordName(name: string): void {
  * @throws {RangeError} If one of the storage engines cannot store one of them.
  */
 export function checkRecordNames(names: readonly string[]): void {
-  for (const name of names) checkRecordName(name);
+  for (const name of names) checkStorableName(name);
 }
 
 /** Checks a revision. @throws {RangeError} If the number is not a safe integer. */

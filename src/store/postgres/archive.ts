@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
-import { checkRecordNames, isValidRecordName, jsonText } from "../port/values.ts";
+import { checkRecordNames, isStorableName, jsonText } from "../port/values.ts";
 import type { Connection, PreparedStatement } from "./connection.ts";
 import type { RunOnce } from "./once.ts";
 
@@ -28,12 +28,12 @@ export function createPostgresArchive(connection: Connection, once: RunOnce): Ar
     },
     async read(kind, selection) {
       const { subject = "", after = { id: "" } } = selection;
-      if (![kind, subject, after.id].every(isValidRecordName)) return [];
+      if (![kind, subject, after.id].every(isStorableName)) return [];
       const { rows } = await connection.query<Row>(reading(kind, selection));
       return rows.map(decode);
     },
     async prune(kind, before) {
-      if (!isValidRecordName(kind)) return 0;
+      if (!isStorableName(kind)) return 0;
       const text = "select market_signal.prune($1, $2, $3) as gone";
       const values = [kind, bound(Math.ceil(before)), PRUNE_ROWS];
       for (let total = 0; ; ) {

@@ -5,7 +5,7 @@ import type {
   Records,
   Stored,
 } from "../port/records.ts";
-import { isValidRecordName } from "../port/values.ts";
+import { isStorableName } from "../port/values.ts";
 import type { Announcements } from "./announcements.ts";
 import type { Commits } from "./commits.ts";
 import type { Connection, PreparedStatement } from "./connection.ts";
@@ -45,19 +45,19 @@ export function createPostgresRecords(options: RecordsOptions): Records {
   };
   return {
     async get<T>(from: Collection<T>, key: string) {
-      if (![from.name, key].every(isValidRecordName)) return undefined;
+      if (![from.name, key].every(isStorableName)) return undefined;
       const [found] = await ask<T>(getting(from.name, key));
       return found;
     },
     async list<T>(from: Collection<T>, selection: RecordSelection) {
-      if (![from.name, selection.group ?? ""].every(isValidRecordName)) return [];
+      if (![from.name, selection.group ?? ""].every(isStorableName)) return [];
       return ask<T>(listing(from.name, selection));
     },
     commit: commits.commit,
     async claimDue<T>(from: Collection<T>, { limit, leaseMs, except = [] }: DueRecordSelection) {
-      if (!isValidRecordName(from.name)) return [];
+      if (!isStorableName(from.name)) return [];
       return ask<T>(
-        claiming([from.name, limit, Math.round(leaseMs), except.filter(isValidRecordName)]),
+        claiming([from.name, limit, Math.round(leaseMs), except.filter(isStorableName)]),
       );
     },
     async purgeExpired(limit) {

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
 import type { DumpRow } from "../port/store.ts";
-import { checkRecordName, jsonText, toStorableInstant } from "../port/values.ts";
+import { checkStorableName, jsonText, toStorableInstant } from "../port/values.ts";
 import type { StoreGate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { damagedRowProblem } from "./sqlite-errors.ts";
@@ -129,7 +129,7 @@ export class ArchiveTable {
  * @throws {Error} If the store cannot hold the row.
  */
 export function archiveDumpRowOf({ kind, at, id, subject, body }: Row): ArchiveDumpRow {
-  for (const name of [kind, id, subject ?? ""]) checkRecordName(name);
+  for (const name of [kind, id, subject ?? ""]) checkStorableName(name);
   const text = jsonText(body);
   return { table: "archive", kind, at: toStorableInstant(at), id, subject: subject ?? null, text };
 }

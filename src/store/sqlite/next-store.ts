@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import type { DumpRow, StoreIdentity } from "../port/store.ts";
 import { storeUnavailableProblem } from "../port/unavailable.ts";
-import { checkJson, checkRecordName, checkRevision, toStorableInstant } from "../port/values.ts";
+import { checkJson, checkRevision, checkStorableName, toStorableInstant } from "../port/values.ts";
 import { ArchiveTable, archiveDumpRowOf } from "./archive.ts";
 import {
   createFile,
@@ -151,7 +151,7 @@ export class NextStore {
  */
 export function insertCopiedRecord(records: RecordTable, row: RecordDumpRow): void {
   const { table: _, groups, ...record } = row;
-  for (const name of [row.collection, row.key, ...groups]) checkRecordName(name);
+  for (const name of [row.collection, row.key, ...groups]) checkStorableName(name);
   checkJson(row.text);
   checkRevision(row.revision + REVISION_GAP);
   const instant = (at: number | null) => (at === null ? null : toStorableInstant(at));

@@ -7,7 +7,7 @@ import type {
   Records,
   Stored,
 } from "../port/records.ts";
-import { isValidRecordName, toStorableInstant } from "../port/values.ts";
+import { isStorableName, toStorableInstant } from "../port/values.ts";
 import type { OnWarning, StoreGate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { storedOf } from "./record-table.ts";
@@ -41,7 +41,7 @@ export class SqliteRecords implements Records {
   readonly get = async <T>(from: Collection<T>, key: string): Promise<Stored<T> | undefined> => {
     const { gate, tables, now } = this.#options;
     gate.checkReadable();
-    if (!isValidRecordName(key)) return undefined;
+    if (!isStorableName(key)) return undefined;
     const row = gate.answer(() => tables().records.find(from.name, key, now()));
     return row && storedOf<T>(row);
   };

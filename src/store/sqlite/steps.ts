@@ -1,5 +1,5 @@
 import type { Operation, ReplaceOptions, WriteOptions } from "../port/records.ts";
-import { checkRecordName, checkRevision, jsonText, toStorableInstant } from "../port/values.ts";
+import { checkRevision, checkStorableName, jsonText, toStorableInstant } from "../port/values.ts";
 import { type ArchiveTable, archiveDumpRowOf } from "./archive.ts";
 import type { RecordContent, RecordRow, RecordTable } from "./record-table.ts";
 
@@ -120,7 +120,7 @@ function removeStep({ collection, key, revision }: OfKind<"remove">): CommitStep
 }
 
 function removeGroupStep({ group }: OfKind<"removeGroup">): CommitStep {
-  checkRecordName(group);
+  checkStorableName(group);
   return ({ records }, now) => {
     records.removeGroup(group, now);
     return true;
@@ -152,12 +152,12 @@ function atRevision(
 }
 
 function checkPlace(collection: string, key: string): void {
-  checkRecordName(collection);
-  checkRecordName(key);
+  checkStorableName(collection);
+  checkStorableName(key);
 }
 
 function checkPlacing(placing: WriteOptions | ReplaceOptions): void {
-  placing.groups?.forEach(checkRecordName);
+  placing.groups?.forEach(checkStorableName);
   for (const ms of [placing.ttlMs, placing.dueInMs]) toStorableInstant(ms ?? 0);
 }
 

@@ -8,7 +8,7 @@ import { ask, type Question, rawCall } from "./questions.ts";
 import type { Part } from "./report.ts";
 import type { Variant } from "./rounds.ts";
 import { HEAP_FLAGS, type Server, startProduct, startServer } from "./server.ts";
-import { buyTokens } from "./tokens.ts";
+import { requestTokens } from "./tokens.ts";
 
 /** Name of the variant that the goals apply to. */
 export const SERVICE = "the service";
@@ -68,7 +68,7 @@ async function startField(
 }
 
 async function tokenFor(server: Server): Promise<string> {
-  const [token = ""] = await buyTokens(server, 1);
+  const [token = ""] = await requestTokens(server, 1);
   return token;
 }
 

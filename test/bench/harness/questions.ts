@@ -23,13 +23,13 @@ export interface Question {
 }
 
 /** A GET request to the REST API. */
-export const get = (path: string): Question => ({
+export const restQuestion = (path: string): Question => ({
   ...{ key: path, method: "GET", path, headers: { accept: "application/json" }, body: "" },
 });
 
 /** REST requests for the signal of each symbol. */
 export const restSignals = (): readonly Question[] =>
-  SYMBOLS.map((symbol) => get(`/api/signals?symbol=${symbol}`));
+  SYMBOLS.map((symbol) => restQuestion(`/api/signals?symbol=${symbol}`));
 
 /** Key of the answer to an MCP message. */
 export const keyOf = (version: string, method: string, symbol = ""): string =>
@@ -105,7 +105,7 @@ export async function rawCall(
 ): Promise<RawCall> {
   const own = await ask(server, question, token);
   deepEqual(sameOf(own), sameOf(expected), `${server.name} answers ${question.key} differently`);
-  const request = wire(server, { ...question, headers: withToken(question, token) });
+  const request = rawRequestText(server, { ...question, headers: withToken(question, token) });
   return { request, expected: JSON.stringify(payloadOf(own)) };
 }
 
@@ -125,7 +125,7 @@ function sameOf(answer: object): unknown {
 }
 
 /** The text of an HTTP/1.1 request, ready to be sent. */
-export function wire(
+export function rawRequestText(
   { baseUrl }: Pick<Server, "baseUrl">,
   question: Omit<Question, "key">,
 ): string {

@@ -75,7 +75,7 @@ export async function stopServers(): Promise<void> {
 }
 
 /** Starts a checkout in sandbox mode as `npm start` does, not pinned to a core. */
-export const startFreely = (env: Readonly<Record<string, string>>, root = ROOT) =>
+export const startUnpinned = (env: Readonly<Record<string, string>>, root = ROOT) =>
   startServer({ name: "the service", args: startArguments(root), env, core: undefined, root });
 
 /**

@@ -46,7 +46,7 @@ async function buyToken(tokensUrl: string): Promise<string> {
 }
 
 /** Gets tokens for `count` new agents. */
-export async function buyTokens({ tokensUrl }: Pick<Server, "tokensUrl">, count: number) {
+export async function requestTokens({ tokensUrl }: Pick<Server, "tokensUrl">, count: number) {
   const tokens: string[] = [];
   while (tokens.length < count) {
     const some = Math.min(AT_ONCE, count - tokens.length);

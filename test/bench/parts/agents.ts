@@ -4,7 +4,7 @@ import { ask, callsOfGetSignal, rawCall } from "../harness/questions.ts";
 import type { Effort, Part } from "../harness/report.ts";
 import { measure, type Round } from "../harness/rounds.ts";
 import { startProduct } from "../harness/server.ts";
-import { buyTokens } from "../harness/tokens.ts";
+import { requestTokens } from "../harness/tokens.ts";
 
 /** Numbers of concurrent agents, each with its own token and connection. */
 const AGENTS = [1, 10, 100, 1_000];
@@ -18,7 +18,7 @@ export async function agents({ isQuick }: Effort): Promise<Part> {
   const server = await startProduct();
   const caller = startCaller();
   try {
-    const tokens = await buyTokens(server, most);
+    const tokens = await requestTokens(server, most);
     const questions = callsOfGetSignal("modern");
     const calls = [];
     for (const [at, token] of tokens.entries()) {

@@ -20,7 +20,7 @@ import {
   takeTurns,
 } from "../harness/rounds.ts";
 import { type Server, startProduct } from "../harness/server.ts";
-import { buyTokens } from "../harness/tokens.ts";
+import { requestTokens } from "../harness/tokens.ts";
 
 /**
  * Number of processes that share a database, and the highest allowed ratio of their CPU time per
@@ -116,7 +116,7 @@ async function compare(
 }
 
 async function callsTo(server: Server, questions: readonly Question[]) {
-  const [token = ""] = await buyTokens(server, 1);
+  const [token = ""] = await requestTokens(server, 1);
   return Promise.all(
     questions.map(async (question) =>
       rawCall(server, question, { token, expected: await ask(server, question, token) }),

@@ -1,7 +1,7 @@
 import { startCaller } from "../harness/caller.ts";
 import { SERVICE } from "../harness/field.ts";
 import { showProgress } from "../harness/progress.ts";
-import { wire } from "../harness/questions.ts";
+import { rawRequestText } from "../harness/questions.ts";
 import type { Effort, Part } from "../harness/report.ts";
 import {
   cpuMicrosPerRequest,
@@ -58,7 +58,7 @@ async function buying(server: Server): Promise<Variant> {
   while (forms.length < CLIENTS) forms.push(await registerAgent(server.tokensUrl));
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const calls = forms.map((body) => ({
-    request: wire(server, { method: "POST", path: "/oauth/token", headers, body }),
+    request: rawRequestText(server, { method: "POST", path: "/oauth/token", headers, body }),
     expected: '"access_token":"',
   }));
   return { name: server.name, servers: [server], calls };

@@ -1,7 +1,7 @@
 import { paceOf, rateRow } from "../harness/contest-rows.ts";
 import { withContestField } from "../harness/field.ts";
 import { showProgress } from "../harness/progress.ts";
-import { get, restSignals } from "../harness/questions.ts";
+import { restQuestion, restSignals } from "../harness/questions.ts";
 import type { Effort, Part, Row } from "../harness/report.ts";
 import { type Rounds, takeTurns } from "../harness/rounds.ts";
 
@@ -10,7 +10,7 @@ const LEAST_OF_BARE = 0.85;
 
 /** Compares the service with Express in answering requests for signals over REST. */
 export async function rest(effort: Effort): Promise<Part> {
-  const page = [get("/api/signals")];
+  const page = [restQuestion("/api/signals")];
   return withContestField(
     [...restSignals(), ...page],
     ["raw", "bare", "lean"],

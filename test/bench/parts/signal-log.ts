@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { startCaller } from "../harness/caller.ts";
 import { paceOf } from "../harness/contest-rows.ts";
 import { showProgress } from "../harness/progress.ts";
-import { wire } from "../harness/questions.ts";
+import { rawRequestText } from "../harness/questions.ts";
 import type { Effort, Part, Row } from "../harness/report.ts";
 import { medianOfRounds, ratioOf, requestsPerSecond, takeTurns } from "../harness/rounds.ts";
 import { runBenchScript } from "../harness/script.ts";
@@ -75,7 +75,7 @@ async function tiles(effort: Effort): Promise<Row> {
   const service = await startProduct({ DATA_DIR: data });
   const caller = startCaller();
   const variant = (name: string, path: string, expected: string) => {
-    const request = wire(service, { method: "GET", path, headers: {}, body: "" });
+    const request = rawRequestText(service, { method: "GET", path, headers: {}, body: "" });
     return { name, servers: [service], calls: [{ request, expected }] };
   };
   try {

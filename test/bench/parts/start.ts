@@ -4,8 +4,8 @@ import { median } from "../harness/numbers.ts";
 import { showProgress } from "../harness/progress.ts";
 import { ask, restSignals } from "../harness/questions.ts";
 import type { Effort, Part, Row } from "../harness/report.ts";
-import { startFreely } from "../harness/server.ts";
-import { buyTokens } from "../harness/tokens.ts";
+import { startUnpinned } from "../harness/server.ts";
+import { requestTokens } from "../harness/tokens.ts";
 
 /**
  * Goals: milliseconds until the first answer, and megabytes of resident memory of an idle sandbox.
@@ -69,9 +69,9 @@ export async function startOnce(
   root?: string,
 ): Promise<StartMeasurement> {
   const startedAt = performance.now();
-  const server = await startFreely({ SANDBOX_SESSION_SECONDS: "60", ...env }, root);
+  const server = await startUnpinned({ SANDBOX_SESSION_SECONDS: "60", ...env }, root);
   const { readyMs, pid } = server;
-  const [token = ""] = await buyTokens(server, 1);
+  const [token = ""] = await requestTokens(server, 1);
   const [question] = restSignals();
   const answer = question && (await ask(server, question, token));
   const answeredMs = performance.now() - startedAt;

@@ -121,7 +121,7 @@ export const quarterFlow = (ticker: string, tag: string, end: string): number =>
 export const amendedIncome = (income: number): number => Math.round(income * 0.9);
 
 /** A balance-sheet amount in USD or a number of shares, at the end of a day. */
-export const counted = (ticker: string, tag: string, end: string): number =>
+export const balanceSheetValue = (ticker: string, tag: string, end: string): number =>
   Math.round(1e10 * (0.5 + drawnNumber(ticker, tag, end)));
 
 /** Flows that are reported for the quarter and for the year to date. */
@@ -151,14 +151,14 @@ function companyFacts({ ticker, cik }: FilingCompany, reports: readonly Report[]
   const instants = INSTANTS.map((tag) => {
     const rows = reports.flatMap((report) =>
       [`${report.year}-${ENDS[report.quarter]}`, `${report.year - 1}-12-31`].map((end) =>
-        row(report, { end, val: counted(ticker, tag, end) }),
+        row(report, { end, val: balanceSheetValue(ticker, tag, end) }),
       ),
     );
     return [tag, concept("USD", rows)] as const;
   });
   const cover = reports.map((report) => {
     const end = addDays(report.filed, -10);
-    return row(report, { end, val: counted(ticker, "shares", end) });
+    return row(report, { end, val: balanceSheetValue(ticker, "shares", end) });
   });
   const dei = { EntityCommonStockSharesOutstanding: concept("shares", cover) };
   const gaap = { ...Object.fromEntries([...flows, ...instants]), Unread: concept("pure", []) };

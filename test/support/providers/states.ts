@@ -14,13 +14,13 @@ import { put } from "../../../src/store/port/operations.ts";
 import { model, openStore, START, type TestStore } from "../stores.ts";
 
 /** A provider with default settings. */
-export const provider = (id: string, changes: Partial<ProviderSetup> = {}): ProviderSetup => ({
+export const providerSetup = (id: string, changes: Partial<ProviderSetup> = {}): ProviderSetup => ({
   ...{ id, name: id.toUpperCase(), missing: [], feeds: ["bars"], isForOwnUse: false },
   ...{ budget: { requests: 10, perMs: 60_000 }, ...changes },
 });
 
 /** Progress of a provider that currently answers. */
-export const answering: Partial<ProviderProgress> = {
+export const answeringProgress: Partial<ProviderProgress> = {
   ...{ lastSuccessAt: START - 90_000, newestAt: START - 7_200_000 },
   sentAt: [START - 70_000, START - 50_000, START - 10_000],
 };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { doctorCommand } from "../../../src/cli/commands/doctor.ts";
 import {
-  answering,
+  answeringProgress,
   faultOf,
   followedStore,
   notedSeries,
-  provider,
+  providerSetup,
   quarantineBar,
 } from "../../support/providers/states.ts";
 import { model, openStore, START, type TestStore } from "../../support/stores.ts";
@@ -30,17 +30,17 @@ describe("the doctor command", () => {
   it("describes every state of a provider", async () => {
     const store = await followedStore(
       [
-        provider("coinbase"),
-        provider("kraken", { feeds: [] }),
-        provider("alpaca", { feeds: [], missing: ["ID", "SECRET"] }),
-        provider("edgar", { feeds: ["fundamentals"] }),
-        provider("deribit", { feeds: ["prints", "bars"] }),
-        provider("stream", { feeds: ["mentions"], budget: null }),
+        providerSetup("coinbase"),
+        providerSetup("kraken", { feeds: [] }),
+        providerSetup("alpaca", { feeds: [], missing: ["ID", "SECRET"] }),
+        providerSetup("edgar", { feeds: ["fundamentals"] }),
+        providerSetup("deribit", { feeds: ["prints", "bars"] }),
+        providerSetup("stream", { feeds: ["mentions"], budget: null }),
       ],
       {
-        coinbase: { ...answering, ...faultOf(3_600) },
-        deribit: { ...answering, ...faultOf(30), failures: 4, openUntil: START + 45_000 },
-        stream: { ...answering, sentAt: [], newestAt: null },
+        coinbase: { ...answeringProgress, ...faultOf(3_600) },
+        deribit: { ...answeringProgress, ...faultOf(30), failures: 4, openUntil: START + 45_000 },
+        stream: { ...answeringProgress, sentAt: [], newestAt: null },
       },
     );
     for (const days of [5, 1, 2, 29, 31]) {
@@ -70,13 +70,18 @@ describe("the doctor command", () => {
   });
 
   it("reports a stream as silent after minutes, and any other provider after a week", async () => {
-    const providers = ["heard", "unheard", "fresh"].map((id) => provider(id, { budget: null }));
-    const since = (ms: number) => ({ ...answering, lastSuccessAt: START - ms });
+    const providers = ["heard", "unheard", "fresh"].map((id) =>
+      providerSetup(id, { budget: null }),
+    );
+    const since = (ms: number) => ({ ...answeringProgress, lastSuccessAt: START - ms });
     const week = 7 * 86_400_000;
-    const store = await followedStore([...providers, provider("asked"), provider("left")], {
-      ...{ heard: since(300_000), unheard: since(300_001) },
-      ...{ asked: since(week), left: since(week + 1) },
-    });
+    const store = await followedStore(
+      [...providers, providerSetup("asked"), providerSetup("left")],
+      {
+        ...{ heard: since(300_000), unheard: since(300_001) },
+        ...{ asked: since(week), left: since(week + 1) },
+      },
+    );
     const { isGood, result } = await examined(store);
     expect(isGood).toBe(false);
     expect(result.providers).toMatchObject([
@@ -89,22 +94,24 @@ describe("the doctor command", () => {
   });
 
   it("reports no fault when every provider in use answers", async () => {
-    const providers = [provider("one"), provider("two", { feeds: [], missing: ["KEY"] })];
-    const { isGood } = await examined(await followedStore(providers, { one: answering }));
+    const providers = [providerSetup("one"), providerSetup("two", { feeds: [], missing: ["KEY"] })];
+    const { isGood } = await examined(await followedStore(providers, { one: answeringProgress }));
     expect(isGood).toBe(true);
   });
 
   it("reports a fault when the last answer could not be parsed, although the provider answers", async () => {
-    const progress = { one: { ...answering, ...faultOf(10) } };
-    const { isGood, result } = await examined(await followedStore([provider("one")], progress));
+    const progress = { one: { ...answeringProgress, ...faultOf(10) } };
+    const { isGood, result } = await examined(
+      await followedStore([providerSetup("one")], progress),
+    );
     expect(isGood).toBe(false);
     expect(result.providers).toMatchObject([{ id: "one", state: "fault", failures: 0 }]);
   });
 
   it("lists series that cannot be parsed even if other series are healthy", async () => {
-    const store = await followedStore([provider("one"), provider("two")], {
-      one: answering,
-      two: answering,
+    const store = await followedStore([providerSetup("one"), providerSetup("two")], {
+      one: answeringProgress,
+      two: answeringProgress,
     });
     const lost = { failures: 5, fault: "answered 404" };
     await notedSeries(store, "one", {
@@ -131,7 +138,7 @@ describe("the doctor command", () => {
   });
 
   it("lists data that a provider lacks, without reporting a fault", async () => {
-    const store = await followedStore([provider("one")], { one: answering });
+    const store = await followedStore([providerSetup("one")], { one: answeringProgress });
     const symbols = Array.from({ length: 12 }, (_, index) => `S${String(index).padStart(2, "0")}`);
     await notedSeries(store, "one", { A: { unknown: symbols.slice(6) }, B: { unknown: symbols } });
     const { isGood, text, result } = await examined(store);
@@ -143,8 +150,10 @@ describe("the doctor command", () => {
   });
 
   it("prints the same result as JSON, with instants in ISO 8601", async () => {
-    const progress = { one: { ...answering, ...faultOf(30), failures: 1, openUntil: START + 1 } };
-    const store = await followedStore([provider("one"), provider("two")], progress);
+    const progress = {
+      one: { ...answeringProgress, ...faultOf(30), failures: 1, openUntil: START + 1 },
+    };
+    const store = await followedStore([providerSetup("one"), providerSetup("two")], progress);
     await quarantineBar(store, { id: "one", days: 1, reason: "too high" });
     const { result } = await examined(store);
     const budget = { requests: 10, perMs: 60_000 };

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { createAttentionTracker, NO_ATTENTION } from "../../../src/factors/attention.ts";
 import {
   addMessageToCounters,
-  bullishness,
   decayCounters,
   NO_MESSAGES,
+  sentimentMeasures,
   sentimentOf,
 } from "../../../src/factors/message-counters.ts";
 import {
@@ -58,18 +58,18 @@ describe("the decaying message counters", () => {
     expect(counters.bullish).toBeCloseTo(2.327528, 6);
     expect(counters.bearish).toBeCloseTo(0.917004, 6);
     expect(counters.total).toBeCloseTo(4.50488, 6);
-    expect(bullishness(counters).value).toBeCloseTo(0.551466, 6);
-    expect(bullishness(counters).effectiveMessages).toBeCloseTo(4.616711, 6);
+    expect(sentimentMeasures(counters).value).toBeCloseTo(0.551466, 6);
+    expect(sentimentMeasures(counters).effectiveMessages).toBeCloseTo(4.616711, 6);
   });
 
   it("give the z-score of the worked example for a norm of .45 +- .60", () => {
-    const { value, effectiveMessages } = bullishness(counters);
+    const { value, effectiveMessages } = sentimentMeasures(counters);
     const z = sentimentZ(value, effectiveMessages, { mean: 0.45, sd: 0.6 });
     expect(z).toBeCloseTo(0.053414, 6);
   });
 
   it("give z_S -.146586 as in the worked example when attention is 1.8 above its norm, without changing the sentiment", () => {
-    const { value, effectiveMessages, agreement } = bullishness(counters);
+    const { value, effectiveMessages, agreement } = sentimentMeasures(counters);
     expect(agreement).toBeCloseTo(0.099443, 6);
     const z = sentimentZ(value, effectiveMessages, { mean: 0.45, sd: 0.6 }) ?? Number.NaN;
     expect(socialZ(z, { value: 1, z: 1.8 })).toBeCloseTo(-0.146586, 6);

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, EventSource, type MessageEvent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { reader, startStreams } from "./stream-app.ts";
+import { eventReader, startStreams } from "./stream-app.ts";
 
 const upTo = (last: number, first = 1): readonly string[] =>
   Array.from({ length: last - first + 1 }, (_, index) => String(first + index));
@@ -157,7 +157,7 @@ describe("when an event stream is requested", () => {
 
   it("a missing credential is rejected with 401, and a missing scope with 403", async () => {
     const app = await startStreams();
-    app.callers.set("other", reader("other", { scopes: new Set(["signals:read"]) }));
+    app.callers.set("other", eventReader("other", { scopes: new Set(["signals:read"]) }));
     expect(await refusal(app.open("nobody"))).toMatchObject({ status: 401 });
     expect(await refusal(app.open("other"))).toMatchObject({
       ...{ status: 403, code: "insufficient_scope" },
@@ -179,7 +179,7 @@ describe("when an event stream is requested", () => {
         ...[200, "text/event-stream; charset=utf-8"],
       ]);
     }
-    callers.set("other", reader("other", { scopes: new Set(["signals:read"]) }));
+    callers.set("other", eventReader("other", { scopes: new Set(["signals:read"]) }));
     expect([(await ask("nobody")).status, (await ask("other")).status]).toEqual([401, 403]);
     expect((await open("reader")).response.status).toBe(200);
   });

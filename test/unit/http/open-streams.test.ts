@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { reader, type StreamApp, startStreams, until } from "./stream-app.ts";
+import { eventReader, type StreamApp, startStreams, until } from "./stream-app.ts";
 
 /** Interval in milliseconds within which every stream is checked. */
 const LOOK_MS = 500;
@@ -15,10 +15,10 @@ async function staysOpen({ timers }: StreamApp, ended: Promise<unknown>): Promis
 describe("an open stream", () => {
   it.each([
     ["the credential expires", undefined],
-    ["the credential loses a scope", reader("reader", { scopes: new Set(["alerts:write"]) })],
-    ["a person claims the agent", reader("reader", { accountId: "acc_2" })],
-    ["the agent has no owner any more", reader("reader", { accountId: undefined })],
-    ["the credential belongs to another caller", reader("other")],
+    ["the credential loses a scope", eventReader("reader", { scopes: new Set(["alerts:write"]) })],
+    ["a person claims the agent", eventReader("reader", { accountId: "acc_2" })],
+    ["the agent has no owner any more", eventReader("reader", { accountId: undefined })],
+    ["the credential belongs to another caller", eventReader("other")],
   ])("ends at the next check when %s", async (_, changed) => {
     const app = await startStreams();
     const { ended } = await app.open("reader");
@@ -33,7 +33,7 @@ describe("an open stream", () => {
     const app = await startStreams();
     const { ended } = await app.open("reader");
     const scopes = new Set(["alerts:write", "signals:read", "factor:read"] as const);
-    app.callers.set("reader", reader("reader", { scopes }));
+    app.callers.set("reader", eventReader("reader", { scopes }));
     expect(await staysOpen(app, ended)).toBe(true);
   });
 
@@ -121,7 +121,7 @@ async function untilStuck({ log }: StreamApp): Promise<void> {
 describe("the set of open streams", () => {
   it("is limited to five per caller, and has a free slot as soon as a stream ends", async () => {
     const app = await startStreams();
-    app.callers.set("another", reader("another"));
+    app.callers.set("another", eventReader("another"));
     const open = await Promise.all(Array.from({ length: 5 }, () => app.open("reader")));
     expect(open.map(({ response }) => response.status)).toEqual([200, 200, 200, 200, 200]);
     const { response } = await app.open("reader");
@@ -135,7 +135,7 @@ describe("the set of open streams", () => {
   it("is counted separately for a person, a key and an agent with the same id", async () => {
     const app = await startStreams();
     for (const kind of ["agent", "user", "service"] as const) {
-      app.callers.set(kind, reader("same", { kind }));
+      app.callers.set(kind, eventReader("same", { kind }));
       for (let count = 0; count < 5; count++) {
         expect((await app.open(kind)).response.status).toBe(200);
       }
@@ -154,7 +154,7 @@ describe("the set of open streams", () => {
   ) {
     const headers = { "x-forwarded-for": address };
     for (const caller of callers) {
-      app.callers.set(caller, reader(caller, { accountId: accountOf(caller) }));
+      app.callers.set(caller, eventReader(caller, { accountId: accountOf(caller) }));
       const open = Array.from({ length: 5 }, () => app.open(caller, "", headers));
       for (const { response } of await Promise.all(open)) expect(response.status).toBe(200);
     }
@@ -164,7 +164,7 @@ describe("the set of open streams", () => {
 
   /** Requests another stream, which is rejected. @returns The text of the error. */
   async function refusedLate(app: StreamApp, address: string, accountId: string | undefined) {
-    app.callers.set("late", reader("late", { accountId }));
+    app.callers.set("late", eventReader("late", { accountId }));
     const { response, ended, text } = await app.open("late", "", { "x-forwarded-for": address });
     expect(response.status).toBe(429);
     await ended;
@@ -210,7 +210,7 @@ describe("the set of open streams", () => {
     const app = await startStreams();
     for (let at = 0; at < 500; at++) {
       const caller = `a${at}`;
-      app.callers.set(caller, reader(caller, { accountId: caller }));
+      app.callers.set(caller, eventReader(caller, { accountId: caller }));
       const headers = { "x-forwarded-for": `10.${at >> 8}.${at & 255}.1` };
       expect((await app.open(caller, "", headers)).response.status).toBe(200);
     }
@@ -225,7 +225,7 @@ describe("the set of open streams", () => {
       const headers = { "x-forwarded-for": `198.51.${network}.1` };
       for (let at = 0; at < 250; at++) {
         const caller = `a${network}-${at >> 2}`;
-        app.callers.set(caller, reader(caller, { accountId: caller }));
+        app.callers.set(caller, eventReader(caller, { accountId: caller }));
         const { response, ended } = await app.open(caller, "", headers);
         if (response.status === 200) continue;
         await ended;

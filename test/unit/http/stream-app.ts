@@ -50,7 +50,7 @@ export interface StreamApp {
 }
 
 /** Creates a caller that may read events. */
-export const reader = (id: string, changes: Partial<Caller> = {}): Caller => ({
+export const eventReader = (id: string, changes: Partial<Caller> = {}): Caller => ({
   ...{ kind: "agent", id, clientId: id, accountId: "acc_1" },
   scopes: new Set<Scope>(["alerts:write", "signals:read"]),
   resource: "",
@@ -70,7 +70,7 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
   const onError = (error: unknown) => void failures.push(error);
   const repeat: StartLoop = (tick, everyMs) =>
     startLoop({ tick, everyMs, onError, schedule: timers.schedule });
-  const callers = new Map([["reader", reader("reader")]]);
+  const callers = new Map([["reader", eventReader("reader")]]);
   const log = writtenLog(dataBytes);
   const streams = createOpenStreams(repeat);
   const app: StreamApp = {

@@ -9,7 +9,7 @@ import { RequestContext } from "../../../src/http/request-context.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
 import { tableOf } from "../../../src/tables/table.ts";
 import { manualTimers } from "../../support/timers.ts";
-import { reader } from "./stream-app.ts";
+import { eventReader } from "./stream-app.ts";
 
 const numbers = (
   records: Iterable<number>,
@@ -34,7 +34,7 @@ async function serve(answer: () => TableResponseBody) {
   const handle = async (req: IncomingMessage, res: ServerResponse) => {
     const context = new RequestContext(req, res, 0);
     context.isStillValid = async () => true;
-    const exchange = { context, caller: reader("reader"), streams };
+    const exchange = { context, caller: eventReader("reader"), streams };
     await sendTable(exchange, answer()).catch((error) => writeError(req, res, error));
   };
   const server = createServer((req, res) => void handle(req, res));

@@ -195,7 +195,12 @@ it("the track record states the earliest open run that can still change it", asy
   const log = await SignalLog.open({
     state: { store, keyring: { keys: () => [] }, deriveKey: () => new Uint8Array(32) },
     scoring: {
-      ...{ snapshots, recordableUntil: knownUntil, marketNow: knownUntil, isWarm: () => true },
+      ...{
+        snapshots,
+        recordableUntil: knownUntil,
+        marketNow: knownUntil,
+        isProvisional: () => true,
+      },
       ...{ market: { ...market, source: { simulated: false } }, updates: { onUpdate: () => {} } },
       waitFor: () => {},
     },

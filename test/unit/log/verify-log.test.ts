@@ -4,7 +4,6 @@ import { overallOutcome, type VerificationCheck } from "../../../src/log/verify/
 import type { KnownLog } from "../../../src/log/verify/known-log.ts";
 import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
 import {
-  below,
   closeOf,
   type Files,
   filesOf,
@@ -15,6 +14,7 @@ import {
   ORIGIN,
   pricesOver,
   proofOf,
+  randomBelow,
   sourceOf,
   VERIFIER,
 } from "../../support/log-forger.ts";
@@ -35,10 +35,10 @@ const named = (checks: readonly VerificationCheck[]) =>
 
 /** A log that was verified once after its first sessions, an hour after a close, and then grew. */
 async function seenHistory(seed: number) {
-  const random = below(seed);
+  const random = randomBelow(seed);
   const seenDays = 3 + random(2);
-  const first = honestEntries(below(seed), seenDays);
-  const entries = honestEntries(below(seed), seenDays + 1 + random(3));
+  const first = honestEntries(randomBelow(seed), seenDays);
+  const entries = honestEntries(randomBelow(seed), seenDays + 1 + random(3));
   const seenAt = closeOf(seenDays - 1) + 3_600_000;
   const { known, checks } = await look(filesOf(first), undefined, seenAt);
   return { random, first, entries, seenAt, known, checks };
@@ -87,7 +87,7 @@ describe("the log verifier", () => {
   });
 
   it("reports as proved only what the available data can prove", async () => {
-    const entries = honestEntries(below(3), 4);
+    const entries = honestEntries(randomBelow(3), 4);
     const first = await look(filesOf(entries), undefined, closeOf(5), []);
     expect(named(first.checks)).toEqual({
       signature: "not_proved",
@@ -114,20 +114,24 @@ describe("the log verifier", () => {
     let known: KnownLog | undefined;
     for (let day = 1; day <= 4; day++) {
       const looked = await look(
-        filesOf(honestEntries(below(8), day)),
+        filesOf(honestEntries(randomBelow(8), day)),
         known,
         closeOf(day - 1) + 60_000,
       );
       expect(failures(looked.checks)).toEqual([]);
       known = looked.known;
     }
-    const { checks } = await look(filesOf(honestEntries(below(8), 5)), known, closeOf(4) + 60_000);
+    const { checks } = await look(
+      filesOf(honestEntries(randomBelow(8), 5)),
+      known,
+      closeOf(4) + 60_000,
+    );
     const times = checks.find(({ name }) => name === "times");
     expect(Number(/^\d+/.exec(times?.detail ?? "")?.[0])).toBeGreaterThan(2);
   });
 
   it("detects false entries even if the log's own key has signed them", async () => {
-    const honest = honestEntries(below(1), 3);
+    const honest = honestEntries(randomBelow(1), 3);
     const wrong = (kind: string, change: object) => {
       const at = honest.findIndex((entry) => JSON.parse(entry).kind === kind);
       return { at, entries: honest.with(at, json({ ...JSON.parse(honest[at] ?? ""), ...change })) };
@@ -154,7 +158,7 @@ describe("the log verifier", () => {
   it("detects runs without a settlement", async () => {
     for (let seed = 0; seed < 20; seed++) {
       const isSettled = ({ assetClass, day }: MadeRun) => assetClass !== "stock" || day !== 2;
-      const entries = honestEntries(below(seed), 16, { isSettled });
+      const entries = honestEntries(randomBelow(seed), 16, { isSettled });
       const stocks = entries.flatMap((entry, at) => {
         const { kind, assetClass } = JSON.parse(entry);
         return kind === "run" && assetClass === "stock" ? [at] : [];
@@ -164,7 +168,7 @@ describe("the log verifier", () => {
         outcome: "not_proved",
       });
       // After the entry session and the horizon, late prices are awaited for eleven sessions.
-      const overdue = honestEntries(below(seed), 17, { isSettled });
+      const overdue = honestEntries(randomBelow(seed), 17, { isSettled });
       const { checks } = await look(filesOf(overdue), undefined, closeOf(17));
       expect(failures(checks)).toMatchObject([{ name: "settlements", entry: stocks[2] }]);
     }
@@ -172,7 +176,7 @@ describe("the log verifier", () => {
 
   it("lists the sessions that have no run", async () => {
     const isLogged = (day: number) => day !== 2 && day !== 3;
-    const entries = honestEntries(below(3), 9, { isLogged });
+    const entries = honestEntries(randomBelow(3), 9, { isLogged });
     const { checks } = await look(filesOf(entries), undefined, closeOf(9));
     expect(failures(checks)).toEqual([]);
     const { outcome, detail } = checks.find(({ name }) => name === "sessions") ?? {};
@@ -184,7 +188,7 @@ describe("the log verifier", () => {
   });
 
   it("recomputes outcomes from prices if they are available", async () => {
-    const entries = honestEntries(below(5), 9);
+    const entries = honestEntries(randomBelow(5), 9);
     const files = filesOf(entries);
     const { checks } = await look(files, undefined, closeOf(9));
     expect(named(checks)).toMatchObject({ outcomes: "proved" });
@@ -196,13 +200,13 @@ describe("the log verifier", () => {
   });
 
   it("reports entries of an unknown kind as not proved", async () => {
-    const entries = [...honestEntries(below(1), 1), json({ kind: "another", v: 1 })];
+    const entries = [...honestEntries(randomBelow(1), 1), json({ kind: "another", v: 1 })];
     const { checks } = await look(filesOf(entries), undefined, closeOf(9));
     expect(named(checks)).toMatchObject({ entries: "not_proved", tree: "proved" });
   });
 
   it("verifies trees of several tiles", async () => {
-    const entries = honestEntries(below(4), 200);
+    const entries = honestEntries(randomBelow(4), 200);
     expect(entries.length).toBeGreaterThan(700);
     const { checks, size } = await look(filesOf(entries), undefined, closeOf(400));
     expect(failures(checks)).toEqual([]);
@@ -218,7 +222,7 @@ describe("the log verifier", () => {
 });
 
 describe("the verifier of a proof file", () => {
-  const entries = honestEntries(below(6), 30);
+  const entries = honestEntries(randomBelow(6), 30);
   const files = filesOf(entries);
 
   it("proves every entry, and rejects the proof of an entry under another index", async () => {

@@ -1,16 +1,16 @@
 import { expect, it } from "vitest";
 import { liveMarketLines } from "../../../src/process/announce.ts";
-import { provider } from "../../support/providers/states.ts";
+import { providerSetup } from "../../support/providers/states.ts";
 
 const DOCTOR = "market-signal doctor shows the state of each provider.";
 
 it("the startup lines list the providers in use, missing settings, the access of unclaimed agents and terms of use", () => {
   const providers = [
-    provider("coinbase", { isForOwnUse: true }),
-    provider("kraken", { feeds: [], isForOwnUse: true }),
-    provider("alpaca", { feeds: [], missing: ["ID", "SECRET"] }),
-    provider("edgar", { feeds: [], missing: ["AGENT"] }),
-    provider("finra"),
+    providerSetup("coinbase", { isForOwnUse: true }),
+    providerSetup("kraken", { feeds: [], isForOwnUse: true }),
+    providerSetup("alpaca", { feeds: [], missing: ["ID", "SECRET"] }),
+    providerSetup("edgar", { feeds: [], missing: ["AGENT"] }),
+    providerSetup("finra"),
   ];
   expect(liveMarketLines({ instruments: 39, unpriced: 27, providers }, [])).toEqual([
     "Follows 39 instruments by 2 providers: coinbase, finra.",
@@ -23,7 +23,7 @@ it("the startup lines list the providers in use, missing settings, the access of
 });
 
 it("the startup lines omit topics that do not apply", () => {
-  const setup = { instruments: 1, unpriced: 0, providers: [provider("coinbase")] };
+  const setup = { instruments: 1, unpriced: 0, providers: [providerSetup("coinbase")] };
   expect(liveMarketLines(setup, ["signals:read"])).toEqual([
     "Follows 1 instrument by 1 provider: coinbase.",
     DOCTOR,

@@ -72,7 +72,7 @@ export function snapshotsInRange(
   range: HistoryChoice["range"],
   { market, snapshots }: ToolContext,
 ): readonly PastSnapshot[] {
-  if (market.isWarm?.()) return [];
+  if (market.isProvisional?.()) return [];
   const { at } = snapshots.newest(symbol);
   return [...snapshots.history(symbol, Math.max(0, at - RANGES[range] * market.dayMs), at)];
 }

@@ -9,7 +9,7 @@ import {
   ownedAgentsGroup,
 } from "../../../../src/auth/agents/agent.ts";
 import type { Claimer } from "../../../../src/auth/agents/claim-records.ts";
-import { claims as claimRecords } from "../../../../src/auth/agents/claim-records.ts";
+import { agentClaims as claimRecords } from "../../../../src/auth/agents/claim-records.ts";
 import { ClaimService } from "../../../../src/auth/agents/claims.ts";
 import type { ClaimOutcome } from "../../../../src/auth/agents/complete-claim.ts";
 import { createRegistrationTokenLookup } from "../../../../src/auth/agents/registration-access-token.ts";

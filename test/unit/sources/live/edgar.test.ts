@@ -14,7 +14,7 @@ import {
 } from "../../../support/providers/drive.ts";
 import {
   amendedIncome,
-  counted,
+  balanceSheetValue,
   quarterFlow,
   serveEdgar,
 } from "../../../support/providers/edgar.ts";
@@ -103,7 +103,7 @@ describe("the SEC EDGAR provider", () => {
 
   it("reads balance sheet figures at the end of a quarter, with debt as the sum of its parts", () => {
     const newest = (metric: FundamentalMetric) => told(driven.data, "ACME", metric).at(-1);
-    const at = (tag: string) => counted("ACME", tag, "2025-12-31");
+    const at = (tag: string) => balanceSheetValue("ACME", tag, "2025-12-31");
     const common = { end: `2025-12-31${END_OF_DAY}`, known: "2026-02-14" };
     expect(newest("equity")).toEqual({ ...common, value: at("StockholdersEquity") });
     expect(newest("cash")).toEqual({
@@ -113,7 +113,7 @@ describe("the SEC EDGAR provider", () => {
     const debt = at("LongTermDebtNoncurrent") + at("LongTermDebtCurrent");
     expect(newest("debt")).toEqual({ ...common, value: debt });
     const cover = "2026-02-04";
-    const shares = counted("ACME", "shares", cover);
+    const shares = balanceSheetValue("ACME", "shares", cover);
     expect(newest("shares")).toEqual({ ...common, end: `${cover}${END_OF_DAY}`, value: shares });
   });
 

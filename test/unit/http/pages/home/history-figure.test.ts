@@ -4,7 +4,7 @@ import {
   historyPlot,
 } from "../../../../../src/http/pages/home/history-figure.ts";
 import { SIGNAL_THRESHOLDS } from "../../../../../src/score/signal-hysteresis.ts";
-import { heightsByAxis, pointsOf } from "../../../../support/drawn.ts";
+import { pointsOf, positionsByAxis } from "../../../../support/drawn.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -52,7 +52,7 @@ describe("the chart of price and score", () => {
   ])("places every close on a %s axis to within a pixel", (_, isLog, transform) => {
     const points = days(closes.length, (day) => ({ close: closes[day] ?? null }));
     const [html = ""] = drawn({ points, isLog });
-    const expected = heightsByAxis({ html, height: HEIGHT }, closes, transform);
+    const expected = positionsByAxis({ html, height: HEIGHT }, closes, transform);
     const errors = pointsOf({ html }, "l-price").map(
       ({ y }, day) => (y * HEIGHT) / 1_000 - (expected[day] ?? Number.NaN),
     );
@@ -138,7 +138,7 @@ describe("the chart of price and score", () => {
     const places = path.split(" ").map(Number);
     const [xs, ys] = [0, 1].map((part) => places.filter((_, at) => at % 2 === part));
     expect(xs?.map((x) => x - 19)).toEqual([0, 5, 21, 21, 5, 0]);
-    const expected = heightsByAxis({ html, height: 1_000 }, [100, 110, 125, 80, 90, 100]);
+    const expected = positionsByAxis({ html, height: 1_000 }, [100, 110, 125, 80, 90, 100]);
     const errors = ys?.map((y, at) => Math.abs(y - (expected[at] ?? Number.NaN))) ?? [];
     expect(Math.max(...errors)).toBeLessThan(1_000 / HEIGHT);
   });

@@ -7,7 +7,7 @@ import {
   trackRecordTerms,
 } from "../../../../../src/grading/track-record.ts";
 import { trackRecordSection } from "../../../../../src/http/pages/home/track-record-section.ts";
-import { heightsByAxis, pointsOf } from "../../../../support/drawn.ts";
+import { pointsOf, positionsByAxis } from "../../../../support/drawn.ts";
 
 const DAY_MS = 86_400_000;
 const HORIZON = 5;
@@ -50,7 +50,7 @@ describe("the curve of a track record", () => {
 
   it("plots the cumulative sum after each run that was not late, accurate to a pixel on its axis", () => {
     const panel = { html, height: HEIGHT };
-    const heights = heightsByAxis(
+    const heights = positionsByAxis(
       panel,
       sums.map((sum) => 100 * sum),
     );
