@@ -8,9 +8,32 @@ export interface EventText {
   readonly headline: string;
   /** Further lines of text. */
   readonly details: readonly string[];
-  /** Symbol of the instrument; absent for a test event, which is about no instrument. */
+  /** Symbol of the instrument; absent for an event that is about no instrument. */
   readonly symbol?: string;
+  /** Set if the event is about another alert than the one that it is delivered for. */
+  readonly isAboutOtherAlert?: true;
 }
+
+/** Payload of an event that is about no instrument. */
+type EndpointPayload =
+  | { readonly type: "webhook.test" }
+  | {
+      readonly type: "endpoint.disabled";
+      readonly data: {
+        /** The alert whose webhook was disabled. */
+        readonly alertId: string;
+        /** The label of that alert. */
+        readonly label: string | null;
+        readonly reason: keyof typeof DISABLED_REASONS;
+      };
+    };
+
+/** Why a webhook was disabled, in words. */
+const DISABLED_REASONS = {
+  gone: "It answered 410 Gone.",
+  failing: "It failed for five days.",
+  unverified: "It never answered the challenge.",
+} as const;
 
 /** Maximum length of an instrument's name in an event text, in characters. */
 const MAX_NAME = 60;
@@ -21,9 +44,20 @@ const MAX_NAME = 60;
  * @param body The recorded payload, as JSON.
  */
 export function eventTextOf(body: string): EventText {
-  const payload = JSON.parse(body) as EventPayload | { readonly type: "webhook.test" };
+  const payload = JSON.parse(body) as EventPayload | EndpointPayload;
   if (payload.type === "webhook.test") {
     return { headline: "Test of an alert", details: ["It works: events will arrive like this."] };
+  }
+  if (payload.type === "endpoint.disabled") {
+    const { alertId, label, reason } = payload.data;
+    return {
+      headline: `The webhook of the alert ${label === null ? alertId : inertText(label)} was disabled`,
+      details: [
+        DISABLED_REASONS[reason],
+        "Its events can still be polled until it is enabled again.",
+      ],
+      isAboutOtherAlert: true,
+    };
   }
   const { symbol, name, asOf } = payload.data;
   const { says, details } = wording(payload);

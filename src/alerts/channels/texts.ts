@@ -24,11 +24,12 @@ export function eventMessage(
   { value: { label } }: StoredAlert,
   { baseUrl }: MessageTextOptions,
 ): ChannelMessage {
-  const { headline, details, symbol } = eventTextOf(body);
+  const { headline, details, symbol, isAboutOtherAlert = false } = eventTextOf(body);
+  const alert = label === null || isAboutOtherAlert ? [] : [`Alert: ${inertText(label)}`];
   return {
     title: headline,
-    lines: [...details, ...(label === null ? [] : [`Alert: ${inertText(label)}`])],
-    link: symbol === undefined ? channelsAt(baseUrl) : baseUrl + instrumentPath(symbol),
+    lines: [...details, ...alert],
+    link: symbol === undefined ? `${baseUrl}/account#alerts` : baseUrl + instrumentPath(symbol),
   };
 }
 

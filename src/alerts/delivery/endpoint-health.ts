@@ -79,7 +79,7 @@ export function hasFailedTooLong({ failingSince, failures }: EndpointHealth, now
 
 /**
  * The operations that disable the webhook of an alert, delete its queued deliveries, and notify the
- * other webhooks of the alert's owner.
+ * other webhooks and the channels of the alert's owner.
  *
  * @param attempted The alert as it was when the delivery was attempted.
  * @param at The current time, in milliseconds since the epoch.

@@ -104,6 +104,38 @@ describeEngines("delivery to a channel", (engine) => {
     ]);
   });
 
+  it("tells a channel in words that the webhook of another alert was disabled", async () => {
+    const store = await openStore(engine);
+    const chat = await chatOf("slack");
+    const made = await kept(store, chat.target);
+    const worker = workerFor(store, chat);
+    const at = store.clock.now;
+    const [event, unlabelled] = [
+      { alertId: "alert_1", label: "Desk <4>", reason: "gone" },
+      { alertId: "alert_2", label: null, reason: "unverified" },
+    ].map((data) => {
+      const body = JSON.stringify({ type: "endpoint.disabled", timestamp: new Date(at), data });
+      return {
+        eventId: newMessageId(at),
+        type: "endpoint.disabled",
+        body,
+        isRepeat: true,
+      } as const;
+    });
+    for (const message of [event, unlabelled]) {
+      if (message) await store.records.commit(enqueueDelivery(made.alert, message));
+    }
+    await worker.look();
+    const texts = chat.taken.map(({ text }) => text).join("\n");
+    expect(texts).toContain("The webhook of the alert Desk <4> was disabled");
+    expect(texts).toContain("It answered 410 Gone.");
+    expect(texts).toContain("The webhook of the alert alert_2 was disabled");
+    expect(texts).toContain("It never answered the challenge.");
+    expect(texts).toContain("https://signals.test/account#alerts");
+    expect(worker.errors).toEqual([]);
+    expect(await left(store)).toEqual([]);
+  });
+
   const faults: readonly ChatBehavior[] = [
     500,
     502,
