@@ -28,7 +28,7 @@ const GIVE_UP_RULES = { afterMs: 5 * 86_400_000, failures: 20 };
 
 /**
  * Maximum number of an owner's alerts that are considered when a disabled webhook is reported to
- * the owner's other webhooks.
+ * the owner's other webhooks and channels.
  */
 const MAX_NOTIFIED = 1_000;
 
