@@ -52,9 +52,7 @@ export type ToolSignalLog = Pick<
   "reader" | "committer" | "indexOf" | "shortVerifiersOf" | "trackRecord"
 >;
 
-/**
- * The caller of a tool, and the parameters of the request that are not part of the tool's input.
- */
+/** What a tool learns about a call besides its input: the caller, and parameters of the request. */
 export interface ToolCall {
   /** The authenticated caller. Tools whose results are shared cannot read it. */
   readonly caller: Caller;

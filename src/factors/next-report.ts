@@ -45,8 +45,8 @@ export type ReportBasis = (typeof REPORT_BASES)[number];
  */
 export type ReportWindowDays = readonly [low: number, high: number];
 
-/** Prediction windows by basis, valid from an instant on. */
-export interface ReportWindow {
+/** The window of each `ReportBasis`, and the instant from which predictions use these windows. */
+export interface ReportWindows {
   /**
    * The windows were fitted on filings known before this instant (Unix milliseconds), and apply to
    * predictions from this instant on.
@@ -133,7 +133,7 @@ function findFilings(
  */
 export function expectReportAfterNewest(
   filings: readonly QuarterlyFiling[],
-  windows: readonly ReportWindow[],
+  windows: readonly ReportWindows[],
   dayMs: number,
 ): ExpectedReport | undefined {
   const newest = filings.at(-1);
@@ -189,7 +189,7 @@ const filingOf = (filings: readonly QuarterlyFiling[], periodEnd: number, dayMs:
   );
 
 /** The windows that apply to predictions made at an instant, by basis. */
-export const reportWindowDaysAt = (windows: readonly ReportWindow[], predictedAt: number) =>
+export const reportWindowDaysAt = (windows: readonly ReportWindows[], predictedAt: number) =>
   windows.findLast(({ from }) => from <= predictedAt)?.days;
 
 /** Time from 00:00 UTC to midnight in New York in summer, when it is shortest, in milliseconds. */
@@ -218,7 +218,7 @@ export const daysBetween = (at: number, other: number, dayMs: number): number =>
 export function predictNextReport(
   filings: readonly QuarterlyFiling[],
   at: number,
-  windows: readonly ReportWindow[],
+  windows: readonly ReportWindows[],
   dayMs: number,
 ): NextReport {
   const known = filings.slice(0, countKnownRecords(filings, at));

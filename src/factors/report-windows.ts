@@ -1,12 +1,12 @@
 import { Temporal } from "temporal-polyfill";
-import type { ReportWindow } from "./next-report.ts";
+import type { ReportWindows } from "./next-report.ts";
 
 /**
  * Windows, in days around the expected day, that contained 95 % of filings. The windows of a year
  * were fitted on the filings of 369 large US companies before that year (`fitReportWindows`). From
  * 2012 to 2026, 96.1 % of 17,305 filings fell within the windows (docs/method-and-backtest.md).
  */
-const MEASURED_DAYS: Readonly<Record<number, ReportWindow["days"]>> = {
+const MEASURED_DAYS: Readonly<Record<number, ReportWindows["days"]>> = {
   2011: { year_before: [-7, 9] },
   2012: { year_before: [-7, 7], median_lag: [-6, 7] },
   2013: { year_before: [-7, 7], median_lag: [-7, 8] },
@@ -26,7 +26,7 @@ const MEASURED_DAYS: Readonly<Record<number, ReportWindow["days"]>> = {
 };
 
 /** The measured windows, oldest first; the last also applies to later years. */
-export const MEASURED_REPORT_WINDOWS: readonly ReportWindow[] = Object.entries(MEASURED_DAYS).map(
+export const MEASURED_REPORT_WINDOWS: readonly ReportWindows[] = Object.entries(MEASURED_DAYS).map(
   ([year, days]) => ({
     from: Temporal.Instant.from(`${year}-01-01T00:00Z`).epochMilliseconds,
     days,
@@ -37,7 +37,7 @@ export const MEASURED_REPORT_WINDOWS: readonly ReportWindow[] = Object.entries(M
  * Simulated companies file 20 to 50 days after a quarter, uniformly distributed. The difference of
  * two such lags is within 30 (1 - sqrt(.05)) = 23.3 days in 95 % of cases.
  */
-const SIMULATED_WINDOWS: readonly ReportWindow[] = [
+const SIMULATED_WINDOWS: readonly ReportWindows[] = [
   { from: 0, days: { year_before: [-24, 24], median_lag: [-24, 24] } },
 ];
 

@@ -29,7 +29,7 @@ export interface QuotaWindows<W extends QuotaWindow> {
   markExhausted(key: string): void;
 }
 
-/** A key of bounded length: the hash of a key that is too long. */
+/** The key itself or, if it is too long, its hash, so that stored keys have a bounded length. */
 export function boundedKey(key: string): string {
   return key.length > MAX_KEY_CHARACTERS ? hash("sha256", key, "base64url") : key;
 }

@@ -69,7 +69,10 @@ export interface ServedTrackRecord extends ClassTrackRecord {
   readonly openSince: number | null;
 }
 
-/** Track records of all logged statements. Instants are Unix milliseconds on the market's clock. */
+/**
+ * The track record of the whole log: one record for each asset class and horizon. Instants are Unix
+ * milliseconds on the market's clock.
+ */
 export interface TrackRecord {
   /** Name of the log. */
   readonly origin: string;
@@ -153,8 +156,8 @@ export class SignalLog {
 
   /**
    * Opens the log of a market whose clock advances; a market fixed at one instant has no log. With
-   * an embedded store there is only one process, which logs the newest sessions at once, so that
-   * the first answers refer to them.
+   * an embedded store there is only one process. It logs the newest sessions before this method
+   * returns, as far as time permits, so that even the first answers can state their log entries.
    */
   static async open(options: SignalLogOptions): Promise<SignalLog | undefined> {
     const { scoring, state, log } = options;

@@ -4,7 +4,7 @@ import {
   type NextReport,
   predictNextReport,
   type QuarterlyFiling,
-  type ReportWindow,
+  type ReportWindows,
 } from "../factors/next-report.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 
@@ -75,7 +75,7 @@ export interface ReportSession {
 export function reportReadingAt(
   filings: readonly QuarterlyFiling[],
   at: number,
-  windows: readonly ReportWindow[],
+  windows: readonly ReportWindows[],
   dayMs: number,
 ): ReportReading {
   const known = countKnownRecords(filings, at);

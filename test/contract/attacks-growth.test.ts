@@ -511,8 +511,8 @@ describe("records of one person", () => {
   });
 });
 
-describe("updates of the agents of one person", () => {
-  it("share one limit across all agents and addresses, and each agent can use only its own part of the limit", async () => {
+describe("changes to the registrations of one person's agents", () => {
+  it("share one limit across all agents and addresses, and no single agent can use up that limit", async () => {
     const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} manage=4/3600 manage-account=8/3600`,

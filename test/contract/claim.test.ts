@@ -304,7 +304,7 @@ describe("POST /oauth/claim with a person's token", () => {
 });
 
 describe("POST /oauth/claim with the agent's token", () => {
-  it("stays pending until a person confirms, and then completes with the code shown to that person", async () => {
+  it("is rejected until a person confirms, and then accepts the code that was shown to that person", async () => {
     const { register, claim, begin, claims, issue } = await start();
     await register();
     const { body: begun } = await told(begin("agt_1", { agent_id: "agt_1" }));

@@ -236,8 +236,8 @@ describeEngines("while a person's consent is being stored", (engine) => {
   });
 });
 
-describeEngines("tokens that are issued continuously", (engine) => {
-  it("are invalid, or are bound to the owner, once the agent is claimed", async () => {
+describeEngines("tokens that are issued in many concurrent requests", (engine) => {
+  it("are invalid, or are bound to the owner, if the agent is claimed meanwhile", async () => {
     const built = await build(engine, slowRecords);
     const agent = await newAgent(built);
     const [answers, owner] = await Promise.all([
@@ -251,7 +251,7 @@ describeEngines("tokens that are issued continuously", (engine) => {
     }
   });
 
-  it("are invalid once the agent is deleted", async () => {
+  it("are invalid if the agent is deleted meanwhile", async () => {
     const built = await build(engine, slowRecords);
     const agent = await newAgent(built);
     const [answers] = await Promise.all([

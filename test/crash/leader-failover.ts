@@ -130,8 +130,8 @@ interface Kept extends Cluster {
 }
 
 /**
- * Starts the leader, two other processes and the undisturbed control cluster, and waits until the
- * cluster and the control have reported the same events.
+ * Starts two clusters: the tested one (the leader and two other processes) and the control, which is
+ * not disturbed. Waits until both have reported the same events.
  */
 async function setStage(cluster: Kept, apart: Kept, receiver: Receiver) {
   const { records } = cluster;

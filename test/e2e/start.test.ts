@@ -43,7 +43,7 @@ describe("the process", () => {
     return { DATA_DIR, baseUrl, child, said: () => said };
   }
 
-  it("prints the home page first, then the API reference, and sign-in codes only if it listens on loopback", async () => {
+  it("prints the URL of the home page first, then that of the API reference, and also sign-in codes when it listens only on loopback", async () => {
     const { DATA_DIR, baseUrl, said } = await saidBy({});
     await expect.poll(said).toMatch(/To: ada@host\.example[\s\S]*Your code: \w+/);
     const lines = said()

@@ -95,7 +95,10 @@ export const foreignPage: Policy = ({ browser }) =>
     ? { status: [303], location: "/sign-in?" }
     : { status: [404], body: "page" };
 
-/** A form that was not rendered for the sender's browser (CSRF protection). */
+/**
+ * The submission of a form that was not rendered for the sender's browser; always rejected (CSRF
+ * protection).
+ */
 export const formPolicy: Policy = () => ({ status: [403], body: "page" });
 
 /**

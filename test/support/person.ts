@@ -112,8 +112,8 @@ export function createPerson({ base, email, codeOf }: PersonOptions): Person {
   }
 
   /**
-   * After a denial, follows the link of the page that is shown before a redirect to a site that the
-   * person never approved.
+   * After a denial, returns the person to the application. If the person has never approved the
+   * application's redirect URI, a page with a link is shown instead of a redirect; this follows it.
    */
   async function afterRefusal(page: WebPage): Promise<WebPage> {
     const [, onward] = /<a href="([^"]+)">Tell it</.exec(page.html) ?? [];

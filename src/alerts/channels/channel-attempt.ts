@@ -16,8 +16,8 @@ import {
   DELIVERIES_TOPIC,
   deliveries,
   queuedDeliveriesGroup,
-  RELEASED_HELD_UNTIL,
   type StoredDelivery,
+  WAIT_ENDED_EARLY,
 } from "../delivery/delivery.ts";
 import type { AttemptOutcome } from "../delivery/endpoint-queues.ts";
 import { type RecordAttemptOptions, recordAttempt } from "../delivery/record-attempt.ts";
@@ -320,7 +320,7 @@ function untilOf(
   schedule: ChannelSchedule,
   now: number,
 ): number | undefined {
-  if (heldUntil === undefined || heldUntil === RELEASED_HELD_UNTIL)
+  if (heldUntil === undefined || heldUntil === WAIT_ENDED_EARLY)
     return scheduledWaitEnd(schedule, now);
   return heldUntil > now ? heldUntil : quietHoursEnd(schedule, now);
 }

@@ -6,8 +6,8 @@ import {
   deliveries,
   EVENT_RETENTION_MS,
   queuedDeliveriesGroup,
-  RELEASED_HELD_UNTIL,
   type StoredDelivery,
+  WAIT_ENDED_EARLY,
 } from "../delivery/delivery.ts";
 import type { StoredChannel } from "./channel.ts";
 import { compareDeliveriesByKey, digestLineOf } from "./digest-contents.ts";
@@ -61,7 +61,7 @@ export class DigestGatherer {
    * other digest can include an event that another process is about to send.
    *
    * @param delivery One of the due events, leased by this process. If its wait was ended early
-   * (`RELEASED_HELD_UNTIL`), all waiting events of the channel count as due.
+   * (`WAIT_ENDED_EARLY`), all waiting events of the channel count as due.
    */
   async gather(
     delivery: StoredDelivery,
@@ -92,7 +92,7 @@ async function gatherDue(
   // An earlier gathering has already taken this event.
   if (current?.revision !== delivery.revision) return;
   const now = clock().getTime();
-  const until = delivery.value.heldUntil === RELEASED_HELD_UNTIL ? Number.POSITIVE_INFINITY : now;
+  const until = delivery.value.heldUntil === WAIT_ENDED_EARLY ? Number.POSITIVE_INFINITY : now;
   const events = await waitingUntil(until, channel, records);
   const bytes = lineBytes(channel, chat);
   let parts = 0;

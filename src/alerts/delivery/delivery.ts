@@ -28,7 +28,7 @@ export interface Delivery {
   /**
    * The message waits until this instant, in milliseconds since the epoch: the channel's next
    * digest, the end of its quiet hours, or the end of its message limit's hour.
-   * `RELEASED_HELD_UNTIL` if the schedule is to be applied again now.
+   * `WAIT_ENDED_EARLY` if the schedule is to be applied again now.
    */
   readonly heldUntil?: number;
   /** Set if the message waits because its channel has reached its hourly message limit. */
@@ -39,8 +39,11 @@ export interface Delivery {
   readonly digestId?: string;
 }
 
-/** A `heldUntil` that is always in the past. */
-export const RELEASED_HELD_UNTIL = 0;
+/**
+ * Value of `heldUntil` that marks a delivery whose wait was ended early: the channel's schedule is
+ * applied to it again.
+ */
+export const WAIT_ENDED_EARLY = 0;
 
 /**
  * Queued deliveries by `webhook-id`. A delivery is in the groups of its alert, in `endpointGroup`

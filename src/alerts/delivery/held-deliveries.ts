@@ -7,8 +7,8 @@ import {
   type Delivery,
   deliveries,
   queuedDeliveriesGroup,
-  RELEASED_HELD_UNTIL,
   type StorableAlert,
+  WAIT_ENDED_EARLY,
 } from "./delivery.ts";
 
 /** Requested releases of held deliveries, by the id of the alert or channel. */
@@ -102,6 +102,6 @@ const isHeld = ({ dueAt, value }: Stored<Delivery>): boolean =>
  */
 function dueNow(held: Stored<Delivery>): Operation {
   const hasWaited = held.value.heldUntil !== undefined;
-  const value = hasWaited ? { ...held.value, heldUntil: RELEASED_HELD_UNTIL } : held.value;
+  const value = hasWaited ? { ...held.value, heldUntil: WAIT_ENDED_EARLY } : held.value;
   return replace(deliveries, held, { value, dueInMs: 0 });
 }

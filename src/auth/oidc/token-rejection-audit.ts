@@ -17,8 +17,8 @@ interface RejectionAuditOptions {
 }
 
 /**
- * Audits rejected token requests, up to an hourly limit per network (`token-refused`). Without the
- * limit, clients could fill the audit log, which is stored for more than a year, by sending wrong
+ * Audits rejected token requests, up to an hourly number per network (quota `token-refused`). Without
+ * it, clients could fill the audit log, which is stored for more than a year, by sending wrong
  * tokens. The audit row of an unknown client omits the client id that was sent.
  */
 export function auditRejectedTokenRequests(

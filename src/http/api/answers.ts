@@ -177,7 +177,7 @@ function createQueryParser(): (tool: Tool, input: object) => CachedQuery {
   };
 }
 
-/** Creates the answer for a result that callers can share. */
+/** Creates the answer, with its JSON and ETag, from a result that is not for one caller only. */
 export function toolAnswerOf(value: object): ToolAnswer {
   const json = JSON.stringify(value);
   return { value, json, etag: strongEtag(json) };

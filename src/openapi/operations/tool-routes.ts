@@ -2,7 +2,7 @@ import type { ProblemCode } from "../../problem.ts";
 import type { ToolRoute } from "../../tool.ts";
 
 /** Overrides of a tool's description for one of its routes. */
-export interface RouteNotes {
+export interface RouteOverrides {
   /** Operation id. Default: the name of the tool. */
   readonly id?: string;
   /** Summary. Default: the title of the tool. */
@@ -24,7 +24,7 @@ const SYMBOL_PROBLEMS: readonly ProblemCode[] = ["unknown_symbol", "ambiguous_sy
 const WEBHOOK_PROBLEMS: readonly ProblemCode[] = ["not_found", "wrong_state"];
 
 /** Overrides by method and path. A route without overrides uses the description of its tool. */
-const notes: Readonly<Record<string, RouteNotes>> = {
+const overrides: Readonly<Record<string, RouteOverrides>> = {
   "GET /api/signals": { problems: [...SYMBOL_PROBLEMS, "not_found", "not_available_then"] },
   "GET /api/factors": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
   "GET /api/darkpool": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
@@ -173,8 +173,8 @@ const notes: Readonly<Record<string, RouteNotes>> = {
 };
 
 /** The overrides for a route; empty if there are none. */
-export const routeNotesOf = ({ method, path }: ToolRoute): RouteNotes =>
-  notes[`${method} ${path}`] ?? {};
+export const routeOverridesOf = ({ method, path }: ToolRoute): RouteOverrides =>
+  overrides[`${method} ${path}`] ?? {};
 
 /** Method and path of the routes that have overrides. */
-export const routesWithNotes: readonly string[] = Object.keys(notes);
+export const routesWithOverrides: readonly string[] = Object.keys(overrides);

@@ -6,7 +6,7 @@ import type { HttpMethod, Operation, SuccessResponse } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
 import { anyCredentialWith, scopeSentence } from "../security.ts";
 import { csvContent, FormatQuery } from "../tables.ts";
-import { type RouteNotes, routeNotesOf } from "./tool-routes.ts";
+import { type RouteOverrides, routeOverridesOf } from "./tool-routes.ts";
 
 const JSON_TYPE = { mediaType: "application/json" } as const;
 
@@ -24,7 +24,7 @@ const IdempotencyHeader = z.object({
 });
 
 function operationOf(tool: Tool, route: ToolRoute): Operation {
-  const notes = routeNotesOf(route);
+  const notes = routeOverridesOf(route);
   const { id = tool.name, summary = tool.title, description = tool.description } = notes;
   return {
     id,
@@ -54,7 +54,7 @@ const hasBody = ({ method }: ToolRoute): boolean => method === "POST" || method 
 type Request = Pick<Operation, "pathMembers" | "query" | "header" | "body">;
 
 /** Splits the input of a route into path parameters and query or body members. */
-function requestOf({ input, tables }: Tool, route: ToolRoute, { inputs }: RouteNotes): Request {
+function requestOf({ input, tables }: Tool, route: ToolRoute, { inputs }: RouteOverrides): Request {
   const names = Object.keys(input.shape);
   const inPath = names.filter((name) => route.path.includes(`{${name}}`));
   const fixed = [...inPath, ...Object.keys(route.with ?? {})];
@@ -85,7 +85,7 @@ const NOT_MODIFIED: SuccessResponse = {
 function answerOf(
   { output, isShared, tables }: Tool,
   { status }: ToolRoute,
-  { outputs }: RouteNotes,
+  { outputs }: RouteOverrides,
 ): SuccessResponse {
   const all = output instanceof z.ZodUnion ? output.options : [output];
   const chosen = all.filter((_, place) => outputs?.includes(place) ?? true);

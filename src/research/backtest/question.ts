@@ -34,8 +34,8 @@ export interface BacktestQuestion {
 const BRIEF: ReadonlySet<BacktestSubject> = new Set(["social", "darkpool"]);
 
 /**
- * Default interval between graded dates of a subject: every session if its evidence lasts one
- * session.
+ * Default interval between graded dates of a subject: one session if the subject's evidence lasts
+ * only one session, otherwise one week.
  */
 export const defaultPace = (subject: BacktestSubject): GradingPace =>
   BRIEF.has(subject) ? "session" : "week";

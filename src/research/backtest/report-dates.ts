@@ -6,8 +6,8 @@ import {
   quarterlyFilings,
   REPORT_RULES,
   type ReportBasis,
-  type ReportWindow,
   type ReportWindowDays,
+  type ReportWindows,
   reportWindowDaysAt,
 } from "../../factors/next-report.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
@@ -83,7 +83,7 @@ function outcomesOf(
 export const fitReportWindows = (
   outcomes: readonly ReportOutcome[],
   years: readonly number[],
-): readonly ReportWindow[] =>
+): readonly ReportWindows[] =>
   years.flatMap((year) => {
     const from = Date.UTC(year, 0);
     const before = outcomes.filter(({ filedAt }) => filedAt < from);
@@ -133,7 +133,7 @@ export interface ReportAccuracy {
  */
 export function gradeReportPredictions(
   outcomes: readonly ReportOutcome[],
-  windows: readonly ReportWindow[],
+  windows: readonly ReportWindows[],
 ): ReportAccuracy {
   const predictions = outcomes.flatMap(({ predictedAt, basis, errorDays }) => {
     const days = reportWindowDaysAt(windows, predictedAt)?.[basis];

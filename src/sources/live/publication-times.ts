@@ -49,8 +49,10 @@ export const coinBarRequestAt = (day: string): number => utcDayEnd(day) + 2 * 60
  */
 export const shortVolumeKnownAt = (session: string): number => newYorkInstant(session, "18:00");
 
-/** When a record such as a filing counts as known if only its date is known: the next midnight in
- *  New York. */
+/**
+ * When a record with a date but no time of day, such as a filing, counts as known: at the next
+ * midnight in New York.
+ */
 export const datedRecordKnownAt = (date: string): number =>
   newYorkInstant(addDays(date, 1), "00:00");
 

@@ -202,7 +202,7 @@ describe("the dark pool factor", () => {
     expect(read(2)).toMatchObject({ z: null, status: "stale" });
   });
 
-  it("does not treat a session whose volume is too small for a ratio as a newer ratio", () => {
+  it("keeps the date of the last short ratio when a newer session has too little volume for a ratio", () => {
     const tiny = { ...shortVolume(0.9, 3), totalShares: 900 };
     expect(shorts([shortVolume(0.5, 1), tiny])).toMatchObject({
       ratioAt: DAY_MS,

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import {
   predictNextReport,
   quarterlyFilings,
-  type ReportWindow,
+  type ReportWindows,
 } from "../../../src/factors/next-report.ts";
 import type { Fundamental } from "../../../src/market/records.ts";
 
 const DAY_MS = 86_400_000;
 
-const WINDOWS: readonly ReportWindow[] = [
+const WINDOWS: readonly ReportWindows[] = [
   { from: 0, days: { year_before: [-7, 8], median_lag: [-9, 10] } },
   { from: 2_000 * DAY_MS, days: { year_before: [-3, 4] } },
 ];

@@ -175,7 +175,7 @@ describe("the set of open streams", () => {
     ["198.51.100.1", "198.51.100.2", "203.0.113.1"],
     ["2001:db8:1::1", "2001:db8:2::1", "2001:db9::1"],
   ])(
-    "is limited to half of the total per network, for any addresses and credentials (first address: %s)",
+    "gives one network at most half of all streams, however many addresses and credentials it uses (first address: %s)",
     async (one, another, elsewhere) => {
       const app = await startStreams();
       await openFives(app, named("a").slice(25), one);

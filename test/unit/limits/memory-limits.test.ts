@@ -122,7 +122,7 @@ describe("in-memory limits", () => {
     expect(await limits.peek("apply", "spent")).toMatchObject({ points: 5 });
   });
 
-  it("count new keys even when all other keys are exhausted", async () => {
+  it("still count for a new key when every other key has no points left", async () => {
     const limits = createLimits({ overrides: { apply: { points: 2, windowSeconds: 60 } } });
     for (let at = 0; at < 20_000; at += 1) await countTimes(limits, 2, `k${at}`);
     await limits.count("apply", "new");

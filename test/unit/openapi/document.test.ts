@@ -3,7 +3,10 @@ import { z } from "zod";
 import { jsonSchema } from "../../../src/lib/json-schema.ts";
 import { openApiDocument } from "../../../src/openapi/document.ts";
 import { allOperations } from "../../../src/openapi/operations/all-operations.ts";
-import { routeNotesOf, routesWithNotes } from "../../../src/openapi/operations/tool-routes.ts";
+import {
+  routeOverridesOf,
+  routesWithOverrides,
+} from "../../../src/openapi/operations/tool-routes.ts";
 import { referenceMarkdown } from "../../../src/openapi/reference-markdown.ts";
 import { isAboutAlerts } from "../../../src/tool.ts";
 import { tools } from "../../../tools/index.ts";
@@ -104,9 +107,11 @@ describe("the operations of the OpenAPI document", () => {
 
   it("are distinguished by notes when a tool has several routes, and the notes refer only to existing routes", () => {
     const names = routes.map(({ route: { method, path } }) => `${method} ${path}`);
-    expect(routesWithNotes.filter((name) => !names.includes(name))).toEqual([]);
+    expect(routesWithOverrides.filter((name) => !names.includes(name))).toEqual([]);
     const several = routes.filter(({ tool }) => tool.routes.length > 1);
-    const unnoted = several.filter(({ route }) => Object.keys(routeNotesOf(route)).length === 0);
+    const unnoted = several.filter(
+      ({ route }) => Object.keys(routeOverridesOf(route)).length === 0,
+    );
     const byTool = Object.groupBy(unnoted, ({ tool }) => tool.name);
     expect(Object.values(byTool).filter((some = []) => some.length > 1)).toEqual([]);
   });
@@ -114,7 +119,7 @@ describe("the operations of the OpenAPI document", () => {
   it.each(routes.map(({ tool, route }) => [`${route.method} ${route.path}`, tool, route] as const))(
     "at %s use only input members of the tool",
     (_name, { input, output }, route) => {
-      const { inputs = [], outputs = [] } = routeNotesOf(route);
+      const { inputs = [], outputs = [] } = routeOverridesOf(route);
       expect(inputs.filter((name) => !Object.hasOwn(input.shape, name))).toEqual([]);
       const inPath = Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name]) => name);
       expect(inPath.filter((name) => !Object.hasOwn(input.shape, name ?? ""))).toEqual([]);

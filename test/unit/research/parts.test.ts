@@ -356,13 +356,16 @@ describe("the dates that a backtest grades", () => {
     ]);
   });
 
-  it("have a default pace (weekly or every session), a step in sessions and a headline horizon that depend on the subject and asset class", () => {
+  it("are weekly or every session by default, depending on the subject; the class determines how many sessions a week has", () => {
     expect([defaultPace("composite"), defaultPace("social")]).toEqual(["week", "session"]);
     expect([
       sessionsPerGradedDate("week", "stock"),
       sessionsPerGradedDate("week", "crypto"),
     ]).toEqual([5, 7]);
     expect(sessionsPerGradedDate("session", "etf")).toBe(1);
+  });
+
+  it("have a headline horizon that depends on the subject and the class", () => {
     expect(headlineHorizonSessions("momentum", "stock")).toBe(21);
     expect(headlineHorizonSessions("momentum", "crypto")).toBe(7);
     expect(horizonsOf("crypto")).toContain(7);

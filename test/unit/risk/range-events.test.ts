@@ -110,7 +110,7 @@ describe("the price range that an alert watches", () => {
     expect(events.map(([day, { sessions }]) => [day, sessions])).toEqual([[308, 2]]);
   });
 
-  it("is not ended by a suspect bar until the next bar confirms the suspect bar", () => {
+  it("ends with a suspect bar only after the next bar confirms it", () => {
     /** The bars that are known when suspect bars are held back. */
     const filtered = (reported: readonly Bar[]): readonly Bar[] => {
       let memory: BarCheckState = {};

@@ -70,7 +70,7 @@ describe.skipIf(isMissing)("signals on real history", { timeout: TIMEOUT_MS }, a
   for (const until of ENDS) folders.set(until, await readMarketFolder(path, { until }));
   const whole = folders.get(ENDS[2]) as Market;
 
-  /** All sessions from the first, as computed by one process that starts at the end of the data. */
+  /** The expected signals of all sessions, scored in one run at the end of the data. */
   const reference = createSnapshotArchive();
   const everything = { ...whole, servedFrom: () => Number.NEGATIVE_INFINITY };
   new ScoringEngine(everything, reference, polarityOf).refresh(ENDS[2]);

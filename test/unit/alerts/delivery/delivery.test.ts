@@ -54,7 +54,7 @@ describe("a message that is enqueued for delivery", () => {
     ]);
   });
 
-  it("is created only for a webhook; a challenge is created only for a pending webhook", () => {
+  it("does not exist for a polled alert; a challenge is enqueued only for a pending webhook", () => {
     const polled = { ...alert, value: { ...alert.value, way: { by: "poll" } as const } };
     expect(enqueueDelivery(polled, message)).toEqual([]);
     expect(enqueueChallenge(polled, 0)).toEqual([]);

@@ -149,17 +149,17 @@ function changed(change: object) {
 describe("the URL of the Bluesky stream", () => {
   const query = (cursor?: string) => new URL(jetstream.path(cursor), "wss://x").searchParams;
 
-  it("requests posts, and starts at the present when there is no cursor", () => {
+  it("requests posts, from the present on when there is no cursor", () => {
     expect(query().get("wantedCollections")).toBe("app.bsky.feed.post");
     expect(query().has("cursor")).toBe(false);
   });
 
-  it("starts five seconds before the cursor", () => {
+  it("requests posts from five seconds before the cursor on", () => {
     expect(query("1700000000000000").get("cursor")).toBe("1699999995000000");
   });
 
   it.each(["", "0", "-1", "NaN", "1e400", "{}", "1.5"])(
-    "starts at the present for the invalid cursor %j",
+    "requests posts from the present on for the invalid cursor %j",
     (cursor) => {
       expect(query(cursor).has("cursor")).toBe(false);
     },
