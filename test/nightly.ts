@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { delimiter, dirname } from "node:path";
 
 /** Commands of the nightly run, in order; each runs a test suite in its full size. */
 const COMMANDS = [
@@ -18,13 +19,16 @@ const COMMANDS = [
 /** Sizes of the random tests and the backfill test, larger than their defaults. */
 const SIZES = { FUZZ: "20000", BACK_FILL: "500x730", STORE_MODEL_RUNS: "2000" };
 
+/** `PATH` with the folder of this Node.js first, so that each `node` in a command is the same one. */
+const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+
 /** Runs a command. @returns Its exit code and duration. */
 async function run(command: string) {
   const startedAt = performance.now();
   const child = spawn(command, {
     shell: true,
     stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, ...SIZES },
+    env: { ...process.env, PATH, ...SIZES },
   });
   const [code] = await once(child, "exit");
   return { command, passed: code === 0, minutes: (performance.now() - startedAt) / 60_000 };
