@@ -19,7 +19,7 @@ const COMMANDS = [
 /** Sizes of the random tests and the backfill test, larger than their defaults. */
 const SIZES = { FUZZ: "20000", BACK_FILL: "500x730", STORE_MODEL_RUNS: "2000" };
 
-/** `PATH` with the folder of this Node.js first, so that each `node` in a command is the same one. */
+/** `PATH` with the folder of this Node.js first, for the commands that start with `node`. */
 const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
 
 /** Runs a command. @returns Its exit code and duration. */

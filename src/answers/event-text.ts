@@ -31,8 +31,8 @@ type EndpointPayload =
 /** Why a webhook was disabled, in words. */
 const DISABLED_REASONS = {
   gone: "It answered 410 Gone.",
-  failing: "It failed for five days.",
-  unverified: "It never answered the challenge.",
+  failing: "It failed for at least five days.",
+  unverified: "It did not answer its challenge.",
 } as const;
 
 /** Maximum length of an instrument's name in an event text, in characters. */
@@ -51,10 +51,12 @@ export function eventTextOf(body: string): EventText {
   if (payload.type === "endpoint.disabled") {
     const { alertId, label, reason } = payload.data;
     return {
-      headline: `The webhook of the alert ${label === null ? alertId : inertText(label)} was disabled`,
+      // The headline becomes the subject of an email, so it contains no text of the owner.
+      headline: `The webhook of the alert ${alertId} was disabled`,
       details: [
+        ...(label === null ? [] : [`Alert: ${inertText(label)}`]),
         DISABLED_REASONS[reason],
-        "Its events can still be polled until it is enabled again.",
+        "Events of this alert are recorded and can be polled, but are not sent until the webhook is enabled again.",
       ],
       isAboutOtherAlert: true,
     };

@@ -39,13 +39,15 @@ export interface WebhookAlertOptions {
   /** Default: active. */
   readonly state?: WebhookState;
   readonly isPaused?: boolean;
+  /** Default: `test`. */
+  readonly label?: string;
   /** Default: the vault of the test file. */
   readonly vault?: Vault;
 }
 
 /** Creates an alert without storing it. */
 export function webhookAlert(options: WebhookAlertOptions): WebhookAlert {
-  const { url, owner = OWNER, isPaused = false } = options;
+  const { url, owner = OWNER, isPaused = false, label = "test" } = options;
   const { state = { is: "active", since: 0 } } = options;
   const key = newAlertId();
   const { secret, sealed: secrets } = createFirstSecret({
@@ -53,7 +55,7 @@ export function webhookAlert(options: WebhookAlertOptions): WebhookAlert {
     vault: options.vault ?? vault,
   });
   const value: Alert = {
-    ...{ owner, label: "test", kinds: ["signal_shift"], isPaused },
+    ...{ owner, label, kinds: ["signal_shift"], isPaused },
     watched: { by: "symbols", symbols: ["AAPL"] },
     thresholds: { scoreMove: 15, volatilityZ: 2, cooldownDays: null },
     way: { by: "webhook", url, secrets, state },

@@ -108,10 +108,23 @@ export async function disableWebhook(
     replace(alerts, alert, { value: { ...alert.value, way: { ...way, state } } }),
     removeGroup(queuedDeliveriesGroup(alertId)),
     remove(endpointHealthRecords, alertId),
-    ...others.flatMap((other) => enqueueDelivery(other, disabledNotice(alert, reason, at))),
+    ...oncePerChannel(others).flatMap((other) =>
+      enqueueDelivery(other, disabledNotice(alert, reason, at)),
+    ),
     ...audit({ action: "alert.disabled", actor: "system", target: alertId }),
     announce(ALERTS_TOPIC, alertId),
   ];
+}
+
+/** Keeps one alert of each channel, so that a channel gets one notice. */
+function oncePerChannel(list: readonly StoredAlert[]): readonly StoredAlert[] {
+  const told = new Set<string>();
+  return list.filter(({ value: { way } }) => {
+    if (way.by !== "channel") return true;
+    const isFirst = !told.has(way.channelId);
+    told.add(way.channelId);
+    return isFirst;
+  });
 }
 
 function isUnchanged(way: Webhook, before: DeliveryMethod): boolean {

@@ -63,7 +63,7 @@ function insertStep(operation: OfKind<"insert">): CommitStep {
   return ({ records }, now) => records.create(collection, key, contentAt(now), now);
 }
 
-/** Creates the function that returns the content of a new record, written at the given instant. */
+/** Creates the function that returns the content of a record, written at the given instant. */
 function contentOf({
   collection,
   key,

@@ -131,7 +131,7 @@ export class StoreFile {
     return statement;
   }
 
-  /** Number of statements so far that changed at least one row. */
+  /** Number of statements of `write` so far that changed at least one row. */
   get writes(): number {
     return this.#writes;
   }

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import { alertGroup, alerts } from "../../../../src/alerts/alert.ts";
+import { groupsOfAlert, newAlertId } from "../../../../src/alerts/api/ownership.ts";
 import { type Channel, type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,
@@ -11,7 +12,7 @@ import {
 import { releaseHeldDeliveries } from "../../../../src/alerts/delivery/held-deliveries.ts";
 import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
 import { decryptEmail, findCauseGroup, queuedMails } from "../../../../src/mail/outbox.ts";
-import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
+import { insert, removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import { createCertificate } from "../../../support/certificate.ts";
 import {
   type ChannelAlert,
@@ -29,7 +30,13 @@ import {
 } from "../../../support/chat-server.ts";
 import { type RunningWorker, receiver, startWorker } from "../../../support/delivery-worker.ts";
 import { describeEngines, openStore, type TestStore } from "../../../support/stores.ts";
-import { loopbackSender, vault } from "../../../support/webhook-alerts.ts";
+import {
+  loopbackSender,
+  queuedEvent,
+  storeWebhookAlert,
+  vault,
+  webhookAlert,
+} from "../../../support/webhook-alerts.ts";
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -104,37 +111,42 @@ describeEngines("delivery to a channel", (engine) => {
     ]);
   });
 
-  it("tells a channel in words that the webhook of another alert was disabled", async () => {
-    const store = await openStore(engine);
-    const chat = await chatOf("slack");
-    const made = await kept(store, chat.target);
-    const worker = workerFor(store, chat);
-    const at = store.clock.now;
-    const [event, unlabelled] = [
-      { alertId: "alert_1", label: "Desk <4>", reason: "gone" },
-      { alertId: "alert_2", label: null, reason: "unverified" },
-    ].map((data) => {
-      const body = JSON.stringify({ type: "endpoint.disabled", timestamp: new Date(at), data });
-      return {
-        eventId: newMessageId(at),
-        type: "endpoint.disabled",
-        body,
-        isRepeat: true,
-      } as const;
-    });
-    for (const message of [event, unlabelled]) {
-      if (message) await store.records.commit(enqueueDelivery(made.alert, message));
-    }
-    await worker.look();
-    const texts = chat.taken.map(({ text }) => text).join("\n");
-    expect(texts).toContain("The webhook of the alert Desk <4> was disabled");
-    expect(texts).toContain("It answered 410 Gone.");
-    expect(texts).toContain("The webhook of the alert alert_2 was disabled");
-    expect(texts).toContain("It never answered the challenge.");
-    expect(texts).toContain("https://signals.test/account#alerts");
-    expect(worker.errors).toEqual([]);
-    expect(await left(store)).toEqual([]);
-  });
+  it.each(["slack", "email"] as const)(
+    "tells a channel to %s once, in words, that a webhook of its owner was disabled",
+    async (kind) => {
+      const store = await openStore(engine);
+      const chat = kind === "slack" ? await chatOf(kind) : undefined;
+      const made = await kept(store, chat?.target ?? { kind: "email", to: "ann@mail.example" });
+      const { owner } = made.alert.value;
+      const second = newAlertId();
+      const hook = await receiver({ behavior: 410 });
+      const failing = webhookAlert({
+        url: hook.url,
+        owner,
+        label: "v1.2: \u{1f469}\u200d\u{1f4bb}",
+      });
+      await store.records.commit([
+        insert(alerts, { ...made.alert, key: second, groups: groupsOfAlert(second, owner) }),
+        storeWebhookAlert(failing),
+        ...queuedEvent(failing),
+      ]);
+      const worker = workerFor(store, chat);
+      await worker.look();
+      const mails = (await store.records.list(queuedMails, { limit: 10 })).map((mail) =>
+        decryptEmail(vault, mail),
+      );
+      const messages = [
+        ...(chat?.taken ?? []).map(({ text }) => text),
+        ...mails.map(({ subject, text }) => `${subject} ${text}`),
+      ];
+      expect(messages).toHaveLength(1);
+      expect(messages[0]).toContain(`The webhook of the alert ${failing.key} was disabled`);
+      expect(messages[0]).toContain("It answered 410 Gone.");
+      expect(messages[0]).toContain("https://signals.test/account#alerts");
+      expect(worker.errors).toEqual([]);
+      expect(await left(store)).toEqual([]);
+    },
+  );
 
   const faults: readonly ChatBehavior[] = [
     500,
