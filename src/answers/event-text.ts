@@ -10,8 +10,11 @@ export interface EventText {
   readonly details: readonly string[];
   /** Symbol of the instrument; absent for an event that is about no instrument. */
   readonly symbol?: string;
-  /** Set if the event is about another alert than the one that it is delivered for. */
-  readonly isAboutOtherAlert?: true;
+  /**
+   * Label of the alert that the event is about, `null` if that alert has none; absent if it is the
+   * alert for which the event is delivered.
+   */
+  readonly alertLabel?: string | null;
 }
 
 /** Payload of an event that is about no instrument. */
@@ -24,15 +27,15 @@ type EndpointPayload =
         readonly alertId: string;
         /** The label of that alert. */
         readonly label: string | null;
-        readonly reason: keyof typeof DISABLED_REASONS;
+        readonly reason: keyof typeof WEBHOOK_DISABLED_REASONS;
       };
     };
 
 /** Why a webhook was disabled, in words. */
-const DISABLED_REASONS = {
-  gone: "It answered 410 Gone.",
-  failing: "It failed for at least five days.",
-  unverified: "It did not answer its challenge.",
+export const WEBHOOK_DISABLED_REASONS = {
+  gone: "its webhook answered 410 Gone",
+  failing: "its webhook failed for five days",
+  unverified: "its webhook never confirmed",
 } as const;
 
 /** Maximum length of an instrument's name in an event text, in characters. */
@@ -54,11 +57,10 @@ export function eventTextOf(body: string): EventText {
       // The headline becomes the subject of an email, so it contains no text of the owner.
       headline: `The webhook of the alert ${alertId} was disabled`,
       details: [
-        ...(label === null ? [] : [`Alert: ${inertText(label)}`]),
-        DISABLED_REASONS[reason],
+        `Reason: ${WEBHOOK_DISABLED_REASONS[reason]}.`,
         "Events of this alert are recorded and can be polled, but are not sent until the webhook is enabled again.",
       ],
-      isAboutOtherAlert: true,
+      alertLabel: label,
     };
   }
   const { symbol, name, asOf } = payload.data;

@@ -204,9 +204,12 @@ const MIDNIGHT_MS = 4 * 3_600_000;
  */
 export const filingDayOf = (at: number): string => marketDayName(at - DAY_MS - MIDNIGHT_MS, DAY_MS);
 
-/** Number of days from `other` to `at`, rounded because of daylight saving time. */
-export const daysBetween = (at: number, other: number, dayMs: number): number =>
-  Math.round((at - other) / dayMs);
+/**
+ * Number of days from one instant to another, negative if `to` is the earlier one; rounded because
+ * of daylight saving time.
+ */
+export const daysBetween = (from: number, to: number, dayMs: number): number =>
+  Math.round((to - from) / dayMs);
 
 /**
  * Predicts the next report of a company at an instant, from the filings known by then. When a
@@ -229,5 +232,5 @@ export function predictNextReport(
   }
   const report = expectReportAfterNewest(known, windows, dayMs);
   if (report === undefined) return { is: "unknown", reason: "too_few" };
-  return { is: daysBetween(at, report.latest, dayMs) > 0 ? "late" : "expected", report };
+  return { is: daysBetween(report.latest, at, dayMs) > 0 ? "late" : "expected", report };
 }

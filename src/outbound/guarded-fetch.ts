@@ -1,6 +1,6 @@
 import type { BodyInit } from "undici";
 import { lazyResource } from "../lib/lazy.ts";
-import type { GuardedDispatcherOptions } from "./guarded-agent.ts";
+import type { GuardedDispatcherOptions } from "./guarded-dispatcher.ts";
 import { urlFault } from "./url-policy.ts";
 import { readWholeBody } from "./whole-body.ts";
 
@@ -88,7 +88,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
 /** Loads undici when the first request is made. */
 async function openClient(options: GuardedDispatcherOptions, maxResponseSize: number) {
   const { fetch } = await import("undici");
-  const { createGuardedDispatcher } = await import("./guarded-agent.ts");
+  const { createGuardedDispatcher } = await import("./guarded-dispatcher.ts");
   const bounds = { connections: MAX_CONNECTIONS, maxResponseSize };
   return { fetch, dispatcher: createGuardedDispatcher(options, bounds) };
 }

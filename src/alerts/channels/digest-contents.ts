@@ -6,7 +6,7 @@ import type { Quota } from "../../limits/quotas.ts";
 import { removeUnchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import { type AlertOwner, alerts, type StoredAlert } from "../alert.ts";
+import { type AlertOwner, alerts, isSentToChannel, type StoredAlert } from "../alert.ts";
 import { deliveries, moveToCurrentTarget, type StoredDelivery } from "../delivery/delivery.ts";
 import type { ChannelMessage } from "./message.ts";
 import { type DigestPart, digestGroup } from "./own-messages.ts";
@@ -74,9 +74,9 @@ export async function findEntitledAlert(
 
 /** Whether an alert still sends to the channel for which the event was queued. */
 export const isStillSentToChannel = (
-  { value }: StoredDelivery,
-  { value: { way } }: StoredAlert,
-): boolean => way.by === "channel" && way.channelId === value.channelId;
+  { value: { channelId } }: StoredDelivery,
+  alert: StoredAlert,
+): boolean => channelId !== undefined && isSentToChannel(alert, channelId);
 
 /**
  * The operation for an event that may no longer be sent where it was queued. The event moves to the

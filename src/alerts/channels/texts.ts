@@ -24,11 +24,10 @@ export function eventMessage(
   { value: { label } }: StoredAlert,
   { baseUrl }: MessageTextOptions,
 ): ChannelMessage {
-  const { headline, details, symbol, isAboutOtherAlert = false } = eventTextOf(body);
-  const alert = label === null || isAboutOtherAlert ? [] : [`Alert: ${inertText(label)}`];
+  const { headline, details, symbol, alertLabel = label } = eventTextOf(body);
   return {
     title: headline,
-    lines: [...details, ...alert],
+    lines: [...details, ...(alertLabel === null ? [] : [`Alert: ${inertText(alertLabel)}`])],
     link: symbol === undefined ? `${baseUrl}/account#alerts` : baseUrl + instrumentPath(symbol),
   };
 }

@@ -117,15 +117,14 @@ export async function disableWebhook(
 }
 
 /** Keeps one alert of each channel, so that a channel gets one notice. */
-function oncePerChannel(list: readonly StoredAlert[]): readonly StoredAlert[] {
-  const told = new Set<string>();
-  return list.filter(({ value: { way } }) => {
-    if (way.by !== "channel") return true;
-    const isFirst = !told.has(way.channelId);
-    told.add(way.channelId);
-    return isFirst;
-  });
-}
+const oncePerChannel = (list: readonly StoredAlert[]): readonly StoredAlert[] => [
+  ...new Map(
+    list.map((alert) => {
+      const { way } = alert.value;
+      return [way.by === "channel" ? way.channelId : alert.key, alert];
+    }),
+  ).values(),
+];
 
 function isUnchanged(way: Webhook, before: DeliveryMethod): boolean {
   return (

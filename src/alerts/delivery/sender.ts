@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import pkg from "../../../package.json" with { type: "json" };
 import { lazyResource } from "../../lib/lazy.ts";
-import type { GuardedDispatcherOptions } from "../../outbound/guarded-agent.ts";
+import type { GuardedDispatcherOptions } from "../../outbound/guarded-dispatcher.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import { neutralizeText } from "../../outbound/neutral-text.ts";
 import { retryAfterMs } from "../../outbound/retry-after.ts";
@@ -120,7 +120,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 async function openClient({ proxy, ...options }: WebhookSenderOptions) {
   const { request } = await import("undici");
   const { createGuardedDispatcher, createProxiedDispatcher } = await import(
-    "../../outbound/guarded-agent.ts"
+    "../../outbound/guarded-dispatcher.ts"
   );
   const dispatcher =
     proxy === undefined

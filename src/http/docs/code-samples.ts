@@ -94,7 +94,7 @@ const quoted = (text: string): string => JSON.stringify(text);
 
 function typescript({ method, url, headers, isAuthorized, body }: SampleRequest): string {
   const fields = [
-    ...(isAuthorized ? [`    authorization: \`Bearer \${process.env.${TOKEN_VARIABLE}}\`,`] : []),
+    ...(isAuthorized ? [`    authorization: \`Bearer \${env.${TOKEN_VARIABLE}}\`,`] : []),
     ...Object.entries(headers).map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},`),
   ];
   const options = [
@@ -106,7 +106,8 @@ function typescript({ method, url, headers, isAuthorized, body }: SampleRequest)
     options.length === 0
       ? `const response = await fetch(${quoted(url)});`
       : [`const response = await fetch(${quoted(url)}, {`, ...options, "});"].join("\n");
-  return `${call}
+  const imports = isAuthorized ? 'import { env } from "node:process";\n\n' : "";
+  return `${imports}${call}
 const text = await response.text();
 if (!response.ok) throw new Error(text);
 console.log(text);`;

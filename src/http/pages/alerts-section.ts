@@ -6,6 +6,7 @@ import {
   isPersonWithoutClient,
 } from "../../alerts/alert.ts";
 import type { AlertView } from "../../alerts/api/queries.ts";
+import { WEBHOOK_DISABLED_REASONS } from "../../answers/event-text.ts";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
 import {
   descriptionList,
@@ -98,15 +99,10 @@ export function alertStatusText({ status, alert }: AlertView): Html {
   }
 }
 
-const REASONS = {
-  gone: "its webhook answered 410 Gone",
-  failing: "its webhook failed for five days",
-  unverified: "its webhook never confirmed",
-} as const;
-
 function disabledReason({ way }: Alert): string {
   if (way.by === "channel") return "its channel is stopped";
-  return way.by === "webhook" && way.state.is === "disabled" ? REASONS[way.state.reason] : "";
+  const isDisabled = way.by === "webhook" && way.state.is === "disabled";
+  return isDisabled ? WEBHOOK_DISABLED_REASONS[way.state.reason] : "";
 }
 
 const CLASSES = { stock: "All stocks", etf: "All funds", crypto: "All coins" } as const;

@@ -24,8 +24,8 @@ const IdempotencyHeader = z.object({
 });
 
 function operationOf(tool: Tool, route: ToolRoute): Operation {
-  const notes = routeOverridesOf(route);
-  const { id = tool.name, summary = tool.title, description = tool.description } = notes;
+  const overrides = routeOverridesOf(route);
+  const { id = tool.name, summary = tool.title, description = tool.description } = overrides;
   return {
     id,
     summary,
@@ -35,16 +35,16 @@ function operationOf(tool: Tool, route: ToolRoute): Operation {
     description: `${description} ${scopeSentence(tool.scopes)}`,
     security: anyCredentialWith(...tool.scopes),
     allowsAnyOrigin: true,
-    ...requestOf(tool, route, notes),
-    ...(notes.exampleQuery && { exampleQuery: notes.exampleQuery }),
+    ...requestOf(tool, route, overrides),
+    ...(overrides.exampleQuery && { exampleQuery: overrides.exampleQuery }),
     answers: {
-      [route.status ?? 200]: answerOf(tool, route, notes),
+      [route.status ?? 200]: answerOf(tool, route, overrides),
       ...(tool.isShared && { 304: NOT_MODIFIED }),
     },
     problems: [
       ...PROTECTED_PROBLEMS,
       ...(hasBody(route) ? BODY_PROBLEMS : []),
-      ...(notes.problems ?? []),
+      ...(overrides.problems ?? []),
     ],
   };
 }

@@ -61,7 +61,7 @@ function outcomesOf(
     if (prediction === undefined) return [];
     const isExpected = Math.abs(next.periodEnd - periodEnd) <= REPORT_RULES.matchDays * dayMs;
     const errorFrom = (expected: number) =>
-      isExpected ? daysBetween(next.availableAt, expected, dayMs) : null;
+      isExpected ? daysBetween(expected, next.availableAt, dayMs) : null;
     const lag = medianFilingLagMs(known, periodEnd, dayMs);
     return [
       {

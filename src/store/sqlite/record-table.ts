@@ -168,17 +168,14 @@ export class RecordTable implements BatchTransaction {
    * groups, and need only one or two statements.
    */
   put(collection: string, key: string, content: RecordContent): void {
-    const row = { collection, key, ...content, revision: this.#revision + 1 };
-    const columns = columnsOf(row);
-    const changed = [...columns.slice(2), checksumOf(columns), collection, key, content.groups];
-    if (this.#file.write(UPDATE_IN_GROUPS, ...changed).changes === 1) {
-      this.#revision = row.revision;
-    } else if (!this.#insertNew(row)) {
-      const found = this.#file.statement(FIND_PLACE).get(collection, key);
-      const { id, groups } = found as { id: number; groups: string };
-      this.#update({ id, ...row }, groups);
-      this.#revision = row.revision;
-    }
+    const row = { collection, key, ...content, revision: ++this.#revision };
+    const values = valuesOf(row);
+    const changed = [...values.slice(2), collection, key, content.groups];
+    if (this.#file.write(UPDATE_IN_GROUPS, ...changed).changes === 1) return;
+    if (this.#insertNew(row, values)) return;
+    const found = this.#file.statement(FIND_PLACE).get(collection, key);
+    const { id, groups } = found as { id: number; groups: string };
+    this.#update({ id, ...row }, groups);
   }
 
   /**
@@ -188,7 +185,11 @@ export class RecordTable implements BatchTransaction {
    * @returns Whether the record was created.
    */
   create(collection: string, key: string, content: RecordContent, now: number): boolean {
-    if (this.#insertNew({ collection, key, ...content, revision: this.#revision + 1 })) return true;
+    const row = { collection, key, ...content, revision: this.#revision + 1 };
+    if (this.#insertNew(row, valuesOf(row))) {
+      this.#revision = row.revision;
+      return true;
+    }
     if (this.find(collection, key, now) !== undefined) return false;
     this.put(collection, key, content);
     return true;
@@ -211,8 +212,7 @@ export class RecordTable implements BatchTransaction {
    * @throws {Error} If the collection already has a record with this key.
    */
   insert(row: Omit<RecordRow, "id">): void {
-    const columns = columnsOf(row);
-    const { lastInsertRowid } = this.#file.write(INSERT, ...columns, checksumOf(columns));
+    const { lastInsertRowid } = this.#file.write(INSERT, ...valuesOf(row));
     this.#join(Number(lastInsertRowid), row.groups);
   }
 
@@ -328,27 +328,20 @@ export class RecordTable implements BatchTransaction {
   }
 
   /**
-   * Inserts a row and makes its revision the newest one. Does nothing if the collection has a row
-   * with this key, even an expired one.
+   * Inserts a row with its `valuesOf`, unless the collection has a row with this key, even an expired
+   * one.
    *
    * @returns Whether the row was inserted.
    */
-  #insertNew(row: Omit<RecordRow, "id">): boolean {
-    const columns = columnsOf(row);
-    const { changes, lastInsertRowid } = this.#file.write(
-      INSERT_NEW,
-      ...columns,
-      checksumOf(columns),
-    );
+  #insertNew({ groups }: Omit<RecordRow, "id">, values: readonly SqlValue[]): boolean {
+    const { changes, lastInsertRowid } = this.#file.write(INSERT_NEW, ...values);
     if (changes === 0) return false;
-    this.#revision = row.revision;
-    this.#join(Number(lastInsertRowid), row.groups);
+    this.#join(Number(lastInsertRowid), groups);
     return true;
   }
 
   #update(row: RecordRow, groupsBefore: string): void {
-    const columns = columnsOf(row);
-    this.#file.write(UPDATE, ...columns.slice(2), checksumOf(columns), row.id);
+    this.#file.write(UPDATE, ...valuesOf(row).slice(2), row.id);
     if (row.groups === groupsBefore) return;
     this.#leave(row.id, groupsBefore);
     this.#join(row.id, row.groups);
@@ -440,6 +433,12 @@ function sooner(a: RecordRow, b: RecordRow): number {
 
 function isWhole(row: RecordRow, crc: unknown): boolean {
   return checksumOf(columnsOf(row)) === crc;
+}
+
+/** The columns of a row, followed by their checksum. */
+function valuesOf(row: Omit<RecordRow, "id">): SqlValue[] {
+  const columns = columnsOf(row);
+  return [...columns, checksumOf(columns)];
 }
 
 /** The columns that the checksum covers, in the order of insertion. */

@@ -141,7 +141,8 @@ describeEngines("delivery to a channel", (engine) => {
       ];
       expect(messages).toHaveLength(1);
       expect(messages[0]).toContain(`The webhook of the alert ${failing.key} was disabled`);
-      expect(messages[0]).toContain("It answered 410 Gone.");
+      expect(messages[0]).toContain("Reason: its webhook answered 410 Gone.");
+      expect(messages[0]).toContain("Alert: v1");
       expect(messages[0]).toContain("https://signals.test/account#alerts");
       expect(worker.errors).toEqual([]);
       expect(await left(store)).toEqual([]);
