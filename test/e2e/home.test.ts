@@ -219,7 +219,9 @@ describe("the home page in a browser", () => {
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(`${base}/mcp`);
     await page.getByText("Cursor", { exact: true }).click();
     await page.getByRole("button", { name: "Copy the configuration of Cursor" }).click();
-    const copied = (await page.evaluate("navigator.clipboard.readText()")) as string;
+    const readText = async () => String(await page.evaluate("navigator.clipboard.readText()"));
+    await expect.poll(readText).toContain("mcpServers");
+    const copied = await readText();
     expect(JSON.parse(copied).mcpServers).toEqual({
       [Object.keys(JSON.parse(copied).mcpServers)[0] ?? ""]: { url: `${base}/mcp` },
     });

@@ -77,12 +77,16 @@ const codeOf = async (email: string) => (await testService.codesTo(email)).at(-1
 let people = 0;
 const newAddress = () => `browser-${++people}@example.com`;
 
-/** Signs in on the open sign-in page. */
+/**
+ * Signs in on the open sign-in page, and waits for the page that follows: a click does not wait for
+ * the navigation that it starts.
+ */
 async function signIn(page: Page, email = newAddress()): Promise<string> {
   await page.getByLabel("Your email address").fill(email);
   await page.getByRole("button", { name: "Send me a code" }).click();
   await page.getByLabel("Code from the operator").fill(await codeOf(email));
   await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(({ pathname }) => !pathname.startsWith("/sign-in"));
   return email;
 }
 
@@ -176,6 +180,7 @@ describe("a person in a browser", () => {
 
     const token = await tokenOf(base, agent);
     await page.getByRole("link", { name: "Go to your account" }).click();
+    await page.getByText("Remove this agent").waitFor();
     await expectGood(page, "account-agent");
     await page.getByText("Remove this agent").click();
     await page.getByRole("button", { name: "Remove agent and end its tokens" }).click();
