@@ -83,8 +83,9 @@ export interface InstrumentState {
   isBenchmarked: boolean;
   readonly listed: PriceHistory | undefined;
   readonly coin: CoinHistory | undefined;
-  readonly splits: StockSplit[];
-  readonly readFigures: ReturnType<typeof createRecordReader<Fundamental>>;
+  /** Splits known so far. */
+  splits: readonly StockSplit[];
+  readonly readFigures: ReturnType<typeof createRecordReader<Fundamental>> | undefined;
   /** Number of known fundamental figures, and a summary of them. */
   filed: number;
   filings: FilingFigures;
@@ -139,6 +140,10 @@ export interface ClassContext {
   readonly dayMs: number;
 }
 
+/** Empty lists, shared by all instruments to save memory. */
+const NO_SPLITS: readonly StockSplit[] = [];
+const NO_BARS: readonly Bar[] = [];
+
 /** Creates the state of an instrument before its first record. */
 export function createInstrumentState(
   { instrument, fundamentals, mentions, prints, shortVolumes, onChain }: InstrumentRecords,
@@ -151,14 +156,14 @@ export function createInstrumentState(
     signal: undefined,
     bars: 0,
     newestBar: undefined,
-    ahead: [],
+    ahead: NO_BARS,
     aheadFrom: 0,
     turnover: undefined,
     isBenchmarked: true,
     listed: isCoin ? undefined : newPriceHistory(),
     coin: isCoin ? createCoinHistory() : undefined,
-    splits: [],
-    readFigures: createRecordReader<Fundamental>(),
+    splits: NO_SPLITS,
+    readFigures: fundamentals && createRecordReader<Fundamental>(),
     filed: 0,
     filings: NO_FILING_FIGURES,
     shares: undefined,
@@ -186,8 +191,8 @@ export function advanceInstrument(state: InstrumentState, view: View, shared: Cl
   for (; next && next.availableAt <= at; next = nextBar(state, records.bars)) {
     takeBar(state, next, shared.benchmark);
   }
-  const { messages, block, short, network, yields } = state;
-  if (yields !== undefined) takeFilings(state, view, shared.dayMs);
+  const { messages, block, short, network } = state;
+  takeFilings(state, view, shared.dayMs);
   if (network !== undefined) accumulate(network, records.onChain, at);
   const { feedTimes } = shared;
   if (block !== undefined) {
@@ -211,9 +216,10 @@ export function advanceInstrument(state: InstrumentState, view: View, shared: Cl
 /** The first unprocessed bar, which may not be known yet; `undefined` if there is none. */
 function nextBar(state: InstrumentState, bars: RecordList<Bar>): Bar | undefined {
   const read = state.ahead[state.bars - state.aheadFrom];
-  if (read !== undefined || state.bars >= bars.length) return read;
+  if (read !== undefined) return read;
   state.aheadFrom = state.bars;
-  state.ahead = bars.slice(state.bars, state.bars + BARS_AHEAD);
+  const isAtEnd = state.bars >= bars.length;
+  state.ahead = isAtEnd ? NO_BARS : bars.slice(state.bars, state.bars + BARS_AHEAD);
   return state.ahead[0];
 }
 
@@ -222,7 +228,7 @@ function takeFilings(
   { records: { fundamentals, bars }, at }: View,
   dayMs: number,
 ): void {
-  if (fundamentals === undefined) return;
+  if (fundamentals === undefined || state.readFigures === undefined) return;
   const fresh = state.readFigures(fundamentals, at);
   if (fresh.length === 0) return;
   state.filed += fresh.length;
@@ -248,7 +254,7 @@ function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void
   const value = coin === undefined ? bar.volume * bar.close : bar.volume;
   state.turnover = ewmaStep(state.turnover, value, TURNOVER_DECAY);
   if (bar.split !== 1) {
-    state.splits.push({ availableAt: bar.availableAt, split: bar.split });
+    state.splits = [...state.splits, { availableAt: bar.availableAt, split: bar.split }];
     state.shares = sharesOutstanding(state.filings.shareCounts, state.splits);
   }
   state.newestBar = bar;

@@ -41,13 +41,7 @@ export class RecordSeries {
   /** Series id by Unix milliseconds: one for each close, and one for the newest instant. */
   readonly #names = new Map<number, string>();
   #list: readonly InstrumentRecords[] = [];
-  /** One cursor per list of records, ordered by symbol and feed. */
-  #cursors: readonly FeedCursor[] = [];
-  /**
-   * When the next record of each cursor became known, Unix milliseconds; infinite if it is not
-   * known yet.
-   */
-  #nextAt = new Float64Array();
+  #cursors = new FeedCursors([]);
   /** Number of lists of which at least one record was hashed. */
   #begun = 0;
   #until = Number.NEGATIVE_INFINITY;
@@ -107,16 +101,10 @@ export class RecordSeries {
    */
   #open(list: readonly InstrumentRecords[], at: number): void {
     if (this.#list !== list) {
-      const before = new Map(this.#cursors.map((cursor) => [cursor.identity, cursor]));
-      this.#cursors = list.toSorted(bySymbol).flatMap((records) =>
-        SCORED_FEEDS.filter((feed) => records[feed] !== undefined).map((feed) => {
-          const cursor = new FeedCursor(records, feed);
-          return cursor.continue(before.get(cursor.identity));
-        }),
-      );
+      this.#cursors = new FeedCursors(list, this.#cursors);
       this.#list = list;
     }
-    this.#nextAt = Float64Array.from(this.#cursors, (cursor) => cursor.open(at));
+    this.#cursors.open(at);
   }
 
   /**
@@ -125,15 +113,14 @@ export class RecordSeries {
    * @returns The number of these records.
    */
   #take(at: number): number {
-    const nextAt = this.#nextAt;
+    const cursors = this.#cursors;
     const due: DueRecord[] = [];
-    for (const [place, cursor] of this.#cursors.entries()) {
-      while ((nextAt[place] as number) <= at) {
-        due.push({ cursor, record: cursor.read() });
-        nextAt[place] = cursor.advance();
+    for (let place = 0; place < cursors.nextAt.length; place++) {
+      while ((cursors.nextAt[place] as number) <= at) {
+        due.push({ place, record: cursors.take(place) });
       }
     }
-    // The sort is stable: records with the same instant stay in the order of the cursors.
+    // The sort is stable: records with the same instant stay in the order of the lists.
     due.sort((one, other) => one.record.availableAt - other.record.availableAt);
     for (const one of due) this.#add(one);
     return due.length;
@@ -143,15 +130,16 @@ export class RecordSeries {
    * Hashes a record. The identity of its list is hashed with the first record; later records only
    * have the number of the list.
    */
-  #add({ cursor, record }: DueRecord): void {
+  #add({ place, record }: DueRecord): void {
+    const { numbers } = this.#cursors;
     const hash = this.#hash;
-    if (cursor.number === undefined) {
-      cursor.number = this.#begun++;
+    if (numbers[place] === UNNUMBERED) {
+      numbers[place] = this.#begun++;
       hash.number(LIST);
-      hash.text(cursor.identity);
+      hash.text(this.#cursors.identity(place));
     }
-    hash.number(cursor.number);
-    cursor.write(record, hash);
+    hash.number(numbers[place] as number);
+    this.#cursors.write(place, record, hash);
   }
 
   #addClose(calendar: number, at: number): void {
@@ -180,91 +168,146 @@ function closesIn(
   return byClose;
 }
 
-/** A record that became known, and the cursor of its list. */
+/** A record that became known, and the place of its list among the cursors. */
 interface DueRecord {
-  readonly cursor: FeedCursor;
+  readonly place: number;
   readonly record: PointInTimeRecord;
 }
 
 /** Number of records to read from a list at once, since a list may have to unpack them. */
 const RECORDS_AHEAD = 32;
 
-/** Reads one list of records, each record once. */
-class FeedCursor {
-  readonly identity: string;
-  readonly write: (record: PointInTimeRecord, to: ContentWriter) => void;
-  /** Number of the list in the hash; `undefined` before its first record. */
-  number: number | undefined;
-  readonly #list: RecordList<PointInTimeRecord>;
+/** Number of a list of which no record was hashed. */
+const UNNUMBERED = -1;
+
+/** Records of a list that has no record to read; shared by all lists to save memory. */
+const NO_RECORDS: readonly PointInTimeRecord[] = [];
+
+/** One list of records. */
+interface FeedList {
+  readonly records: InstrumentRecords;
+  readonly feed: Feed;
+}
+
+/**
+ * Reads many lists of records, each record once. A list is identified by its place in the order of
+ * symbol and feed. The positions are columns, by place, because a few large arrays cost less memory
+ * than one object per list.
+ */
+class FeedCursors {
+  /**
+   * When the next record became known, Unix milliseconds; infinite if it is not known yet.
+   */
+  readonly nextAt: Float64Array;
+  /** Number of the list in the hash, or `UNNUMBERED`. */
+  readonly numbers: Int32Array;
+  readonly #instruments: readonly InstrumentRecords[];
+  readonly #feeds: readonly Feed[];
   /** Number of records that were taken, and number of records that are known. */
-  #taken = 0;
-  #known = 0;
+  readonly #taken: Uint32Array;
+  readonly #known: Uint32Array;
   /**
    * When the first record that is not known yet becomes known, Unix milliseconds; computed when the
-   * list had `#length` records.
+   * list had `#lengths` records.
    */
-  #unknownAt = Number.NEGATIVE_INFINITY;
-  #length = 0;
+  readonly #unknownAt: Float64Array;
+  readonly #lengths: Uint32Array;
   /** Prefetched known records, from position `#aheadFrom` on. */
-  #ahead: readonly PointInTimeRecord[] = [];
-  #aheadFrom = 0;
+  readonly #ahead: (readonly PointInTimeRecord[])[];
+  readonly #aheadFrom: Uint32Array;
 
-  constructor(records: InstrumentRecords, feed: Feed) {
-    const { symbol, assetClass, sector } = records.instrument;
-    this.identity = JSON.stringify([symbol, assetClass, sector, feed]);
-    this.write = RECORD_CONTENT_WRITERS[feed] as typeof this.write;
-    this.#list = records[feed] ?? [];
+  /** @param before Earlier cursors; a list that they read is continued from its position. */
+  constructor(list: readonly InstrumentRecords[], before?: FeedCursors) {
+    const lists = list
+      .toSorted(bySymbol)
+      .flatMap((records) =>
+        SCORED_FEEDS.filter((feed) => records[feed] !== undefined).map(
+          (feed): FeedList => ({ records, feed }),
+        ),
+      );
+    const { length } = lists;
+    this.nextAt = new Float64Array(length).fill(Number.POSITIVE_INFINITY);
+    this.numbers = new Int32Array(length).fill(UNNUMBERED);
+    this.#instruments = lists.map(({ records }) => records);
+    this.#feeds = lists.map(({ feed }) => feed);
+    this.#taken = new Uint32Array(length);
+    this.#known = new Uint32Array(length);
+    this.#unknownAt = new Float64Array(length).fill(Number.NEGATIVE_INFINITY);
+    this.#lengths = new Uint32Array(length);
+    this.#ahead = lists.map(() => NO_RECORDS);
+    this.#aheadFrom = new Uint32Array(length);
+    if (before !== undefined) this.#continue(before);
   }
 
-  /** Takes over the position of an earlier cursor of the same list, if there is one. */
-  continue(before: FeedCursor | undefined): this {
-    if (before !== undefined) {
-      this.number = before.number;
-      this.#taken = before.#taken;
+  #continue(before: FeedCursors): void {
+    const places = new Map(before.#feeds.map((_, place) => [before.identity(place), place]));
+    for (let place = 0; place < this.#feeds.length; place++) {
+      const earlier = places.get(this.identity(place));
+      if (earlier === undefined) continue;
+      this.numbers[place] = before.numbers[earlier] as number;
+      this.#taken[place] = before.#taken[earlier] as number;
     }
-    return this;
   }
 
-  /**
-   * Opens the records known at `at`, Unix milliseconds.
-   *
-   * @returns When the next record became known; infinite if it is not known yet.
-   */
-  open(at: number): number {
-    const { length } = this.#list;
-    if (length !== this.#length || at >= this.#unknownAt) {
-      this.#known = countKnownRecords(this.#list, at, this.#taken);
-      this.#unknownAt = this.#list.at(this.#known)?.availableAt ?? Number.POSITIVE_INFINITY;
-      this.#length = length;
+  /** Identity of a list: the symbol, class and sector of its instrument, and its feed. */
+  identity(place: number): string {
+    const { symbol, assetClass, sector } = (this.#instruments[place] as InstrumentRecords)
+      .instrument;
+    return JSON.stringify([symbol, assetClass, sector, this.#feeds[place]]);
+  }
+
+  /** Opens the records known at `at`, Unix milliseconds. */
+  open(at: number): void {
+    for (let place = 0; place < this.nextAt.length; place++) {
+      const list = this.#listAt(place);
+      if (list.length !== this.#lengths[place] || at >= (this.#unknownAt[place] as number)) {
+        const known = countKnownRecords(list, at, this.#taken[place]);
+        this.#known[place] = known;
+        this.#unknownAt[place] = list.at(known)?.availableAt ?? Number.POSITIVE_INFINITY;
+        this.#lengths[place] = list.length;
+      }
+      this.#findNext(place);
     }
-    return this.#nextAt();
   }
 
-  /** The next record; it must be known. */
-  read(): PointInTimeRecord {
-    return this.#ahead[this.#taken - this.#aheadFrom] as PointInTimeRecord;
+  /** Returns the next record of a list, which must be known, and moves past it. */
+  take(place: number): PointInTimeRecord {
+    const record = this.#next(place);
+    (this.#taken[place] as number)++;
+    this.#findNext(place);
+    return record;
   }
 
-  /**
-   * Moves past one record.
-   *
-   * @returns When the next record became known; infinite if it is not known yet.
-   */
-  advance(): number {
-    this.#taken++;
-    return this.#nextAt();
+  /** Writes the content of a record of a list. */
+  write(place: number, record: PointInTimeRecord, to: ContentWriter): void {
+    const write = RECORD_CONTENT_WRITERS[this.#feeds[place] as Feed];
+    (write as (record: PointInTimeRecord, to: ContentWriter) => void)(record, to);
   }
 
-  #nextAt(): number {
-    if (this.#taken >= this.#known) {
-      this.#ahead = [];
-      return Number.POSITIVE_INFINITY;
+  #listAt(place: number): RecordList<PointInTimeRecord> {
+    const list = this.#instruments[place]?.[this.#feeds[place] as Feed];
+    return list as RecordList<PointInTimeRecord>;
+  }
+
+  #next(place: number): PointInTimeRecord {
+    const index = (this.#taken[place] as number) - (this.#aheadFrom[place] as number);
+    return this.#ahead[place]?.[index] as PointInTimeRecord;
+  }
+
+  /** Computes when the next record of a list became known, and prefetches the record. */
+  #findNext(place: number): void {
+    const taken = this.#taken[place] as number;
+    const known = this.#known[place] as number;
+    if (taken >= known) {
+      this.#ahead[place] = NO_RECORDS;
+      this.nextAt[place] = Number.POSITIVE_INFINITY;
+      return;
     }
-    if (this.#taken >= this.#aheadFrom + this.#ahead.length) {
-      const to = Math.min(this.#taken + RECORDS_AHEAD, this.#known);
-      this.#aheadFrom = this.#taken;
-      this.#ahead = this.#list.slice(this.#taken, to);
+    const ahead = this.#ahead[place] as readonly PointInTimeRecord[];
+    if (taken >= (this.#aheadFrom[place] as number) + ahead.length) {
+      this.#aheadFrom[place] = taken;
+      this.#ahead[place] = this.#listAt(place).slice(taken, Math.min(taken + RECORDS_AHEAD, known));
     }
-    return this.read().availableAt;
+    this.nextAt[place] = this.#next(place).availableAt;
   }
 }
