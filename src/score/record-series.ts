@@ -183,21 +183,13 @@ const UNNUMBERED = -1;
 /** Records of a list that has no record to read; shared by all lists to save memory. */
 const NO_RECORDS: readonly PointInTimeRecord[] = [];
 
-/** One list of records. */
-interface FeedList {
-  readonly records: InstrumentRecords;
-  readonly feed: Feed;
-}
-
 /**
- * Reads many lists of records, each record once. A list is identified by its place in the order of
- * symbol and feed. The positions are columns, by place, because a few large arrays cost less memory
- * than one object per list.
+ * Reads many lists of records, each record once. A list is addressed by its place, its index in the
+ * order of symbol and feed. The positions are columns, by place, because a few large arrays cost
+ * less memory than one object per list.
  */
 class FeedCursors {
-  /**
-   * When the next record became known, Unix milliseconds; infinite if it is not known yet.
-   */
+  /** When the next record became known, Unix milliseconds; infinite if it is not known yet. */
   readonly nextAt: Float64Array;
   /** Number of the list in the hash, or `UNNUMBERED`. */
   readonly numbers: Int32Array;
@@ -218,15 +210,14 @@ class FeedCursors {
 
   /** @param before Earlier cursors; a list that they read is continued from its position. */
   constructor(list: readonly InstrumentRecords[], before?: FeedCursors) {
-    const lists = list
-      .toSorted(bySymbol)
-      .flatMap((records) =>
-        SCORED_FEEDS.filter((feed) => records[feed] !== undefined).map(
-          (feed): FeedList => ({ records, feed }),
-        ),
-      );
+    const lists = list.toSorted(bySymbol).flatMap((records) =>
+      SCORED_FEEDS.filter((feed) => records[feed] !== undefined).map((feed) => ({
+        records,
+        feed,
+      })),
+    );
     const { length } = lists;
-    this.nextAt = new Float64Array(length).fill(Number.POSITIVE_INFINITY);
+    this.nextAt = new Float64Array(length);
     this.numbers = new Int32Array(length).fill(UNNUMBERED);
     this.#instruments = lists.map(({ records }) => records);
     this.#feeds = lists.map(({ feed }) => feed);
@@ -241,6 +232,7 @@ class FeedCursors {
 
   #continue(before: FeedCursors): void {
     const places = new Map(before.#feeds.map((_, place) => [before.identity(place), place]));
+    if (places.size === 0) return;
     for (let place = 0; place < this.#feeds.length; place++) {
       const earlier = places.get(this.identity(place));
       if (earlier === undefined) continue;
@@ -251,8 +243,8 @@ class FeedCursors {
 
   /** Identity of a list: the symbol, class and sector of its instrument, and its feed. */
   identity(place: number): string {
-    const { symbol, assetClass, sector } = (this.#instruments[place] as InstrumentRecords)
-      .instrument;
+    const { instrument } = this.#instruments[place] as InstrumentRecords;
+    const { symbol, assetClass, sector } = instrument;
     return JSON.stringify([symbol, assetClass, sector, this.#feeds[place]]);
   }
 
@@ -270,7 +262,7 @@ class FeedCursors {
     }
   }
 
-  /** Returns the next record of a list, which must be known, and moves past it. */
+  /** Takes the next record of a list; the record must be known. */
   take(place: number): PointInTimeRecord {
     const record = this.#next(place);
     (this.#taken[place] as number)++;
@@ -285,16 +277,17 @@ class FeedCursors {
   }
 
   #listAt(place: number): RecordList<PointInTimeRecord> {
-    const list = this.#instruments[place]?.[this.#feeds[place] as Feed];
-    return list as RecordList<PointInTimeRecord>;
+    const records = this.#instruments[place] as InstrumentRecords;
+    return records[this.#feeds[place] as Feed] as RecordList<PointInTimeRecord>;
   }
 
   #next(place: number): PointInTimeRecord {
+    const ahead = this.#ahead[place] as readonly PointInTimeRecord[];
     const index = (this.#taken[place] as number) - (this.#aheadFrom[place] as number);
-    return this.#ahead[place]?.[index] as PointInTimeRecord;
+    return ahead[index] as PointInTimeRecord;
   }
 
-  /** Computes when the next record of a list became known, and prefetches the record. */
+  /** Computes when the next record of a list became known; prefetches records if none is left. */
   #findNext(place: number): void {
     const taken = this.#taken[place] as number;
     const known = this.#known[place] as number;

@@ -78,8 +78,8 @@ let people = 0;
 const newAddress = () => `browser-${++people}@example.com`;
 
 /**
- * Signs in on the open sign-in page, and waits for the page that follows: a click does not wait for
- * the navigation that it starts.
+ * Signs in on the open sign-in page, and waits until the page that follows has loaded; the click
+ * may return earlier.
  */
 async function signIn(page: Page, email = newAddress()): Promise<string> {
   await page.getByLabel("Your email address").fill(email);

@@ -7,6 +7,7 @@ import {
   FEEDS,
   type InstrumentRecords,
   type PointInTimeRecord,
+  type RecordList,
 } from "../../../src/market/records.ts";
 import { RecordSeries } from "../../../src/score/record-series.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
@@ -146,6 +147,35 @@ it("the series id does not depend on how many records a process reads at a time"
 /** The records of the last 30 days. */
 const recent = METHOD_MARKET.recordsUntil(END).map((one) => between(one, closeOf(DAYS - 30)));
 const recentCloses = CLOSES.slice(-30);
+
+/**
+ * Makes a list hold the records of `whole` that are known at `at`, and four of five of those that
+ * become known in the next two days. Each fifth record is added once it is known, and so may be
+ * inserted before records that are not known yet.
+ */
+function grow(
+  list: RecordList<PointInTimeRecord> | undefined,
+  whole: RecordList<PointInTimeRecord> | undefined,
+  at: number,
+): void {
+  const present = [...(whole ?? [])].filter(
+    ({ availableAt }, index) => availableAt <= at + (index % 5 === 0 ? 0 : 2 * METHOD_MARKET.dayMs),
+  );
+  (list as PointInTimeRecord[] | undefined)?.splice(0, Number.POSITIVE_INFINITY, ...present);
+}
+
+it("the series id does not depend on whether the lists of records grow while they are read", () => {
+  const growing = recent.map((one) => between(one, END));
+  const series = new RecordSeries("lexicon");
+  const once = seriesOf(recent);
+  for (const at of recentCloses) {
+    for (const [place, one] of growing.entries()) {
+      for (const feed of FEEDS) grow(one[feed], recent[place]?.[feed], at);
+    }
+    for (const _ of series.extend(growing, [CLOSES, []], at));
+    expect(series.at(at)).toBe(once.at(at));
+  }
+});
 
 type Change = "corrected" | "removed" | "added";
 
