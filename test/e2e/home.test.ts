@@ -6,7 +6,11 @@ import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { plainLabels, pointsOf, positionsByAxis } from "../support/drawn.ts";
 import { type HistoryRow, historyRows } from "../support/history.ts";
-import { expectAccessiblePage, openMonitoredPage } from "../support/page-look.ts";
+import {
+  expectAccessiblePage,
+  expectContrastOnHover,
+  openMonitoredPage,
+} from "../support/page-look.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
 const browser = await startBrowser();
@@ -309,6 +313,14 @@ describe("the page of an instrument in a browser", () => {
     expect(complaints).toEqual([]);
   });
 });
+
+it.each(["/", "/market/ALDER.SIM"])(
+  "the links and buttons of %s are readable while the pointer is on them",
+  async (path) => {
+    const { page } = await open(base + path);
+    await expectContrastOnHover(page);
+  },
+);
 
 describe("an open page while the market moves", () => {
   it("updates, and preserves focus, expanded sections and scroll position", async () => {

@@ -13,6 +13,7 @@ import { startBrowser } from "../support/browser.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
+import { expectContrastOnHover } from "../support/page-look.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { freePort } from "../support/process.ts";
 import { storeName } from "../support/stored-name.ts";
@@ -103,7 +104,10 @@ async function typeClaim(page: Page, code: string): Promise<void> {
 /** Widths in CSS pixels: the narrowest phone (WCAG 2.2, 1.4.10), a common phone and a desktop. */
 const widths = [320, 390, 1280];
 
-/** Checks the current page at every width and in both color schemes. */
+/**
+ * Checks the current page at every width and in both color schemes, also while the pointer is on a
+ * link or button.
+ */
 async function expectGood(page: Page, name: string): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
@@ -116,6 +120,7 @@ async function expectGood(page: Page, name: string): Promise<void> {
     }
     expect(await accessibilityFaults(page), `${name}, ${colorScheme}`).toEqual([]);
   }
+  await expectContrastOnHover(page);
 }
 
 describe("a person in a browser", () => {

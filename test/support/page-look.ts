@@ -60,3 +60,28 @@ export async function expectAccessiblePage(
     }
   }
 }
+
+/**
+ * Checks that every link and button of the page has enough contrast while the pointer is on it, in
+ * both color schemes. Chromium shows all of them at once as if the pointer were on them.
+ */
+export async function expectContrastOnHover(page: Page): Promise<void> {
+  const devTools = await page.context().newCDPSession(page);
+  await devTools.send("DOM.enable");
+  await devTools.send("CSS.enable");
+  const { root } = await devTools.send("DOM.getDocument");
+  const selector = "a, button, summary";
+  const { nodeIds } = await devTools.send("DOM.querySelectorAll", {
+    nodeId: root.nodeId,
+    selector,
+  });
+  expect(nodeIds).not.toEqual([]);
+  for (const nodeId of nodeIds) {
+    await devTools.send("CSS.forcePseudoState", { nodeId, forcedPseudoClasses: ["hover"] });
+  }
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await accessibilityFaults(page), `${page.url()}, ${colorScheme}`).toEqual([]);
+  }
+  await devTools.detach();
+}
