@@ -224,15 +224,22 @@ function one(symbol: string, query: Query, context: ToolContext, { scopes }: Too
 function filtered(query: Query, at: number, context: ToolContext): readonly PastSnapshot[] {
   const { sector } = query;
   if (sector !== undefined) rejectUnknownSector(sector, context);
-  return snapshotsAt(query, at, context).filter(({ instrument, score, ...snapshot }) => {
+  const { minConfidence = 0, minCoverage = 0 } = query;
+  return snapshotsAt(query, at, context).filter((snapshot) => {
+    const { instrument, score, signal, confidence, coverage } = snapshot;
     if (query.assetClass !== undefined && instrument.assetClass !== query.assetClass) return false;
     if (sector !== undefined && !isSame(instrument.sector, sector)) return false;
-    if (query.signal !== undefined && snapshot.signal.direction !== query.signal) return false;
-    const { minScore = 0, maxScore = 100, minConfidence = 0, minCoverage = 0 } = query;
-    const whole = roundToWholePoints(score);
-    if (whole < minScore || whole > maxScore) return false;
-    return snapshot.confidence >= minConfidence && snapshot.coverage >= minCoverage;
+    if (query.signal !== undefined && signal.direction !== query.signal) return false;
+    if (!isScoreWithin(score, query)) return false;
+    return confidence >= minConfidence && coverage >= minCoverage;
   });
+}
+
+/** Whether a score, in whole points as answers show it, is within the bounds of a query. */
+function isScoreWithin(score: number, { minScore, maxScore }: Query): boolean {
+  if (minScore === undefined && maxScore === undefined) return true;
+  const points = roundToWholePoints(score);
+  return points >= (minScore ?? 0) && points <= (maxScore ?? 100);
 }
 
 /**

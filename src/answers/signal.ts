@@ -7,7 +7,7 @@ import {
   DIRECTION_EVIDENCE,
   scoreHorizonText,
 } from "../score/backtest-verdicts.ts";
-import { DIRECTIONS, FORCED_WAIT_REASONS, SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
+import { FORCED_WAIT_REASONS, SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
 import { type PastSnapshot, SNAPSHOT_STATUSES } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import {
@@ -393,9 +393,9 @@ export const signalChanges = (
 
 /** Counts the instruments by signal; instruments with insufficient data are counted separately. */
 export function signalCounts(list: readonly PastSnapshot[]): z.input<typeof SignalPage>["counts"] {
-  const measured = list.filter(({ status }) => status !== "insufficient_data");
-  const [LONG = 0, SHORT = 0, WAIT = 0] = DIRECTIONS.map(
-    (direction) => measured.filter(({ signal }) => signal.direction === direction).length,
-  );
-  return { LONG, WAIT, SHORT, insufficientData: list.length - measured.length };
+  const counts = { LONG: 0, WAIT: 0, SHORT: 0, insufficientData: 0 };
+  for (const { status, signal } of list) {
+    counts[status === "insufficient_data" ? "insufficientData" : signal.direction]++;
+  }
+  return counts;
 }
