@@ -149,9 +149,9 @@ const recent = METHOD_MARKET.recordsUntil(END).map((one) => between(one, closeOf
 const recentCloses = CLOSES.slice(-30);
 
 /**
- * Makes a list hold the records of `whole` that are known at `at`, and four of five of those that
- * become known in the next two days. Each fifth record is added once it is known, and so may be
- * inserted before records that are not known yet.
+ * Replaces the content of a list with the records of `whole` that are known at `at`, and four in
+ * five of those that become known in the next two days. Every fifth record is added only when it is
+ * known, so it may be inserted before records that are not known yet.
  */
 function grow(
   list: RecordList<PointInTimeRecord> | undefined,
