@@ -65,6 +65,7 @@ function failing(store: TestStore, isBroken: { append?: boolean; commit?: boolea
     records: {
       get: (from, key) => records.get(from, key),
       list: (from, selection) => records.list(from, selection),
+      listRevisions: (from, selection) => records.listRevisions(from, selection),
       commit: (operations) => (isBroken.commit ? broken() : records.commit(operations)),
       claimDue: (from, selection) => records.claimDue(from, selection),
       purgeExpired: (limit) => records.purgeExpired(limit),

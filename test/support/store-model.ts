@@ -97,6 +97,13 @@ function modelRecords({ disk, now }: ModelPlace, answer: Answer): Records {
           .slice(0, limit)
           .map((row) => stored<T>(row)),
       ),
+    listRevisions: ({ name }, { after = 0, limit }) =>
+      answer(() =>
+        alive(name)
+          .filter(({ revision }) => revision > after)
+          .slice(0, limit)
+          .map(({ key, revision }) => ({ key, revision })),
+      ),
     commit: (operations) =>
       answer(() => {
         const after = committed(disk, operations, now());

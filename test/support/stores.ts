@@ -243,6 +243,7 @@ export function slowRecords(records: Records): Records {
   return {
     get: (from, key) => late(() => records.get(from, key)),
     list: (from, selection) => late(() => records.list(from, selection)),
+    listRevisions: (from, selection) => late(() => records.listRevisions(from, selection)),
     commit: (operations) => late(() => records.commit(operations)),
     claimDue: (from, selection) => late(() => records.claimDue(from, selection)),
     purgeExpired: (limit) => late(() => records.purgeExpired(limit)),

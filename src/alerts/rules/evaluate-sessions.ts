@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { Instrument } from "../../market/instrument.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
-import { readAll } from "../../store/port/read-all.ts";
-import { alerts } from "../alert.ts";
+import { CollectionCache } from "../../store/port/collection-cache.ts";
+import { type Alert, alerts } from "../alert.ts";
 import { resolveAlerts } from "../watchlists/watchlist.ts";
 import { ClosedSessions, type ClosedSessionsOptions } from "./closed-sessions.ts";
 import {
@@ -79,6 +79,8 @@ interface Round {
 export class AlertEvaluator {
   readonly #options: AlertEvaluatorOptions;
   readonly #sessions: ClosedSessions;
+  /** Keeps the alerts from one session to the next, because only a few of them change. */
+  readonly #alerts: CollectionCache<Alert>;
   #state: EvaluationState | undefined;
   #round: Round | undefined;
   /** The value of `knownUntil` when all sessions had been evaluated. */
@@ -87,6 +89,7 @@ export class AlertEvaluator {
   constructor(options: AlertEvaluatorOptions) {
     this.#options = options;
     this.#sessions = new ClosedSessions(options);
+    this.#alerts = new CollectionCache(options.records, alerts);
   }
 
   /**
@@ -134,7 +137,7 @@ export class AlertEvaluator {
     const { records, now, snapshots } = this.#options;
     const session = this.#sessions.next(state.progress.until);
     if (session === undefined) return undefined;
-    const watching = await resolveAlerts(records, await readAll(records, alerts));
+    const watching = await resolveAlerts(records, await this.#alerts.read());
     const groups = groupAlertsByCondition(watching, now().getTime());
     const instruments = snapshots.allNewest().map(({ instrument }) => instrument);
     return {

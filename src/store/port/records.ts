@@ -36,6 +36,9 @@ export interface Stored<T> {
   readonly consumedAt: number | undefined;
 }
 
+/** Key and revision of a stored record. */
+export type RecordRevision = Pick<Stored<unknown>, "key" | "revision">;
+
 /** Properties of a record that is written, in addition to its value. */
 export interface WriteOptions {
   /** Groups of the record. Absent: no groups. */
@@ -155,6 +158,15 @@ export interface Records {
    * at the end.
    */
   list<T>(from: Collection<T>, selection: RecordSelection): Promise<readonly Stored<T>[]>;
+
+  /**
+   * Lists keys and revisions of records like `list`, without reading the values. A reader that has
+   * kept values learns which of them have changed or are gone.
+   */
+  listRevisions(
+    from: Collection<unknown>,
+    selection: Omit<RecordSelection, "group">,
+  ): Promise<readonly RecordRevision[]>;
 
   /**
    * Performs all operations, or none.

@@ -1,6 +1,7 @@
 import type {
   Collection,
   DueRecordSelection,
+  RecordRevision,
   RecordSelection,
   Records,
   Stored,
@@ -52,6 +53,14 @@ export function createPostgresRecords(options: RecordsOptions): Records {
     async list<T>(from: Collection<T>, selection: RecordSelection) {
       if (![from.name, selection.group ?? ""].every(isStorableName)) return [];
       return ask<T>(listing(from.name, selection));
+    },
+    async listRevisions({ name }, { after = 0, limit }) {
+      if (!isStorableName(name)) return [];
+      const text = `select key, revision from market_signal.record
+        where collection = $2 and revision > $3 and ${ALIVE} order by revision limit $4`;
+      const values = [now?.(), name, after, limit];
+      const statement = { name: "list-revisions", text, values };
+      return (await connection.query<RecordRevision>(statement)).rows;
     },
     commit: commits.commit,
     async claimDue<T>(from: Collection<T>, { limit, leaseMs, except = [] }: DueRecordSelection) {

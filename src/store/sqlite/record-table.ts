@@ -1,4 +1,4 @@
-import type { Stored } from "../port/records.ts";
+import type { RecordRevision, Stored } from "../port/records.ts";
 import type { Backlog, DumpRow } from "../port/store.ts";
 import { type BatchTransaction, PartialWriteError, type UnitOfWork } from "./group-commit.ts";
 import { damagedRowProblem, isSqliteError } from "./sqlite-errors.ts";
@@ -70,6 +70,9 @@ const LEAVE_GROUP = "DELETE FROM record_group WHERE name = ? AND record = ?";
 
 const LIST = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND revision > ? AND ${ALIVE}
   ORDER BY revision LIMIT ?`;
+
+const LIST_REVISIONS = `SELECT "key", revision FROM record
+  WHERE collection = ? AND revision > ? AND ${ALIVE} ORDER BY revision LIMIT ?`;
 
 /**
  * SQL query for the members of a group. It sorts ids instead of rows, because a group may have many
@@ -156,6 +159,17 @@ export class RecordTable implements BatchTransaction {
   /** Lists the records of a collection, oldest change first. */
   list(collection: string, after: number, limit: number, now: number): readonly RecordRow[] {
     return this.#all(LIST, collection, after, now, limit);
+  }
+
+  /** Like `list`, with only the keys and revisions. Checksums, which cover whole rows, are ignored. */
+  listRevisions(
+    collection: string,
+    after: number,
+    limit: number,
+    now: number,
+  ): readonly RecordRevision[] {
+    const rows = this.#file.statement(LIST_REVISIONS).all(collection, after, now, limit);
+    return rows as unknown as readonly RecordRevision[];
   }
 
   /** Like `list`, for the members of a group. */

@@ -3,6 +3,7 @@ import type {
   Collection,
   DueRecordSelection,
   Operation,
+  RecordRevision,
   RecordSelection,
   Records,
   Stored,
@@ -60,6 +61,17 @@ export class SqliteRecords implements Records {
     // Yields to the event loop, so that a caller that reads page after page does not block it.
     await setImmediate();
     return rows.map((row) => storedOf<T>(row));
+  };
+
+  readonly listRevisions = async (
+    { name }: Collection<unknown>,
+    { after = 0, limit }: Omit<RecordSelection, "group">,
+  ): Promise<readonly RecordRevision[]> => {
+    const { gate, tables, now } = this.#options;
+    const found = gate.answer(() => tables().records.listRevisions(name, after, limit, now()));
+    // Yields to the event loop, like `list`.
+    await setImmediate();
+    return found;
   };
 
   readonly commit = async (operations: readonly Operation[]): Promise<boolean> => {

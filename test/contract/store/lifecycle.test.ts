@@ -74,6 +74,7 @@ describeStores("a store", (engine) => {
     const calls = [
       () => records.get(pages, "a"),
       () => records.list(pages, { limit: 1 }),
+      () => records.listRevisions(pages, { limit: 1 }),
       () => records.commit([put(pages, { key: "b", value: 1 })]),
       () => records.claimDue(pages, { limit: 1, leaseMs: 1 }),
       () => records.purgeExpired(1),

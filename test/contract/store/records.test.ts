@@ -21,7 +21,7 @@ async function found(records: Records, key: string): Promise<Stored<unknown>> {
   return stored;
 }
 
-const keysOf = (stored: readonly Stored<unknown>[]) => stored.map(({ key }) => key);
+const keysOf = (stored: readonly Pick<Stored<unknown>, "key">[]) => stored.map(({ key }) => key);
 
 async function listed(records: Records, group?: string): Promise<readonly string[]> {
   const selection = { limit: 10_000, ...(group === undefined ? {} : { group }) };
@@ -260,6 +260,27 @@ describeStores("lists of records", (engine) => {
     const list = await records.list(pages, { limit: 10 });
     expect(keysOf(list)).toEqual(["c", "a", "b"]);
     expect(list).toEqual(await Promise.all(list.map(({ key }) => found(records, key))));
+  });
+
+  it("have the keys and revisions that are listed without values", async () => {
+    const { records, clock } = await openStore(engine);
+    await records.commit([
+      put(pages, { key: "gone", value: 1, ttlMs: 10 }),
+      ...["a", "b", "c"].map((key) => put(pages, { key, value: 1, groups: ["g"] })),
+      put(notes, { key: "n", value: 1 }),
+    ]);
+    await records.commit([put(pages, { key: "a", value: 2 })]);
+    clock.now += 10;
+    const all = (await records.list(pages, { limit: 10 })).map(({ key, revision }) => ({
+      key,
+      revision,
+    }));
+    expect(keysOf(all)).toEqual(["b", "c", "a"]);
+    expect(await records.listRevisions(pages, { limit: 10 })).toEqual(all);
+    expect(await records.listRevisions(pages, { limit: 2 })).toEqual(all.slice(0, 2));
+    const after = all[1]?.revision ?? 0;
+    expect(await records.listRevisions(pages, { after, limit: 10 })).toEqual(all.slice(2));
+    expect(await records.listRevisions(collection("\0"), { limit: 10 })).toEqual([]);
   });
 
   it("of a group contain each of its records once", async () => {

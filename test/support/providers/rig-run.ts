@@ -99,6 +99,7 @@ export function storeThatDies(store: TestStore, writes: number): TestStore {
     records: {
       get: (from, key) => records.get(from, key),
       list: (from, selection) => records.list(from, selection),
+      listRevisions: (from, selection) => records.listRevisions(from, selection),
       async commit(operations) {
         live();
         return records.commit(operations);
