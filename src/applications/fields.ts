@@ -1,5 +1,10 @@
 import { z } from "zod";
-import { hasMarkup, Label, NO_MARKUP_MESSAGE } from "../lib/label.ts";
+import {
+  hasActiveContent,
+  hasVisibleCharacter,
+  Label,
+  NO_ACTIVE_CONTENT_MESSAGE,
+} from "../lib/label.ts";
 import { hasCombiningMarkRun, TOO_MANY_MARKS_MESSAGE } from "../lib/mark-run.ts";
 import { EmailAddress } from "../mail/email-address.ts";
 import { applicantFocuses } from "./intake-records.ts";
@@ -17,14 +22,15 @@ const ADDRESS = /:\/\/|\bwww\.|[\p{L}\p{N}]\.\p{L}{2,}\//iu;
 /** Name of an applicant (a person or an organization). URLs are rejected. */
 const ApplicantName = Label.refine((text) => !ADDRESS.test(text), "must not have a web address");
 
-/** Text of 1 to 5,000 characters in NFC, trimmed, without markup. */
+/** Text of 1 to 5,000 characters in NFC, trimmed, of which something is visible, without active
+ *  content. */
 const Message = z
   .string("must be a string")
   .refine((text) => !hasCombiningMarkRun(text), { error: TOO_MANY_MARKS_MESSAGE, abort: true })
   .transform((text) => text.normalize("NFC").replaceAll("\r\n", "\n").trim())
-  .refine((text) => text !== "", "must not be empty")
+  .refine(hasVisibleCharacter, "must not be empty")
   .refine((text) => !UNPRINTABLE.test(text), "must have no control characters other than new line")
-  .refine((text) => !hasMarkup(text), NO_MARKUP_MESSAGE)
+  .refine((text) => !hasActiveContent(text), NO_ACTIVE_CONTENT_MESSAGE)
   .refine(
     (text) => [...text].length <= MAX_MESSAGE_CHARACTERS,
     `must have at most ${MAX_MESSAGE_CHARACTERS} characters`,

@@ -179,6 +179,8 @@ describe("POST /api/alerts", () => {
     ],
     ["a label with control characters", { ...SYMBOLS, label: "a\u0007b" }, "label"],
     ["a label with a right-to-left override", { ...SYMBOLS, label: "a\u202eb" }, "label"],
+    ["a label of an invisible letter", { ...SYMBOLS, label: "\u3164" }, "label"],
+    ["a label that is a script URL", { ...SYMBOLS, label: "javascript:alert(1)" }, "label"],
     ["a label that is too long", { ...SYMBOLS, label: "a".repeat(101) }, "label"],
     ["an expiry in the past", { ...SYMBOLS, expiresAt: "2020-01-01T00:00:00Z" }, "expiresAt"],
     ["an instant without a time zone", { ...SYMBOLS, snoozedUntil: "2030-01-01" }, "snoozedUntil"],

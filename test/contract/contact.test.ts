@@ -241,7 +241,9 @@ describe("the early-access page", () => {
     [
       "a name with an HTML tag",
       { name: "<b>Ada" },
-      { name: "The name must have no markup such as <b>; put a space after a < that is none." },
+      {
+        name: "The name must have no markup such as <b> and no script such as javascript:x; put a space after a < or a : that is none.",
+      },
     ],
     [
       "a name with a web address",

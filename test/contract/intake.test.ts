@@ -20,6 +20,7 @@ import type { Records } from "../../src/store/port/records.ts";
 import type { StoreMode } from "../../src/store/port/store.ts";
 import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 import { postJson } from "../support/agent.ts";
+import { INVISIBLE_TEXTS } from "../support/invisible-texts.ts";
 import { serveForTest } from "../support/local-server.ts";
 import { problemHandler } from "../support/route-listener.ts";
 import { embedded, openStore } from "../support/stores.ts";
@@ -210,6 +211,7 @@ describe("an early-access application", () => {
         ...[undefined, null, 1, "", "  ", "a".repeat(101), ["Ada"], { toString: "Ada" }],
         ...["<script>alert(1)</script>", "Ada<b", "Ada\0", "Ada\u001b[2J", "\u202eadA", "\ud800"],
         ...["https://evil.example", "www.evil.example", "javascript://x"],
+        ...["javascript:alert(1)", "data:text/html,x", ...INVISIBLE_TEXTS],
       ];
       for (const name of wrong) {
         const response = await post("/api/apply", { ...ada, name });
@@ -230,6 +232,18 @@ describe("an early-access application", () => {
       const { data } = await answerOf(await post("/api/apply", sent));
       expect(data).toMatchObject({ ...kept, email: sent.email });
       expect(await readApplications(records)).toMatchObject([kept]);
+    },
+  );
+
+  verifies(
+    ["4.2/sanitized", "8/sanitized"],
+    "keeps a name in the syntax of a query language as the text that it is",
+    async () => {
+      const { post, records } = await open();
+      const name = "Robert'); DROP TABLE applications; --";
+      const { data } = await answerOf(await post("/api/apply", { ...ada, name }));
+      expect(data.name).toBe(name);
+      expect(await readApplications(records)).toMatchObject([{ ...ada, name }]);
     },
   );
 
@@ -353,6 +367,7 @@ describe("an inquiry", () => {
         ...[
           { ...hello, message: "a\u001b]0;x\u0007" },
           { ...hello, message: "Hello <script>alert(1)</script>" },
+          { ...hello, message: "Open javascript:alert(1)" },
           { ...hello, message: "a".repeat(5001) },
         ],
         ...[
@@ -370,7 +385,7 @@ describe("an inquiry", () => {
 
   verifies(["7/contact-empty", "4.3/400"], "is rejected for an empty message", async () => {
     const { post, records } = await open();
-    for (const message of ["", " ", "\n\r\n\t"]) {
+    for (const message of ["\n\r\n\t", ...INVISIBLE_TEXTS]) {
       const response = await post("/api/contact", { ...hello, message });
       expect(await refused(response, 400, "invalid_request")).toBe("message: must not be empty.");
     }

@@ -168,7 +168,7 @@ describe("an API key", () => {
     [
       { name: "at <home>", scope: "signals:read" },
       "#name",
-      "The name must have no markup such as &lt;b&gt;; put a space after a &lt; that is none.",
+      "The name must have no markup such as &lt;b&gt; and no script such as javascript:x; put a space after a &lt; or a : that is none.",
     ],
     [
       { name: "x".repeat(61), scope: "signals:read" },
@@ -180,6 +180,7 @@ describe("an API key", () => {
       "#name",
       "The name has characters that cannot be shown.",
     ],
+    [{ name: "\u3164", scope: "signals:read" }, "#name", "Give the key a name."],
     [{ name: "x", scope: [] }, "#scope-0", "Select at least one permission."],
     [{ name: "x", scope: "everything" }, "#scope-0", "Select at least one permission."],
   ])("is not created for %j", async (filled, field, text) => {

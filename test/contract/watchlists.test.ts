@@ -102,6 +102,8 @@ describe("a watchlist", () => {
       [{ watchlist: "a", symbols: ["NOSUCH"] }, 404, "unknown_symbol"],
       [{ watchlist: "a", symbols: [] }, 400, "invalid_request"],
       [{ watchlist: "", symbols }, 400, "invalid_request"],
+      [{ watchlist: "\u3164", symbols }, 400, "invalid_request"],
+      [{ watchlist: "javascript:alert(1)", symbols }, 400, "invalid_request"],
       [{ watchlist: "x".repeat(101), symbols }, 400, "invalid_request"],
       [{ watchlist: "<b>a</b>", symbols }, 400, "invalid_request"],
       [{ symbols }, 400, "invalid_request"],

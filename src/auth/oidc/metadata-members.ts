@@ -1,5 +1,11 @@
 import { errors } from "oidc-provider";
-import { hasMarkup, NO_MARKUP_MESSAGE } from "../../lib/label.ts";
+import {
+  hasActiveContent,
+  hasDeceptiveCharacter,
+  hasVisibleCharacter,
+  NO_ACTIVE_CONTENT_MESSAGE,
+  NOT_VISIBLE_MESSAGE,
+} from "../../lib/label.ts";
 import { hasCombiningMarkRun, TOO_MANY_MARKS_MESSAGE } from "../../lib/mark-run.ts";
 
 /** Client metadata (RFC 7591 section 2), unvalidated. */
@@ -22,14 +28,6 @@ const MAX_ENTRIES = 10;
 
 /** Maximum nesting depth of a request body; a key set in a registration needs five levels. */
 const MAX_DEPTH = 8;
-
-/**
- * Control characters, lone surrogates, line separators, bidirectional controls and invisible
- * characters, which can disguise a name on a page or in a log, or hide text in it. The joiners and
- * variation selectors that scripts and emoji need are allowed.
- */
-const DECEPTIVE =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}[\p{Default_Ignorable_Code_Point}--[\u200c\u200d\ufe0e\ufe0f]]]/v;
 
 /**
  * Whether a JSON value is at most `depth` levels deep and has no member named `__proto__`, which
@@ -66,7 +64,8 @@ export function rejectMetadata(description: string): never {
 }
 
 /**
- * Validates a name or label: Unicode normalization form C, without markup.
+ * Validates a name or label: Unicode normalization form C, with at least one visible character
+ * and without active content.
  * @throws `invalid_client_metadata`
  */
 export function requirePlainText(
@@ -82,10 +81,11 @@ export function requirePlainText(
   if ([...text].length > most) {
     rejectMetadata(`${member} must not be longer than ${most} characters`);
   }
-  if (DECEPTIVE.test(text)) {
-    rejectMetadata(`${member} must not contain control or bidirectional formatting characters`);
+  if (hasDeceptiveCharacter(text)) {
+    rejectMetadata(`${member} must not contain control or invisible characters`);
   }
-  if (hasMarkup(text)) rejectMetadata(`${member} ${NO_MARKUP_MESSAGE}`);
+  if (!hasVisibleCharacter(text)) rejectMetadata(`${member} ${NOT_VISIBLE_MESSAGE}`);
+  if (hasActiveContent(text)) rejectMetadata(`${member} ${NO_ACTIVE_CONTENT_MESSAGE}`);
   return text;
 }
 
@@ -114,7 +114,7 @@ export function requireAbsoluteUrl(member: string, value: unknown): URL {
   if (typeof value !== "string" || value.length > MAX_URI_LENGTH) {
     rejectMetadata(`${member} must be strings of at most ${MAX_URI_LENGTH} characters`);
   }
-  const url = DECEPTIVE.test(value) ? null : URL.parse(value);
+  const url = hasDeceptiveCharacter(value) ? null : URL.parse(value);
   if (url === null || url.username !== "" || url.password !== "") {
     rejectMetadata(`${member} must only contain valid uris without user information`);
   }

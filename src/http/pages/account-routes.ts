@@ -5,7 +5,11 @@ import { watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
 import { canonicalSymbols } from "../../answers/alert-input.ts";
 import { Ticker } from "../../answers/common.ts";
 import { MAX_API_KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
-import { hasMarkup, NO_MARKUP_MESSAGE } from "../../lib/label.ts";
+import {
+  hasActiveContent,
+  hasVisibleCharacter,
+  NO_ACTIVE_CONTENT_MESSAGE,
+} from "../../lib/label.ts";
 import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { validateInput } from "../api/parse.ts";
@@ -26,10 +30,10 @@ const KeyForm = z.object({
     .string("Give the key a name.")
     .normalize()
     .trim()
-    .min(1, "Give the key a name.")
+    .refine(hasVisibleCharacter, "Give the key a name.")
     .max(MAX_KEY_NAME_LENGTH, `The name has at most ${MAX_KEY_NAME_LENGTH} characters.`)
     .refine((name) => !UNPRINTABLE.test(name), "The name has characters that cannot be shown.")
-    .refine((name) => !hasMarkup(name), `The name ${NO_MARKUP_MESSAGE}.`),
+    .refine((name) => !hasActiveContent(name), `The name ${NO_ACTIVE_CONTENT_MESSAGE}.`),
   scope: RequiredScopes,
 });
 

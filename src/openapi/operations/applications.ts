@@ -12,7 +12,7 @@ const Email = (field: z.ZodType) => field.meta({ format: "email" });
 /** Schema of an application for access. */
 export const ApplicationBody = z.object({
   name: ApplicationFields.shape.name.describe(
-    "A person or an organization: 1 to 100 characters on one line, without markup and web addresses.",
+    "A person or an organization: 1 to 100 characters on one line, with a letter or a digit, without markup, scripts, web addresses and invisible characters.",
   ),
   email: Email(ApplicationFields.shape.email),
   focus: ApplicationFields.shape.focus,
@@ -47,7 +47,9 @@ export const AcceptedApplication = z.object({
 /** Schema of an inquiry. */
 export const InquiryBody = z.object({
   email: Email(InquiryFields.shape.email),
-  message: InquiryFields.shape.message.describe("1 to 5,000 characters, without markup."),
+  message: InquiryFields.shape.message.describe(
+    "1 to 5,000 characters, one of them visible, without markup and scripts.",
+  ),
 });
 
 /** Schema of the response to an inquiry. */

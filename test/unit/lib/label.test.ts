@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Label } from "../../../src/lib/label.ts";
+import { hasActiveContent, hasVisibleCharacter, Label } from "../../../src/lib/label.ts";
+import { INVISIBLE_TEXTS } from "../../support/invisible-texts.ts";
 
 const isLabel = (text: unknown) => Label.safeParse(text).success;
 
@@ -21,7 +22,10 @@ describe("a label given by a user", () => {
   it.each([
     ["an empty string", ""],
     ["only white space", " \n\t "],
-    ["only invisible characters", "\u200b\u200d"],
+    ["an invisible character between letters", "a\u200bb"],
+    ["a soft hyphen", "a\u00adb"],
+    ["a right-to-left mark", "a\u200fb"],
+    ["a script URL", "javascript:alert(1)"],
     ["only punctuation", "--"],
     ["a NUL character", "a\0b"],
     ["an escape sequence", "a\u001b[2Jb"],
@@ -37,6 +41,19 @@ describe("a label given by a user", () => {
     expect(isLabel(text)).toBe(false);
   });
 
+  it.each(INVISIBLE_TEXTS)("is rejected when it is only %j", (text) => {
+    expect(isLabel(text)).toBe(false);
+  });
+
+  it.each([
+    ["O'Neil & Sons"],
+    ["'; DROP TABLE accounts; --"],
+    ["JavaScript: The Good Parts"],
+    ["Big data: text"],
+  ])("keeps %j, which no program executes", (text) => {
+    expect(Label.parse(text)).toBe(text);
+  });
+
   it("is limited in characters after normalization, not in UTF-16 code units", () => {
     expect(isLabel(`a${"\u{1f600}".repeat(99)}`)).toBe(true);
     expect(isLabel("e\u0301".repeat(100))).toBe(true);
@@ -45,5 +62,32 @@ describe("a label given by a user", () => {
   it("is unchanged when it is normalized again", () => {
     const once = Label.parse("  Ame\u0301lie \n 7 ");
     expect(Label.parse(once)).toBe(once);
+  });
+});
+
+describe("active content", () => {
+  it.each([
+    ["<script>alert(1)</script>"],
+    ["</b>"],
+    ["<!-- x"],
+    ["JavaScript:alert(1)"],
+    ["see vbscript:x"],
+    ["data:text/html,<x"],
+    ["DATA:text/html;base64,PHg+"],
+  ])("is found in %j", (text) => expect(hasActiveContent(text)).toBe(true));
+
+  it.each([["A <3 B"], ["z < 2"], ["javascript: a word"], ["myjavascript:x"], ["data:text"]])(
+    "is not found in %j",
+    (text) => expect(hasActiveContent(text)).toBe(false),
+  );
+});
+
+describe("a visible character", () => {
+  it.each([["a"], ["\u5206"], ["\u{1f600}"], ["!"], ["\u200ba\u200b"], ["7"]])("is in %j", (text) =>
+    expect(hasVisibleCharacter(text)).toBe(true),
+  );
+
+  it.each(INVISIBLE_TEXTS)("is not in %j", (text) => {
+    expect(hasVisibleCharacter(text)).toBe(false);
   });
 });

@@ -5,6 +5,7 @@ import { normalizeRegistration } from "../../../../src/auth/oidc/client-metadata
 import { checkRegistrationBody } from "../../../../src/auth/oidc/metadata-members.ts";
 import { anonymousScopeCeiling, type Scope } from "../../../../src/auth/scopes.ts";
 import { EXAMPLE_REGISTRATION as example } from "../../../support/agent.ts";
+import { INVISIBLE_TEXTS } from "../../../support/invisible-texts.ts";
 
 const codeClient = { ...example, grant_types: ["authorization_code"], response_types: ["code"] };
 
@@ -205,7 +206,8 @@ describe("the text members of a registration", () => {
     "a\ud800b",
     "a\u200bb",
     "a\u{e0041}b",
-    "\u2800\u3164",
+    ...INVISIBLE_TEXTS,
+    "javascript:alert(1)",
     "<script>alert(1)</script>",
     "My <b>agent</b>",
     "x <!-- y",
