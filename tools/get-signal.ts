@@ -86,10 +86,7 @@ const Input = z.strictObject({
   maxScore: Points.optional().describe("Highest score."),
   minConfidence: Fraction.optional().describe("Least confidence."),
   minCoverage: Fraction.optional().describe("Least coverage."),
-  sort: z
-    .enum(SORTS)
-    .default("symbol")
-    .describe("What comes first; rise and fall since the close before."),
+  sort: z.enum(SORTS).default("symbol").describe("What comes first; rise and fall by scoreChange."),
   limit: z
     .number()
     .int()
@@ -434,7 +431,7 @@ function history(symbol: string, query: Query, context: ToolContext) {
     ),
     signals: signalChanges(
       items.map(({ snapshot }) => snapshot),
-      context.market,
+      context,
     ),
     nextCursor,
   };

@@ -1,5 +1,5 @@
-import type { MarketView } from "../market/market-view.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
+import type { ToolContext } from "../tool.ts";
 import { roundFraction, roundScorePoints, roundToWholePoints } from "./rounding.ts";
 
 /** The signal members of an answer, rounded; the signal log records the same values. */
@@ -23,10 +23,13 @@ export const exactSignal = ({ score, confidence, coverage, signal }: PastSnapsho
 });
 
 /**
- * Label of the session that a snapshot belongs to. The close of a session becomes known within half
- * a market day.
+ * Label of the session that a snapshot belongs to: the last that closed, whose prices and signal it
+ * shows until the next close. The close of a session becomes known within half a market day.
  */
-export const sessionOfSnapshot = (
-  { at, instrument }: PastSnapshot,
-  { dayMs, sessionAt }: Pick<MarketView, "dayMs" | "sessionAt">,
-): string => sessionAt(at - dayMs / 2, instrument.assetClass);
+export function sessionOfSnapshot(
+  { at, instrument: { symbol, assetClass } }: PastSnapshot,
+  { market, snapshots }: Pick<ToolContext, "market" | "snapshots">,
+): string {
+  const close = snapshots.history(symbol, 0, at).at(-1)?.at ?? at;
+  return market.sessionAt(close - market.dayMs / 2, assetClass);
+}

@@ -1,4 +1,3 @@
-import type { MarketView } from "../market/market-view.ts";
 import { newestKnownRecord } from "../market/point-in-time.ts";
 import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
@@ -36,25 +35,26 @@ const signalColumn = (
 });
 
 /**
- * Change of the score since the previous close, in points; `null` if there is no previous close.
+ * What the session that closed last changed in a score, with what became known since, in points:
+ * the score less that at the close before. `null` if there is no close before.
  */
 export function scoreChange(
   { instrument, at, score }: PastSnapshot,
   { snapshots }: Pick<ToolContext, "snapshots">,
 ): number | null {
-  const before = snapshots.history(instrument.symbol, 0, at - 1).at(-1);
+  const before = snapshots.history(instrument.symbol, 0, at).at(-2);
   return before === undefined ? null : score - before.score;
 }
 
 /**
- * Simple return, as a fraction, of the session that closed at a snapshot; `null` if the session has
- * no bar, or its bar has no return.
+ * Simple return, as a fraction, of the session that a snapshot belongs to; `null` if the session
+ * has no bar, or its bar has no return.
  */
-function returnOf(snapshot: PastSnapshot, market: MarketView): number | null {
+function returnOf({ snapshot, context }: SignalRow): number | null {
   const { instrument, at } = snapshot;
-  const { bars } = market.records(instrument.symbol);
+  const { bars } = context.market.records(instrument.symbol);
   const bar = newestKnownRecord(bars, at);
-  if (bar?.session !== sessionOfSnapshot(snapshot, market) || bar.logReturn === null) return null;
+  if (bar?.session !== sessionOfSnapshot(snapshot, context) || bar.logReturn === null) return null;
   return Math.expm1(bar.logReturn);
 }
 
@@ -67,7 +67,7 @@ export const signalColumns: readonly Column<SignalRow>[] = [
     name: "session",
     type: "text",
     about: "Trading date; of a coin the UTC day.",
-    cell: ({ snapshot, context }) => sessionOfSnapshot(snapshot, context.market),
+    cell: ({ snapshot, context }) => sessionOfSnapshot(snapshot, context),
   },
   signalColumn("symbol", "text", ({ instrument }) => instrument.symbol),
   signalColumn("name", "text", ({ instrument }) => instrument.name),
@@ -105,7 +105,7 @@ export const signalColumns: readonly Column<SignalRow>[] = [
   {
     name: "scoreChange",
     type: "number",
-    about: "Points since the close before; empty: there is none.",
+    about: "Points since the close before the last; empty: there is none.",
     cell: ({ snapshot, context }) => scoreChange(snapshot, context),
     round: roundPointDifference,
   },
@@ -113,7 +113,7 @@ export const signalColumns: readonly Column<SignalRow>[] = [
     name: "return",
     type: "number",
     about: "Of the session, as a fraction, dividends and splits included; empty: no bar.",
-    cell: ({ snapshot, context }) => returnOf(snapshot, context.market),
+    cell: returnOf,
     round: roundRatio,
   },
   {

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import { AssetClass } from "../market/instrument.ts";
-import type { MarketView } from "../market/market-view.ts";
 import {
   BACKTEST_VERDICTS,
   DIRECTION_EVIDENCE,
@@ -168,7 +167,7 @@ const FullSignalItem = z.object({
   scoreChange: z
     .number()
     .nullable()
-    .describe("Points since the close before; null: there is none."),
+    .describe("Points since the close before the last; null: there is none."),
   confidence: Fraction,
   coverage: Fraction,
 });
@@ -382,12 +381,12 @@ export const SIGNAL_HISTORY_COLUMNS: Readonly<Record<DetailLevel, readonly strin
 /** The sessions in which the signal of a history changed, and the first session of the history. */
 export const signalChanges = (
   list: readonly PastSnapshot[],
-  market: MarketView,
+  context: Pick<ToolContext, "market" | "snapshots">,
 ): z.input<typeof SignalHistory>["signals"] =>
   list
     .filter(({ signal }, index) => signal.direction !== list[index - 1]?.signal.direction)
     .map((snapshot) => ({
-      session: sessionOfSnapshot(snapshot, market),
+      session: sessionOfSnapshot(snapshot, context),
       signal: snapshot.signal.direction,
     }));
 
