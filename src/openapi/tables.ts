@@ -14,7 +14,7 @@ export const FormatQuery = z.object({
 
 /** Description of the format of every CSV table. */
 const CONVENTIONS =
-  "RFC 4180 with a header line; an empty cell has no value; texts that begin like a formula have an apostrophe in front. With limit, the header Link names the next page. Columns may be added at the end.";
+  "RFC 4180 with a header line; an empty cell has no value; an apostrophe stands before what a spreadsheet would read as a formula. With limit, the header Link names the next page. Columns may be added at the end.";
 
 /**
  * Describes the CSV representation of a response.

@@ -4,8 +4,16 @@ import type { TableEncoder } from "./table-encoder.ts";
 /** Media type of a table with a header line (RFC 4180, section 3). */
 export const CSV_MEDIA_TYPE = "text/csv; charset=utf-8; header=present";
 
-/** Matches a text that a spreadsheet would interpret as a formula (OWASP, CSV injection). */
-const FORMULA = /^[=+\-@\t\r]/;
+/**
+ * Matches the places of a text at which a spreadsheet would begin a formula (OWASP, CSV injection):
+ * before an operator, also of full width, a tab or a carriage return. They are at the start, and
+ * after every character that a program may take for a separator in place of the comma, since it then
+ * ignores quotes inside of what it splits. Quotes and spaces before the operator do not prevent it.
+ */
+const FORMULA = /(?<=^|[;|\t\r\n])(?=['"\p{Zs}]*[=+\-@\t\r＝＋－＠])/gu;
+
+/** Matches the apostrophes that `csvText` puts at these places. */
+const DISARMED = /(?<=^|[;|\t\r\n])'(?=['"\p{Zs}]*[=+\-@\t\r＝＋－＠])/gu;
 
 /** Matches a text that must be quoted (RFC 4180, section 2). */
 const SPECIAL = /[",\r\n]/;
@@ -29,8 +37,8 @@ export function csvEncoder(columns: readonly ColumnHead[]): TableEncoder {
 
 /**
  * A line of a CSV table (RFC 4180), with its line break. Papa Parse produces the same line in twice
- * the time. A text that a spreadsheet would interpret as a formula is prefixed with an apostrophe;
- * numbers are not. A cell without a value is empty.
+ * the time. In a text, an apostrophe is put before all that a spreadsheet would interpret as a
+ * formula; numbers stay as they are. A cell without a value is empty.
  */
 export function csvLine(cells: readonly Cell[]): string {
   let line = "";
@@ -42,17 +50,14 @@ export function csvLine(cells: readonly Cell[]): string {
   return `${line}\r\n`;
 }
 
-/** Matches whatever `FORMULA` or `SPECIAL` matches; most texts match neither. */
-const UNUSUAL = /^[=+\-@\t\r]|[",\r\n]/;
+/** Matches every text that `FORMULA` or `SPECIAL` matches; most texts do not match. */
+const UNUSUAL = /^['\p{Zs}=+\-@＝＋－＠]|[",;|\t\r\n]/u;
 
 function csvText(text: string): string {
   if (!UNUSUAL.test(text)) return text;
-  const harmless = FORMULA.test(text) ? `'${text}` : text;
+  const harmless = text.replace(FORMULA, "'");
   return SPECIAL.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
-
-/** Matches the apostrophe that `csvText` puts before a text that looks like a formula. */
-const DISARMED = /^'(?=[=+\-@\t\r])/;
 
 /** Parses the text that `csvLine` wrote for a cell; an empty text means no value. */
 export function readCell(text: string, type: ColumnType): Cell {
