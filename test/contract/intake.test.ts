@@ -284,7 +284,7 @@ describe("an early-access application", () => {
     expect(application).not.toHaveProperty("company");
   });
 
-  it("has no further effect when it is repeated, and the answer does not reveal the repetition", async () => {
+  it("has no further effect when it is repeated, and each answer says which application is kept without revealing the repetition", async () => {
     const { post, records, clock } = await open();
     const first = await answerOf(await post("/api/apply", ada));
     clock.now += 60_000;
@@ -296,6 +296,7 @@ describe("an early-access application", () => {
       data: { ...other.data, email: ada.email, queueToken: second.data.queueToken },
     });
     expect(second.data.queueToken).not.toBe(first.data.queueToken);
+    expect(first.message).toMatch(/data repeats this request\..* its first: .* kept as it was/);
     const kept = await readApplications(records);
     expect(kept.map(({ name, email }) => ({ name, email }))).toEqual([
       ada,
@@ -412,13 +413,17 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
       headers: { "content-type": "application/json", ...init.headers },
     });
 
-  it("accepts a body of at most 16 kB", async () => {
-    const { base, failures } = await open();
-    const padded = (bytes: number) => body.padEnd(bytes, " ");
-    expect((await post(base, { body: padded(16_384) })).status).toBe(200);
-    await refused(await post(base, { body: padded(16_385) }), 413, "content_too_large");
-    expect(failures).toEqual([]);
-  });
+  verifies(
+    ["7/apply-payload", "4.2/400", "4.3/400", "7/contact-input"],
+    "answers 400 to a body of more than 16 kB",
+    async () => {
+      const { base, failures } = await open();
+      const padded = (bytes: number) => body.padEnd(bytes, " ");
+      expect((await post(base, { body: padded(16_384) })).status).toBe(200);
+      await refused(await post(base, { body: padded(16_385) }), 400, "invalid_request");
+      expect(failures).toEqual([]);
+    },
+  );
 
   it("accepts a body of at most 16 kB without Content-Length", async () => {
     const { port } = await open();
@@ -430,22 +435,26 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     socket.write("0\r\n\r\n");
     let answer = "";
     for await (const part of socket) answer += part;
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  it("accepts only uncompressed JSON in UTF-8", async () => {
-    const { base } = await open();
-    const unsupported: readonly RequestInit[] = [
-      { body, headers: { "content-type": "text/plain" } },
-      { body, headers: { "content-type": "application/x-www-form-urlencoded" } },
-      { body: gzipSync(body), headers: { "content-encoding": "gzip" } },
-    ];
-    for (const init of unsupported) {
-      await refused(await post(base, init), 415, "unsupported_media_type");
-    }
-    const headers = { "content-type": "Application/JSON; charset=UTF-8" };
-    expect((await post(base, { body, headers })).status).toBe(200);
-  });
+  verifies(
+    ["7/apply-payload", "4.2/400", "4.3/400", "7/contact-input"],
+    "answers 400 to a body that is not uncompressed JSON in UTF-8",
+    async () => {
+      const { base } = await open();
+      const unsupported: readonly RequestInit[] = [
+        { body, headers: { "content-type": "text/plain" } },
+        { body, headers: { "content-type": "application/x-www-form-urlencoded" } },
+        { body: gzipSync(body), headers: { "content-encoding": "gzip" } },
+      ];
+      for (const init of unsupported) {
+        await refused(await post(base, init), 400, "invalid_request");
+      }
+      const headers = { "content-type": "Application/JSON; charset=UTF-8" };
+      expect((await post(base, { body, headers })).status).toBe(200);
+    },
+  );
 
   it("supports only POST", async () => {
     const { base } = await open();

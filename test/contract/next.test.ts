@@ -112,7 +112,7 @@ const provoked: Partial<Readonly<Record<ProblemCode, () => Promise<Response>>>> 
   method_not_allowed: () => fetch(`${base}/api/signals`, { method: "PUT" }),
   not_available_then: () => read("/api/signals?symbol=ALDER.SIM&asOf=2000-01-01T00:00:00Z"),
   content_too_large: () => asPerson("/api/alerts", { ...ALERT, name: "x".repeat(20_000) }),
-  unsupported_media_type: () => fetch(`${base}/api/contact`, { method: "POST", body: "hello" }),
+  unsupported_media_type: () => fetch(`${base}/oauth/register`, { method: "POST", body: "hello" }),
   idempotency_key_reused: async () => {
     const key = { "idempotency-key": "8e03978e-40d5-43dd-bc93-6894a57f9324" };
     await asPerson("/api/alerts", ALERT, key);

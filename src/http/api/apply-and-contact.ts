@@ -1,13 +1,14 @@
-import express, { type RequestHandler, Router } from "express";
+import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import type { z } from "zod";
 import { ApplicationFields, InquiryFields } from "../../applications/fields.ts";
 import type { IntakeService, QueueTokenAccess } from "../../applications/intake.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { applicationOperations } from "../../openapi/operations/applications.ts";
-import { Problem } from "../../problem.ts";
+import { BODY_PROBLEMS } from "../../openapi/problems.ts";
+import { Problem, type ProblemCode } from "../../problem.ts";
 import { createRateLimitHandler, mountOperations } from "../mount.ts";
-import { bodyBytes } from "../oauth/oauth-request.ts";
+import { asBodyProblem, bodyBytes } from "../oauth/oauth-request.ts";
 import { parseInput } from "./parse.ts";
 
 /** Dependencies of the intake routes. */
@@ -19,7 +20,12 @@ export interface IntakeRouterOptions {
 /** Maximum size of a body, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-const RESERVED = "Your seat in the queue is reserved. Keep the token: it is not shown again.";
+/**
+ * Part of every response to an application, so that it does not reveal whether the address had
+ * applied before.
+ */
+const RESERVED =
+  "Your seat in the queue is reserved. Keep the token: it is not shown again. data repeats this request. An address has one application, its first: if it had applied before, that application is kept as it was, and this token stands for it.";
 
 const IS_KEY =
   "It is an API key as well: credential says how to send it, what it allows and until when.";
@@ -31,8 +37,9 @@ const IS_KEY =
  * A repeated application is idempotent, see `IntakeService.apply`; a repeated inquiry is stored
  * again.
  *
- * @throws {Problem} `invalid_request`, `content_too_large`, `unsupported_media_type`,
- * `rate_limited`, `method_not_allowed`.
+ * @throws {Problem} `invalid_request`, also for a body of another content type, coding or size,
+ * because the API contract has 400 for every malformed payload; `rate_limited`,
+ * `method_not_allowed`.
  */
 export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
   const [{ limit: perApplicant }, { limit: perSender }] = applicationOperations;
@@ -49,8 +56,17 @@ export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
       contact(intake),
     ],
   });
+  router.use(asInvalidRequest);
   return router;
 }
+
+const asInvalidRequest: ErrorRequestHandler = (error, _req, _res, next) => {
+  const problem = asBodyProblem(error);
+  const isOfBody = problem instanceof Problem && isBodyCode(problem.code);
+  next(isOfBody ? new Problem("invalid_request", problem) : error);
+};
+
+const isBodyCode = (code: ProblemCode): boolean => BODY_PROBLEMS.some((known) => known === code);
 
 /** A submitted JSON body with its validated fields. */
 interface ValidatedBody<S extends z.ZodType> {

@@ -111,6 +111,7 @@ export function queuePlacePage(view: QueuePlaceView): PageAnswer {
 <p class="secret"><code id="token">${queueToken}</code></p>
 <p class="buttons">${copyButton("token", "the token")}</p>
 <p>It identifies your application to the operator of this service: give it when you ask about it.</p>
+<p>An address has one application, its first. If yours had applied before, that application is kept as it was, and this token stands for it.</p>
 ${key && keyText(key)}
 <div class="card">${descriptionList([
       ["Name", untrustedText(name)],

@@ -5,7 +5,7 @@ import { ApplicationFields, InquiryFields } from "../../applications/fields.ts";
 import { applicantFocuses } from "../../applications/intake-records.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, jsonResponse, type Operation } from "../operation.ts";
-import { BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
+import { PUBLIC_PROBLEMS } from "../problems.ts";
 
 const Email = (field: z.ZodType) => field.meta({ format: "email" });
 
@@ -31,7 +31,7 @@ export const AcceptedApplication = z.object({
     name: z.string().describe("The name after normalization."),
     email: z.string().describe("As it was sent."),
     focus: z.enum(applicantFocuses).optional(),
-    registeredAt: InstantAnswer.optional(),
+    registeredAt: InstantAnswer.optional().describe("Time of this request."),
     credential: z
       .object({
         type: z.literal("api_key"),
@@ -63,14 +63,12 @@ const common = {
   method: "post",
   tag: "Applications",
   security: [],
-  problems: [
-    "invalid_request",
-    ...BODY_PROBLEMS,
-    ...PUBLIC_PROBLEMS,
-    "internal_error",
-    "store_unavailable",
-  ],
+  problems: ["invalid_request", ...PUBLIC_PROBLEMS, "internal_error", "store_unavailable"],
 } as const;
+
+/** What a request body must be, in the descriptions of both operations. */
+const BODY_RULES =
+  "The body is uncompressed JSON of at most 16 kB; another content type, coding or size is a 400 like any other invalid body. Text is data: markup, scripts and invisible characters are refused as the schema says, and everything else, such as quotes or SQL, is kept as it is. Unknown members are ignored.";
 
 /** Operations that submit an application for access or an inquiry. */
 export const applicationOperations = [
@@ -80,8 +78,7 @@ export const applicationOperations = [
     limit: { per: "network", quotas: ["apply", "apply-day"] },
     path: "/api/apply",
     summary: "Apply for early access",
-    description:
-      "Reserves a place in the queue; sending the same application again changes nothing. Unknown members are ignored.",
+    description: `Reserves a place in the queue. An address has one application: its first, which a later request leaves as it is. Every answer has the same form and repeats its own request, so that nobody learns who applied before; every token that was given stands for the application that is kept. ${BODY_RULES}`,
     body: jsonContent(ApplicationBody),
     answers: {
       200: jsonResponse("The place is reserved.", AcceptedApplication, LIMIT_HEADERS),
@@ -93,7 +90,7 @@ export const applicationOperations = [
     limit: { per: "network", quotas: ["contact"] },
     path: paths.contact,
     summary: "Ask a question",
-    description: "Records an inquiry for the operator.",
+    description: `Records an inquiry for the operator. ${BODY_RULES}`,
     body: jsonContent(InquiryBody),
     answers: {
       200: jsonResponse("The inquiry was recorded.", RecordedInquiry, LIMIT_HEADERS),
