@@ -22,7 +22,7 @@ import { FactorStatusAnswer, factorStatusAnswer } from "../src/answers/why.ts";
 import { FACTORS } from "../src/factors/reading.ts";
 import { paginate } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
-import { searchInstruments } from "../src/market/symbols.ts";
+import { MATCHES, matchInstruments } from "../src/market/symbols.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";
 import { tableOf } from "../src/tables/table.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
@@ -38,6 +38,12 @@ const FullCandidate = z.object({
   firstDataAt: InstantAnswer.nullable(),
   lastDataAt: InstantAnswer.nullable(),
   ...NextReportFields.shape,
+  match: z
+    .enum(MATCHES)
+    .optional()
+    .describe(
+      "With query: symbol, or word: all words of the name; prefix: they begin so; substring: only inside a word, rarely what is meant.",
+    ),
 });
 
 const Candidate = FullCandidate.partial({
@@ -55,7 +61,7 @@ const Input = z.strictObject({
     .string()
     .max(100)
     .default("")
-    .describe("Beginning of a ticker, or of words of a name; omit it to list all."),
+    .describe("Ticker, or words of a name; omit it to list all."),
   assetClass: AssetClass.optional().describe("Only this class."),
   detail: DetailInput,
   fields: FieldsInput,
@@ -80,7 +86,7 @@ export const findInstruments = defineTool({
     total: z.int().describe("How many match, on this page or not."),
     items: z.array(Candidate).optional(),
     ...FieldTable.shape,
-    note: z.string().optional().describe("Why there are no items."),
+    note: z.string().optional().describe("Why there are no items, or none that is likely meant."),
     nextCursor: z.string().nullable(),
   }),
 
@@ -95,13 +101,16 @@ export const findInstruments = defineTool({
   run(query, context) {
     const { detail } = query;
     const list = found(query, context);
+    const note = noteOf(list, query, context);
     const { seen, items, table, nextCursor } = createListPage(list, {
       ...requestOf(query),
       query,
-      render: ({ instrument, snapshot }) =>
-        snapshot === undefined
+      render: ({ instrument, snapshot, match }) => ({
+        ...(snapshot === undefined
           ? unpricedCandidate(instrument, detail)
-          : candidate(snapshot, context, detail),
+          : candidate(snapshot, context, detail)),
+        ...(match && { match }),
+      }),
       columns: instrumentColumns,
       recordOf: (row) => row,
     });
@@ -111,13 +120,24 @@ export const findInstruments = defineTool({
       total: list.length,
       ...(items && { items }),
       ...table,
-      ...(list.length === 0 && {
-        note: `${JSON.stringify(query.query)} is not covered${notCoveredReason(context.market)}.`,
-      }),
+      ...(note !== undefined && { note }),
       nextCursor,
     };
   },
 });
+
+/** Why nothing was found, or why what was found is hardly what was meant; `undefined` otherwise. */
+function noteOf(
+  [best]: readonly InstrumentRow[],
+  { query }: Query,
+  { market }: ToolContext,
+): string | undefined {
+  const isLikely = best !== undefined && best.match !== "substring";
+  if (isLikely) return undefined;
+  const named = JSON.stringify(query);
+  const missing = `${named} is not covered${notCoveredReason(market)}.`;
+  return best === undefined ? missing : `${missing} These names only contain it inside a word.`;
+}
 
 /** Request for the page of instruments that a query asks for. */
 const requestOf = ({ limit, cursor }: Query) => ({
@@ -134,10 +154,11 @@ function found(
 ): readonly InstrumentRow[] {
   const waiting = unpricedInstruments(market);
   const all = [...market.instruments(), ...waiting];
-  return searchInstruments(all.sort(bySymbol), query)
-    .filter((instrument) => assetClass === undefined || instrument.assetClass === assetClass)
-    .map((instrument) => ({
+  return matchInstruments(all.sort(bySymbol), query)
+    .filter(({ instrument }) => assetClass === undefined || instrument.assetClass === assetClass)
+    .map(({ instrument, match }) => ({
       instrument,
+      match,
       snapshot: waiting.includes(instrument) ? undefined : snapshots.newest(instrument.symbol),
       market,
     }));

@@ -3,6 +3,7 @@ import type { Instrument } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 import type { InstrumentRecords } from "../market/records.ts";
+import type { Match } from "../market/symbols.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
 import { isoInstantOrNull } from "./common.ts";
@@ -15,6 +16,8 @@ export interface InstrumentRow {
   /** The newest snapshot; `undefined` before the first price. */
   readonly snapshot: Snapshot | undefined;
   readonly market: MarketView;
+  /** How the instrument matches the query; `undefined` without a query. */
+  readonly match: Match | undefined;
 }
 
 const instrumentColumn = (
@@ -53,6 +56,12 @@ export const instrumentColumns: readonly Column<InstrumentRow>[] = [
     "When the next quarterly report is expected; empty: not known, or none is filed.",
   ),
   instrumentColumn("market", "text", ({ market }) => market.mode),
+  instrumentColumn(
+    "match",
+    "text",
+    ({ match }) => match ?? null,
+    "How it matches the query, as in find_instruments; empty: no query.",
+  ),
 ];
 
 function dataSpan({ instrument, snapshot, market }: InstrumentRow) {

@@ -136,26 +136,61 @@ const hasAll = (words: readonly string[], holds: (word: string) => boolean): boo
   words.length > 0 && words.every(holds);
 
 /**
- * Finds the instruments that match a query, each once. Instruments whose symbol begins with the
- * query come first, then those whose name has a word beginning with each word of the query, then
- * those whose name contains the query. Within each group the given order is kept. An empty query
- * matches all.
+ * How an instrument matches a query, best first:
+ * - `symbol`: the query is its symbol, in any spelling; a coin also matches without its quote
+ *   currency
+ * - `word`: every word of the query is a word of its name
+ * - `prefix`: its symbol begins with the query, or its name has a word that begins with each word
+ *   of the query
+ * - `substring`: its name only contains the query, inside a word
+ */
+export const MATCHES = ["symbol", "word", "prefix", "substring"] as const;
+export type Match = (typeof MATCHES)[number];
+
+/** An instrument that matches a query; without `match` if the query is empty. */
+export interface FoundInstrument {
+  readonly instrument: Instrument;
+  readonly match?: Match;
+}
+
+/**
+ * Finds the instruments that match a query, each once and by its best match. The best matches come
+ * first; equal ones keep the given order, symbols that begin with the query before names. An empty
+ * query matches all.
  *
  * @param instruments A list that does not change, since its index is cached.
  */
-export function searchInstruments(
+export function matchInstruments(
   instruments: readonly Instrument[],
   query: string,
-): readonly Instrument[] {
+): readonly FoundInstrument[] {
   if (query.length > MAX_LOOKUP_LENGTH) return [];
-  const { entries } = indexOf(instruments);
   const key = symbolKey(query);
+  if (key === "") return instruments.map((instrument) => ({ instrument }));
+  const { entries, byKey, coinsByBase } = indexOf(instruments);
   const text = plainText(query);
   const words = wordsOf(text);
-  const bySymbol = entries.filter((entry) => entry.key.startsWith(key));
-  const byWords = entries.filter((entry) =>
-    hasAll(words, (word) => entry.words.some((own) => own.startsWith(word))),
-  );
-  const byPart = entries.filter(({ name }) => name.includes(text));
-  return instrumentsOf([...new Set([...bySymbol, ...byWords, ...byPart])]);
+  const hasWords = (isMatch: (own: string, word: string) => boolean) =>
+    entries.filter((entry) =>
+      hasAll(words, (word) => entry.words.some((own) => isMatch(own, word))),
+    );
+  const groups: readonly (readonly [Match, readonly Entry[]])[] = [
+    ["symbol", byKey.get(key) ?? coinsByBase.get(key) ?? []],
+    ["word", hasWords((own, word) => own === word)],
+    ["prefix", entries.filter((entry) => entry.key.startsWith(key))],
+    ["prefix", hasWords((own, word) => own.startsWith(word))],
+    ["substring", entries.filter(({ name }) => text !== "" && name.includes(text))],
+  ];
+  const found = new Map<Entry, Match>();
+  for (const [match, group] of groups) {
+    for (const entry of group) if (!found.has(entry)) found.set(entry, match);
+  }
+  return Array.from(found, ([{ instrument }, match]) => ({ instrument, match }));
 }
+
+/** The instruments that match a query, as `matchInstruments` finds and orders them. */
+export const searchInstruments = (
+  instruments: readonly Instrument[],
+  query: string,
+): readonly Instrument[] =>
+  matchInstruments(instruments, query).map(({ instrument }) => instrument);

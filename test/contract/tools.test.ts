@@ -72,7 +72,13 @@ const questions: Readonly<Record<string, readonly Record<string, unknown>[]>> = 
     { symbol: "ALDE" },
     {},
   ],
-  find_instruments: [{}, { query: "ald" }, { assetClass: "crypto", limit: 2 }, { query: "%" }],
+  find_instruments: [
+    {},
+    { query: "ald" },
+    { query: "lder" },
+    { assetClass: "crypto", limit: 2 },
+    { query: "%" },
+  ],
 };
 
 const { base } = await sharedTestService();
@@ -211,6 +217,22 @@ describe("the context that get_factors shows in addition to its evidence", () =>
     const input = await inputsOf(items[0]?.symbol ?? "");
     expect(input("momentum", "rsi14")?.weight).toBe(0);
     expect(input("darkpool", "offExchangeShare")).toBeUndefined();
+  });
+});
+
+describe("find_instruments", () => {
+  const find = async (query: string) =>
+    (await getWith(token, `${base}/api/instruments?${query}`)).json();
+
+  it("says how each instrument matches the query, and that a part of a word is hardly meant", async () => {
+    const found = await find("query=circuits");
+    expect(found).toMatchObject({ items: [{ symbol: "ALDER.SIM", match: "word" }] });
+    expect(found).not.toHaveProperty("note");
+    expect(await find("query=lder&fields=symbol,match")).toMatchObject({
+      rows: [["ALDER.SIM", "substring"]],
+      note: expect.stringMatching(/^"lder" is not covered.+ only contain it inside a word\.$/),
+    });
+    expect(await find("limit=1")).not.toHaveProperty("items.0.match");
   });
 });
 

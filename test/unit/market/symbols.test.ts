@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../src/market/instrument.ts";
 import {
+  matchInstruments,
   resolveSymbol,
   type SymbolResolution,
   searchInstruments,
@@ -109,6 +110,30 @@ describe("an instrument search", () => {
       namedInstrument("EL", "Estée Lauder"),
     ];
     expect(symbolsOf(searchInstruments(list, query))).toEqual(found);
+  });
+
+  it.each([
+    ["f", ["F symbol", "FRD prefix", "FOX prefix", "HIG substring"]],
+    ["ford", ["F word", "FRD prefix", "HIG substring"]],
+    ["Motor Co.", ["F word"]],
+    ["btc", ["BTC-USD symbol", "GBTC word"]],
+    ["hart", ["HIG prefix"]],
+    ["artfor", ["HIG substring"]],
+    ["'", []],
+    ["", ["HIG", "FRD", "F", "FOX", "GBTC", "BTC-USD"]],
+  ])("for %j says how each instrument matches, best first", (query, found) => {
+    const list = [
+      namedInstrument("HIG", "The Hartford Insurance Group"),
+      namedInstrument("FRD", "Fordham Bank"),
+      namedInstrument("F", "Ford Motor Co."),
+      namedInstrument("FOX", "Fox Corp."),
+      namedInstrument("GBTC", "Grayscale BTC Trust"),
+      namedInstrument("BTC-USD", "Bitcoin", "crypto"),
+    ];
+    const matches = matchInstruments(list, query).map(({ instrument, match }) =>
+      match === undefined ? instrument.symbol : `${instrument.symbol} ${match}`,
+    );
+    expect(matches).toEqual(found);
   });
 
   it("lists every instrument for an empty query, and none for a query without a match", () => {
