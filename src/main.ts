@@ -16,6 +16,7 @@ import {
   showEmail,
   showMarketProgress,
   showReplay,
+  warnIfDiskIsFull,
   warnIfFolderIsAccessible,
 } from "./process/announce.ts";
 import { isPortShared, listenExclusively, listenShared, originOf } from "./process/bind-port.ts";
@@ -27,6 +28,7 @@ import {
   stopInOrder,
 } from "./process/stop.ts";
 import { createService, SERVICE_NAME, type Service } from "./service.ts";
+import { explainStartFault } from "./store/sqlite/sqlite-errors.ts";
 import { createProcessLog } from "./telemetry/log.ts";
 import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts";
 
@@ -92,11 +94,16 @@ async function main(): Promise<void> {
     };
     stopOnSignal({ ...service, server, openSockets, close, acceptMs: config.drainMs });
     warnIfFolderIsAccessible(config.store.folder);
+    warnIfDiskIsFull(config.store.folder);
     announceReady(service, config, baseUrl);
     refreshScores(service, log);
     collectWhenScored(service);
   } catch (error) {
-    fail(error);
+    fail(
+      config.store.databaseUrl === undefined
+        ? explainStartFault(config.store.folder, error)
+        : error,
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { mkdir } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { createFolder } from "../lib/create-folder.ts";
 import type { OnCommandProgress } from "../store/backup/progress.ts";
 import { operatorErrorText } from "../store/port/unavailable.ts";
 import {
@@ -51,7 +51,7 @@ export async function serveAdmin({
   context,
   databaseUrl,
 }: AdminSocketOptions): Promise<AdminSocket> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  createFolder(folder, 0o700);
   const address = await openSocketAddress(folder);
   const database =
     databaseUrl === undefined ? undefined : databaseUrlWithoutCredentials(databaseUrl);

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createFolder } from "../lib/create-folder.ts";
 import { writeDurably } from "../lib/durable-file.ts";
 import { parseCheckpoint, type SignedCheckpoint } from "./checkpoint.ts";
 
@@ -36,7 +37,7 @@ export class LastCheckpointFile {
 
   /** Replaces the file durably: it is on disk when this returns. */
   write(note: string): void {
-    mkdirSync(this.#folder, { recursive: true });
+    createFolder(this.#folder);
     writeDurably(this.#path, note);
   }
 }

@@ -1,6 +1,6 @@
 /** Messages for a person at the terminal, on standard error; programs read standard output. */
 
-import { statSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
 import type { Logger } from "pino";
 import type { Config, MarketSettings } from "../config/config.ts";
 import type { IngestSetup } from "../ingest/setup.ts";
@@ -103,6 +103,19 @@ export function warnIfFolderIsAccessible(folder: string): void {
   const shown = (mode & 0o777).toString(8);
   process.stderr.write(
     `Other users of this machine can open ${folder} (mode ${shown}), which holds keys and personal data: chmod 700 ${folder}\n`,
+  );
+}
+
+/** Free space below which the operator is warned, in bytes: the size of the write-ahead log. */
+const SCARCE_BYTES = 16 * 2 ** 20;
+
+/** Warns when the disk of the data folder is full or nearly so. */
+export function warnIfDiskIsFull(folder: string): void {
+  const { bavail, bsize } = statfsSync(folder);
+  const freeBytes = bavail * bsize;
+  if (freeBytes >= SCARCE_BYTES) return;
+  process.stderr.write(
+    `The disk of ${folder} has ${Math.floor(freeBytes / 1_000)} kB left: writes are refused while it is full. Free space there.\n`,
   );
 }
 

@@ -88,16 +88,35 @@ async function listenAt(
   try {
     await once(server, "listening");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    throw new Error(
-      `PORT: ${port} is taken by another process (EADDRINUSE); set PORT or stop the other process.`,
-      { cause: error },
-    );
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const reason = BIND_FAULTS[code]?.({ host, port });
+    throw reason === undefined ? error : new Error(reason, { cause: error });
+  }
+}
+
+/** What to do when an address cannot be bound, by the error code of the system. */
+const BIND_FAULTS: Readonly<Record<string, (at: Pick<Config, "host" | "port">) => string>> = {
+  EADDRINUSE: ({ port }) =>
+    `PORT: ${port} is taken by another process (EADDRINUSE); set PORT or stop the other process.`,
+  EACCES: ({ port }) =>
+    `PORT: this user may not listen on ${port} (EACCES); set PORT to 1024 or more, with a proxy in front.`,
+  EADDRNOTAVAIL: ({ host }) =>
+    `HOST: ${host} is no address of this machine (EADDRNOTAVAIL); set HOST to one of its own, or to 127.0.0.1.`,
+};
+
+/** Finds the address of HOST. @throws {Error} When it has none. */
+async function addressOf(host: string) {
+  try {
+    return await lookup(host);
+  } catch (cause) {
+    throw new Error(`HOST: ${host} cannot be resolved; set HOST to an address of this machine.`, {
+      cause,
+    });
   }
 }
 
 async function refuseUnpublishable({ host, baseUrl }: Config): Promise<void> {
-  const { address } = await lookup(host);
+  const { address } = await addressOf(host);
   if (baseUrl !== undefined || !WILDCARD_ADDRESSES.has(address)) return;
   throw new Error(
     `HOST: ${host} is a wildcard address, which cannot be published; set BASE_URL as well.`,
@@ -126,7 +145,7 @@ async function refuseOtherStores(config: Config, keyIds: readonly string[]): Pro
 }
 
 async function keysUrl({ host, port }: Config): Promise<string> {
-  const { address, family } = await lookup(host);
+  const { address, family } = await addressOf(host);
   const plain = family === 6 ? `[${address}]` : address;
   return `http://${WILDCARD_ADDRESSES.get(address) ?? plain}:${port}${KEYS_PATH}`;
 }

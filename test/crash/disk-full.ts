@@ -30,7 +30,7 @@ const REFILL_MS = 50;
 /** Writes while the disk is full. @param seconds Time for which the disk is full. */
 export async function diskFull(seconds: number): Promise<Outcome> {
   const title = "disk full";
-  const disk = await smallDisk(TIGHT_MB);
+  const disk = await smallDisk(1_024 * TIGHT_MB);
   if ("missing" in disk) return skip(title, disk.missing);
   try {
     const folder = join(disk.folder, "store");

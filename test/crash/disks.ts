@@ -54,10 +54,13 @@ const CUT = `
   ioctl($disk, ${SHUTDOWN}, $flags) or die "ioctl: $!\\n";
 `;
 
-/** A small tmpfs, which is filled quickly. */
-export function smallDisk(megabytes: number): Promise<DiskPlace | MissingDisk> {
+/**
+ * A small tmpfs, which is filled quickly.
+ * @param kilobytes Its size, in units of 1,024 bytes.
+ */
+export function smallDisk(kilobytes: number): Promise<DiskPlace | MissingDisk> {
   return attempt(async (place) => {
-    const options = ["-o", `size=${megabytes}m,mode=700`];
+    const options = ["-o", `size=${kilobytes}k,mode=700`];
     await run("mount", ["-t", "tmpfs", ...options, "tmpfs", place.folder]);
     return place;
   });

@@ -1,6 +1,8 @@
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { smallDisk } from "../crash/disks.ts";
 import {
   freePort,
   runToEnd,
@@ -10,12 +12,31 @@ import {
 } from "../support/process.ts";
 import { createWeb } from "../support/web.ts";
 
+/** Stops a process as soon as it has started. @returns What it wrote to standard error. */
+async function saidUntilStarted(child: ChildProcess): Promise<string> {
+  let said = "";
+  child.stderr?.on("data", (chunk) => {
+    said += chunk;
+    if (said.includes("Stop with Ctrl-C.")) child.kill("SIGTERM");
+  });
+  await once(child, "close");
+  return said;
+}
+
 describe("the process", () => {
   it.each([
     [{ PORT: "99999" }, "PORT", "from 0 to 65535"],
     [{ HOST: "0.0.0.0", PORT: "0" }, "HOST", "BASE_URL"],
     [{ HOST: "0", PORT: "0" }, "HOST", "BASE_URL"],
     [{ MARKET: "files:/nowhere", PORT: "0" }, "/nowhere", "instruments.csv"],
+    [{ MARKET: `files:${import.meta.filename}`, PORT: "0" }, "cannot be read", "MARKET=files:"],
+    [{ HOST: "203.0.113.7", PORT: "0" }, "HOST: 203.0.113.7", "set HOST to"],
+    [{ HOST: "nowhere.invalid", PORT: "0" }, "HOST: nowhere.invalid", "set HOST to"],
+    [
+      { DATA_DIR: "/proc/nowhere/deep", PORT: "0" },
+      "/proc/nowhere/deep",
+      "set DATA_DIR to another",
+    ],
     [{ MARKET: "live", UNIVERSE: "/nowhere.csv", PORT: "0" }, "/nowhere.csv", "AAPL,BTC-USD"],
   ])("rejects %o and lists the allowed values", async (env, name, allowed) => {
     const { code, said } = await runToEnd(env);
@@ -23,6 +44,26 @@ describe("the process", () => {
     expect(said).toContain(name);
     expect(said).toContain(allowed);
     expect(said).not.toContain("    at ");
+  });
+
+  it("names its data folder when the disk there is full", async ({ skip }) => {
+    const disk = await smallDisk(64);
+    if ("missing" in disk) return skip(disk.missing);
+    onTestFinished(() => disk.remove());
+    const { code, said } = await runToEnd({ DATA_DIR: disk.folder, PORT: "0" });
+    expect(code).toBe(1);
+    expect(said).toBe(
+      `Cannot start: ${disk.folder} cannot be written (its disk is full); free space there, or set DATA_DIR to another folder\n`,
+    );
+  });
+
+  it("warns when its disk has room for the start alone", async ({ skip }) => {
+    const disk = await smallDisk(1_024);
+    if ("missing" in disk) return skip(disk.missing);
+    const child = spawnMain({ DATA_DIR: disk.folder, PORT: "0" });
+    const said = await saidUntilStarted(child);
+    await disk.remove();
+    expect(said).toMatch(new RegExp(`The disk of ${disk.folder} has \\d+ kB left`));
   });
 
   /**
@@ -65,13 +106,7 @@ describe("the process", () => {
     const DATA_DIR = temporaryFolder();
     chmodSync(DATA_DIR, 0o755);
     const child = spawnMain({ DATA_DIR, PORT: "0" });
-    let said = "";
-    child.stderr?.on("data", (chunk) => {
-      said += chunk;
-      if (said.includes("Stop with Ctrl-C.")) child.kill("SIGTERM");
-    });
-    await once(child, "close");
-    expect(said).toContain(
+    expect(await saidUntilStarted(child)).toContain(
       `Other users of this machine can open ${DATA_DIR} (mode 755), which holds keys and personal data: chmod 700`,
     );
   });

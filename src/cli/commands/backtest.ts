@@ -1,9 +1,10 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { styleText } from "node:util";
 import { z } from "zod";
 import { peerTableVersion } from "../../answers/method.ts";
 import { LEXICON_SENTIMENT_READER } from "../../ingest/sentiment-model.ts";
+import { createFolder } from "../../lib/create-folder.ts";
 import type { Market } from "../../market/market.ts";
 import { resolveSymbol } from "../../market/symbols.ts";
 import { explainScore } from "../../research/backtest/explain.ts";
@@ -94,7 +95,7 @@ export const backtestCommand = defineLocalCommand({
       to,
     };
     const outFolder = resolve(folder, out);
-    await mkdir(outFolder, { recursive: true });
+    createFolder(outFolder);
     const result = runBacktest({
       market,
       question,

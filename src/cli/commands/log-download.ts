@@ -1,6 +1,7 @@
-import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
+import { createFolder } from "../../lib/create-folder.ts";
 import { parseCheckpoint } from "../../log/checkpoint.ts";
 import { entryBundlePath, tilePath } from "../../log/tile-path.ts";
 import { allTiles, TILE_WIDTH, type Tile } from "../../log/tiles.ts";
@@ -93,7 +94,7 @@ async function readRequired(source: LogSource, path: string): Promise<Uint8Array
 /** Writes a file through a temporary file, so that it exists either completely or not at all. */
 async function store(folder: string, path: string, bytes: Uint8Array): Promise<void> {
   const place = join(folder, ...path.split("/"));
-  await mkdir(dirname(place), { recursive: true });
+  createFolder(dirname(place));
   await writeFile(`${place}.new`, bytes);
   await rename(`${place}.new`, place);
 }

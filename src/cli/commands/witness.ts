@@ -1,10 +1,11 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { z } from "zod";
+import { createFolder } from "../../lib/create-folder.ts";
 import { writeDurably } from "../../lib/durable-file.ts";
 import { createWitnessNoteSigner, verifierText } from "../../log/note-keys.ts";
 import { isKeyName } from "../../log/signed-note.ts";
@@ -56,7 +57,7 @@ export const witnessLogsCommand = defineLocalCommand({
     const folder = resolve(from, to);
     const say = (text: string) => stdout.write(`${text}\n`);
     const policy = parseWitnessPolicy(await readFile(resolve(from, logs), "utf8"), logs);
-    mkdirSync(folder, { recursive: true });
+    createFolder(folder);
     const signers = KEY_FILES.map((one) => createWitnessNoteSigner(name, keyIn(folder, one)));
     const witness = new Witness({
       path: join(folder, "cosigned.sqlite"),

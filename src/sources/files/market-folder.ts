@@ -203,7 +203,7 @@ async function readText(path: string): Promise<TextFile | undefined> {
     return { path, content: await readFile(path, "utf8") };
   } catch (error) {
     if (isMissing(error)) return undefined;
-    throw error;
+    throw unreadable(path, error);
   }
 }
 
@@ -213,9 +213,17 @@ async function list(folder: string): Promise<string[]> {
     return (await readdir(folder)).filter((name) => !name.startsWith("."));
   } catch (error) {
     if (isMissing(error)) return [];
-    throw error;
+    throw unreadable(folder, error);
   }
 }
+
+/** The error for a file or folder that exists but cannot be read. */
+const unreadable = (path: string, error: unknown): Error =>
+  dataError(
+    { file: path },
+    `cannot be read (${(error as Error).message})`,
+    "let this user read it, or check MARKET=files:<folder>",
+  );
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ENOENT";

@@ -1,14 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import {
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createFolder } from "../../lib/create-folder.ts";
+import { folderNotWritableError } from "../../lib/folder-errors.ts";
 import { syncFolder } from "../../lib/sync-folder.ts";
 
 const KEY_BYTES = 32;
@@ -68,14 +62,15 @@ function refuseReadable(file: string): void {
  * rename, a link never replaces a file.
  */
 function create(folder: string, file: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const temporary = `${file}.${randomUUID()}`;
   try {
+    createFolder(folder, 0o700);
     const text = `${randomBytes(KEY_BYTES).toString("base64")}\n`;
     writeFileSync(temporary, text, { flag: "wx", mode: 0o600, flush: true });
     linkSync(temporary, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST")
+      throw folderNotWritableError(folder, error);
   } finally {
     rmSync(temporary, { force: true });
   }

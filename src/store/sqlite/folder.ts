@@ -4,13 +4,14 @@ import {
   existsSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { createFolder as createFolders } from "../../lib/create-folder.ts";
+import { folderNotWritableError } from "../../lib/folder-errors.ts";
 import { syncFolder } from "../../lib/sync-folder.ts";
 import { folderInUseError, isBusyError } from "./sqlite-errors.ts";
 
@@ -109,7 +110,7 @@ function exists(path: string): boolean {
 export function createFolder(folder: string): void {
   if (existsSync(folder)) return;
   usable(folder, () => {
-    mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
+    createFolders(folder, OWNER_FOLDER);
     chmodSync(folder, OWNER_FOLDER);
     syncFolder(dirname(folder));
   });
@@ -145,11 +146,7 @@ function usable<T>(folder: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === "EROFS" ? "its file system is read-only" : message;
-    throw new Error(
-      `${folder} cannot be written (${reason}); let this user write there, or set DATA_DIR to another folder`,
-    );
+    throw folderNotWritableError(folder, error);
   }
 }
 

@@ -43,6 +43,7 @@ import { SqliteRecords } from "./records.ts";
 import {
   damagedFileError,
   explainFileErrors,
+  explainStartFault,
   isSqliteError,
   messageOf,
   sqliteErrorAsProblem,
@@ -143,6 +144,8 @@ function create(paths: StorePaths, mode: StoreMode): void {
     new NextStore(paths, { identity, revision: 0 }).finish();
   } catch (error) {
     removeNextStore(paths);
+    const explained = explainStartFault(paths.folder, error);
+    if (explained !== error) throw explained;
     throw new Error(`no store can be created in ${paths.folder} (${messageOf(error)})`);
   }
   recoverNextStore(paths);

@@ -1,5 +1,7 @@
+import { dirname } from "node:path";
+import { folderNotWritableError } from "../../lib/folder-errors.ts";
 import type { Problem } from "../../problem.ts";
-import { storeUnavailableProblem } from "../port/unavailable.ts";
+import { isStoreFault, storeUnavailableProblem } from "../port/unavailable.ts";
 
 /** An error of SQLite; `errcode` is its extended result code. */
 interface SqliteError extends Error {
@@ -35,7 +37,7 @@ export function isBusyError(error: unknown): boolean {
  * again once there is space.
  */
 function isDiskFull(error: unknown): boolean {
-  if (!isSqliteError(error)) return false;
+  if (!isSqliteError(error)) return (error as NodeJS.ErrnoException | undefined)?.code === "ENOSPC";
   return primary(error) === FULL || error.errcode === IO_ERROR_SHARED_SIZE;
 }
 
@@ -44,7 +46,7 @@ function isDiskFull(error: unknown): boolean {
  * file may be intact.
  */
 function isUnreachable(error: unknown): boolean {
-  return isSqliteError(error) && (isDiskFull(error) || primary(error) === CANNOT_OPEN);
+  return isSqliteError(error) && primary(error) === CANNOT_OPEN;
 }
 
 /** Whether the state on disk is unknown after an error. */
@@ -101,11 +103,28 @@ export function explainFileErrors<T>(path: string, work: () => T): T {
     return work();
   } catch (error) {
     if (isBusyError(error)) throw folderInUseError(path);
+    if (isDiskFull(error)) throw diskFullError(dirname(path));
     const message = messageOf(error);
     if (isUnreachable(error)) throw new Error(`${path} cannot be opened (${message})`);
     throw damagedFileError(path, message);
   }
 }
+
+/**
+ * The error, for the operator, of a start that a full disk or a fault of the store has ended; other
+ * errors are unchanged.
+ *
+ * @param folder Folder of the embedded store.
+ */
+export function explainStartFault(folder: string, error: unknown): unknown {
+  const cause = isStoreFault(error) ? error.cause : error;
+  if (isDiskFull(cause)) return diskFullError(folder);
+  if (!isStoreFault(error)) return error;
+  return new Error(`the store in ${folder} did not answer (${messageOf(cause)}); check its disk`);
+}
+
+/** The error, for the operator, when the disk of a folder is full. */
+const diskFullError = (folder: string): Error => folderNotWritableError(folder, { code: "ENOSPC" });
 
 function problemOf(error: SqliteError): Problem {
   return isDiskFull(error)
