@@ -1,0 +1,124 @@
+// @module-tag full
+
+import { connect } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { newKey } from "../support/admin.ts";
+import { EXAMPLE_REGISTRATION } from "../support/agent.ts";
+import { freePort, startProcess, temporaryFolder } from "../support/process.ts";
+import {
+  isInstalled,
+  type ProxyProgram,
+  startCaddy,
+  startNginx,
+} from "../support/proxy-program.ts";
+
+const programs = [
+  { name: "nginx", file: "deploy/nginx.conf", start: startNginx },
+  { name: "caddy", file: "deploy/Caddyfile", start: startCaddy },
+];
+
+/** Starts the service for the public address of a proxy. @returns Its port and its data folder. */
+async function serviceBehind(port: string) {
+  const inner = await freePort();
+  const DATA_DIR = temporaryFolder();
+  const BASE_URL = `https://localhost:${port}`;
+  await startProcess({ PORT: inner, BASE_URL, TRUST_PROXY: "1", DATA_DIR });
+  return { inner, DATA_DIR };
+}
+
+describe.each(programs)("$name with $file", async ({ name, start }) => {
+  const isMissing = !isInstalled(name);
+  const said = (title: string) =>
+    isMissing ? `${title} SKIPPED: ${name} is not installed (apt-get install ${name})` : title;
+  const port = await freePort();
+  let proxy: ProxyProgram;
+  let keyed = {};
+  if (!isMissing) {
+    const { inner, DATA_DIR } = await serviceBehind(port);
+    proxy = await start({ inner, port });
+    keyed = { "x-api-key": await newKey({ DATA_DIR }, "alerts:write signals:read") };
+  }
+  const test = it.skipIf(isMissing);
+
+  test(said("serves while the other process is absent, and sends HSTS once"), async () => {
+    for (const path of ["/", "/api/health", "/nothing", "/livez", "/readyz"]) {
+      const answer = await proxy.ask(path);
+      expect(answer.status, path).toBe(path === "/nothing" ? 404 : 200);
+      expect(answer.all("strict-transport-security"), path).toEqual(["max-age=31536000"]);
+    }
+  });
+
+  test(said("redirects http to https"), async () => {
+    const answer = await proxy.askPlain("/market?q=1");
+    expect(answer.status).toBe(308);
+    expect(answer.all("location")).toEqual([
+      expect.stringMatching(/^https:\/\/localhost.*\/market\?q=1$/),
+    ]);
+  });
+
+  test(said("speaks HTTP/2"), async () => {
+    const { cert: ca } = proxy.certificate;
+    const socket = connect({
+      port: Number(port),
+      servername: "localhost",
+      ca,
+      ALPNProtocols: ["h2"],
+    });
+    await new Promise((resolve) => socket.once("secureConnect", resolve));
+    expect(socket.alpnProtocol).toBe("h2");
+    socket.destroy();
+  });
+
+  test(said("passes on the address of the caller, whatever the caller says"), async () => {
+    const left: number[] = [];
+    for (const claimed of ["192.0.2.1", "198.51.100.2, 203.0.113.3"]) {
+      const answer = await proxy.ask("/oauth/register", {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-forwarded-for": claimed },
+        body: JSON.stringify(EXAMPLE_REGISTRATION),
+      });
+      expect(answer.status).toBe(201);
+      left.push(Number(/r=(\d+)/.exec(answer.all("ratelimit").join())?.[1]));
+    }
+    expect(left[1]).toBe((left[0] ?? 0) - 1);
+  });
+
+  test(said("passes on events at once"), async () => {
+    expect(await proxy.beginningOf("/api/alerts/stream?cursor=0", keyed)).toMatch(/^retry: \d+\n/);
+  });
+
+  test(said("refuses a body that is larger than any that the service accepts"), async () => {
+    const headers = { "content-type": "application/json" };
+    const body = "x".repeat(200_000);
+    const answer = await proxy.ask("/api/contact", { method: "POST", headers, body });
+    expect(answer.status).toBe(413);
+  });
+});
+
+describe("nginx with deploy/nginx.conf", () => {
+  const isMissing = !isInstalled("nginx");
+  const title =
+    "refuses the flood of one network with a problem document, and serves other networks";
+  const said = isMissing
+    ? `${title} SKIPPED: nginx is not installed (apt-get install nginx)`
+    : title;
+
+  it.skipIf(isMissing)(said, async () => {
+    const port = await freePort();
+    const { inner } = await serviceBehind(port);
+    const change = (text: string) =>
+      text.replace("rate=200r/s", "rate=1r/m").replace("burst=400", "burst=5");
+    const proxy = await startNginx({ inner, port, change });
+    const statuses: number[] = [];
+    for (const at of [2, 3, 4, 5, 6, 7, 8, 9]) {
+      const answer = await proxy.ask("/livez", { localAddress: `127.0.1.${at}` });
+      statuses.push(answer.status);
+      if (answer.status === 200) continue;
+      expect(answer.all("content-type")).toEqual(["application/problem+json"]);
+      expect(answer.all("retry-after")).toEqual(["1"]);
+      expect(JSON.parse(answer.body)).toMatchObject({ status: 429, code: "rate_limited" });
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
+    expect((await proxy.ask("/livez", { localAddress: "127.0.2.1" })).status).toBe(200);
+  });
+});
