@@ -19,15 +19,17 @@ import {
 import { join, resolve } from "node:path";
 import type { RolldownOutput } from "rolldown";
 import pkg from "../package.json" with { type: "json" };
+import type { ComputedLocks, LockedFiles } from "../src/method/running.ts";
 import { bundle, ROOT } from "./bundle.ts";
 
 /**
- * Entry modules: the program, and a module that runs as a worker thread and therefore needs its own
- * file.
+ * Entry modules: the program, a module that runs as a worker thread and therefore needs its own
+ * file, and the program that computes the hash of the method where code of the package was changed.
  */
 const entries = {
   "market-signal": join(ROOT, "src/cli/market-signal.js"),
   "integrity-check": join(ROOT, "src/store/sqlite/integrity-check.ts"),
+  "src/method/lock": join(ROOT, "src/method/lock.ts"),
 };
 
 /** Files copied to the package unchanged. */
@@ -56,6 +58,7 @@ const content = join(folder, "package");
 
 rmSync(folder, { recursive: true, force: true });
 const licenses = licensesOf(await bundle(entries, join(content, "dist")));
+writeLockedFiles(join(content, "dist/src/method"));
 for (const path of globSync("src/http/**/*.{css,js}", { cwd: ROOT })) {
   cpSync(join(ROOT, path), join(content, "dist", path));
 }
@@ -69,6 +72,20 @@ for (const entry of globSync("**", { cwd: content, withFileTypes: true })) {
 }
 chmodSync(join(content, "dist/market-signal.js"), 0o755);
 execFileSync("npm", ["pack", content, "--pack-destination", folder], { stdio: "inherit" });
+
+/** Writes the list of the files of the package that decide on the hash of the method. */
+function writeLockedFiles(path: string): void {
+  const write = (files: LockedFiles["files"]) => {
+    const list: LockedFiles = { program: "lock.js", files };
+    writeFileSync(join(path, "locked-files.json"), `${JSON.stringify(list, null, 2)}\n`);
+  };
+  // The program reads the list, too.
+  write({});
+  const text = execFileSync(process.execPath, [join(path, "lock.js"), "--print"], {
+    encoding: "utf8",
+  });
+  write((JSON.parse(text) as ComputedLocks).files);
+}
 
 /** The fields of package.json that the published package needs. */
 function manifest() {

@@ -1,7 +1,7 @@
 import { EARNINGS_SURPRISE_RULES } from "../factors/earnings-surprise.ts";
 import { MIN_PEER_GROUP_SIZE } from "../factors/ecdf.ts";
 import { mean, normalQuantile } from "../factors/statistics.ts";
-import lock from "./candidate.lock.json" with { type: "json" };
+import { runningCandidate as lock } from "../method/running.ts";
 
 /** The signals whose mean is the result of the candidate method (`CANDIDATE`). */
 export const CANDIDATE_PARTS = ["surprise", "residualMomentum", "reversal"] as const;
@@ -49,8 +49,8 @@ export const CANDIDATE = {
   },
 } as const;
 
-/** Name and first 16 digits of the hash; readings are recorded under this version. */
-export const CANDIDATE_VERSION = `${CANDIDATE.name}+${CANDIDATE.methodHash.slice(0, 16)}`;
+/** Name and first 16 digits of the hash (`runningCandidate.build`); readings are recorded under this version. */
+export const CANDIDATE_VERSION = `${CANDIDATE.name}+${lock.build}`;
 
 /** The result of the candidate method for one instrument at the close of a session. */
 export interface CandidateReading {

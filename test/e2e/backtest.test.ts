@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { randomAt } from "../../src/grading/random.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
 import type { BacktestResult } from "../../src/research/backtest/run-backtest.ts";
+import { METHOD_VERSION } from "../../src/score/snapshot.ts";
 import { startBrowser } from "../support/browser.ts";
 import { PROGRAM } from "../support/program.ts";
 import { FOLDER, isMissing, reducedMarketFolder } from "../support/real-market.ts";
@@ -75,10 +76,16 @@ describe("market-signal backtest", () => {
     expect(stdout).toMatch(/^Backtest of the composite score, 2013-06-01 to 2014-12-31\n/);
     expect(stdout).toContain("95 % interval");
     expect(stdout).not.toContain("\u001b");
-    const place = join(root, "backtest", "composite-all-2013-06-01-2014-12-31-week");
-    const result = JSON.parse(readFileSync(`${place}.json`, "utf8")) as BacktestResult;
+    const place = join(root, "backtest");
+    const [figures = "", report = ""] = readdirSync(place)
+      .filter((name) => !name.endsWith(".jsonl"))
+      .toSorted()
+      .reverse();
+    const result = JSON.parse(readFileSync(join(place, figures), "utf8")) as BacktestResult;
     expect(result.classes.map(({ assetClass }) => assetClass)).toEqual(["stock"]);
-    expect(readFileSync(`${place}.html`, "utf8")).toContain("<svg ");
+    expect(readFileSync(join(place, report), "utf8")).toContain("<svg ");
+    const name = `composite-all-2013-06-01-2014-12-31-week-${METHOD_VERSION}-${result.dataHash.slice(0, 8)}`;
+    expect([figures, report]).toEqual([`${name}.json`, `${name}.html`]);
     const log = () => readFileSync(join(root, "backtest", "variants.jsonl"), "utf8").split("\n");
     expect(log().length).toBe(2);
     const again = await backtest("--market", market, ...PERIOD, "--factor", "momentum", "--json");

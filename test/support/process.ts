@@ -28,11 +28,14 @@ export interface RunningProcess {
 /**
  * Starts the service on a free port and waits for its ready line; it stops after the last test of
  * the file.
+ *
+ * @param program Path of `market-signal.js` in another checkout.
  */
 export async function startProcess(
   env: Readonly<Record<string, string>> = {},
+  program: string = PROGRAM,
 ): Promise<RunningProcess> {
-  const child = spawnMain({ PORT: "0", ...env });
+  const child = spawnMain({ PORT: "0", ...env }, program);
   atFileEnd(() => end(child));
   const lines = createInterface({ input: child.stdout ?? process.stdin });
   const first = await Promise.race([
@@ -75,8 +78,11 @@ export function temporaryFolder(): string {
 }
 
 /** Starts the service, with a new data directory unless `env` has one. */
-export function spawnMain(env: Readonly<Record<string, string>>): ChildProcess {
-  return spawn(process.execPath, [PROGRAM, "serve"], {
+export function spawnMain(
+  env: Readonly<Record<string, string>>,
+  program: string = PROGRAM,
+): ChildProcess {
+  return spawn(process.execPath, [program, "serve"], {
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? "", DATA_DIR: temporaryFolder(), ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { peerTableVersion } from "../../answers/method.ts";
 import { LEXICON_SENTIMENT_READER } from "../../ingest/sentiment-model.ts";
 import { createFolder } from "../../lib/create-folder.ts";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import type { Market } from "../../market/market.ts";
 import { resolveSymbol } from "../../market/symbols.ts";
 import { explainScore } from "../../research/backtest/explain.ts";
@@ -18,7 +19,7 @@ import { explanationText } from "../../research/backtest/report/explanation-text
 import { reportPage } from "../../research/backtest/report/page.ts";
 import { summaryText } from "../../research/backtest/report/summary.ts";
 import { CLASS_WORDS } from "../../research/backtest/report/words.ts";
-import { runBacktest } from "../../research/backtest/run-backtest.ts";
+import { type BacktestResult, runBacktest } from "../../research/backtest/run-backtest.ts";
 import { appendTrials, readTrials } from "../../research/backtest/trial-log.ts";
 import { openMarket } from "../../sources/open-market.ts";
 import { defineLocalCommand } from "../command.ts";
@@ -106,7 +107,7 @@ export const backtestCommand = defineLocalCommand({
         progress.say(`measuring: ${CLASS_WORDS[assetClass].toLowerCase()}`),
     });
     if (result.classes.length === 0) throw new Error(nothingToGrade(market, question));
-    const file = join(outFolder, fileName(question));
+    const file = join(outFolder, fileName(result));
     await writeFile(`${file}.json`, `${JSON.stringify(result)}\n`);
     await writeFile(`${file}.html`, reportPage(result));
     await appendTrials(outFolder, result);
@@ -185,7 +186,15 @@ function nothingToGrade(market: Market, { from, to }: BacktestQuestion): string 
   return `There is nothing to grade from ${from} to ${to}: the folder has bars from ${first} to ${sessions.at(-1) ?? "never"}.`;
 }
 
-function fileName({ subject, from, to, symbols, pace }: BacktestQuestion): string {
-  const names = symbols.length === 0 ? "all" : symbols.slice(0, 5).join("+");
-  return [subject, names, from, to, pace].join("-").replaceAll(/[^\w.+-]/g, "_");
+/**
+ * Name of a report, without its ending. A run with another method, other data or other symbols has
+ * another name, so that it replaces no report.
+ */
+function fileName({ question, methodVersion, dataHash }: BacktestResult): string {
+  const { subject, from, to, symbols, pace } = question;
+  const others = symbols.length > 5 ? [fingerprint(symbols.join()).slice(0, 8)] : [];
+  const names = symbols.length === 0 ? "all" : [...symbols.slice(0, 5), ...others].join("+");
+  return [subject, names, from, to, pace, methodVersion, dataHash.slice(0, 8)]
+    .join("-")
+    .replaceAll(/[^\w.+-]/g, "_");
 }

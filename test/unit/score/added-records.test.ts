@@ -6,9 +6,9 @@ import type {
   PointInTimeRecord,
   RecordList,
 } from "../../../src/market/records.ts";
+import { closeOf, DAYS, METHOD_MARKET } from "../../../src/method/invented-market.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
-import { closeOf, DAYS, METHOD_MARKET } from "../../method/market.ts";
 import { differences } from "./markets.ts";
 
 const BEFORE = closeOf(DAYS - 70);

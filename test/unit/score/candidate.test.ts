@@ -3,6 +3,7 @@ import { CandidatesAnswer, candidatesAnswer } from "../../../src/answers/candida
 import { normalQuantile } from "../../../src/factors/statistics.ts";
 import { randomAt } from "../../../src/grading/random.ts";
 import type { Market } from "../../../src/market/market.ts";
+import { closeOf, METHOD_MARKET, SCORED_FROM } from "../../../src/method/invented-market.ts";
 import {
   CANDIDATE,
   CANDIDATE_VERSION,
@@ -11,7 +12,6 @@ import {
 } from "../../../src/score/candidate.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
-import { closeOf, METHOD_MARKET, SCORED_FROM } from "../../method/market.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 
 const NONE = Number.NaN;

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { MethodLock } from "../../../src/method/outputs.ts";
 import lock from "../../../src/score/method.lock.json" with { type: "json" };
-import type { MethodLock } from "../../method/outputs.ts";
 
 /**
  * The outputs of the method are computed in a copy of the project in which one thing is changed.
@@ -30,8 +30,8 @@ function lockAfter(changes: readonly Change[]): MethodLock {
       if (!before.has(path)) before.set(path, text);
       writeFileSync(path, text.replaceAll(from, to));
     }
-    const out = execFileSync(process.execPath, ["test/method/lock.ts", "--print"], { cwd: copy });
-    return JSON.parse(out.toString("utf8")) as MethodLock;
+    const out = execFileSync(process.execPath, ["src/method/lock.ts", "--print"], { cwd: copy });
+    return (JSON.parse(out.toString("utf8")) as { readonly method: MethodLock }).method;
   } finally {
     for (const [path, text] of before) writeFileSync(path, text);
   }
@@ -101,7 +101,7 @@ it("every mutation and refactoring replaces text that exists in the code", () =>
 
 describe("the hash of the method", { timeout: 60_000, tags: ["nightly"] }, () => {
   beforeAll(() => {
-    for (const name of ["src", "test/method", "package.json"]) {
+    for (const name of ["src", "package.json"]) {
       cpSync(join(root, name), join(copy, name), { recursive: true });
     }
     symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));

@@ -9,10 +9,10 @@ import {
   type PointInTimeRecord,
   type RecordList,
 } from "../../../src/market/records.ts";
+import { closeOf, DAYS, METHOD_MARKET } from "../../../src/method/invented-market.ts";
 import { RecordSeries } from "../../../src/score/record-series.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
-import { closeOf, DAYS, METHOD_MARKET } from "../../method/market.ts";
 
 const END = closeOf(DAYS);
 

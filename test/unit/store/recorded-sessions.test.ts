@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { instrumentAnswerMembers, snapshotId } from "../../../src/answers/common.ts";
 import type { Market } from "../../../src/market/market.ts";
+import { closeOf, DAYS, METHOD_MARKET } from "../../../src/method/invented-market.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { METHOD_VERSION, type PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
@@ -8,7 +9,6 @@ import {
   createSessionArchiveJob,
   serveRecordedSnapshots,
 } from "../../../src/store/session-archive.ts";
-import { closeOf, DAYS, METHOD_MARKET } from "../../method/market.ts";
 import { model, openStore } from "../../support/stores.ts";
 
 /** The close of the last recorded session, and a much earlier close. */

@@ -1,15 +1,13 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
-import { createVolatilityTracker } from "../../src/factors/volatility.ts";
-import { CANDIDATE, CANDIDATE_RULES } from "../../src/score/candidate.ts";
-import { METHOD_CONSTANTS } from "../../src/score/method-constants.ts";
-import { ScoringEngine } from "../../src/score/scoring-engine.ts";
-import {
-  detectSignalShift,
-  detectVolatilityAlert,
-} from "../../src/score/shift-and-volatility-events.ts";
-import { METHOD_RELEASE, type Snapshot } from "../../src/score/snapshot.ts";
-import { closeOf, DAYS, METHOD_MARKET, SCORED_FROM } from "./market.ts";
+import { createVolatilityTracker } from "../factors/volatility.ts";
+import { FEEDS } from "../market/records.ts";
+import { CANDIDATE, CANDIDATE_RULES } from "../score/candidate.ts";
+import { METHOD_CONSTANTS } from "../score/method-constants.ts";
+import { ScoringEngine } from "../score/scoring-engine.ts";
+import { detectSignalShift, detectVolatilityAlert } from "../score/shift-and-volatility-events.ts";
+import { METHOD_RELEASE, type Snapshot } from "../score/snapshot.ts";
+import { closeOf, DAYS, METHOD_MARKET, SCORED_FROM } from "./invented-market.ts";
 
 /**
  * Significant digits of the hashed outputs, so that rounding errors in the last bits change
@@ -30,8 +28,19 @@ export interface MethodOutputs {
   readonly volatility: readonly unknown[];
 }
 
-/** Scores the fixture with the current code. */
+/**
+ * Scores the fixture with the current code.
+ *
+ * @throws {Error} If a feed has no records in the fixture, since the hash would then say nothing
+ * about what is made of it.
+ */
 export function methodOutputs(): MethodOutputs {
+  const records = METHOD_MARKET.recordsUntil(closeOf(DAYS));
+  for (const feed of FEEDS) {
+    if (records.every((one) => one[feed] === undefined)) {
+      throw new Error(`The invented market of the method has no ${feed}: add some to it.`);
+    }
+  }
   const closed: Snapshot[] = [];
   const newest = new Map<string, Snapshot>();
   const engine = new ScoringEngine(METHOD_MARKET, {
@@ -114,7 +123,7 @@ export interface MethodLock {
 }
 
 /** The lock of the method in the current code. */
-export function currentLock({ closed, interim, events, volatility }: MethodOutputs): MethodLock {
+export function methodLock({ closed, interim, events, volatility }: MethodOutputs): MethodLock {
   const { version: _version, methodHash: _hash, ...parameters } = METHOD_CONSTANTS;
   const tables = new Set([...closed, ...interim].map((snapshot) => snapshot.tables));
   const digest = createHash("sha256");

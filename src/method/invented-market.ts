@@ -1,5 +1,5 @@
-import type { AssetClass, Instrument } from "../../src/market/instrument.ts";
-import type { Market } from "../../src/market/market.ts";
+import type { AssetClass, Instrument } from "../market/instrument.ts";
+import type { Market } from "../market/market.ts";
 import type {
   Bar,
   Fundamental,
@@ -9,12 +9,13 @@ import type {
   OnChainFigures,
   Print,
   ShortVolume,
-} from "../../src/market/records.ts";
+  WeeklyVolume,
+} from "../market/records.ts";
 
 /**
- * A synthetic market of 1300 days that brings every factor into every status and exercises every
- * rule of the method. The pinned hash of the method is computed from it: a change here changes
- * `methodHash`.
+ * A synthetic market of 1300 days that brings every factor into every status, exercises every rule
+ * of the method and has records of every feed, also of those that no score reads. The hash of the
+ * method is computed from it: what it does not show cannot change `methodHash`.
  */
 
 const DAY_MS = 86_400_000;
@@ -61,6 +62,7 @@ interface Traits {
   readonly hasEbitda?: boolean;
 }
 
+const EXCHANGES = ["NYSE", "Nasdaq", null] as const;
 const SECTORS = ["Health Care", "Energy", "Financials"] as const;
 
 /** Peculiarities of some stocks, by the index of the stock. */
@@ -83,7 +85,8 @@ const JUMP_STOCK = 11;
 const driftOf = (index: number): number => ((index % 7) - 3) * 0.0006;
 
 function instrument(symbol: string, assetClass: AssetClass, sector: string | null): Instrument {
-  return { symbol, name: symbol, assetClass, exchange: null, currency: "USD", sector };
+  const exchange = assetClass === "stock" ? (EXCHANGES[Number(symbol.slice(1)) % 3] ?? null) : null;
+  return { symbol, name: symbol, assetClass, exchange, currency: "USD", sector };
 }
 
 /** Whether trading is halted: one day for some stocks, three days for one stock. */
@@ -273,6 +276,15 @@ const shortVolumesOf = (index: number, bars: readonly Bar[]): ShortVolume[] =>
     return [{ session, shortShares, totalShares, availableAt: instantOf(day, 22) }];
   });
 
+const weeklyVolumesOf = (index: number, bars: readonly Bar[]): WeeklyVolume[] =>
+  bars.flatMap(({ session, volume }) => {
+    const day = Number(session.slice(1));
+    if (day % 7 !== 0) return [];
+    const weekStart = new Date(instantOf(day, 0)).toISOString().slice(0, 10);
+    const atsShares = Math.round(volume * (0.4 + 0.2 * chance(index, day, 61)));
+    return [{ weekStart, atsShares, otcShares: volume, availableAt: instantOf(day + 21, 12) }];
+  });
+
 const onChainOf = (index: number, bars: readonly Bar[]): OnChainFigures[] =>
   bars.flatMap(({ session, close }) => {
     const day = Number(session.slice(1));
@@ -302,7 +314,10 @@ function stock(index: number): InstrumentRecords {
       mentions: mentionsOf(index, feeds === "quiet"),
       prints: feeds === "quiet" ? printsOf(index, bars.slice(0, 1200)) : printsOf(index, bars),
     }),
-    ...(feeds !== "none" && { shortVolumes: shortVolumesOf(index, bars) }),
+    ...(feeds !== "none" && {
+      shortVolumes: shortVolumesOf(index, bars),
+      weeklyVolumes: weeklyVolumesOf(index, bars),
+    }),
   };
 }
 
