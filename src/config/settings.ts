@@ -4,6 +4,7 @@ import { anonymousScopeCeiling, isScope, parseScopeNames } from "../auth/scopes.
 import { isHttpsOrLoopback } from "../lib/loopback.ts";
 import { type Quota, type QuotaName, quotas } from "../limits/quotas.ts";
 import { ENCODED_MASTER_KEY_PATTERN } from "../store/keys/master-key.ts";
+import { misspelledSetting } from "./misspelled.ts";
 import { liveVariables } from "./provider-settings.ts";
 import { parseReplay, REPLAY_SYNTAX } from "./replay.ts";
 
@@ -319,10 +320,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Parses environment variables.
  *
- * @throws {Error} With one line per invalid variable, with its allowed values.
+ * @throws {Error} With one line per invalid variable, with its allowed values, and one per variable
+ * that looks like a misspelled setting.
  */
 export function readVariables<V extends Variables>(env: Environment, known: V): SettingValues<V> {
-  const wrong: string[] = [];
+  const wrong = [...misspellingsIn(env, Object.keys(known))];
   const entries = Object.entries(known).map(([name, { schema, allowed, secret }]) => {
     const text = env[name] === "" ? undefined : env[name];
     const result = schema.safeParse(text);
@@ -332,6 +334,15 @@ export function readVariables<V extends Variables>(env: Environment, known: V): 
   });
   if (wrong.length > 0) throw new Error(wrong.join("\n"));
   return Object.fromEntries(entries) as SettingValues<V>;
+}
+
+function misspellingsIn(env: Environment, known: readonly string[]): readonly string[] {
+  const others = Object.keys(env).filter((name) => env[name] && !known.includes(name));
+  return others.flatMap((name) => {
+    const meant = misspelledSetting(name, known);
+    if (meant === undefined) return [];
+    return [`${name}: there is no such setting; did you mean ${meant}? Rename or unset it.`];
+  });
 }
 
 /**
@@ -369,7 +380,7 @@ export function settingsDocument(): string {
   );
   return `# Settings
 
-Environment variables, read once at the start. An invalid value stops the start with a message that names the allowed ones. This page is generated from \`src/config/settings.ts\`.
+Environment variables, read once at the start. An invalid value stops the start with a message that names the allowed ones; so does a name that looks like a misspelled setting (\`DATABSE_URL\`). This page is generated from \`src/config/settings.ts\`.
 
 | Variable | Default | What it is for | What is allowed |
 |---|---|---|---|
