@@ -55,7 +55,7 @@ ${shellBlock(`curl -X POST ${baseUrl}${paths.register} \\
   -H "Content-Type: application/json" \\
   -d '{"client_name": "My agent", "grant_types": ["client_credentials"], "scope": "${anonymousScopes.join(" ")}"}'`)}
 
-Answer: \`201\` with \`client_id\`, \`client_secret\`, the granted \`scope\`, and in \`claim\` the code and page with which a person claims the agent. Keep \`client_secret\` and \`registration_access_token\`. A registration expires at \`registration_expires_at\`, in Unix seconds: after a day without a token, and after 30 days without a claim.
+Answer: \`201\` with \`client_id\`, \`client_secret\`, the granted \`scope\`, and in \`claim\` the code and page with which a person claims the agent, and who can sign in there (\`who_can_claim\`). Keep \`client_secret\` and \`registration_access_token\`. A registration expires at \`registration_expires_at\`, in Unix seconds: after a day without a token, and after 30 days without a claim.
 
 ${scopeTable(anonymousScopes)}`;
 
@@ -135,7 +135,7 @@ Answer to both: \`agent_id\`, \`status\` \`claimed\`, \`scope\`. All earlier tok
 
 const byTheAgentsCode = ({ baseUrl }: Site) => `### The person gets the agent's code
 
-Show the person \`claim.code\` and \`claim.page\` of the registration: they sign in there, review the agent, and approve it. An application of the person can claim it too, with a token from a sign-in at most five minutes ago; such a claim ends with the application's access:
+Show the person \`claim.code\` and \`claim.page\` of the registration: they sign in there, review the agent, and approve it; that completes the claim, without another request of the agent. \`claim.who_can_claim\` says who can sign in, and what anyone else does first. An application of the person can claim it too, with a token from a sign-in at most five minutes ago; such a claim ends with the application's access:
 
 ${shellBlock(`curl -X POST ${baseUrl}${paths.claim} \\
   -H "Authorization: Bearer $PERSON_TOKEN" \\
@@ -179,7 +179,7 @@ const errors = [
   ["403", "`insufficient_scope`", "The challenge names the scopes that are needed."],
   ["MCP result", "`claim_required`", "Tell the person what `next` says, then call again."],
   ["403", "`access_denied`", "This credential cannot claim the agent."],
-  ["409", "`claim_not_confirmed`", "Wait until the person has approved."],
+  ["409", "`claim_not_confirmed`", "Let a person approve it: `next` says how."],
   ["409", "`already_claimed`", "Continue: the agent has an owner."],
   ["429", "`temporarily_unavailable`, `rate_limited`", "Wait as `Retry-After` says."],
   ["503", "`temporarily_unavailable`, `store_unavailable`", "Wait as `Retry-After` says."],

@@ -5,6 +5,7 @@ export const paths = {
   health: "/api/health",
   contact: "/api/contact",
   contactPage: "/contact",
+  apply: "/apply",
   authorize: "/oauth/authorize",
   token: "/oauth/token",
   register: "/oauth/register",

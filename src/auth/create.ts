@@ -87,7 +87,8 @@ export async function createAuthServices(options: AuthServicesOptions) {
   const intake = new IntakeService({ ...common, keys, mode, hashAddress });
   const sessions = new BrowserSessions({ records, now, secure: isHttps(baseUrl), audit });
   const codeKey = state.deriveKey("claim-codes");
-  const claims = new ClaimService({ ...common, mailbox, baseUrl, anonymousScopes, codeKey });
+  const forClaims = { mailbox, baseUrl, anonymousScopes, signUp, codeKey };
+  const claims = new ClaimService({ ...common, ...forClaims });
   const capacity = new UnclaimedCapacity({ records, now });
   const outbound = createGuardedFetch(options.outbound);
   const verifier = createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now });

@@ -26,6 +26,8 @@ interface OAuthErrorDetail {
    */
   readonly description: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What the caller, or the person behind it, can do. */
+  readonly next?: string;
   /**
    * Additional URLs in the body, keyed by member name; the names are those of the registration
    * response.
@@ -115,8 +117,8 @@ export function sendProblem(res: ServerResponse, problem: Problem, instance?: st
 
 /** Sends the body of RFC 6749 section 5.2. */
 function sendOAuthError(res: ServerResponse, { error, detail }: OAuthError): void {
-  const { status, description, headers = {}, links } = detail;
-  const body = { error, error_description: description, ...links };
+  const { status, description, headers = {}, next, links } = detail;
+  const body = { error, error_description: description, next, ...links };
   sendJsonAs(res, "application/json; charset=utf-8", { status, headers, body });
 }
 

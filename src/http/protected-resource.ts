@@ -1,4 +1,4 @@
-import { claimLinks } from "../auth/agents/claims.ts";
+import { type ClaimService, claimLinks } from "../auth/agents/claims.ts";
 import { isAudienceAllowed } from "../auth/audience.ts";
 import { type Authenticate, type Caller, callerKey } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
@@ -17,6 +17,7 @@ export interface AuthorizationOptions {
   readonly baseUrl: string;
   /** Scopes of unclaimed agents. Challenges (`WWW-Authenticate`) list them (RFC 6750 section 3). */
   readonly anonymousScopes: readonly Scope[];
+  readonly claims: Pick<ClaimService, "claimantsNote">;
   /**
    * Quotas: `credential-address` counts invalid credentials; `calls` counts the calls of a caller;
    * `calls-anonymous`, those of an unclaimed agent; `visits`, requests without a credential.
@@ -59,7 +60,7 @@ function isClaimNeeded(
 function nextForScopes(
   caller: Caller,
   missing: readonly Scope[],
-  { anonymousScopes, baseUrl }: AuthorizationOptions,
+  { anonymousScopes, claims, baseUrl }: AuthorizationOptions,
 ): string {
   const { kind, id, accountId } = caller;
   const scope = missing.join(" ");
@@ -76,7 +77,7 @@ function nextForScopes(
     return `If the token asked for less than was registered, ${getToken}. Otherwise register for it at ${baseUrl}/oauth/register.`;
   }
   const { page, start_url } = claimLinks(baseUrl, id);
-  return `A person must claim this agent first: let them enter its claim code at ${page}. The registration gave the code, POST ${start_url} gives a new one. Then ${getToken}.`;
+  return `A person must claim this agent first: let them enter its claim code at ${page}. The registration gave the code, POST ${start_url} gives a new one. ${claims.claimantsNote} Then ${getToken}.`;
 }
 
 /** URL of the protected resource metadata (RFC 9728). */

@@ -36,6 +36,7 @@ export type OAuthErrorCode = keyof typeof oauthErrorCauses;
 export const OAuthErrorBody = z.object({
   error: z.string().describe("Stable name of the failure."),
   error_description: z.string().optional().describe("What is wrong with this request."),
+  next: z.string().optional().describe("After a claim: what to do next."),
   page: z.string().optional().describe("After a claim: where a person claims the agent."),
   start_url: z.string().optional().describe("After a claim: where the agent gets a new code."),
 });

@@ -14,6 +14,7 @@ import { connectMcp, textOf } from "../support/mcp.ts";
 import { messageIn, messageOf } from "../support/mcp-messages.ts";
 import { startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
+import { createWeb, textOf as pageText } from "../support/web.ts";
 
 const MINUTE_MS = 60_000;
 const ALERT = { symbols: ["ALDER.SIM"] };
@@ -36,7 +37,7 @@ interface Caller {
 
 /** The answer to an agent registration, with its first claim code. */
 interface Claimable extends RegisteredAgent {
-  readonly claim: { readonly code: string };
+  readonly claim: Readonly<Record<"code" | "page" | "start_url" | "who_can_claim", string>>;
 }
 
 const registerAnonymous = (method = "client_secret_basic"): Promise<Claimable> =>
@@ -209,6 +210,52 @@ describe("the result that asks for a claim", () => {
     expect(await later()).toMatch(/^claim_required: /);
     expect(await later()).toMatch(/^rate_limited: The limit claim-start allows 1 /);
   });
+});
+
+describe("the ways of a person without an account", () => {
+  /** What a person can do who cannot sign in, with each value of SIGN_UP. */
+  const ways = [
+    ["open", /^Anyone with an email address can sign in there\.$/, undefined],
+    ["applications", /application the operator accepted.* SIGN_UP/, "/apply"],
+    ["closed", /no new accounts are created.* SIGN_UP/, "/contact"],
+  ] as const;
+
+  it.each(ways)(
+    "are told to the agent in every answer about its claim, with SIGN_UP=%s",
+    async (SIGN_UP, words, way) => {
+      const own = await startTestService({ SIGN_UP });
+      const agent = (await register(own.base, { scope: "" })) as Claimable;
+      const { who_can_claim: note, start_url } = agent.claim;
+      expect(note).toMatch(words);
+      if (way !== undefined) {
+        expect(note).toContain(own.base + way);
+        expect((await fetch(own.base + way)).status).toBe(200);
+      }
+      const token = await tokenOf(own.base, agent);
+      const asked = await registerAlert(await connectMcp(own.base, token));
+      expect(asked.structuredContent?.next).toContain(note);
+      const bearer = { authorization: `Bearer ${token}` };
+      const byRest = await postJson(`${own.base}/api/alerts`, ALERT, bearer);
+      expect(((await byRest.json()) as { next: string }).next).toContain(note);
+      const begun = await postJson(start_url, { agent_id: agent.client_id }, bearer);
+      expect(await begun.json()).toMatchObject({ who_can_claim: note });
+      const wrong = { agent_id: agent.client_id, claim_code: "00000000" };
+      const refused = await postJson(`${own.base}/oauth/claim`, wrong, bearer);
+      expect(((await refused.json()) as { next: string }).next).toContain(note);
+    },
+  );
+
+  it.each(ways.slice(1))(
+    "are shown to the person who opens the claim page, with SIGN_UP=%s",
+    async (SIGN_UP, _words, way) => {
+      const own = await startTestService({ SIGN_UP });
+      const agent = (await register(own.base, { scope: "" })) as Claimable;
+      const page = await createWeb(own.base).get(agent.claim.page);
+      expect(page.html).toContain(`href="${way}"`);
+      expect(pageText(page.html)).toMatch(/cannot claim an agent yet.* new code/);
+      expect(pageText(page.html)).toContain("If you operate this service, SIGN_UP decides");
+    },
+  );
 });
 
 describe("a client that supports elicitation", () => {

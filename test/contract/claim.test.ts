@@ -44,6 +44,7 @@ async function start(overrides: Limits = {}) {
     audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
     baseUrl: base,
     anonymousScopes: anonymousScopeCeiling,
+    signUp: "open",
     codeKey: randomBytes(32),
   });
   app.use(
@@ -119,7 +120,7 @@ async function told(answer: Response | Promise<Response>) {
   const body = (await response.json()) as Record<string, string>;
   if (response.status !== 200) {
     const isByCode = ["invalid_claim_code", "claim_not_confirmed"].includes(body.error ?? "");
-    const links = isByCode ? ["page", "start_url"] : [];
+    const links = isByCode ? ["next", "page", "start_url"] : [];
     expect(Object.keys(body)).toEqual(["error", "error_description", ...links]);
     // Characters that RFC 6749 section 5.2 allows in `error_description`.
     expect(body.error_description).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
@@ -558,6 +559,7 @@ describe("POST /oauth/claim/start", () => {
         status: "pending_claim",
         claim: { code, expires_at },
         verification_uri: expect.stringMatching(`^${base}/claim\\?attempt=[\\w-]{43}$`),
+        who_can_claim: "Anyone with an email address can sign in there.",
         expires_at: new Date(clock.now + 10 * MINUTE_MS).toISOString(),
       });
       expect(expires_at).toBe(body.expires_at);

@@ -224,7 +224,9 @@ describe("a failed claim", () => {
       const refused = await postJson(`${base}/oauth/claim`, body, bearer);
       expect(refused.status).toBe(status);
       const { page, start_url } = agent.claim;
-      expect(await refused.json()).toMatchObject({ error, page, start_url });
+      const answer = (await refused.json()) as { readonly next: string };
+      expect(answer).toMatchObject({ error, page, start_url });
+      expect(answer.next).toMatch(status === 409 ? /page and the agent's own code/ : /new code/);
     }
   });
 });

@@ -91,6 +91,7 @@ export async function startAlertApp({
     anonymousScopes: anonymousScopeCeiling,
     claims: new ClaimService({
       ...{ ...people, records, baseUrl: base, anonymousScopes: anonymousScopeCeiling },
+      signUp: "open",
       codeKey: new Uint8Array(32),
     }),
     readiness: async () => ({ required: {}, optional: {} }),

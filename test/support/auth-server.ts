@@ -178,6 +178,7 @@ function createParts(
       audit,
       baseUrl,
       anonymousScopes,
+      signUp: "open",
       codeKey: new Uint8Array(32),
     }),
     clientCredentials: createClientCredentialsIssuer({
@@ -213,7 +214,10 @@ function appOf(parts: Mounted): RequestListener {
   mountSignIn(app, parts);
   app.use(problemHandler());
   const probe = (path: string, resource: ResourcePath): Route => {
-    const options = { authenticate, baseUrl, anonymousScopes: anonymousScopeCeiling, limits };
+    const options = {
+      ...{ authenticate, baseUrl, limits, claims: parts.claims },
+      anonymousScopes: anonymousScopeCeiling,
+    };
     const guarded = new ProtectedResource(options, resource);
     return {
       method: "GET",

@@ -1,7 +1,9 @@
+import type { SignUpMode } from "../../config/config.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { accounts } from "../accounts/accounts.ts";
+import { claimantsNote } from "../accounts/sign-up.ts";
 import type { Auditor } from "../auditor.ts";
 import { allScopes, type Scope } from "../scopes.ts";
 import { type ClientRecord, clients, isAudited, unclaimedScopes } from "./agent.ts";
@@ -66,6 +68,8 @@ interface ClaimServiceOptions {
   readonly baseUrl: string;
   /** The scopes of an agent without an owner. */
   readonly anonymousScopes: readonly Scope[];
+  /** Who can create an account. */
+  readonly signUp: SignUpMode;
   /** Secret from which codes are derived, 32 bytes; the same in every process. */
   readonly codeKey: Uint8Array;
 }
@@ -80,9 +84,12 @@ interface ClaimServiceOptions {
 export class ClaimService {
   readonly #context: ClaimCompletionDependencies;
   readonly #codeKey: Uint8Array;
+  /** `claimantsNote` of this instance. */
+  readonly claimantsNote: string;
 
-  constructor({ codeKey, ...context }: ClaimServiceOptions) {
+  constructor({ codeKey, signUp, ...context }: ClaimServiceOptions) {
     this.#context = { mailbox: undefined, ...context };
+    this.claimantsNote = claimantsNote(signUp, context.baseUrl);
     this.#codeKey = codeKey;
   }
 

@@ -29,6 +29,7 @@ interface ResponseOptions {
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   readonly anonymousScopes: readonly Scope[];
+  readonly claims: ClaimService;
 }
 
 const isoInstant = (at: number): string => new Date(at).toISOString();
@@ -72,10 +73,13 @@ interface DescribedClient {
  */
 function identityMembers(
   { clientId, record, expiresAt }: DescribedClient,
-  { baseUrl, anonymousScopes }: ResponseOptions,
+  { baseUrl, anonymousScopes, claims }: ResponseOptions,
   start?: ClaimStart,
 ): Readonly<Record<string, unknown>> {
-  const links = claimLinks(baseUrl, clientId);
+  const links = {
+    ...claimLinks(baseUrl, clientId),
+    who_can_claim: claims.claimantsNote,
+  };
   return {
     ...(record.metadata.scope === undefined && { scope: "" }),
     // The secret expires with the registration. 0 means never, as in `client_secret_expires_at`.
@@ -89,7 +93,6 @@ function identityMembers(
 /** Options of `addIdentitiesToRegistration`. */
 export interface RegistrationOptions extends IdentityVerificationOptions, ResponseOptions {
   readonly records: Records;
-  readonly claims: ClaimService;
 }
 
 type Next = () => Promise<unknown>;

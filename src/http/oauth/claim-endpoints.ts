@@ -200,7 +200,7 @@ function complete(
     );
     const isGuess = principal.kind === "person" && outcome.status === "invalid_claim_code";
     if (isGuess) await guard.recordWrongCode(ip);
-    res.json(claimedBody(outcome, { agentId: data.agent_id, baseUrl }));
+    res.json(claimedBody(outcome, { agentId: data.agent_id, claims, baseUrl }));
   };
 }
 
@@ -211,22 +211,28 @@ function complete(
  */
 function claimedBody(
   outcome: ClaimOutcome,
-  { agentId, baseUrl }: { readonly agentId: string; readonly baseUrl: string },
+  {
+    agentId,
+    claims,
+    baseUrl,
+  }: Pick<ClaimRouterOptions, "claims" | "baseUrl"> & {
+    readonly agentId: string;
+  },
 ): Readonly<Record<string, string>> {
   const { page, start_url } = claimLinks(baseUrl, agentId);
   switch (outcome.status) {
     case "invalid_claim_code":
       throw new OAuthError(outcome.status, {
         status: 400,
-        description:
-          "The agent is unknown or claimed, or the code is wrong or has expired: the agent gets a new one at start_url.",
+        description: "The agent is unknown or claimed, or the code is wrong or has expired.",
+        next: "The agent gets a new code at start_url, and shows it to the person for the page.",
         links: { page, start_url },
       });
     case "claim_not_confirmed":
       throw new OAuthError(outcome.status, {
         status: 409,
-        description:
-          "No person has confirmed the claim yet: let them open the verification_uri from start_url, or give them the code of the agent for the page.",
+        description: "No person has confirmed the claim yet. An agent cannot claim itself.",
+        next: `Show a person the page and the agent's own code, from the registration or a new one from start_url: they sign in and enter the code there, which completes the claim without another request here. Or POST start_url, let them open the verification_uri of its answer, and send here the code that they are shown there. ${claims.claimantsNote}`,
         links: { page, start_url },
       });
     case "claimed":
@@ -263,6 +269,7 @@ function start(
       status: "pending_claim",
       claim: { code: begun.code, expires_at },
       verification_uri: `${baseUrl}/claim?attempt=${begun.attempt}`,
+      who_can_claim: claims.claimantsNote,
       expires_at,
     });
   };

@@ -1,8 +1,9 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
+import { paths } from "../../../wellknown/paths.ts";
 import { ApplicationFields } from "../../applications/fields.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
-import { APPLY_PATH, applyPage, queuePlacePage } from "./apply.ts";
+import { applyPage, queuePlacePage } from "./apply.ts";
 import { readForm, submittedValue, validateForm } from "./form.ts";
 import { errorSentences } from "./intake-errors.ts";
 import type { PageContext } from "./page-context.ts";
@@ -23,7 +24,7 @@ export function earlyAccessRoutes(options: PageContext): Router {
   const { csrf, show } = options;
   const router = Router();
   router
-    .route(APPLY_PATH)
+    .route(paths.apply)
     .get(async (req, res) => {
       const { formToken, session } = await csrf.openPage(req, res);
       show(res, applyPage({ formToken, isSignedIn: session !== undefined }));

@@ -1,3 +1,4 @@
+import { paths } from "../../../wellknown/paths.ts";
 import type { QueueTokenAccess } from "../../applications/intake.ts";
 import { APPLICATION_RETENTION_MS, applicantFocuses } from "../../applications/intake-records.ts";
 import { copyButton, copyScriptHref } from "./copy.ts";
@@ -12,9 +13,6 @@ import {
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
-
-/** Path of the form to apply for early access. */
-export const APPLY_PATH = "/apply";
 
 const DAY_MS = 86_400_000;
 
@@ -46,7 +44,7 @@ export function applyPage(view: ApplyView): PageAnswer {
     errors,
     isSignedIn,
     body: html`<p class="lead">An application reserves a seat in the queue. The operator of this service decides who gets in.</p>
-<div class="card">${form({ action: APPLY_PATH, formToken }, applicationFields(view))}</div>
+<div class="card">${form({ action: paths.apply, formToken }, applicationFields(view))}</div>
 <p class="quiet">An application that is not accepted is deleted after ${APPLICATION_RETENTION_MS / DAY_MS} days.</p>`,
   };
 }

@@ -4,7 +4,6 @@ import { withCallerAddress } from "../../auth/auditor.ts";
 import { CodeGuessGuard } from "../../limits/code-guard.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { alertRoutes } from "./alerts/alert-routes.ts";
-import { APPLY_PATH } from "./apply.ts";
 import { earlyAccessRoutes } from "./apply-routes.ts";
 import { channelRoutes } from "./channel-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
@@ -33,7 +32,7 @@ const ACTION_PATHS = [
   "/claim",
   "/account",
   paths.contactPage,
-  APPLY_PATH,
+  paths.apply,
   UNSUBSCRIBE_PATH,
 ];
 

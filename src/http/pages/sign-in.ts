@@ -1,6 +1,5 @@
 import { paths } from "../../../wellknown/paths.ts";
 import type { SignUpMode } from "../../config/config.ts";
-import { APPLY_PATH } from "./apply.ts";
 import { type FieldErrors, field, form } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
@@ -19,17 +18,24 @@ export interface SignInView {
   readonly signUp: SignUpMode;
 }
 
+/** A hint for a person who runs the service, since SIGN_UP explains itself to nobody else. */
+const operatorHint = html` If you operate this service, <code>SIGN_UP</code> decides who gets one.`;
+
 /** Notes by sign-up mode: who gets a code if not everyone does, and what other people can do. */
 export const signInCodeNotes: Readonly<Record<SignUpMode, Html | undefined>> = {
   open: undefined,
-  applications: html`<p class="note">Only people who have an account, or whose application was accepted, get a code here. If you have neither, <a href="${APPLY_PATH}">apply for early access</a>.</p>`,
-  closed: html`<p class="note">Only people who have an account get a code here: no new accounts are created. If you need one, <a href="${paths.contactPage}">ask the operator of this service</a>.</p>`,
+  applications: html`<p class="note">Only people who have an account, or whose application was accepted, get a code here. If you have neither, <a href="${paths.apply}">apply for early access</a>.${operatorHint}</p>`,
+  closed: html`<p class="note">Only people who have an account get a code here: no new accounts are created. If you need one, <a href="${paths.contactPage}">ask the operator of this service</a>.${operatorHint}</p>`,
 };
 
+/** For a person without an account, who cannot claim an agent before its code has expired. */
+const claimLater = html`<p class="note">Without an account you cannot claim an agent yet. Once you have one, ask the agent for a new code: the present one will have expired.</p>
+`;
+
 /** Text that says why a person must sign in, depending on the return target. */
-function reason(place: string): Html | undefined {
+function reason(place: string, signUp: SignUpMode): Html | undefined {
   if (place.startsWith("/claim")) {
-    return html`<p class="note">To claim an agent, sign in now, even if you did today, so that nobody else who uses this browser can do it in your name.</p>`;
+    return html`${signUp !== "open" && claimLater}<p class="note">To claim an agent, sign in now, even if you did today, so that nobody else who uses this browser can do it in your name.</p>`;
   }
   if (place.startsWith("/oauth/")) {
     return html`<p class="note">An application wants to act for you. Sign in first; then you see what it asks for, and decide.</p>`;
@@ -59,7 +65,7 @@ ${form({ action: "/sign-in/provider", formToken, hidden }, html`<button class="s
     errors,
     body: html`<p class="lead">You get a code ${giver}. There is no password.</p>
 ${signInCodeNotes[signUp]}
-${reason(place)}
+${reason(place, signUp)}
 <div class="card">
 ${form(
   { action: "/sign-in", formToken, hidden },

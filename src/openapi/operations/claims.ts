@@ -62,6 +62,9 @@ export const ClaimStartedBody = z.object({
     .string()
     .meta({ format: "uri" })
     .describe("Page where a person confirms, and gets a code to tell the agent."),
+  who_can_claim: z
+    .string()
+    .describe("Who can sign in on the page, and what anyone else does first; for the person."),
   expires_at: InstantAnswer,
 });
 

@@ -74,6 +74,10 @@ const ClaimState = z.object({
   url: z.string().optional().describe("Endpoint that completes a claim."),
   start_url: z.string().optional().describe("Endpoint where the agent gets a new code."),
   page: z.string().optional().describe("Page where a person claims the agent with the code."),
+  who_can_claim: z
+    .string()
+    .optional()
+    .describe("Who can sign in on the page, and what anyone else does first; for the person."),
 });
 
 /** A registration response (RFC 7591 section 3.2.1). */

@@ -4,6 +4,22 @@ import { readConfig } from "../../../src/config/config.ts";
 const upstream = { OIDC_CLIENT_ID: "market-signal", OIDC_CLIENT_SECRET: "secret" };
 const mail = { MAIL_FROM: "signals@mail.example" };
 
+describe("who can create an account", () => {
+  const files = { MARKET: `files:${import.meta.dirname}`, AS_OF: "2014-06-30T21:00:00Z" };
+
+  it.each([
+    [{ MARKET: "sandbox" }, "open"],
+    [files, "applications"],
+    [{ MARKET: files.MARKET, REPLAY: "2014-01-02/2014-12-31@2" }, "applications"],
+    [{ MARKET: "live" }, "applications"],
+  ])("depends on the market unless SIGN_UP says so: %j", (market, signUp) => {
+    expect(readConfig(market).signUp).toBe(signUp);
+    for (const SIGN_UP of ["open", "applications", "closed"]) {
+      expect(readConfig({ ...market, SIGN_UP }).signUp).toBe(SIGN_UP);
+    }
+  });
+});
+
 describe("the URL of a mail server", () => {
   it.each(["smtp://", "smtps://", "smtp:///path", "smtp://user:password@", "smtp://?x=1"])(
     "is rejected without a host: %s",

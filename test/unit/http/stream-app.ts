@@ -88,6 +88,7 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
     {
       baseUrl: base,
       anonymousScopes: anonymousScopeCeiling,
+      claims: { claimantsNote: "" },
       limits: looseLimits(),
       async authenticate(token) {
         await app.hindrance();

@@ -10,7 +10,6 @@ import {
   SCORE_PURPOSE,
 } from "../../../answers/meaning.ts";
 import type { MarketMode } from "../../../market/market.ts";
-import { APPLY_PATH } from "../apply.ts";
 import { copyButton } from "../copy.ts";
 import {
   descriptionList,
@@ -186,7 +185,7 @@ const documents: readonly (readonly [path: string, title: string, note: string])
   [paths.authMd, "auth.md", "how agents get access, and how people answer for them"],
   [paths.apiCatalog, "API catalog", "all endpoints as a link set"],
   [paths.openapi, "OpenAPI description", "for programs that make clients"],
-  [APPLY_PATH, "Early access", "apply for a seat"],
+  [paths.apply, "Early access", "apply for a seat"],
 ];
 
 const documentsSection = html`<section aria-labelledby="documents">

@@ -50,6 +50,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
       mailbox: createOutbox({ vault, now }),
       baseUrl: "https://signals.example",
       anonymousScopes: READS,
+      signUp: "open",
       codeKey,
     });
   const claims = withKey(randomBytes(32));

@@ -1,0 +1,19 @@
+import { paths } from "../../../wellknown/paths.ts";
+import type { SignUpMode } from "../../config/config.ts";
+
+/** What the operator, who may be the person, can do to let somebody in. */
+const OPERATOR_ADVICE =
+  "Whoever operates the service decides with the setting SIGN_UP, and accepts applications by market-signal admin applications accept.";
+
+/**
+ * Who can sign in and therefore claim an agent, and what everybody else has to do first, in words
+ * that an agent can pass on to its person.
+ *
+ * @param baseUrl Public origin, without a trailing slash.
+ */
+export const claimantsNote = (signUp: SignUpMode, baseUrl: string): string =>
+  ({
+    open: "Anyone with an email address can sign in there.",
+    applications: `Only people who have an account, or whose application the operator accepted, can sign in there. Anyone else first applies at ${baseUrl}${paths.apply} and waits for the operator; the agent then gets a new code. ${OPERATOR_ADVICE}`,
+    closed: `Only people who have an account can sign in there: no new accounts are created. Anyone else asks the operator at ${baseUrl}${paths.contactPage}. ${OPERATOR_ADVICE}`,
+  })[signUp];
