@@ -23,7 +23,6 @@ import {
 } from "../src/answers/off-exchange-table.ts";
 import { roundRatioOrNull, withoutFloatNoise } from "../src/answers/rounding.ts";
 import { DayOrInstantInput, isIsoDate, requestedDayMember } from "../src/answers/when.ts";
-import { factorStatusAnswer } from "../src/answers/why.ts";
 import {
   estimatedSide,
   type OffExchangeDaySummary,
@@ -65,7 +64,7 @@ function noteFor(
   printsAre: PrintsAre,
 ): string {
   if (assetClass === "crypto") {
-    return feeds.prints === "not_observed" ? `${COIN_NOTE} ${NO_COIN_FEED}` : COIN_NOTE;
+    return feeds.prints === "no_feed" ? `${COIN_NOTE} ${NO_COIN_FEED}` : COIN_NOTE;
   }
   return printsAre === "blocks" ? `${NOTE} ${BLOCKS_NOTE}` : NOTE;
 }
@@ -105,7 +104,7 @@ const PrintItem = PrintAnswer.partial({
 });
 
 const Aggregates = {
-  prints: z.number().int().nullable().describe("null, as in the next five: not observed."),
+  prints: z.number().int().nullable().describe("null, as in the next five: no feed then."),
   shares: z.number().nullable(),
   notionalUsd: z.number().nullable(),
   vwap: z.number().nullable().describe("USD per share."),
@@ -145,7 +144,7 @@ export const OffExchange = z.object({
       lastSession: z.string().nullable(),
       ...Aggregates,
       atsShare: AtsShare.describe(
-        "Share of alternative trading systems in the newest published week, weeks late; null: not observed.",
+        "Share of alternative trading systems in the newest published week, weeks late; null: no feed.",
       ),
       largestPrints: z.array(PrintItem),
     })
@@ -161,7 +160,7 @@ export const OffExchange = z.object({
 });
 
 /**
- * The aggregates of one or several sessions; `null` if prints are not observed.
+ * The aggregates of one or several sessions; `null` without a feed of prints.
  *
  * @param printsAre `blocks` if only block prints are stored, so that sums over all prints are
  * unknown; `undefined` if all prints are stored.
@@ -189,7 +188,7 @@ const UNKNOWN_TOTALS = {
   shareOfVolume: null,
 } as const;
 
-/** The weekly volume share of alternative trading systems (ATS); `null` if not observed. */
+/** The weekly volume share of alternative trading systems (ATS); `null` without a feed. */
 export function atsShareAnswer(week: WeeklyVolume | null): z.input<typeof AtsShare> {
   if (week === null) return null;
   const { weekStart, atsShares, otcShares, availableAt } = week;
@@ -306,11 +305,10 @@ export const getDarkpool = defineTool({
 
   run(query, context): z.input<typeof OffExchange> {
     const { instrument, snapshot, view } = viewOf(query, context);
-    const { prints, shortVolume } = view.feeds;
     return {
       ...requestedDayMember(query.asOf),
       ...instrumentAnswer(context, snapshot, query.detail),
-      feeds: { prints: factorStatusAnswer(prints), shortVolume: factorStatusAnswer(shortVolume) },
+      feeds: view.feeds,
       note: noteFor(instrument, view, context.market.printsAre),
       view: query.view,
       ...selectedPart(query, view, instrument.symbol, context.market.printsAre),

@@ -43,7 +43,7 @@ export const offExchangePrintColumns = [
 ];
 
 /**
- * Totals of a session as shown in answers; a total that was not observed is `null`, an empty cell.
+ * Totals of a session as shown in answers; a total without a feed is `null`, an empty cell.
  */
 interface DayMembers {
   readonly session: string;
@@ -65,7 +65,7 @@ const dayColumn = createMemberColumn<RowOf<DayMembers>>();
 export const offExchangeDayColumns = [
   dayColumn("symbol", "text"),
   dayColumn("session", "text"),
-  dayColumn("prints", "integer", "Empty, as in the other columns: not observed."),
+  dayColumn("prints", "integer", "Empty, as in the other columns: no feed then."),
   dayColumn("shares", "number"),
   dayColumn("notionalUsd", "number"),
   dayColumn("vwap", "number", "USD per share.", roundRatio),

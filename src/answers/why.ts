@@ -1,26 +1,28 @@
 import { z } from "zod";
-import { FACTORS, type Factor } from "../factors/reading.ts";
+import { FACTORS, type Factor, type FactorStatus } from "../factors/reading.ts";
 import { Problem } from "../problem.ts";
 import type { FactorContributions } from "../score/composite.ts";
-import { contributionsOf, type PastSnapshot } from "../score/snapshot.ts";
+import { contributionsOf, factorEvidenceOf, type PastSnapshot } from "../score/snapshot.ts";
 import { type DetailLevel, DirectionAnswer, InstantAnswer, isoInstant } from "./common.ts";
 import { roundPointDifference, roundScorePoints } from "./rounding.ts";
 
-/** Status of a factor in an answer. */
+/** Status of a factor in an answer: the one vocabulary for why a factor has no value. */
 export const FactorStatusAnswer = z
   .enum(["ok", "stale", "no_activity", "no_feed", "insufficient_data"])
   .describe(
     "no_activity: a feed looked and found nothing; no_feed: nothing looks; insufficient_data: history or peer group too short.",
   );
 
-/** Translates the internal status of a factor or feed to the status shown in answers. */
-export const factorStatusAnswer = <S extends string>(
-  status: S,
-): Exclude<S, "not_observed"> | "no_feed" =>
-  status === "not_observed" ? "no_feed" : (status as Exclude<S, "not_observed">);
+/** Translates the recorded status of a factor to the status shown in answers. */
+export const factorStatusAnswer = (status: FactorStatus): z.input<typeof FactorStatusAnswer> =>
+  status === "not_observed" ? "no_feed" : status;
 
 /** Points that a factor contributes, or the reason why it contributes none. */
-const Contribution = z.union([z.number(), FactorStatusAnswer, z.literal("missing")]);
+const Contribution = z.union([
+  z.number(),
+  FactorStatusAnswer,
+  z.literal("missing").describe("Only of a past that was recorded without the reason."),
+]);
 type Contribution = z.input<typeof Contribution>;
 
 /** Points that each factor contributes. */
@@ -57,25 +59,29 @@ export function factorContributionsAnswer(
   detail: DetailLevel,
 ): z.input<typeof FactorContributionsAnswer> | undefined {
   const contributions = contributionsOf(snapshot);
-  if (contributions === undefined) return undefined;
-  const of = (factor: Factor): Contribution => {
-    if (snapshot.missingFactors.includes(factor)) return absence(factor, snapshot);
-    return inPoints(contributions[factor], detail);
-  };
-  return {
-    momentum: of("momentum"),
-    valuation: of("valuation"),
-    social: of("social"),
-    darkpool: of("darkpool"),
-  };
+  return (
+    contributions && byFactor((factor) => pointsOrReason(factor, snapshot, contributions, detail))
+  );
 }
+
+const byFactor = <T>(of: (factor: Factor) => T): Record<Factor, T> => ({
+  momentum: of("momentum"),
+  valuation: of("valuation"),
+  social: of("social"),
+  darkpool: of("darkpool"),
+});
 
 const inPoints = (points: number, detail: DetailLevel): number =>
   detail === "full" ? points : roundPointDifference(points);
 
-/** The reason why a factor has no value; "missing" once the factors are no longer stored. */
-function absence(factor: Factor, { factors }: PastSnapshot): Contribution {
-  const status = factors?.[factor].status;
+function pointsOrReason(
+  factor: Factor,
+  snapshot: PastSnapshot,
+  contributions: FactorContributions,
+  detail: DetailLevel,
+): Contribution {
+  if (!snapshot.missingFactors.includes(factor)) return inPoints(contributions[factor], detail);
+  const status = factorEvidenceOf(snapshot)?.[factor].status;
   return status === undefined ? "missing" : factorStatusAnswer(status);
 }
 
@@ -108,19 +114,11 @@ export function scoreAttributionAnswer(
 function factorChanges(from: PastSnapshot, to: PastSnapshot, detail: DetailLevel) {
   const before = knownContributions(from);
   const after = knownContributions(to);
-  const whyBefore = factorContributionsAnswer(from, detail);
-  const whyAfter = factorContributionsAnswer(to, detail);
-  const of = (factor: Factor) => ({
-    from: whyBefore?.[factor] ?? "missing",
-    to: whyAfter?.[factor] ?? "missing",
+  return byFactor((factor) => ({
+    from: pointsOrReason(factor, from, before, detail),
+    to: pointsOrReason(factor, to, after, detail),
     change: inPoints(after[factor] - before[factor], detail),
-  });
-  return {
-    momentum: of("momentum"),
-    valuation: of("valuation"),
-    social: of("social"),
-    darkpool: of("darkpool"),
-  };
+  }));
 }
 
 function knownContributions(snapshot: PastSnapshot): FactorContributions {

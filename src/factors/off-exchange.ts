@@ -90,10 +90,10 @@ export interface OffExchangeQuery {
 }
 
 /**
- * `not_observed`: there is no feed, or the feed begins after the range; `no_activity`: no records
+ * `no_feed`: there is no feed, or the feed begins after the range; `no_activity`: no records
  * in the range; `stale`: the feed has ended.
  */
-type FeedStatus = "ok" | "stale" | "no_activity" | "not_observed";
+type FeedStatus = "ok" | "stale" | "no_activity" | "no_feed";
 
 /** Off-exchange trading of one instrument in a range. */
 export interface OffExchangeView {
@@ -107,7 +107,7 @@ export interface OffExchangeView {
 }
 
 /**
- * Off-exchange totals and consolidated volume of one session; a figure that was not observed is
+ * Off-exchange totals and consolidated volume of one session; a figure without a feed is
  * `null`.
  */
 export interface OffExchangeDaySummary {
@@ -220,7 +220,7 @@ const newestWeek = (weeks: readonly WeeklyVolume[], by: string): WeeklyVolume | 
 function feedStatus(moments: readonly Moment[], range: OffExchangeQuery): FeedStatus {
   const { at, to, dayMs } = range;
   const [first, last] = [moments[0], moments.at(-1)];
-  if (first === undefined || last === undefined || to < first.time) return "not_observed";
+  if (first === undefined || last === undefined || to < first.time) return "no_feed";
   if (Math.min(at, to) - last.time > MAX_FEED_AGE_DAYS * dayMs) return "stale";
   return moments.some((moment) => isInRange(moment, range)) ? "ok" : "no_activity";
 }

@@ -8,7 +8,8 @@ export type Factor = (typeof FACTORS)[number];
  * - `ok`: measured
  * - `stale`: the newest data are older than expected
  * - `no_activity`: there is a feed, but it found nothing
- * - `not_observed`: there is no feed for this instrument
+ * - `not_observed`: there is no feed for this instrument; answers say `no_feed`, recorded snapshots
+ *   and the commitments of the log keep this word
  * - `insufficient_data`: the history or the peer group is still too short for the formula
  */
 export const FACTOR_STATUSES = [

@@ -20,7 +20,7 @@ const WHY_MISSING: Readonly<Record<FactorStatus, string>> = {
   ok: "is measured",
   stale: "is too old to count",
   no_activity: "is silent: the feed found nothing",
-  not_observed: "is not observed: there is no feed for it",
+  not_observed: "has no feed",
   insufficient_data: "cannot be formed yet: history or peer group is too short",
 };
 

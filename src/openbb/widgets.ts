@@ -209,7 +209,7 @@ export const widgets: readonly Widget[] = [
     name: "off-exchange",
     title: "Off-exchange days",
     about:
-      "Off-exchange (dark pool) trading by session: its share of all volume, blocks, and the share of it that was marked short. An empty cell was not observed.",
+      "Off-exchange (dark pool) trading by session: its share of all volume, blocks, and the share of it that was marked short. In an empty cell there was no feed.",
     subCategory: "Off-exchange",
     type: "table",
     tool: getDarkpool,

@@ -1,4 +1,4 @@
-import { FACTORS } from "../factors/reading.ts";
+import { FACTOR_STATUSES, FACTORS, type FactorStatus } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import { createPackedList, type PackedList, type RecordPacking } from "../market/packed-list.ts";
 import { SERIES_HEX_DIGITS } from "./record-series.ts";
@@ -50,14 +50,15 @@ const readSignal = (view: DataView, at: number): SignalState => ({
 });
 
 /** Size of the packed evidence of one factor in bytes. */
-const FACTOR_BYTES = 16;
+const FACTOR_BYTES = 17;
 
 function writeEvidence(view: DataView, at: number, evidence: FactorEvidence | undefined): void {
   for (const [place, factor] of FACTORS.entries()) {
-    const { z = null, confidence = 0 } = evidence?.[factor] ?? {};
+    const { z = null, confidence = 0, status } = evidence?.[factor] ?? {};
     // `null` is encoded as NaN.
     view.setFloat64(at + place * FACTOR_BYTES, z ?? Number.NaN);
     view.setFloat64(at + place * FACTOR_BYTES + 8, confidence);
+    view.setUint8(at + place * FACTOR_BYTES + 16, FACTOR_STATUSES.indexOf(status as FactorStatus));
   }
 }
 
@@ -65,7 +66,8 @@ function readEvidence(view: DataView, at: number): FactorEvidence {
   const read = (place: number) => {
     const z = view.getFloat64(at + place * FACTOR_BYTES);
     const confidence = view.getFloat64(at + place * FACTOR_BYTES + 8);
-    return { z: Number.isNaN(z) ? null : z, confidence };
+    const status = FACTOR_STATUSES[view.getUint8(at + place * FACTOR_BYTES + 16)] as FactorStatus;
+    return { z: Number.isNaN(z) ? null : z, confidence, status };
   };
   return { momentum: read(0), valuation: read(1), social: read(2), darkpool: read(3) };
 }

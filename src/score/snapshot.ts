@@ -93,8 +93,13 @@ export interface Snapshot {
   readonly candidate?: CandidateReading | undefined;
 }
 
-/** The parts of each factor's reading that determine the composite. */
-export type FactorEvidence = Readonly<Record<Factor, Pick<FactorReading, "z" | "confidence">>>;
+/**
+ * The parts of each factor's reading that determine the composite, and its status; snapshots that
+ * earlier versions recorded can lack the status.
+ */
+export type FactorEvidence = Readonly<
+  Record<Factor, Pick<FactorReading, "z" | "confidence"> & Partial<Pick<FactorReading, "status">>>
+>;
 
 /** A snapshot whose factors are absent if they are no longer stored. */
 export interface PastSnapshot extends Omit<Snapshot, "factors"> {

@@ -650,7 +650,7 @@ describe("the page of an instrument", () => {
     const { html } = await createWeb(base).get(`/market/${items[0]?.symbol}`);
     const text = textOf(html);
     expect(text).toContain("No feed. Nothing observes off-exchange trades of this instrument.");
-    expect(text).toContain("Off-exchange pressure is not observed: there is no feed for it.");
+    expect(text).toContain("Off-exchange pressure has no feed.");
   });
 
   it("redirects every spelling of the symbol to one URL", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { scoreAttributionAnswer } from "../../../src/answers/why.ts";
+import { factorContributionsAnswer, scoreAttributionAnswer } from "../../../src/answers/why.ts";
 import { FACTORS } from "../../../src/factors/reading.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
@@ -51,17 +51,37 @@ describe("the attribution of a score change", () => {
     expect(largest).toBeLessThan(1e-9);
   });
 
-  it("lists factors without a value, with the reason if the reason is still stored", () => {
-    const [old, recent] = [histories.flatMap((one) => one.slice(0, 1)), histories.flat()];
-    const lacking = old.find(({ missingFactors }) => missingFactors.length > 0);
-    const same = recent.findLast(({ instrument }) => instrument === lacking?.instrument);
-    const factor = lacking?.missingFactors[0] ?? "social";
-    if (lacking === undefined || same === undefined) throw new Error("nothing is missing");
-    const { factors } = scoreAttributionAnswer(lacking, same, full);
-    expect(factors?.[factor].from).toBe("missing");
-    expect(factors?.[factor].change).toBe(
-      typeof factors?.[factor].to === "number" ? factors[factor].to : 0,
-    );
+  it("gives a factor without a value the reason that it had then, however long ago", () => {
+    const [{ at } = { at: 0 }] = histories.map(([first]) => first).flatMap((first) => first ?? []);
+    const then = toolContextAt(market, at).context.snapshots;
+    const reasons = new Set<unknown>();
+    for (const { symbol } of instruments) {
+      const past = context.snapshots.lastAt(symbol, at) as PastSnapshot;
+      const why = factorContributionsAnswer(past, "full");
+      expect(past.factors, symbol).toBeUndefined();
+      expect(why, symbol).toEqual(factorContributionsAnswer(then.newest(symbol), "full"));
+      const { factors } = scoreAttributionAnswer(past, then.newest(symbol), full);
+      for (const factor of past.missingFactors) {
+        expect(factors?.[factor], symbol).toEqual({
+          from: why?.[factor],
+          to: why?.[factor],
+          change: 0,
+        });
+        reasons.add(why?.[factor]);
+      }
+    }
+    const all = ["no_feed", "no_activity", "stale", "insufficient_data"];
+    expect(reasons).toEqual(new Set(all));
+  });
+
+  it("says of a past that was recorded without reasons that a factor is missing", () => {
+    const measured = { z: 1, confidence: 0.5 };
+    const evidence = { momentum: measured, valuation: measured, social: measured };
+    const darkpool = { z: null, confidence: 0 };
+    const [past] = histories.flat();
+    const recorded = { ...past, evidence: { ...evidence, darkpool }, missingFactors: ["darkpool"] };
+    const why = factorContributionsAnswer(recorded as unknown as PastSnapshot, "full");
+    expect(why).toMatchObject({ social: expect.any(Number), darkpool: "missing" });
   });
 
   it("is returned by get_signal for a query with the argument `since`, and contains contributions only with the scope factor:read", () => {

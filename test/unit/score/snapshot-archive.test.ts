@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FACTORS, missingReading } from "../../../src/factors/reading.ts";
+import { FACTOR_STATUSES, FACTORS, missingReading } from "../../../src/factors/reading.ts";
 import { DIRECTIONS, FORCED_WAIT_REASONS } from "../../../src/score/signal-hysteresis.ts";
 import { SNAPSHOT_STATUSES, type Snapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
@@ -81,7 +81,11 @@ describe("the snapshot archive", () => {
     const orNull = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null });
     const figure = fc.double();
     const result = fc
-      .record({ z: orNull(fc.double({ noNaN: true })), confidence: figure })
+      .record({
+        z: orNull(fc.double({ noNaN: true })),
+        confidence: figure,
+        status: fc.constantFrom(...FACTOR_STATUSES),
+      })
       .map((drawn) => ({ ...missing, ...drawn }));
     const record = fc.record({
       status: fc.constantFrom(...SNAPSHOT_STATUSES),
@@ -114,8 +118,8 @@ describe("the snapshot archive", () => {
         const { factors, ...kept } = first;
         const evidence = Object.fromEntries(
           FACTORS.map((factor) => {
-            const { z, confidence } = factors[factor];
-            return [factor, { z, confidence }];
+            const { z, confidence, status } = factors[factor];
+            return [factor, { z, confidence, status }];
           }),
         );
         expect(archive.lastAt("A", 1)).toEqual({ ...kept, evidence });
