@@ -51,6 +51,27 @@ verifies(
 );
 
 verifies(
+  ["2.4/grant-refresh-token", "2.4/response-token", "2.4/granted-grant-types"],
+  "a registration says in words what it was registered without",
+  async () => {
+    const noteOf = async (body: object) =>
+      ((await (await postJson(`${base}/oauth/register`, body)).json()) as { note?: string }).note;
+    const note = await noteOf({ ...EXAMPLE_REGISTRATION, scope: "signals:read alerts:write" });
+    expect(note).toMatch(/grant_types without refresh_token \(.*a new access token instead\)/);
+    expect(note).toMatch(/response_types without token \(the implicit grant is not supported\)/);
+    expect(note).toMatch(/scope without alerts:write \(.*an agent claimed by a person\)/);
+    expect(await noteOf({ client_name: "A", grant_types: ["client_credentials", "\u202ex"] })).toBe(
+      "Not all was registered: grant_types without a malformed name (not available to it).",
+    );
+    expect(await noteOf({ client_name: "A" })).toBeUndefined();
+    const redirect_uris = ["https://agent.example/callback"];
+    const grant_types = ["authorization_code", "refresh_token"];
+    const response_types = ["code"];
+    expect(await noteOf({ redirect_uris, grant_types, response_types })).toBeUndefined();
+  },
+);
+
+verifies(
   [
     "2.4/client-id",
     "2.4/client-secret",

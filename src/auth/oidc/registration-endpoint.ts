@@ -22,6 +22,7 @@ import {
 } from "./agent-identity.ts";
 import { clientWriteOptions } from "./client-lifetime.ts";
 import { checkRegistrationBody, type UnvalidatedClientMetadata } from "./metadata-members.ts";
+import { registrationNote } from "./registration-note.ts";
 import { type NewClient, requestStateOf } from "./request-state.ts";
 
 /** Settings that responses about a client depend on. */
@@ -182,8 +183,20 @@ function prepareNewClient(
   return { seen, newClient };
 }
 
+/** The response body about a client: the library's members, ours, and what was not registered. */
+function describedClient(
+  ctx: KoaContextWithOIDC,
+  members: Readonly<Record<string, unknown>>,
+  requested: UnvalidatedClientMetadata,
+): UnvalidatedClientMetadata {
+  const registered = { ...(ctx.body as object), ...members };
+  const note = registrationNote(requested, registered);
+  return { ...registered, ...(note !== undefined && { note }) };
+}
+
 async function register(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
-  const requested = await verifyRequestedIdentity(prepareBody(ctx), options);
+  const body = prepareBody(ctx);
+  const requested = await verifyRequestedIdentity(body, options);
   const { seen, newClient } = prepareNewClient(requested, options);
   const ceiling = ceilingOf(requested.agent, options.anonymousScopes);
   requestStateOf(ctx).registration = {
@@ -194,7 +207,7 @@ async function register(ctx: KoaContextWithOIDC, next: Next, options: Registrati
   await next();
 
   if (ctx.status === 201 && seen.client !== undefined) {
-    ctx.body = { ...(ctx.body as object), ...identityMembers(seen.client, options, seen.start) };
+    ctx.body = describedClient(ctx, identityMembers(seen.client, options, seen.start), body);
   } else if (seen.client !== undefined && requested.assertion !== undefined) {
     await rejectReplay(ctx, requested.assertion, options);
   }
@@ -222,8 +235,8 @@ async function rejectReplay(
  */
 async function manage(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
   const { records, anonymousScopes } = options;
+  const body = ctx.method === "PUT" ? prepareBody(ctx) : {};
   if (ctx.method === "PUT") {
-    prepareBody(ctx);
     const id = ctx.path.replace(/\/$/, "").split("/").at(-1) ?? "";
     const agent = (await records.get(clients, id))?.value.agent;
     requestStateOf(ctx).registration = { ceiling: ceilingOf(agent, anonymousScopes) };
@@ -235,10 +248,7 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
   const client = await records.get(clients, clientId);
   if (client === undefined) return;
   const { value: record, expiresAt } = client;
-  ctx.body = {
-    ...(ctx.body as object),
-    ...identityMembers({ clientId, record, expiresAt }, options),
-  };
+  ctx.body = describedClient(ctx, identityMembers({ clientId, record, expiresAt }, options), body);
 }
 
 /** Makes oidc-provider generate registration access tokens with `newRegistrationToken`. */

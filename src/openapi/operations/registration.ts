@@ -48,7 +48,9 @@ export const RegistrationBody = z.looseObject({
     .describe(
       "client_credentials for an agent; authorization_code, unless set, for an application.",
     ),
-  response_types: Names.optional().describe("code, or nothing; token is ignored."),
+  response_types: Names.optional().describe(
+    "code, or nothing; token is not registered, which the answer says in note.",
+  ),
   type: z
     .enum(["anonymous", "agent", "service_auth", "identity_assertion"])
     .optional()
@@ -100,6 +102,10 @@ export const RegisteredClient = z.object({
     .object({ pre_claim: z.array(z.enum(allScopes)), post_claim: z.array(z.enum(allScopes)) })
     .describe("Scopes that the client's own tokens can have before and after a claim."),
   claim: ClaimState.optional().describe("Absent for clients that cannot be claimed."),
+  note: z
+    .string()
+    .optional()
+    .describe("What was requested and not registered, with the reason; absent if nothing."),
   application_type: z.enum(["web", "native"]).optional(),
   subject_type: z.string().optional(),
   require_auth_time: z.boolean().optional(),
