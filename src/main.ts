@@ -9,6 +9,7 @@ import { sendProblem } from "./http/errors.ts";
 import { createLoadShedder } from "./http/load-shedding.ts";
 import { createBoundedServer } from "./http/server.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
+import { terminalMessage } from "./outbound/terminal-text.ts";
 import { Problem } from "./problem.ts";
 import {
   announceReady,
@@ -117,7 +118,8 @@ function readSettings(): Config | undefined {
 }
 
 function fail(error: unknown, doing = "start"): void {
-  process.stderr.write(`Cannot ${doing}: ${error instanceof Error ? error.message : error}\n`);
+  const reason = error instanceof Error ? error.message : error;
+  process.stderr.write(`${terminalMessage(`Cannot ${doing}: ${reason}`)}\n`);
   process.exit(1);
 }
 

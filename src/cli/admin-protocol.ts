@@ -29,7 +29,7 @@ export const AdminAnswerLine = z.union([
   z.strictObject({
     outcome: z.strictObject({
       isGood: z.boolean(),
-      text: z.string(),
+      lines: z.array(z.string()).readonly(),
       result: z.record(z.string(), z.unknown()),
       notes: z.array(z.string()).readonly(),
     }) satisfies z.ZodType<CommandOutcome>,

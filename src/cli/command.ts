@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { ServiceIdentity } from "../applications/decisions.ts";
 import type { StoreSettings } from "../config/config.ts";
+import type { TerminalLine } from "../outbound/terminal-text.ts";
 import type { OnCommandProgress } from "../store/backup/progress.ts";
 import type { Keyring } from "../store/keys/keyring.ts";
 import type { Store } from "../store/port/store.ts";
@@ -29,7 +30,10 @@ export interface CommandContext {
 interface LocalContext {
   /** Absolute path of the working directory, which relative file names start from. */
   readonly folder: string;
-  readonly terminal: Terminal;
+  /** What the operator types. */
+  readonly stdin: Terminal["stdin"];
+  /** Prints a line at once, for a command that runs until it is interrupted. */
+  readonly say: (line: string) => void;
   readonly progress: ProgressLine;
 }
 
@@ -41,13 +45,17 @@ export interface Terminal {
 }
 
 /** Outcome of a command. */
-export interface CommandOutcome {
+export interface CommandOutcome<Line = string> {
   /** Whether the exit code is 0 rather than 1. */
   readonly isGood: boolean;
   /** Exit code, if it is neither 0 nor 1. */
   readonly exitCode?: number;
-  /** Output for people, without a final newline; empty if everything has already been printed. */
-  readonly text: string;
+  /**
+   * Output for people. Each member is printed as one line, whatever a text in it contains, so a
+   * command must split a text whose line breaks are to be shown. Empty if everything has already
+   * been printed.
+   */
+  readonly lines: readonly Line[];
   /** Output for programs, printed as JSON. */
   readonly result: Readonly<Record<string, unknown>>;
   /** Additional information or instructions for the operator; one sentence each. */
@@ -117,7 +125,7 @@ export interface StoreCommand<A extends z.ZodType = z.ZodType> extends CommandSy
 export interface LocalCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
   readonly needs: "nothing";
 
-  run(args: z.output<A>, context: LocalContext): Promise<CommandOutcome>;
+  run(args: z.output<A>, context: LocalContext): Promise<CommandOutcome<TerminalLine>>;
 }
 
 /** A command of the program. */

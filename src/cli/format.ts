@@ -19,11 +19,9 @@ export function sizeText(bytes: number): string {
     : `${formatCount(Math.round(bytes / 100_000) / 10)} MB`;
 }
 
-/** The counts with their names, one per line, indented. */
-export function countsByNameText(counts: Readonly<Record<string, number>>): string {
-  return Object.entries(counts)
-    .map(([name, count]) => `  ${name}: ${formatCount(count)}`)
-    .join("\n");
+/** Lines with the counts and their names, indented. */
+export function countLines(counts: Readonly<Record<string, number>>): readonly string[] {
+  return Object.entries(counts).map(([name, count]) => `  ${name}: ${formatCount(count)}`);
 }
 
 /** A duration in the largest unit of which it contains at least two, for example `5 min`. */

@@ -2,6 +2,12 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import pkg from "../../package.json" with { type: "json" };
 import { readStoreSettings } from "../config/config.ts";
+import {
+  type TerminalLine,
+  terminalJson,
+  terminalLine,
+  terminalMessage,
+} from "../outbound/terminal-text.ts";
 import type { OnCommandProgress } from "../store/backup/progress.ts";
 import { operatorErrorText } from "../store/port/unavailable.ts";
 import { runCommandInServer } from "./admin-client.ts";
@@ -46,6 +52,7 @@ export interface ProgramInvocation {
 export async function runProgram(call: ProgramInvocation): Promise<number> {
   const { argv, env, folder, terminal } = call;
   const { stdout, stderr } = terminal;
+  const say = sayTo(terminal);
   try {
     const commands = await commandsFor(argv);
     const invocation = readCommandLine(argv, commands, { folder, env });
@@ -57,19 +64,23 @@ export async function runProgram(call: ProgramInvocation): Promise<number> {
       stdout.write(`${pkg.version}\n`);
       return SUCCESS;
     }
-    const { isGood, exitCode, text, result, notes } = await run(invocation, call);
-    const output = invocation.isJson
-      ? JSON.stringify({ ...result, notes })
-      : [text, ...notes].filter((line) => line !== "").join("\n");
-    if (output !== "") stdout.write(`${output}\n`);
+    const { isGood, exitCode, lines, result, notes } = await run(invocation, call);
+    if (invocation.isJson) stdout.write(`${terminalJson({ ...result, notes })}\n`);
+    else for (const line of [...lines, ...notes]) say(line);
     return exitCode ?? (isGood ? SUCCESS : FAILURE);
   } catch (error) {
-    stderr.write(`${operatorErrorText(error)}\n`);
+    stderr.write(`${terminalMessage(operatorErrorText(error))}\n`);
     if (!(error instanceof UsageError)) return FAILURE;
     stderr.write(`${PROGRAM_NAME} --help says more.\n`);
     return USAGE;
   }
 }
+
+/** Creates the function that prints a line; all output of a command except JSON passes through it. */
+const sayTo =
+  ({ stdout }: Terminal) =>
+  (line: TerminalLine): void =>
+    void stdout.write(`${terminalLine(line, stdout)}\n`);
 
 /**
  * Loads the commands. To start the service, only the command `serve` is loaded, because the code of
@@ -82,13 +93,17 @@ async function commandsFor([first = DEFAULT_COMMAND]: readonly string[]): Promis
 
 type Run = Extract<ParsedCommandLine, { readonly kind: "run" }>;
 
-async function run(invocation: Run, call: ProgramInvocation): Promise<CommandOutcome> {
+async function run(
+  invocation: Run,
+  call: ProgramInvocation,
+): Promise<CommandOutcome<TerminalLine>> {
   const { command, args } = invocation;
   if (command.needs === "store") return runConfirmed({ ...invocation, command }, call);
   const { folder, terminal } = call;
   const progress = createProgressLine(terminal.stderr, () => performance.now());
   try {
-    return await command.run(args, { folder, terminal, progress });
+    const { stdin } = terminal;
+    return await command.run(args, { folder, stdin, say: sayTo(terminal), progress });
   } finally {
     progress.end();
   }
@@ -117,7 +132,9 @@ async function isConfirmed(question: string, { stdin, stderr }: Terminal): Promi
   const lines = createInterface({ input: stdin, output: stderr });
   const closed = once(lines, "close").then(() => "");
   lines.once("SIGINT", () => lines.close());
-  const answer = await Promise.race([lines.question(question), closed]).catch(() => "");
+  const answer = await Promise.race([lines.question(terminalLine(question)), closed]).catch(
+    () => "",
+  );
   lines.close();
   return /^y(es)?$/i.test(answer.trim());
 }

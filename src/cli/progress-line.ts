@@ -1,3 +1,4 @@
+import { terminalLine } from "../outbound/terminal-text.ts";
 import type { CommandProgress } from "../store/backup/progress.ts";
 import { formatCount } from "./format.ts";
 
@@ -46,7 +47,7 @@ export function createProgressLine(output: Output, clock: () => number): Progres
   function write(text: string): void {
     if (output.isTTY !== true) return;
     isShown = true;
-    output.write(`${ERASE}${text}`);
+    output.write(`${ERASE}${terminalLine(text)}`);
   }
   return {
     show({ doing, rows, fraction, unit = "rows" }) {

@@ -1,9 +1,9 @@
 import { HASH_BYTES, type Hash } from "./merkle.ts";
-import { decodeBase64, type ParsedNote, parseNote } from "./signed-note.ts";
+import { decodeBase64, isKeyName, type ParsedNote, parseNote } from "./signed-note.ts";
 
 /** Statement of a log about its Merkle tree (C2SP tlog-checkpoint). */
 export interface Checkpoint {
-  /** Unique name of the log. */
+  /** Unique name of the log, which its keys have as well; a valid key name. */
   readonly origin: string;
   /** Number of leaves. */
   readonly size: number;
@@ -38,7 +38,7 @@ export function parseCheckpointText(text: string): Checkpoint {
   const [origin = "", sizeText = "", rootText = "", ...extensions] = text.slice(0, -1).split("\n");
   const size = parseDecimal(sizeText);
   const root = decodeBase64(rootText);
-  if (origin === "" || extensions.includes("")) throw new Error("this is not a checkpoint");
+  if (!isKeyName(origin) || extensions.includes("")) throw new Error("this is not a checkpoint");
   if (size === undefined) throw new Error("the checkpoint has no size");
   if (root?.length !== HASH_BYTES) throw new Error("the checkpoint has no root hash");
   return { origin, size, root };

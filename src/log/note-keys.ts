@@ -41,11 +41,19 @@ export interface NoteSigner extends KeyName {
 /** Whether a key is an ML-DSA-44 key; otherwise it is an Ed25519 key. */
 const isMlDsa44 = ({ asymmetricKeyType }: KeyObject): boolean => asymmetricKeyType === "ml-dsa-44";
 
-/** Creates the signer of a log from an Ed25519 or ML-DSA-44 private key. */
+/**
+ * Creates the signer of a log from an Ed25519 or ML-DSA-44 private key.
+ *
+ * @throws {Error} If the name is not a key name.
+ */
 export const createLogNoteSigner = (name: string, privateKey: KeyObject): NoteSigner =>
   signerOf(name, privateKey, isMlDsa44(privateKey) ? "mlDsa44" : "ed25519");
 
-/** Creates the signer of a witness from an Ed25519 or ML-DSA-44 private key. */
+/**
+ * Creates the signer of a witness from an Ed25519 or ML-DSA-44 private key.
+ *
+ * @throws {Error} If the name is not a key name.
+ */
 export const createWitnessNoteSigner = (name: string, privateKey: KeyObject): NoteSigner =>
   signerOf(name, privateKey, isMlDsa44(privateKey) ? "mlDsa44" : "cosignature");
 
@@ -54,6 +62,7 @@ function signerOf(
   privateKey: KeyObject,
   scheme: keyof typeof SIGNATURE_TYPE_NUMBERS,
 ): NoteSigner {
+  if (!isKeyName(name)) throw new Error("this cannot be the name of a key");
   const type = SIGNATURE_TYPE_NUMBERS[scheme];
   const keyId = keyIdOf(name, type, rawKey(createPublicKey(privateKey)));
   return { name, keyId, type, privateKey };
@@ -111,12 +120,12 @@ function parseKey(text: string, scheme: "ed25519" | "cosignature"): NoteVerifier
   if (!isKeyName(name) || type === undefined || others.length !== PUBLIC_KEY_BYTES[type]) {
     const whose = scheme === "ed25519" ? "log" : "witness";
     throw new Error(
-      `"${text}" is not a key of a ${whose}: <name>+<key id>+<Ed25519 or ML-DSA-44 key in base64>`,
+      `a text of ${text.length} characters is not a key of a ${whose}: <name>+<key id>+<Ed25519 or ML-DSA-44 key in base64>`,
     );
   }
   const publicKey = Buffer.from(others);
   if (keyId !== keyIdOf(name, type, publicKey))
-    throw new Error(`the id of the key "${text}" is wrong`);
+    throw new Error("the id of the key is not that of its name and bytes");
   return { name, keyId, type, publicKey: publicKeyOf(type, publicKey.toString("base64url")) };
 }
 

@@ -36,7 +36,7 @@ export function verifyNote(
     const verifier = verifiers.find((one) => one.name === name && one.keyId === keyId);
     if (verifier === undefined) continue;
     if (!hasSigned(verifier, text, signature)) {
-      throw new Error(`the signature of ${name} does not fit the text`);
+      throw new Error(`the signature by the key ${keyId} does not fit the text`);
     }
     found.add(verifier);
   }

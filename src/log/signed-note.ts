@@ -4,8 +4,18 @@ export const KEY_ID_BYTES = 4;
 /** Maximum number of signatures that are read; C2SP signed-note asks for at least 16. */
 const MAX_SIGNATURES = 64;
 
-/** Control characters other than newline, which a note must not contain. */
-const CONTROL = /[^\n\u{20}-\u{10ffff}]/u;
+/**
+ * Control characters other than newline, which a note must not contain. C2SP signed-note forbids
+ * those of ASCII; DEL and the C1 controls (U+007F to U+009F) are refused as well, because terminals
+ * obey them.
+ */
+const CONTROL = /[^\n\u{20}-\u{7e}\u{a0}-\u{10ffff}]/u;
+
+/**
+ * Maximum length of the name of a log, witness or key in bytes, which a timestamped ML-DSA-44
+ * signature can cover (C2SP tlog-cosignature).
+ */
+const MAX_NAME_BYTES = 255;
 
 /** A signature line of a note. */
 interface NoteSignature {
@@ -21,9 +31,15 @@ export interface ParsedNote {
   readonly signatures: readonly NoteSignature[];
 }
 
-/** Whether a text is a valid key name: no spaces, no plus, no control characters. */
+/**
+ * Whether a text is a valid name of a log or key: 1 to 255 bytes without spaces, plus, control
+ * characters and characters that change the direction of text.
+ */
 export const isKeyName = (name: string): boolean =>
-  name.length > 0 && name.isWellFormed() && !/[\s+\p{Cc}]/u.test(name);
+  name.length > 0 &&
+  Buffer.byteLength(name) <= MAX_NAME_BYTES &&
+  name.isWellFormed() &&
+  !/[\s+\p{Cc}\p{Bidi_Control}]/u.test(name);
 
 /**
  * Maximum length of a short signature, in bytes: the length of an Ed25519 signature with a

@@ -28,7 +28,7 @@ export const Email = z.strictObject({
 /** An email to one person. */
 export type Email = z.infer<typeof Email>;
 
-/** An email as text, for the operator's terminal. */
-export function emailText({ to, subject, text }: Email): string {
-  return `To: ${to}\nSubject: ${subject}\n\n${text.trimEnd()}\n`;
+/** The lines of an email, for the operator's terminal. */
+export function emailLines({ to, subject, text }: Email): readonly string[] {
+  return [`To: ${to}`, `Subject: ${subject}`, "", ...text.trimEnd().split("\n")];
 }

@@ -4,7 +4,8 @@ import { statfsSync, statSync } from "node:fs";
 import type { Logger } from "pino";
 import type { Config, MarketSettings } from "../config/config.ts";
 import type { IngestSetup } from "../ingest/setup.ts";
-import { type Email, emailText } from "../mail/email-schema.ts";
+import { type Email, emailLines } from "../mail/email-schema.ts";
+import { terminalJson, terminalLine } from "../outbound/terminal-text.ts";
 import { SERVICE_NAME, type Service } from "../service.ts";
 
 /** Clears a terminal line: moves to its start (CR) and erases to its end (ECMA-48 EL). */
@@ -12,6 +13,9 @@ const ERASE_LINE = "\r\u001b[K";
 
 /** Permission bits of the group and of other users. */
 const GROUP_AND_OTHERS = 0o077;
+
+/** Prints a line to standard error. */
+const say = (line: string): void => void process.stderr.write(`${terminalLine(line)}\n`);
 
 /**
  * Writes one JSON line for programs to standard output, and a summary for people to standard error.
@@ -32,7 +36,7 @@ export function announceReady(service: Service, config: Config, baseUrl: string)
     ...(following && { followed: following.instruments }),
     ...(replay && { replay }),
   };
-  process.stdout.write(`${JSON.stringify(ready)}\n`);
+  process.stdout.write(`${terminalJson(ready)}\n`);
   const lines = [
     `${SERVICE_NAME} serves ${instruments} ${simulated ? "simulated " : ""}instruments as of ${asOf}.`,
     ...(replay ? [`  Replay  to ${replay.to}, ${replay.daysPerSecond} days a second`] : []),
@@ -47,7 +51,7 @@ export function announceReady(service: Service, config: Config, baseUrl: string)
     "  Setup   npx market-signal admin setup",
     "  Stop with Ctrl-C.",
   ];
-  process.stderr.write(`${lines.join("\n")}\n`);
+  for (const line of lines) say(line);
 }
 
 /** The period and speed of the replay; `undefined` for any other market. */
@@ -101,8 +105,8 @@ export function warnIfFolderIsAccessible(folder: string): void {
   // permissions of the owner.
   if (process.platform === "win32" || (mode & GROUP_AND_OTHERS) === 0) return;
   const shown = (mode & 0o777).toString(8);
-  process.stderr.write(
-    `Other users of this machine can open ${folder} (mode ${shown}), which holds keys and personal data: chmod 700 ${folder}\n`,
+  say(
+    `Other users of this machine can open ${folder} (mode ${shown}), which holds keys and personal data: chmod 700 ${folder}`,
   );
 }
 
@@ -136,7 +140,8 @@ export function showMarketProgress(unit: string): (done: number, total: number) 
 /** Shows the operator an email that cannot be sent because there is no mail server; the operator
  *  passes it on. */
 export function showEmail(email: Email): void {
-  process.stderr.write(`\nThere is no mail server for this message:\n${emailText(email)}\n`);
+  const lines = emailLines(email).map((line) => `  ${line}`);
+  for (const line of ["", "There is no mail server for this message:", ...lines, ""]) say(line);
 }
 
 /** Shows the progress of a replay in one terminal line that is updated. */

@@ -1,4 +1,5 @@
 import pino, { type Logger, type LoggerOptions } from "pino";
+import { terminalJson } from "../outbound/terminal-text.ts";
 import { currentRequestId } from "./request-id.ts";
 
 /** Maximum number of logged errors kept in memory for the operator. */
@@ -89,7 +90,7 @@ export function createProcessLog({ level, secrets, write }: LogOptions): Process
     write(raw) {
       const line = withTexts(raw, (text) => hideKnown(withoutSecrets(text))) as Line;
       keepError(errors, line);
-      write(`${JSON.stringify(line)}\n`);
+      write(`${terminalJson(line)}\n`);
     },
   });
   return { log, lastErrors: () => [...errors] };

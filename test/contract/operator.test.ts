@@ -28,8 +28,8 @@ async function newLink(): Promise<string> {
     },
     () => {},
   );
-  expect(outcome.text).toBe(outcome.result.link);
-  return outcome.text;
+  expect(outcome.lines).toEqual([outcome.result.link]);
+  return String(outcome.result.link);
 }
 
 const open = (url: string, headers: Readonly<Record<string, string>> = {}) =>

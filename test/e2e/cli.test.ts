@@ -608,7 +608,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       const { code, out } = await run("admin", ["mail"], place);
       expect(code).toBe(0);
       expect(out).toMatch(
-        /of use for (9|10) min\nTo: first@people.*Your code: \d{8}.*\n\n---.*To: ada@people/s,
+        /of use for (9|10) min\n {2}To: first@people.*Your code: \d{8}.*\n\n---.*To: ada@people/s,
       );
       const { messages } = await done("admin", ["mail"], place);
       expect(messages).toEqual([

@@ -22,7 +22,7 @@ export async function startTestServiceProcess(env: Readonly<Record<string, strin
     used.set(email, position + 1);
     for (;;) {
       const emails = printed.split("There is no mail server for this message:\n");
-      const own = emails.filter((text) => text.startsWith(`To: ${email}\n`));
+      const own = emails.filter((text) => text.startsWith(`  To: ${email}\n`));
       const code = own.flatMap(codesIn)[position];
       if (code !== undefined) return code;
       await once(output, "text");

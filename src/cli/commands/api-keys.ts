@@ -43,7 +43,7 @@ export const apiKeyCreateCommand = defineStoreCommand({
     const life = expiresAt === null ? "until it is revoked" : `until ${expiresAt}`;
     return {
       isGood: true,
-      text: `Key ${id} for ${name}, good ${life}:\n${key}`,
+      lines: [`Key ${id} for ${name}, good ${life}:`, key],
       result: { id, key, name, scopes: parseScopes(scopes), expiresAt },
       notes: newApiKeyNotes,
     };
@@ -61,7 +61,7 @@ export const apiKeyListCommand = defineStoreCommand({
     const keys = (await apiKeysOf(context).list()).map(keyFacts);
     return {
       isGood: true,
-      text: keys.map(keyText).join("\n") || "There are no API keys.",
+      lines: keys.length === 0 ? ["There are no API keys."] : keys.map(keyText),
       result: { keys },
       notes: [],
     };
@@ -101,6 +101,6 @@ export const apiKeyRevokeCommand = defineStoreCommand({
     if (!(await apiKeysOf(context).revoke(id, "operator"))) {
       throw new Error(`There is no key ${id}.`);
     }
-    return { isGood: true, text: `Revoked ${id}.`, result: { id, revoked: true }, notes: [] };
+    return { isGood: true, lines: [`Revoked ${id}.`], result: { id, revoked: true }, notes: [] };
   },
 });

@@ -47,7 +47,10 @@ export const applicationsListCommand = defineStoreCommand({
       .map(applicationFacts);
     return {
       isGood: true,
-      text: applications.map(applicationText).join("\n") || "There are no applications.",
+      lines:
+        applications.length === 0
+          ? ["There are no applications."]
+          : applications.map(applicationText),
       result: { applications },
       notes: [],
     };
@@ -113,7 +116,6 @@ function acceptedOutcome(
   keyScopes: readonly Scope[] | undefined,
   { site }: CommandContext,
 ): CommandOutcome {
-  const shown = key === undefined ? "" : `\nIts key:\n${key}`;
   const notes = [
     ...(key === undefined ? [] : newApiKeyNotes),
     ...(isNew ? ["The message to the applicant waits to be sent."] : []),
@@ -122,7 +124,10 @@ function acceptedOutcome(
   ];
   return {
     isGood: true,
-    text: `${isNew ? "Accepted" : "Was accepted before:"} ${id}, ${email}, ${name}${shown}`,
+    lines: [
+      `${isNew ? "Accepted" : "Was accepted before:"} ${id}, ${email}, ${name}`,
+      ...(key === undefined ? [] : ["Its key:", key]),
+    ],
     result: { id, state: "accepted", isNew, ...(key !== undefined && { key, scopes: keyScopes }) },
     notes,
   };
@@ -143,7 +148,7 @@ export const applicationsRejectCommand = defineStoreCommand({
     const { id, email, name } = application;
     return {
       isGood: true,
-      text: `${isNew ? "Rejected" : "Was rejected before:"} ${id}, ${email}, ${name}`,
+      lines: [`${isNew ? "Rejected" : "Was rejected before:"} ${id}, ${email}, ${name}`],
       result: { id, state: "rejected", isNew },
       notes: [],
     };
@@ -160,13 +165,14 @@ export const inquiriesListCommand = defineStoreCommand({
   async run(_args, { store }) {
     const found = await readInquiries(store.records);
     const inquiries = found.map((each) => ({ ...each, receivedAt: isoOrNull(each.receivedAt) }));
-    const texts = inquiries.map(
-      ({ reference, receivedAt, email, message }) =>
-        `${reference}  ${receivedAt}  ${email}\n${message.replace(/^/gm, "  ")}`,
-    );
+    const lines = inquiries.flatMap(({ reference, receivedAt, email, message }, at) => [
+      ...(at === 0 ? [] : [""]),
+      `${reference}  ${receivedAt}  ${email}`,
+      ...message.split("\n").map((line) => `  ${line}`),
+    ]);
     return {
       isGood: true,
-      text: texts.join("\n\n") || "There are no inquiries.",
+      lines: lines.length === 0 ? ["There are no inquiries."] : lines,
       result: { inquiries },
       notes: [],
     };

@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { styleText } from "node:util";
 import { z } from "zod";
 import { peerTableVersion } from "../../answers/method.ts";
 import { LEXICON_SENTIMENT_READER } from "../../ingest/sentiment-model.ts";
@@ -15,9 +14,9 @@ import {
   defaultPace,
   GRADING_PACES,
 } from "../../research/backtest/question.ts";
-import { explanationText } from "../../research/backtest/report/explanation-text.ts";
+import { explanationLines } from "../../research/backtest/report/explanation-text.ts";
 import { reportPage } from "../../research/backtest/report/page.ts";
-import { summaryText } from "../../research/backtest/report/summary.ts";
+import { summaryLines } from "../../research/backtest/report/summary.ts";
 import { CLASS_WORDS } from "../../research/backtest/report/words.ts";
 import { type BacktestResult, runBacktest } from "../../research/backtest/run-backtest.ts";
 import { appendTrials, readTrials } from "../../research/backtest/trial-log.ts";
@@ -81,10 +80,7 @@ export const backtestCommand = defineLocalCommand({
     })
     .refine(({ from, to }) => from <= to, { error: "is after --to", path: ["from"] }),
 
-  async run(
-    { market: path, out, factor, pace, from, to, symbols },
-    { folder, terminal, progress },
-  ) {
+  async run({ market: path, out, factor, pace, from, to, symbols }, { folder, progress }) {
     progress.say("reading the market folder");
     const market = await openFolder(resolve(folder, path));
     const question: BacktestQuestion = {
@@ -111,14 +107,10 @@ export const backtestCommand = defineLocalCommand({
     await writeFile(`${file}.json`, `${JSON.stringify(result)}\n`);
     await writeFile(`${file}.html`, reportPage(result));
     await appendTrials(outFolder, result);
-    // `styleText` adds no colors if the output is not a terminal or NO_COLOR is set.
-    const summary = summaryText(result, (styles, text) =>
-      styleText([...styles], text, { stream: terminal.stdout }),
-    );
     // The command succeeds whatever the verdict is.
     return {
       isGood: true,
-      text: [summary, "", `Report:  ${file}.html`, `Figures: ${file}.json`].join("\n"),
+      lines: [...summaryLines(result), "", `Report:  ${file}.html`, `Figures: ${file}.json`],
       result: { ...result },
       notes: [],
     };
@@ -149,7 +141,7 @@ export const explainCommand = defineLocalCommand({
     const version = tables && peerTableVersion(tables, LEXICON_SENTIMENT_READER.analyser);
     return {
       isGood: true,
-      text: explanationText(explanation, version),
+      lines: explanationLines(explanation, version),
       result: { ...explanation, snapshot: { ...snapshot, tables: version ?? null } },
       notes: [],
     };

@@ -35,7 +35,7 @@ export const backupCommand = defineStoreCommand({
     const counts = { records: rows.record, archive: rows.archive };
     return {
       isGood: true,
-      text: `Wrote ${rowCountsText(counts)} as of ${createdAt} to ${file} (${sizeText(bytes)}).`,
+      lines: [`Wrote ${rowCountsText(counts)} as of ${createdAt} to ${file} (${sizeText(bytes)}).`],
       result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts, bytes },
       notes: ["master.key is not in it; keep a copy apart."],
     };
@@ -63,7 +63,7 @@ export const restoreCommand = defineStoreCommand({
     const counts = { records: rows.record, archive: rows.archive };
     return {
       isGood: true,
-      text: `Restored ${rowCountsText(counts)} as of ${createdAt} from ${file}.`,
+      lines: [`Restored ${rowCountsText(counts)} as of ${createdAt} from ${file}.`],
       result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts },
       notes: [...(await reloadKeysWithNotes(context)), ...restartNotes(context)],
     };

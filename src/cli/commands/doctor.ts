@@ -32,12 +32,12 @@ export const doctorCommand = defineStoreCommand({
     const report = await readIngestReport({ records: store.records, archive: store.archive, now });
     if (report === undefined) {
       const text = "No live market was followed here yet: start the service with MARKET=live.";
-      return { isGood: true, text, result: { providers: [] }, notes: [] };
+      return { isGood: true, lines: [text], result: { providers: [] }, notes: [] };
     }
     const at = now();
     return {
       isGood: report.providers.every((one) => !BAD.has(stateOf(one, at))),
-      text: textOf(report, at),
+      lines: linesOfReport(report, at),
       result: { ...report, providers: report.providers.map((one) => resultOf(one, at)) },
       notes: [],
     };
@@ -58,7 +58,10 @@ function stateOf(report: ProviderReport, now: number): State {
   return report.progress.lastSuccessAt === null ? "waiting" : "well";
 }
 
-function textOf({ instruments, unpriced, providers }: IngestReport, now: number): string {
+function linesOfReport(
+  { instruments, unpriced, providers }: IngestReport,
+  now: number,
+): readonly string[] {
   const width = Math.max(...providers.map(({ id }) => id.length)) + 2;
   const lines = providers.flatMap((one) => {
     const [first = "", ...others] = linesOf(one, now);
@@ -66,7 +69,7 @@ function textOf({ instruments, unpriced, providers }: IngestReport, now: number)
     return [start + first, ...others.map((line) => " ".repeat(start.length) + line)];
   });
   const without = unpriced > 0 ? `; nobody is asked for the prices of ${unpriced}` : "";
-  return [`${instruments} instruments are followed${without}.`, ...lines].join("\n");
+  return [`${instruments} instruments are followed${without}.`, ...lines];
 }
 
 function linesOf(report: ProviderReport, now: number): readonly string[] {

@@ -53,12 +53,12 @@ export const drillCommand = defineLocalCommand({
       const isGood = problems.length === 0;
       return {
         isGood,
-        text: [
+        lines: [
           `${file}, as of ${facts.createdAt}: restored ${rowCountsText(counts)}.`,
           `Sealed audit rows: ${formatCount(found.auditRows)}`,
           `Log of signals: ${found.log}`,
           ...(isGood ? ["ok"] : problems),
-        ].join("\n"),
+        ],
         result: { isGood, file, createdAt: facts.createdAt, ...counts, problems },
         notes: isGood ? ["master.key is in no backup; see that its copy is where you think."] : [],
       };

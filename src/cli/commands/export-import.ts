@@ -4,7 +4,7 @@ import { COLLECTIONS_NOT_EXPORTED } from "../../store/backup/export-format.ts";
 import { type ImportedCollection, importDocument, readExport } from "../../store/backup/import.ts";
 import { keyRecords } from "../../store/keys/key-records.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
-import { countsByNameText, formatCount, sizeText } from "../format.ts";
+import { countLines, formatCount, sizeText } from "../format.ts";
 import { FileArgument, YesArgument, yesOption } from "./shared.ts";
 import { reloadKeysWithNotes } from "./signing-keys.ts";
 
@@ -26,9 +26,7 @@ export const exportRecordsCommand = defineStoreCommand({
     const { identity, exportedAt, collections, bytes } = facts;
     return {
       isGood: true,
-      text: [`Wrote ${file} (${sizeText(bytes)}):`, countsByNameText(collections)]
-        .join("\n")
-        .trimEnd(),
+      lines: [`Wrote ${file} (${sizeText(bytes)}):`, ...countLines(collections)],
       result: { file, storeId: identity.id, mode: identity.mode, exportedAt, collections, bytes },
       notes: [],
     };
@@ -61,7 +59,7 @@ export const importRecordsCommand = defineStoreCommand({
     const collections = await importDocument({ store, document, now });
     return {
       isGood: true,
-      text: Object.entries(collections).map(importedText).join("\n"),
+      lines: Object.entries(collections).map(importedText),
       result: { file, collections },
       notes: names.includes(keyRecords.name) ? await reloadKeysWithNotes(context) : [],
     };

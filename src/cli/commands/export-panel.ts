@@ -83,7 +83,7 @@ export const exportPanelCommand = defineLocalCommand({
         : await exportAddress(url, token, wanted);
     return {
       isGood: true,
-      text: `${rest.file}: ${formatCount(rows)} rows.`,
+      lines: [`${rest.file}: ${formatCount(rows)} rows.`],
       result: { file: rest.file, format, assetClass, rows },
       notes: [],
     };

@@ -8,7 +8,7 @@ import { apiKeys } from "../../auth/keys/api-keys.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { queuedMails } from "../../mail/outbox.ts";
 import { defineStoreCommand } from "../command.ts";
-import { countsByNameText } from "../format.ts";
+import { countLines } from "../format.ts";
 
 /** Collections whose deleted records are counted in the output. */
 const counted = {
@@ -38,9 +38,9 @@ export const forgetCommand = defineStoreCommand({
     const isKnown = Object.values(removed).some((count) => count > 0);
     return {
       isGood: true,
-      text: isKnown
-        ? `Removed what was kept of ${email}:\n${countsByNameText(removed)}`
-        : `Nothing is kept of ${email}.`,
+      lines: isKnown
+        ? [`Removed what was kept of ${email}:`, ...countLines(removed)]
+        : [`Nothing is kept of ${email}.`],
       result: { isKnown, removed },
       notes: isKnown ? ["Backups and exports that were made before still have it."] : [],
     };

@@ -51,9 +51,8 @@ export const listenCommand = defineLocalCommand({
     fail: wholeNumberArgument(300, 599).optional(),
   }),
 
-  async run({ port, secret, keys, fail }, { terminal: { stdin, stdout } }) {
+  async run({ port, secret, keys, fail }, { stdin, say }) {
     let received = 0;
-    const say = (text: string) => stdout.write(`${text}\n`);
     const receiver = createWebhookReceiver({
       secrets: secret === undefined ? [] : [secret],
       keys: keys === undefined ? [] : await publishedKeys(keys),
@@ -68,18 +67,19 @@ export const listenCommand = defineLocalCommand({
     const lines = createInterface({ input: stdin });
     lines.on("line", (line) => say(addSecret(line.trim(), receiver)));
     say(`Listening on ${url}; Ctrl-C ends it.`);
-    say(secret === undefined ? `\n${howToRegister(url, keys ?? DEFAULT_BASE)}\n` : "");
+    const help = secret === undefined ? howToRegister(url, keys ?? DEFAULT_BASE) : [];
+    for (const line of ["", ...help]) say(line);
     await waitForInterrupt();
     lines.close();
     server.close().closeAllConnections();
-    return { isGood: true, text: "", result: { received }, notes: [] };
+    return { isGood: true, lines: [], result: { received }, notes: [] };
   },
 });
 
 /** Base URL of a service that runs with default settings. */
 const DEFAULT_BASE = "http://127.0.0.1:3000";
 
-const howToRegister = (url: string, base: string): string =>
+const howToRegister = (url: string, base: string): readonly string[] =>
   `There is no secret yet: signatures with it are not verified. With a service that was
 started as ALLOW_INSECURE_WEBHOOKS=1 npm start, and a token with the scopes alerts:write and signals:read, register:
 
@@ -88,7 +88,8 @@ started as ALLOW_INSECURE_WEBHOOKS=1 npm start, and a token with the scopes aler
     "delivery": { "type": "webhook", "url": "${url}" } }'
 
 Then type in the secret of the answer, whsec_..., and press Enter. The challenge comes within seconds,
-in the sandbox the first event within a minute or two.`;
+in the sandbox the first event within a minute or two.
+`.split("\n");
 
 /**
  * The public keys for the webhook signatures of a service.

@@ -44,7 +44,9 @@ export const downloadLogCommand = defineLocalCommand({
     await store(folder, "checkpoint", checkpoint);
     return {
       isGood: true,
-      text: `${origin}: ${formatCount(size)} entries in ${folder}, ${formatCount(files)} files of them new.`,
+      lines: [
+        `Copied ${origin}: ${formatCount(size)} entries in ${folder}, ${formatCount(files)} files of them new.`,
+      ],
       result: { origin, size, folder, files },
       notes: [`To check it: market-signal verify ${to}`],
     };

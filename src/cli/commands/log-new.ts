@@ -45,7 +45,7 @@ export const startNewLogCommand = defineStoreCommand({
     if (!(await logs.start(before, state))) throw new Error("The log has gone on; try again.");
     return {
       isGood: true,
-      text: `The log is now ${state.origin}.`,
+      lines: [`The log is now ${state.origin}.`],
       result: { origin: state.origin, replaces: origin },
       notes: ["Tell those who verify it: their state file is of the old log."],
     };

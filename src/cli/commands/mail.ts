@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Email, emailText } from "../../mail/email-schema.ts";
+import { type Email, emailLines } from "../../mail/email-schema.ts";
 import { decryptEmail, queuedMails } from "../../mail/outbox.ts";
 import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import { readAll } from "../../store/port/read-all.ts";
@@ -27,7 +27,7 @@ export const mailCommand = defineStoreCommand({
       }));
     return {
       isGood: true,
-      text: waiting.map(messageText).join("\n\n") || "No message waits.",
+      lines: waiting.length === 0 ? ["No message waits."] : waiting.flatMap(messageLines),
       result: { messages: waiting },
       notes: [],
     };
@@ -40,9 +40,16 @@ interface Waiting extends Email {
   readonly failures: number;
 }
 
-function messageText({ queuedAt, secondsLeft, failures, ...email }: Waiting): string {
+function messageLines(
+  { queuedAt, secondsLeft, failures, ...email }: Waiting,
+  at: number,
+): readonly string[] {
   const minutes = Math.floor(secondsLeft / 60);
   const left = minutes > 0 ? `${minutes} min` : `${secondsLeft} s`;
   const tried = failures > 0 ? `, tried ${failures} times in vain` : "";
-  return `--- ${queuedAt}, of use for ${left}${tried}\n${emailText(email)}`.trimEnd();
+  return [
+    ...(at === 0 ? [] : [""]),
+    `--- ${queuedAt}, of use for ${left}${tried}`,
+    ...emailLines(email).map((line) => `  ${line}`),
+  ];
 }

@@ -43,10 +43,7 @@ export const migrateStoreCommand = defineStoreCommand({
     );
     return {
       isGood: true,
-      text: [
-        `Moved ${rowCountsText({ records, archive })}. Both sides hold the same:`,
-        ...same,
-      ].join("\n"),
+      lines: [`Moved ${rowCountsText({ records, archive })}. Both sides hold the same:`, ...same],
       result: { records, archive, digests },
       notes: [
         "Set DATABASE_URL and start the server again, with the same MASTER_KEY or master.key.",

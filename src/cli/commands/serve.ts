@@ -10,6 +10,6 @@ export const serveCommand = defineLocalCommand({
 
   async run() {
     await import("../../main.ts");
-    return { isGood: true, text: "", result: {}, notes: [] };
+    return { isGood: true, lines: [], result: {}, notes: [] };
   },
 });

@@ -16,7 +16,7 @@ export const setupCommand = defineStoreCommand({
     const isServed = site !== undefined;
     return {
       isGood: true,
-      text: `${site?.baseUrl ?? ""}${path}`,
+      lines: [`${site?.baseUrl ?? ""}${path}`],
       result: {
         link: isServed ? site.baseUrl + path : null,
         path,

@@ -24,7 +24,10 @@ export const keysListCommand = defineStoreCommand({
     const keys = found.map(({ value }) => keyFacts(value)).sort(byUseThenNewest);
     return {
       isGood: true,
-      text: keys.map(keyText).join("\n") || "There are no keys yet; the first start makes them.",
+      lines:
+        keys.length === 0
+          ? ["There are no keys yet; the first start makes them."]
+          : keys.map(keyText),
       result: { keys },
       notes: [],
     };
@@ -79,7 +82,7 @@ export const keysRotateCommand = defineStoreCommand({
     }
     return {
       isGood: true,
-      text: keys.map(({ use, kid }) => `New key for ${use}: ${kid}`).join("\n"),
+      lines: keys.map(({ use, kid }) => `New key for ${use}: ${kid}`),
       result: { keys },
       notes: [],
     };

@@ -30,7 +30,7 @@ export const statusCommand = defineStoreCommand({
     const found = await read(context);
     return {
       isGood: true,
-      text: statusText(found, context.now()),
+      lines: statusLines(found, context.now()),
       result: resultOf(found),
       notes: [],
     };
@@ -146,10 +146,10 @@ interface Status {
 }
 
 /**
- * The status as text.
+ * The status as lines of text.
  * @param now Unix milliseconds.
  */
-function statusText(status: Status, now: number): string {
+function statusLines(status: Status, now: number): readonly string[] {
   const { report, alerts, queue, providers, holder } = status;
   const lines: readonly (readonly [string, string])[] = [
     ...(report === undefined ? [] : processLines(report, now)),
@@ -165,7 +165,7 @@ function statusText(status: Status, now: number): string {
     ...(report?.lastErrors ?? []).map((one) => ["Error", errorText(one)] as const),
   ];
   const server = holder === "server" ? "A server runs and answered." : "No server answered.";
-  return [...lines.map(([name, text]) => name.padEnd(10) + text), server].join("\n");
+  return [...lines.map(([name, text]) => name.padEnd(10) + text), server];
 }
 
 function processLines(report: ProcessReport, now: number): readonly (readonly [string, string])[] {

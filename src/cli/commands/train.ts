@@ -59,7 +59,7 @@ export const trainCommand = defineLocalCommand({
     await rename(`${file}.new`, file);
     return {
       isGood: true,
-      text: [qualityText(predictions), "", `${file}: ${sizeText(text.length)}`].join("\n"),
+      lines: [...qualityLines(predictions), "", `${file}: ${sizeText(text.length)}`],
       result: {
         file,
         bytes: text.length,
@@ -87,7 +87,7 @@ function qualityOf(predictions: readonly OutOfFoldPolarity[]) {
 }
 
 /** A table with the quality of each reader. */
-function qualityText(predictions: readonly OutOfFoldPolarity[]): string {
+function qualityLines(predictions: readonly OutOfFoldPolarity[]): readonly string[] {
   const counts = SENTIMENT_LABELS.map((label) => {
     const count = predictions.filter((each) => each.label === label).length;
     return `${formatCount(count)} ${label}`;
@@ -104,7 +104,7 @@ function qualityText(predictions: readonly OutOfFoldPolarity[]): string {
     ...rows,
     "",
     "AUC: bullish ranked over bearish, neutral left out, 0.5 is chance. Accuracy: counted as labelled.",
-  ].join("\n");
+  ];
 }
 
 const row = (name: string, area: string, share: string): string =>

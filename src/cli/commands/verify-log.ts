@@ -118,7 +118,7 @@ export const verifyLogCommand = defineLocalCommand({
     return {
       isGood: outcome === "proved",
       exitCode: EXIT_CODES[outcome],
-      text: tableOf(verified),
+      lines: tableOf(verified),
       result: { outcome, origin, size, checks, record: records.map(({ figures }) => figures) },
       notes: [],
     };
@@ -150,13 +150,13 @@ export const showProgressOn =
   (done: number, total: number): void =>
     progress.show({ doing, rows: done, fraction: total === 0 ? 1 : done / total, unit: "entries" });
 
-function tableOf({ origin, size, checks, records = [] }: VerificationResult): string {
+function tableOf({ origin, size, checks, records = [] }: VerificationResult): readonly string[] {
   const width = Math.max(...checks.map(({ name }) => name.length));
   const line = ({ name, outcome, detail }: VerificationCheck) =>
     `${WORDS[outcome].padEnd(10)}  ${name.padEnd(width)}  ${detail}`;
-  const head = origin === undefined ? [] : [`${origin}, ${formatCount(size ?? 0)} entries`];
+  const head = origin === undefined ? [] : [`Log ${origin}, ${formatCount(size ?? 0)} entries`];
   const record = records.map(({ figures }) => recordLine(figures));
-  return [...head, ...checks.map(line), ...record].join("\n");
+  return [...head, ...checks.map(line), ...record];
 }
 
 /** The main figures of a track record, in percent. */

@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { verifyStore } from "../../store/backup/verify-store.ts";
 import { defineStoreCommand } from "../command.ts";
-import { countsByNameText, formatCount } from "../format.ts";
+import { countLines, formatCount } from "../format.ts";
 import { readKnownLogFile, writeKnownLogFile } from "../known-log-file.ts";
 
 /** Checks the whole store for damage. */
@@ -29,15 +29,15 @@ export const verifyStoreCommand = defineStoreCommand({
     const { problems: _, known: seen, ...audit } = verified.audit;
     if (state !== undefined && seen !== undefined) await writeKnownLogFile(state, seen);
     const isGood = problems.length === 0;
-    const text = [
-      ...["Records:", countsByNameText(records), "Archive rows:", countsByNameText(archive)],
+    const lines = [
+      ...["Records:", ...countLines(records), "Archive rows:", ...countLines(archive)],
       `Sealed audit rows: ${formatCount(audit.rows)}; not sealed yet: ${formatCount(audit.unsealed)}`,
       ...(audit.checkpoint === undefined ? [] : [`Signed checkpoint: ${headOf(audit.checkpoint)}`]),
       ...(isGood ? ["ok"] : problems),
     ];
     return {
       isGood,
-      text: text.filter((line) => line !== "").join("\n"),
+      lines,
       result: { isGood, records, archive, audit, problems },
       notes: isGood ? [] : ["To put the last backup back: market-signal store restore <file>."],
     };

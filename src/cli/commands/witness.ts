@@ -53,9 +53,8 @@ export const witnessLogsCommand = defineLocalCommand({
     port: wholeNumberArgument(0, 65_535).default(4100),
   }),
 
-  async run({ folder: to, name, logs, host, port }, { folder: from, terminal: { stdout } }) {
+  async run({ folder: to, name, logs, host, port }, { folder: from, say }) {
     const folder = resolve(from, to);
-    const say = (text: string) => stdout.write(`${text}\n`);
     const policy = parseWitnessPolicy(await readFile(resolve(from, logs), "utf8"), logs);
     createFolder(folder);
     const signers = KEY_FILES.map((one) => createWitnessNoteSigner(name, keyIn(folder, one)));
@@ -64,7 +63,10 @@ export const witnessLogsCommand = defineLocalCommand({
       logs: policy.logs.map(({ verifier }) => verifier),
       signers,
       now: Date.now,
-      onContradiction: (note) => say(`CONTRADICTION: not cosigned, keep it as evidence:\n${note}`),
+      onContradiction(note) {
+        say("CONTRADICTION: not cosigned, keep it as evidence:");
+        for (const line of note.trimEnd().split("\n")) say(`  ${line}`);
+      },
     });
     const server = createWitnessServer(witness);
     server.listen(port, host);
@@ -75,7 +77,7 @@ export const witnessLogsCommand = defineLocalCommand({
     await waitForInterrupt();
     server.close().closeAllConnections();
     witness.close();
-    return { isGood: true, text: "", result: {}, notes: [] };
+    return { isGood: true, lines: [], result: {}, notes: [] };
   },
 });
 

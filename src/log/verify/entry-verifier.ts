@@ -324,7 +324,7 @@ export class EntryVerifier {
     const { origin, policy } = this.#options;
     const { size, root, note, origin: named } = checkpointIn(text);
     const found = this.#roots.get(size);
-    if (named !== origin) throw new CheckFailure(`anchors another log, ${named}`);
+    if (named !== origin) throw new CheckFailure("anchors another log");
     if (found === undefined && size < this.#skipped) return;
     if (found !== Buffer.from(root).toString("base64")) {
       throw new CheckFailure(`anchors another tree of ${size} entries than that of this log`);
@@ -365,14 +365,15 @@ export class EntryVerifier {
     }
     const expected = open.symbols?.[open.results];
     open.results += 1;
+    const place = `instrument ${open.results} of its universe`;
     if (run !== open.index || close !== open.run.close) {
       throw new CheckFailure(`is of another run than the one at ${open.index}`);
     }
     if (open.symbols === undefined || symbol === expected) return;
     if (open.symbols.includes(symbol)) {
-      throw new CheckFailure(`is a run without the result of ${expected}`, open.index);
+      throw new CheckFailure(`is a run without the result of ${place}`, open.index);
     }
-    throw new CheckFailure(`is of ${symbol} in place of ${expected}`);
+    throw new CheckFailure(`is not of ${place}`);
   }
 
   /**

@@ -128,6 +128,9 @@ const Settlement = z.looseObject({
   corrects: Index.optional(),
 });
 
+/** Date of a session, or its close where days are shorter than 24 hours. */
+const SessionLabel = z.string().regex(/^[\dTZ:.-]{1,32}$/);
+
 const outcomeMembers = {
   kind: z.literal("outcome"),
   v: z.literal(1),
@@ -142,7 +145,7 @@ const OutcomeLeaf = z.discriminatedUnion("status", [
     status: z.literal("settled"),
     followed: z.number(),
     fromClose: z.number().nullable(),
-    lastPrice: z.string().nullable(),
+    lastPrice: SessionLabel.nullable(),
   }),
   z.looseObject({ ...outcomeMembers, status: z.enum(EXCLUSION_REASONS) }),
 ]);

@@ -293,8 +293,8 @@ export class SettlementVerifier {
       throw new CheckFailure(`is an outcome of another settlement than the one at ${index}`);
     }
     if (!isNext) {
-      const missing = statement?.symbol ?? "an instrument";
-      throw new CheckFailure(`is a settlement without the outcome of ${missing}`, index);
+      const missing = of.index + 1 + place;
+      throw new CheckFailure(`is a settlement without the outcome of entry ${missing}`, index);
     }
     checkReason(leaf, open);
     if (outcomes.length === open.leaf.results) this.#complete(open);
@@ -309,8 +309,8 @@ export class SettlementVerifier {
     const open = this.#open;
     this.#open = undefined;
     if (open === undefined || open.outcomes.length === open.leaf.results) return;
-    const missing = open.of.statements[open.outcomes.length]?.symbol ?? "an instrument";
-    throw new CheckFailure(`is a settlement without the outcome of ${missing}`, open.index);
+    const missing = open.of.index + 1 + open.outcomes.length;
+    throw new CheckFailure(`is a settlement without the outcome of entry ${missing}`, open.index);
   }
 
   #complete({ index, leaf, of, outcomes }: OpenSettlement): void {

@@ -70,7 +70,9 @@ export function checkSignature(
   const name = "signature";
   try {
     if (known !== undefined && known.origin !== origin) {
-      throw new CheckFailure(`the log is ${origin}, and ${known.origin} was seen before`);
+      throw new CheckFailure(
+        `the log has another origin than ${known.origin}, which was seen before`,
+      );
     }
     if (keys.length === 0) {
       return { name, outcome: "not_proved", detail: "give the key of the log with --key" };

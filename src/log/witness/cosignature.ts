@@ -40,7 +40,8 @@ export function cosignaturesOf(
     const verifier = verifiers.find((one) => one.name === name && one.keyId === keyId);
     if (verifier === undefined) continue;
     const seconds = signatureTime(text, verifier, signature) ?? 0n;
-    if (seconds === 0n) throw new Error(`the cosignature of ${name} does not fit the checkpoint`);
+    if (seconds === 0n)
+      throw new Error(`the cosignature by the key ${keyId} does not fit the checkpoint`);
     const line = signatureLine(verifier, signature);
     found.set(verifier, { verifier, at: 1_000 * Number(seconds), line });
   }

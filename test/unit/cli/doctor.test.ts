@@ -22,9 +22,9 @@ const examined = ({ store }: TestStore) =>
 
 describe("the doctor command", () => {
   it("reports when no live market has ever been polled", async () => {
-    const { isGood, text, result } = await examined(await openStore(model));
+    const { isGood, lines, result } = await examined(await openStore(model));
     expect([isGood, result]).toEqual([true, { providers: [] }]);
-    expect(text).toContain("MARKET=live");
+    expect(lines.join("\n")).toContain("MARKET=live");
   });
 
   it("describes every state of a provider", async () => {
@@ -46,8 +46,8 @@ describe("the doctor command", () => {
     for (const days of [5, 1, 2, 29, 31]) {
       await quarantineBar(store, { id: "coinbase", days, reason: `the reason of day ${days}` });
     }
-    const { isGood, text, notes } = await examined(store);
-    expect(text.split("\n")).toEqual([
+    const { isGood, lines, notes } = await examined(store);
+    expect(lines).toEqual([
       "39 instruments are followed; nobody is asked for the prices of 27.",
       "coinbase  well     bars; last answer 90 s ago, newest datum 2 h ago",
       "                   8 of 10 requests left in 60 s",
@@ -120,9 +120,9 @@ describe("the doctor command", () => {
       CCC: {},
       GONE: { ...lost, askedAt: START - 8 * 86_400_000, unknown: ["GONE"] },
     });
-    const { isGood, text, result } = await examined(store);
+    const { isGood, lines, result } = await examined(store);
     expect(isGood).toBe(false);
-    expect(text.split("\n").slice(1)).toEqual([
+    expect(lines.slice(1)).toEqual([
       "one  partly   bars; last answer 90 s ago, newest datum 2 h ago",
       "              8 of 10 requests left in 60 s",
       "              2 series cannot be read, the longest:",
@@ -141,9 +141,9 @@ describe("the doctor command", () => {
     const store = await followedStore([providerSetup("one")], { one: answeringProgress });
     const symbols = Array.from({ length: 12 }, (_, index) => `S${String(index).padStart(2, "0")}`);
     await notedSeries(store, "one", { A: { unknown: symbols.slice(6) }, B: { unknown: symbols } });
-    const { isGood, text, result } = await examined(store);
+    const { isGood, lines, result } = await examined(store);
     expect(isGood).toBe(true);
-    expect(text).toContain(
+    expect(lines.join("\n")).toContain(
       "does not have S00, S01, S02, S03, S04, S05, S06, S07, S08, S09 and 2 more",
     );
     expect(result.providers).toMatchObject([{ state: "well", unknown: symbols }]);

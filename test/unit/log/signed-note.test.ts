@@ -57,6 +57,7 @@ describe("signed notes", () => {
       ...[EXAMPLE.replace("—", "-"), EXAMPLE.replace("message", "mess\tage"), `\uD800${EXAMPLE}`],
       ...[EXAMPLE.replace("IneyaQM=", "IneyaQM"), EXAMPLE.replace(/Uw2Q.*/, "Uw2QOg==")],
       EXAMPLE.replace("foo ", "foo  "),
+      ...[EXAMPLE.replace("message", "mess\u009bage"), EXAMPLE.replace("foo ", "foo\u007f ")],
     ]) {
       expect(() => verifyNote(parseNote(text), [parseLogVerifier(EXAMPLE_KEY)]), text).toThrow(
         Error,
@@ -71,6 +72,29 @@ describe("signed notes", () => {
     ]) {
       expect(() => parseLogVerifier(text), text).toThrow(Error);
     }
+  });
+
+  it("have names that control no terminal, of at most 255 bytes", () => {
+    const bad = [
+      "\u009b2J",
+      "a\u0085b",
+      "a\u007f",
+      "a\u202eb",
+      "a\u2028b",
+      "\u001b_",
+      "é".repeat(128),
+    ];
+    for (const name of bad) {
+      expect(() => signerOf(name), JSON.stringify(name)).toThrow("cannot be the name of a key");
+      const key = EXAMPLE_KEY.replace("example.com/foo", name);
+      // The text of a peer is not repeated.
+      expect(() => parseLogVerifier(key)).toThrow(
+        new RegExp(`^a text of ${key.length} characters is not a key of a log: [ -~]+$`),
+      );
+      const checkpoint = CHECKPOINT.replace("example.com/behind-the-sofa\n2", `${name}\n2`);
+      expect(() => parseCheckpoint(checkpoint)).toThrow(/^this is not a (checkpoint|signed note)$/);
+    }
+    expect(signerOf("é".repeat(127)).name).toHaveLength(127);
   });
 });
 

@@ -3,9 +3,9 @@ import type { Market } from "../../../src/market/market.ts";
 import { classResults } from "../../../src/research/backtest/class-results.ts";
 import { explainScore } from "../../../src/research/backtest/explain.ts";
 import type { BacktestQuestion } from "../../../src/research/backtest/question.ts";
-import { explanationText } from "../../../src/research/backtest/report/explanation-text.ts";
+import { explanationLines } from "../../../src/research/backtest/report/explanation-text.ts";
 import { reportPage } from "../../../src/research/backtest/report/page.ts";
-import { summaryText } from "../../../src/research/backtest/report/summary.ts";
+import { summaryLines } from "../../../src/research/backtest/report/summary.ts";
 import { coverageSentence, powerSentence } from "../../../src/research/backtest/report/words.ts";
 import { runBacktest } from "../../../src/research/backtest/run-backtest.ts";
 import type { Trial } from "../../../src/research/backtest/trials.ts";
@@ -204,7 +204,7 @@ describe("a backtest", () => {
   it("states which measure of a single factor is omitted, and why", () => {
     const social = run(skilled, { subject: "social" });
     expect(social.stock?.sameDay).toBeNull();
-    for (const text of [reportPage(social), summaryText(social, (_, words) => words)]) {
+    for (const text of [reportPage(social), summaryLines(social).join("\n")]) {
       expect(text).toContain("Same day: left out, because fewer than two sessions have 20 names");
     }
     const darkpool = run(skilled, { subject: "darkpool" });
@@ -327,7 +327,7 @@ describe("the explanation of a score", () => {
   });
 
   it("can be recomputed number by number", () => {
-    const text = explanationText(explanation, { version: "stock/1", sha256: "abc" });
+    const text = explanationLines(explanation, { version: "stock/1", sha256: "abc" }).join("\n");
     const [, z = ""] = /= (-?[\d.]+)\nscore/.exec(text) ?? [];
     expect(Number(z)).toBeCloseTo(explanation.evidence / explanation.scale, 6);
     for (const name of ["ram", "hi52", "momentum", "Peer tables frozen at 2015-06-25"]) {
@@ -338,7 +338,7 @@ describe("the explanation of a score", () => {
     const mean = inputs.reduce((sum, input) => sum + input.weight * (input.z ?? 0), 0);
     const place = `sum of weight x z ${mean.toFixed(6)}, its place among the peers' z`;
     expect(text).toContain(`${place} ${momentum?.toFixed(6)}`);
-    expect(explanationText(explanation, undefined)).not.toContain("sha256");
+    expect(explanationLines(explanation, undefined).join("\n")).not.toContain("sha256");
   });
 
   it("is rejected before the first bar and for an unknown symbol", () => {

@@ -9,14 +9,14 @@ export interface TableNames {
 }
 
 /**
- * Renders an explanation as text for a terminal.
+ * Renders an explanation as lines for a terminal.
  *
  * @param table `undefined` if no peer table was used.
  */
-export function explanationText(
+export function explanationLines(
   explanation: ScoreExplanation,
   table: TableNames | undefined,
-): string {
+): readonly string[] {
   const { snapshot, session, methodVersion, evidence, scale } = explanation;
   const { instrument, signal, price } = snapshot;
   return [
@@ -32,7 +32,7 @@ export function explanationText(
     `Z      = ${six(evidence)} / sqrt(sum w^2) ${six(scale)} = ${six(evidence / scale)}`,
     `score  = 100 Phi(Z) = ${six(snapshot.score)}   confidence ${six(snapshot.confidence)}`,
     `signal = ${signal.direction} since ${instant(signal.since)}, smoothed score ${six(signal.smoothed)}${signal.forcedWait ? `, forced: ${signal.forcedWait}` : ""}`,
-  ].join("\n");
+  ];
 }
 
 function factorLines(factor: Factor, { factors, tables }: Snapshot): readonly string[] {

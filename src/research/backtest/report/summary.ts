@@ -1,4 +1,5 @@
 import type { SeriesSummary } from "../../../grading/series-summary.ts";
+import type { TerminalLine, TextStyle } from "../../../outbound/terminal-text.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { BacktestQuestion } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
@@ -25,13 +26,7 @@ import {
   verdictSentences,
 } from "./words.ts";
 
-/** Text styles, named as in `util.styleText`. */
-type Style = "bold" | "dim" | "green" | "red" | "yellow";
-
-/** Styles a text, or returns it unchanged if styles are not supported. */
-export type StyleText = (styles: readonly Style[], text: string) => string;
-
-const VERDICT_STYLES: Readonly<Record<ClassResult["verdict"], Style>> = {
+const VERDICT_STYLES: Readonly<Record<ClassResult["verdict"], TextStyle>> = {
   insufficient_data: "dim",
   no_evidence: "yellow",
   inverted: "red",
@@ -39,23 +34,22 @@ const VERDICT_STYLES: Readonly<Record<ClassResult["verdict"], Style>> = {
   positive: "green",
 };
 
-/** Renders the result as text for a terminal. */
-export function summaryText(result: BacktestResult, paint: StyleText): string {
+/** Renders the result as lines for a terminal. */
+export function summaryLines(result: BacktestResult): readonly TerminalLine[] {
   const { question, classes, methodVersion } = result;
   const names = question.symbols.length === 0 ? "" : `, ${question.symbols.join(", ")}`;
+  const title = `Backtest of ${SUBJECT_WORDS[question.subject]}, ${question.from} to ${question.to}${names}`;
   return [
-    paint(
-      ["bold"],
-      `Backtest of ${SUBJECT_WORDS[question.subject]}, ${question.from} to ${question.to}${names}`,
-    ),
+    [{ styles: ["bold"], text: title }],
     `Graded at ${paceWords(question)}, method ${methodVersion}`,
-    ...classes.map((one) => classText(one, question, paint)),
-  ].join("\n");
+    ...classes.flatMap((one) => classLines(one, question)),
+  ];
 }
 
-function classText(result: ClassResult, question: BacktestQuestion, paint: StyleText): string {
+function classLines(result: ClassResult, question: BacktestQuestion): readonly TerminalLine[] {
   const { assetClass, verdict, horizons, signals, sameDay, nextOpen } = result;
   const styles = ["bold", VERDICT_STYLES[verdict]] as const;
+  const words = { styles, text: VERDICT_WORDS[verdict].toUpperCase() };
   const sentences = [
     headlineSentence(result),
     ...verdictSentences(result),
@@ -66,16 +60,16 @@ function classText(result: ClassResult, question: BacktestQuestion, paint: Style
   const isMeasured = horizons.some(({ ic }) => ic !== null);
   return [
     "",
-    `${CLASS_WORDS[assetClass]}: ${paint(styles, VERDICT_WORDS[verdict].toUpperCase())}`,
+    [`${CLASS_WORDS[assetClass]}: `, words],
     ...sentences.filter((sentence) => sentence !== undefined).map((sentence) => `  ${sentence}`),
     ...extraLine("Same day", sameDay),
     ...extraLine("Short ratio and the session after its publication, open to close", nextOpen),
-    ...(isMeasured ? ["", ...horizonLines(result, paint), ""] : []),
+    ...(isMeasured ? ["", ...horizonLines(result), ""] : []),
     ...riskLines(result),
     ...(result.reports === null ? [] : [`  ${earningsReportsSentence(result.reports)}`]),
     `  Published signal: LONG ${reportPercentText(signals.shares.LONG, 0)}, WAIT ${reportPercentText(signals.shares.WAIT, 0)}, SHORT ${reportPercentText(signals.shares.SHORT, 0)}; ` +
       `${signals.changesPerYear.toFixed(1)} changes a year, ${reportPercentText(signals.flipBackShare)} reversed.`,
-  ].join("\n");
+  ];
 }
 
 const extraLine = (what: string, summary: SeriesSummary | null): readonly string[] =>
@@ -98,7 +92,7 @@ const HEADS = [
   "10 bp",
 ];
 
-function horizonLines({ horizons }: ClassResult, paint: StyleText): readonly string[] {
+function horizonLines({ horizons }: ClassResult): readonly TerminalLine[] {
   const rows = horizons.map(({ horizon, ic, neutralIc, hits, book }) => [
     String(horizon),
     coefficientText(ic?.mean),
@@ -115,5 +109,5 @@ function horizonLines({ horizons }: ClassResult, paint: StyleText): readonly str
   );
   const line = (row: readonly string[]) =>
     `  ${row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join("  ")}`;
-  return [paint(["dim"], line(HEADS)), ...rows.map(line)];
+  return [[{ styles: ["dim"], text: line(HEADS) }], ...rows.map(line)];
 }
