@@ -177,6 +177,9 @@ async function createOn(state: PersistentState, options: Measured): Promise<Serv
     denials,
     unclaimedCapacity,
   });
+  // Nothing after this can fail for a reason of the settings, and nothing before it was promised to
+  // anybody.
+  await state.store.settle();
   state.startMaintenance([
     ...recording(scoring, state).map((job) => onceScored(job, scoring)),
     ...(signalLog?.leaderJobs ?? []).map((job) => onceScored(job, scoring)),

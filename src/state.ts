@@ -138,10 +138,10 @@ async function openStore({
   const onWarning = (text: string, err?: unknown) => log.warn({ err }, text);
   const { folder, databaseUrl: url } = choice;
   if (url === undefined) {
-    return openEmbedded({ folder, mode, now: storeNow ?? now, onWarning });
+    return openEmbedded({ folder, mode, mustSettle: true, now: storeNow ?? now, onWarning });
   }
   const { openPostgres } = await import("./store/postgres/open.ts");
-  return openPostgres({ url, mode, onWarning });
+  return openPostgres({ url, mode, mustSettle: true, onWarning });
 }
 
 /**

@@ -44,7 +44,12 @@ export async function openStoreForRestore(
   try {
     if (holdsStore(paths)) return openedWithoutLock(await openExistingStore(settings));
   } catch (error) {
-    if (!(error as Error).message.includes(REMEDY)) throw error;
+    const { message } = error as Error;
+    if (message.includes(NO_STORE))
+      return openedWithoutLock(
+        await openEmbedded({ folder, mode, mustSettle: true, now: Date.now }),
+      );
+    if (!message.includes(REMEDY)) throw error;
   }
   return openBeside(paths, mode);
 }
@@ -69,7 +74,7 @@ async function openDatabase(
     if (!(error as Error).message.includes(NO_STORE)) throw error;
   }
   await checkBackup(file, () => {});
-  return openPostgres({ url, mode });
+  return openPostgres({ url, mode, mustSettle: true });
 }
 
 async function identityIn(file: string): Promise<StoreIdentity> {

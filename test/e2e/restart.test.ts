@@ -78,6 +78,15 @@ it("a data directory from another kind of market is rejected", async () => {
   expect(said).toContain("DATA_DIR");
 });
 
+it("a start that failed leaves its data directory to any other market and master key", async () => {
+  const DATA_DIR = temporaryFolder();
+  const failed = await runToEnd({ DATA_DIR, PORT: "0", MARKET: "files:/nowhere" });
+  expect(failed.said).toContain("/nowhere/instruments.csv");
+  const MASTER_KEY = Buffer.alloc(32, 7).toString("base64");
+  await stop(await startProcess({ DATA_DIR, MASTER_KEY }), "SIGTERM");
+  await stop(await startProcess({ DATA_DIR, MASTER_KEY }), "SIGTERM");
+});
+
 it.each([
   [{ MASTER_KEY: "c2hvcnQ=" }, "MASTER_KEY: its value is not 32 bytes as base64"],
   [{ DATABASE_URL: "mysql://root:hunter2@db/x" }, "DATABASE_URL: its value is not"],

@@ -71,6 +71,7 @@ export function openModel({ disk, now }: ModelPlace): Store {
       const rows = await allOf(batches);
       await answer(() => replaceAll(disk, identity, rows));
     },
+    async settle() {},
     async close() {
       isOpen = false;
     },

@@ -5,6 +5,12 @@ import type { Collection, Records } from "./records.ts";
 /** Market modes. Every store is created for one mode. */
 export type StoreMode = "sandbox" | "files" | "replay" | "live";
 
+/**
+ * What is stored in place of the mode while no start has settled the store. Such a store counts as
+ * absent: the next start makes a new one, for any market.
+ */
+export const UNSETTLED = "unsettled";
+
 /** A record or an archive row in a dump. `text` is the value as JSON. */
 export type DumpRow =
   | {
@@ -86,6 +92,12 @@ export interface Store {
    * contents remain. Records keep the revisions of the dump; revisions assigned later are higher.
    */
   load(identity: StoreIdentity, batches: AsyncIterable<readonly DumpRow[]>): Promise<void>;
+
+  /**
+   * Binds a store that was opened with `mustSettle` to its mode. Does nothing for a store that is
+   * bound already.
+   */
+  settle(): Promise<void>;
 
   /**
    * Finishes the work in progress, then closes files and connections. Can be called more than once.

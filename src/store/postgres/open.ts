@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
-import type {
-  Backlog,
-  Store,
-  StoreCounts,
-  StoreIdentity,
-  StoreMode,
-  StoreSize,
+import {
+  type Backlog,
+  type Store,
+  type StoreCounts,
+  type StoreIdentity,
+  type StoreMode,
+  type StoreSize,
+  UNSETTLED,
 } from "../port/store.ts";
 import { storeUnavailableProblem } from "../port/unavailable.ts";
 import { listenForAnnouncements } from "./announcements.ts";
@@ -17,7 +18,7 @@ import { createPostgresCounters } from "./counters.ts";
 import { dumpRows, replaceAllRows } from "./dump.ts";
 import { createRunOnce } from "./once.ts";
 import { createPostgresRecords } from "./records.ts";
-import { type ExistingStore, type ExpectedStore, prepareSchema } from "./schema.ts";
+import { type ExistingStore, noStoreError, prepareSchema, settleMode } from "./schema.ts";
 import { type DatabaseSession, openSession } from "./session.ts";
 import { type DatabaseTarget, explainConnectionErrors, parseDatabaseTarget } from "./target.ts";
 
@@ -39,6 +40,8 @@ export interface PostgresOptions {
    * another mode is rejected. Absent: the store must exist and can have any mode.
    */
   readonly mode?: StoreMode;
+  /** Whether a new store belongs to its mode only once `settle` is called. Default: false. */
+  readonly mustSettle?: boolean;
   /** Overrides the database's clock, in milliseconds since the epoch. */
   readonly now?: () => number;
   /** Called with warnings for the operator. */
@@ -54,21 +57,27 @@ export interface PostgresOptions {
  * says what to do.
  */
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const { url, mode, now, onWarning = () => undefined, budgetMs = BUDGET_MS } = options;
+  const { url, now, onWarning = () => undefined, budgetMs = BUDGET_MS } = options;
   const target = parseDatabaseTarget(url);
   let isClosed = false;
   const connect = async (answerMs: number) => {
     if (isClosed) throw storeUnavailableProblem("The store is closed.");
     return openSession(target, { connectMs: budgetMs, answerMs });
   };
-  const [meta, announcements] = await explainConnectionErrors(target, async () => [
-    await prepare(target, await connect(LONG_MS), { mode, onWarning }),
-    await listenForAnnouncements({
-      connect: () => connect(budgetMs),
-      tryMs: budgetMs * TRY_BUDGETS,
-      onWarning,
-    }),
-  ]);
+  const [meta, announcements] = await explainConnectionErrors(target, async () => {
+    const session = await connect(LONG_MS);
+    const listen = () =>
+      listenForAnnouncements({
+        connect: () => connect(budgetMs),
+        tryMs: budgetMs * TRY_BUDGETS,
+        onWarning,
+      });
+    try {
+      return [await prepare(target, session, options), await listen()];
+    } finally {
+      await session.close();
+    }
+  });
   const connection = openConnection(target, budgetMs);
   const epoch = { current: meta.epoch };
   const once = createRunOnce(connection, { now, epoch });
@@ -93,6 +102,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       epoch.current = await replaceAllRows(session, loaded, batches).finally(session.close);
       identity = loaded;
     },
+    async settle() {
+      const session = await connect(budgetMs);
+      const bound = await settleMode(session, identity.mode).finally(session.close);
+      if (bound !== identity.mode) throw otherModeError(target, bound, identity.mode);
+    },
     async close() {
       isClosed = true;
       await commits.close();
@@ -102,23 +116,32 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 }
 
 async function prepare(
-  { name }: DatabaseTarget,
+  target: DatabaseTarget,
   session: DatabaseSession,
-  { mode, onWarning }: { readonly mode: StoreMode | undefined } & Pick<ExpectedStore, "onWarning">,
-): Promise<ExistingStore> {
-  const created = mode && { id: randomUUID(), mode, isCopying: false };
+  { mode, mustSettle, onWarning }: PostgresOptions,
+): Promise<ExistingStore & StoreIdentity> {
+  const { name } = target;
+  const stored = mode && (mustSettle ? UNSETTLED : mode);
+  const created = stored && { id: randomUUID(), mode: stored, isCopying: false };
   const wanted = { name, ...(created && { created }), ...(onWarning && { onWarning }) };
-  const found = await prepareSchema(session, wanted).finally(session.close);
+  const found = await prepareSchema(session, wanted);
   if (found.isCopying) {
     throw new Error(
       `${name} holds a part of a store that is to be moved there. Run "market-signal store migrate --to <DATABASE_URL>" again to finish it.`,
     );
   }
-  if (mode === undefined || mode === found.mode) return found;
-  throw new Error(
-    `${name} holds a store for the market "${found.mode}", and this is "${mode}". Set DATABASE_URL to another database, or MARKET to what it was.`,
-  );
+  if (found.mode === UNSETTLED) {
+    if (mode === undefined) throw noStoreError(name);
+    return { ...found, mode };
+  }
+  if (mode === undefined || mode === found.mode) return { ...found, mode: found.mode as StoreMode };
+  throw otherModeError(target, found.mode, mode);
 }
+
+const otherModeError = ({ name }: DatabaseTarget, found: string, mode: StoreMode): Error =>
+  new Error(
+    `${name} holds a store for the market "${found}", and this is "${mode}". Set DATABASE_URL to another database, or MARKET to what it was.`,
+  );
 
 async function count(connection: Connection): Promise<StoreCounts> {
   const text = `select (select count(*) from market_signal.record) as records,

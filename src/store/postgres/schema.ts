@@ -1,4 +1,4 @@
-import type { StoreIdentity } from "../port/store.ts";
+import { UNSETTLED } from "../port/store.ts";
 import { archiveFunctionsSql, archiveTablesSql } from "./archive-sql.ts";
 import { claimFunctionSql } from "./claim-sql.ts";
 import { counterTableSql } from "./counters.ts";
@@ -11,6 +11,7 @@ import {
   recordTablesSql,
 } from "./record-sql.ts";
 import type { DatabaseSession } from "./session.ts";
+import { APPLICATION_NAME } from "./target.ts";
 
 const migrations = `
 /* "if not exists" would ask for the right to create schemas even where there is one. */
@@ -62,7 +63,10 @@ const steps: readonly string[] = [
 ];
 
 /** Facts about a store that are kept in its database. */
-export interface StoreMeta extends StoreIdentity {
+export interface StoreMeta {
+  readonly id: string;
+  /** The mode of the store, or `UNSETTLED`. */
+  readonly mode: string;
   /** Whether a migration into the store is unfinished. */
   readonly isCopying: boolean;
 }
@@ -104,8 +108,9 @@ export async function prepareSchema(
         `${name} was written by a newer version of this program (schema ${version}, known is ${steps.length}); install that version.`,
       );
     }
-    if (version === 0 && created === undefined) throw noStore(name);
+    if (version === 0 && created === undefined) throw noStoreError(name);
     await migrateFrom(session, version);
+    await removeUnsettled(session);
     return (await readMeta(session)) ?? createMeta(session, wanted);
   });
 }
@@ -129,6 +134,36 @@ async function migrateFrom(session: DatabaseSession, version: number): Promise<v
   }
 }
 
+/**
+ * Removes a store that no start has settled, unless another process is about to settle it: each
+ * process keeps a connection from before it looks for the store until it ends.
+ */
+async function removeUnsettled(session: DatabaseSession): Promise<void> {
+  const [abandoned] = await session.query<{ id: string }>(
+    `delete from market_signal.meta where mode = $1 and not exists (
+       select from pg_stat_activity
+       where datname = current_database() and application_name = $2 and pid <> pg_backend_pid()
+     ) returning id`,
+    [UNSETTLED, APPLICATION_NAME],
+  );
+  if (abandoned === undefined) return;
+  await session.query("delete from market_signal.record");
+  await session.query("delete from market_signal.archive");
+}
+
+/**
+ * Binds the store to a mode.
+ *
+ * @returns The mode that the store has; another one if another process was faster.
+ */
+export async function settleMode(session: DatabaseSession, mode: string): Promise<string> {
+  const [bound] = await session.query<{ mode: string }>(
+    `update market_signal.meta set mode = case mode when $2 then $1 else mode end returning mode`,
+    [mode, UNSETTLED],
+  );
+  return bound?.mode ?? mode;
+}
+
 async function readMeta(session: DatabaseSession): Promise<ExistingStore | undefined> {
   const [found] = await session.query<ExistingStore>(
     `select id, mode, is_copying as "isCopying", epoch from market_signal.meta`,
@@ -149,10 +184,10 @@ async function createMeta(
       `${name} holds records, but market_signal.meta does not say of which store: it is damaged. Set DATABASE_URL to an empty database and run "market-signal store restore <backup>".`,
     );
   }
-  if (created === undefined) throw noStore(name);
+  if (created === undefined) throw noStoreError(name);
   await writeMeta(session, created);
   const found = await readMeta(session);
-  if (found === undefined) throw noStore(name);
+  if (found === undefined) throw noStoreError(name);
   return found;
 }
 
@@ -203,7 +238,8 @@ export async function inTransaction<T>(
 const DURABLY = `select set_config('synchronous_commit', 'on', true)
   where current_setting('synchronous_commit') = 'off'`;
 
-const noStore = (name: string) => new Error(`there is no store in ${name}`);
+/** The error for a database without a store. */
+export const noStoreError = (name: string): Error => new Error(`there is no store in ${name}`);
 
 /** Oldest supported version of PostgreSQL, as `server_version_num`. */
 const OLDEST_VERSION = 160_000;

@@ -9,6 +9,9 @@ const INT8 = 20;
 const parsers = new TypeOverrides();
 parsers.setTypeParser(INT8, Number);
 
+/** Name by which the connections of this program are known to the server. */
+export const APPLICATION_NAME = "market-signal";
+
 /** Connection settings of a database. */
 export interface DatabaseTarget {
   /** Database and host, without the password, for messages. */
@@ -23,7 +26,7 @@ export interface DatabaseTarget {
  * include a password.
  */
 export function parseDatabaseTarget(url: string): DatabaseTarget {
-  const config = { connectionString: url, types: parsers, application_name: "market-signal" };
+  const config = { connectionString: url, types: parsers, application_name: APPLICATION_NAME };
   try {
     const { host, port, database } = new Client(config);
     const place = host.startsWith("/") ? host : `${host}:${port}`;

@@ -72,7 +72,8 @@ function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
 
 /** Facts to write into the successor file of a store. */
 export interface NextStoreOptions {
-  readonly identity: StoreIdentity;
+  /** Id of the store, and its mode or `UNSETTLED`. */
+  readonly identity: Readonly<Record<keyof StoreIdentity, string>>;
   /** Newest revision of the store. Revisions assigned later are higher. */
   readonly revision: number;
 }

@@ -5,14 +5,15 @@ import { setImmediate } from "node:timers/promises";
 import { syncFolder } from "../../lib/sync-folder.ts";
 import type { Archive } from "../port/archive.ts";
 import type { Collection } from "../port/records.ts";
-import type {
-  Backlog,
-  DumpRow,
-  Store,
-  StoreCounts,
-  StoreIdentity,
-  StoreMode,
-  StoreSize,
+import {
+  type Backlog,
+  type DumpRow,
+  type Store,
+  type StoreCounts,
+  type StoreIdentity,
+  type StoreMode,
+  type StoreSize,
+  UNSETTLED,
 } from "../port/store.ts";
 import { storeUnavailableProblem } from "../port/unavailable.ts";
 import { ArchiveTable, createSqliteArchive } from "./archive.ts";
@@ -61,6 +62,8 @@ export interface EmbeddedOptions {
    * must exist and can have any mode.
    */
   readonly mode?: StoreMode;
+  /** Whether a new store belongs to its mode only once `settle` is called. Default: false. */
+  readonly mustSettle?: boolean;
   /**
    * Current time, in milliseconds since the epoch. Setting this clock shifts all due times (see
    * steady-clock.ts).
@@ -101,6 +104,8 @@ export interface EmbeddedStore extends Store {
 interface Opened extends StoreTables {
   readonly file: StoreFile;
   readonly identity: StoreIdentity;
+  /** Whether the store belongs to its mode. */
+  readonly isSettled: boolean;
   /** Date on which the store was moved to PostgreSQL, as text; `undefined` if it was not moved. */
   readonly moved: string | undefined;
   /** Whether the previous process ended without closing the file. */
@@ -117,28 +122,26 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   const { mode, onProgress = toStandardError } = options;
   const paths = storePathsIn(options.folder);
   const { folder } = paths;
-  if (mode === undefined && !holdsStore(paths)) {
-    throw new Error(`there is no store in ${folder}: set DATA_DIR to the directory of the service`);
-  }
+  if (mode === undefined && !holdsStore(paths)) throw noStoreError(folder);
   createFolder(folder);
   const unlock = lockFolder(paths);
   try {
     recoverNextStore(paths);
     if (holdsFormat1(paths)) migrateFormat1(paths, onProgress);
-    if (mode !== undefined && !holdsStore(paths)) {
-      checkNeverHeldStore(paths);
-      create(paths, mode);
-    }
-    return new SqliteStore(openFor(paths, mode), { ...options, paths, unlock });
+    const opened = openExisting(paths, mode) ?? openNew(paths, options);
+    return new SqliteStore(opened, { ...options, paths, unlock });
   } catch (error) {
     unlock();
     throw error;
   }
 }
 
+const noStoreError = (folder: string): Error =>
+  new Error(`there is no store in ${folder}: set DATA_DIR to the directory of the service`);
+
 const toStandardError: OnMigrationProgress = (text) => void process.stderr.write(`${text}\n`);
 
-function create(paths: StorePaths, mode: StoreMode): void {
+function create(paths: StorePaths, mode: string): void {
   const identity = { id: randomUUID(), mode };
   try {
     new NextStore(paths, { identity, revision: 0 }).finish();
@@ -151,12 +154,25 @@ function create(paths: StorePaths, mode: StoreMode): void {
   recoverNextStore(paths);
 }
 
-function openFor(paths: StorePaths, mode: StoreMode | undefined): Opened {
+/** @returns `undefined` if the folder has no store, or one that no start has settled. */
+function openExisting(paths: StorePaths, mode: StoreMode | undefined): Opened | undefined {
+  if (!holdsStore(paths)) {
+    checkNeverHeldStore(paths);
+    return undefined;
+  }
   const opened = openFile(paths);
   const refusal = refusalToOpen(opened, paths.folder, mode);
-  if (refusal === undefined) return opened;
+  if (opened.isSettled && refusal === undefined) return opened;
   opened.file.close();
-  throw new Error(refusal);
+  if (opened.isSettled) throw new Error(refusal);
+  return undefined;
+}
+
+function openNew(paths: StorePaths, { mode, mustSettle }: EmbeddedOptions): Opened {
+  if (mode === undefined) throw noStoreError(paths.folder);
+  create(paths, mustSettle ? UNSETTLED : mode);
+  const opened = openFile(paths);
+  return { ...opened, identity: { ...opened.identity, mode } };
 }
 
 function openFile({ store }: StorePaths): Opened {
@@ -179,7 +195,8 @@ function openFile({ store }: StorePaths): Opened {
     });
     const tables = { records: new RecordTable(file), archive: new ArchiveTable(file) };
     const identity = { id, mode: mode as StoreMode };
-    return { file, ...tables, identity, moved: facts.get("moved"), hasCrashed };
+    const isSettled = mode !== UNSETTLED;
+    return { file, ...tables, identity, isSettled, moved: facts.get("moved"), hasCrashed };
   });
 }
 
@@ -341,6 +358,18 @@ class SqliteStore implements EmbeddedStore {
 
   readonly freeze = (reason: string): (() => void) => {
     return this.#gate.freeze(reason);
+  };
+
+  readonly settle = async (): Promise<void> => {
+    const { file, identity, isSettled } = this.#opened;
+    if (isSettled) return;
+    this.#gate.checkWritable();
+    try {
+      file.transaction(() => file.setMeta("mode", identity.mode));
+    } catch (error) {
+      throw this.#gate.refusal(error);
+    }
+    this.#opened = { ...this.#opened, isSettled: true };
   };
 
   /** Blocks writes before recording the move, because later writes to this store would be lost. */

@@ -3,7 +3,7 @@ import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import type { ArchiveRow } from "../../../../src/store/port/archive.ts";
 import { insert, put, requireUnchanged } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
-import type { Store } from "../../../../src/store/port/store.ts";
+import type { Store, StoreMode } from "../../../../src/store/port/store.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
 import { auditOf, sealAll } from "../../../support/audit.ts";
 import { describePostgres, open } from "./server.ts";
@@ -44,6 +44,29 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     await expect(openPostgres({ url, mode: "live" })).rejects.toThrow(
       /"test_\d+" on .+"sandbox".+"live".+DATABASE_URL/,
     );
+  });
+
+  it("binds a store only once a start has settled it", async () => {
+    const url = await server().createDatabase();
+    const start = (mode: StoreMode) => openPostgres({ url, mode, mustSettle: true });
+    const failed = await start("files");
+    await failed.records.commit([put(pages, { key: "a", value: 1 })]);
+    await failed.close();
+    await expect(openPostgres({ url })).rejects.toThrow(/there is no store in the database/);
+    const second = await start("sandbox");
+    onTestFinished(() => second.close());
+    expect(await second.records.get(pages, "a")).toBeUndefined();
+    await second.records.commit([put(pages, { key: "b", value: 1 })]);
+    const beside = await start("sandbox");
+    const other = await start("live");
+    onTestFinished(() => Promise.all([beside.close(), other.close()]).then(() => undefined));
+    expect((await beside.records.get(pages, "b"))?.value).toBe(1);
+    await second.settle();
+    await beside.settle();
+    await expect(other.settle()).rejects.toThrow(/holds a store for the market "sandbox"/);
+    const found = await openPostgres({ url });
+    onTestFinished(() => found.close());
+    expect(found.identity).toEqual(second.identity);
   });
 
   it("creates nothing when no mode is given", async () => {

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { put } from "../../../../src/store/port/operations.ts";
-import type { DumpRow } from "../../../../src/store/port/store.ts";
+import type { DumpRow, StoreMode } from "../../../../src/store/port/store.ts";
 import { lockFolder, replaceFile, storePathsIn } from "../../../../src/store/sqlite/folder.ts";
 import { NextStore } from "../../../../src/store/sqlite/next-store.ts";
 import { openEmbedded } from "../../../../src/store/sqlite/open.ts";
@@ -126,6 +126,30 @@ describe("the market mode of a store", () => {
     await expect(opening).rejects.toThrow(`the store in ${folder} belongs to MARKET mode sandbox`);
     await expect(opening).rejects.toThrow("DATA_DIR");
     expect(await rowsOf(await openIn(folder))).toEqual(rows);
+  });
+
+  it("binds a store only once a start has settled it", async () => {
+    const folder = newFolder();
+    const start = (mode: StoreMode) =>
+      openEmbedded({ folder, mode, mustSettle: true, now: () => NOW });
+    const failed = await start("files");
+    expect(failed.identity.mode).toBe("files");
+    await fill(failed);
+    await failed.close();
+    const command = openEmbedded({ folder, now: () => NOW });
+    await expect(command).rejects.toThrow(`there is no store in ${folder}`);
+    const second = await start("sandbox");
+    expect(await second.counts()).toEqual({ records: 0, archive: 0 });
+    await fill(second);
+    await second.settle();
+    const { identity } = second;
+    await second.close();
+    await expect(start("files")).rejects.toThrow("belongs to MARKET mode sandbox");
+    const third = await start("sandbox");
+    await third.settle();
+    expect(third.identity).toEqual(identity);
+    expect((await third.counts()).records).toBeGreaterThan(0);
+    await third.close();
   });
 
   it("is required to create a store", async () => {
