@@ -1,15 +1,10 @@
-import { tools } from "../tools/index.ts";
+import { endpoints, pathsOf } from "./endpoints.ts";
 import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "./paths.ts";
 import type { Site } from "./site.ts";
 
 /** Media type of a link set with the profile of RFC 9727. */
 export const API_CATALOG_MEDIA_TYPE =
   'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
-
-/** Paths of the tool routes that have no path parameters. */
-const restPaths = [
-  ...new Set(tools.flatMap(({ routes }) => routes.map(({ path }) => path))),
-].filter((path) => !path.includes("{"));
 
 /**
  * The API catalog (RFC 9727) as a link set (RFC 9264): every endpoint, with links to its
@@ -22,16 +17,12 @@ export function apiCatalog({ baseUrl }: Site) {
     "service-doc": link(paths.reference, "text/html"),
     status: link(paths.health, "application/json"),
   };
+  const open = { "service-desc": link(paths.openapi, OPENAPI_MEDIA_TYPE), ...common };
   const rest = {
-    "service-desc": link(paths.openapi, OPENAPI_MEDIA_TYPE),
-    ...common,
+    ...open,
     "service-meta": link(paths.protectedResource, "application/json"),
   };
-  const log = {
-    "service-desc": link(paths.openapi, OPENAPI_MEDIA_TYPE),
-    ...common,
-    "service-meta": link(paths.logKeys, "text/plain"),
-  };
+  const log = { ...open, "service-meta": link(paths.logKeys, "text/plain") };
   const mcp = {
     "service-desc": link(paths.mcpServerCard, SERVER_CARD_MEDIA_TYPE),
     ...common,
@@ -42,11 +33,15 @@ export function apiCatalog({ baseUrl }: Site) {
     "service-doc": link(paths.authMd, "text/markdown"),
     "service-meta": link(paths.authorizationServer, "application/json"),
   };
+  const { tools, besideTools, intake, access } = endpoints;
+  const membersAt = <L extends object>(described: readonly string[], links: L) =>
+    described.map((path) => ({ anchor: at(path), ...links }));
   const members = [
-    ...restPaths.map((path) => ({ anchor: at(path), ...rest })),
-    { anchor: at(paths.logCheckpoint), ...log },
-    { anchor: at(paths.mcp), ...mcp },
-    ...[paths.register, paths.token].map((path) => ({ anchor: at(path), ...oauth })),
+    ...membersAt(pathsOf([...tools, ...besideTools]), rest),
+    ...membersAt(pathsOf(intake), open),
+    ...membersAt(pathsOf(endpoints.log), log),
+    ...membersAt([paths.mcp], mcp),
+    ...membersAt(pathsOf(access), oauth),
   ];
   const item = members.map(({ anchor }) => ({ href: anchor }));
   return { linkset: [{ anchor: at(paths.apiCatalog), item }, ...members] };

@@ -1,6 +1,7 @@
 import { tools } from "../tools/index.ts";
 import { skillPath } from "./agent-skills/skill.ts";
 import { skills } from "./agent-skills/skills.ts";
+import { endpoints } from "./endpoints.ts";
 import { OPENAPI_MEDIA_TYPE, paths } from "./paths.ts";
 import { marketNotes, SERVICE_SUMMARY, type Site } from "./site.ts";
 
@@ -34,6 +35,12 @@ ${item("OpenAPI description", paths.openapi, OPENAPI_MEDIA_TYPE)}
 ${item("MCP server card", paths.serverCard, "name, endpoint and protocol versions")}
 ${item("Health", paths.health, "what is served now")}
 ${item("Log of signals", paths.logCheckpoint, "signed checkpoint of the append-only log (C2SP tlog-tiles); verify_signal proves an entry")}
+
+## REST beside the tools
+
+${[...endpoints.besideTools, ...endpoints.intake, ...endpoints.access]
+  .map(({ summary, method, path }) => item(summary, path, `\`${method.toUpperCase()} ${path}\``))
+  .join("\n")}
 
 ## Optional
 

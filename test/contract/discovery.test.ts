@@ -540,6 +540,31 @@ const isIdentifier = (address: string): boolean =>
     address,
   );
 
+describe("every operation with a fixed URL", () => {
+  /** Tags of operations that are documents or probes, which the two lists have in other sections. */
+  const others = ["Discovery", "Service"];
+
+  it("of the OpenAPI description is in the API catalog and in llms.txt", async () => {
+    const { paths: described } = (await json(paths.openapi)) as {
+      paths: Record<string, Record<string, { tags?: readonly string[] }>>;
+    };
+    const { linkset } = (await json(paths.apiCatalog)) as { linkset: { anchor: string }[] };
+    const anchors = linkset.map(({ anchor }) => anchor);
+    const llms = await (await ask(paths.llms)).text();
+    const fixed = Object.entries(described).filter(([path, methods]) => {
+      const [tag = ""] = Object.values(methods).flatMap(({ tags = [] }) => tags);
+      return !path.includes("{") && !others.includes(tag);
+    });
+    for (const [path] of fixed) expect(anchors, path).toContain(base + path);
+    const beside = ["/api/export", "/api/alerts/stream", "/api/apply", "/api/contact"];
+    const access = ["/oauth/register", "/oauth/token", "/oauth/claim", "/oauth/revoke"];
+    for (const path of [...beside, ...access]) {
+      expect(anchors).toContain(base + path);
+      expect(llms).toContain(`](${base}${path}): \``);
+    }
+  });
+});
+
 describe("every link", () => {
   /** URLs that exist but do not answer an unauthenticated GET. */
   const endpoints = service.routes.map(

@@ -12,7 +12,7 @@ const Email = (field: z.ZodType) => field.meta({ format: "email" });
 /** Schema of an application for access. */
 export const ApplicationBody = z.object({
   name: ApplicationFields.shape.name.describe(
-    "A person or an organization: 1 to 100 characters on one line, with a letter or a digit, without markup, scripts, web addresses and invisible characters.",
+    "A person or an organization: 1 to 100 characters on one line, with a letter or digit, without markup, scripts, web addresses and invisible characters.",
   ),
   email: Email(ApplicationFields.shape.email),
   focus: ApplicationFields.shape.focus,
@@ -68,7 +68,7 @@ const common = {
 
 /** What a request body must be, in the descriptions of both operations. */
 const BODY_RULES =
-  "The body is uncompressed JSON of at most 16 kB; another content type, coding or size is a 400 like any other invalid body. Text is data: markup, scripts and invisible characters are refused as the schema says, and everything else, such as quotes or SQL, is kept as it is. Unknown members are ignored.";
+  "Another content type, a coding or more than 16 kB is a 400 like any other invalid body. Markup and scripts are refused; other text, such as SQL, is kept as data. Unknown members are ignored.";
 
 /** Operations that submit an application for access or an inquiry. */
 export const applicationOperations = [
@@ -78,7 +78,7 @@ export const applicationOperations = [
     limit: { per: "network", quotas: ["apply", "apply-day"] },
     path: "/api/apply",
     summary: "Apply for early access",
-    description: `Reserves a place in the queue. An address has one application: its first, which a later request leaves as it is. Every answer has the same form and repeats its own request, so that nobody learns who applied before; every token that was given stands for the application that is kept. ${BODY_RULES}`,
+    description: `Reserves a place in the queue. The first application of an address is kept. Later ones change nothing, but every answer repeats its own request, so that nobody learns who applied before; every token stands for the application that is kept. ${BODY_RULES}`,
     body: jsonContent(ApplicationBody),
     answers: {
       200: jsonResponse("The place is reserved.", AcceptedApplication, LIMIT_HEADERS),
