@@ -2,6 +2,7 @@ import type { RequestListener } from "node:http";
 import type { Logger } from "pino";
 import pkg from "../package.json" with { type: "json" };
 import { type AlertSystem, type AlertSystemOptions, createAlertSystem } from "./alerts/create.ts";
+import { sealPlainWebhookUrls, webhookUrlKeysOf } from "./alerts/delivery/webhook-url.ts";
 import { snapshotId } from "./answers/common.ts";
 
 import { type AuthServices, type AuthServicesOptions, createAuthServices } from "./auth/create.ts";
@@ -139,6 +140,7 @@ type Measured = ServiceOptions & { readonly metrics: Metrics | undefined; readon
 
 async function createOn(state: PersistentState, options: Measured): Promise<Service> {
   const { log } = options;
+  await sealPlainWebhookUrls(state.store, webhookUrlKeysOf(state));
   const scoring = await openScoring({
     ...options,
     store: state.store,

@@ -130,11 +130,11 @@ export const manageAlert = defineTool({
       return { id, market, deleted: true as const };
     }
     const done = await actions[action]({ input, target, context });
-    const { alert, status, channel, nextSteps, ...more } = done;
+    const { alert, status, url, channel, nextSteps, ...more } = done;
     const watched = await context.watchlists.resolve(alert.watched);
     return {
       ...more,
-      ...alertAnswer({ id, alert, status, ...(channel && { channel }) }),
+      ...alertAnswer({ id, alert, status, ...(url && { url }), ...(channel && { channel }) }),
       market,
       nextSteps: [
         ...nextSteps,

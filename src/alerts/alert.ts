@@ -115,7 +115,10 @@ export type WebhookState =
 /** A webhook to which the events of one alert are sent. */
 export interface Webhook {
   readonly by: "webhook";
-  readonly url: string;
+  /** The URL, encrypted; see `openWebhookUrl`. */
+  readonly sealedUrl: string;
+  /** Keyed hash of owner and URL, by which webhooks are compared and deliveries are queued. */
+  readonly endpoint: string;
   /**
    * Scopes of the credential that set the URL. Events contain only data that these scopes allow.
    * Absent in old records, whose events contain the data that the owner's scopes allow.

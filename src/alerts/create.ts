@@ -8,7 +8,6 @@ import { createOutbox } from "../mail/outbox.ts";
 import type { GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import { createWebhookPolicy } from "../outbound/webhook-policy.ts";
 import type { PersistentState } from "../state.ts";
-import { createKeyringVault } from "../store/keys/keyring-vault.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
 import { measuredSender } from "../telemetry/instrumented.ts";
 import { type Meters, NO_METERS } from "../telemetry/meters.ts";
@@ -23,6 +22,7 @@ import { createChatServices } from "./channels/services/chat-services.ts";
 import { UnsubscribeService, UnsubscribeTokens, unsubscribeUrl } from "./channels/unsubscribing.ts";
 import { createWebhookSender } from "./delivery/sender.ts";
 import { toWebhookKeySet, type WebhookKeySet } from "./delivery/webhook-keys.ts";
+import { webhookUrlKeysOf } from "./delivery/webhook-url.ts";
 import { DeliveryWorker } from "./delivery/worker.ts";
 import { AlertEvaluator, type AlertEvaluatorOptions } from "./rules/evaluate-sessions.ts";
 import { WatchlistService } from "./watchlists/watchlists.ts";
@@ -75,7 +75,8 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
   const { records, archive } = state.store;
   const { keys, hashAddress } = state.keyring;
   const audit = createAuditor({ hashAddress, now });
-  const vault = createKeyringVault(state.keyring);
+  const urlKeys = webhookUrlKeysOf(state);
+  const { vault } = urlKeys;
   const { allowsInsecure, proxy } = config.webhooks;
   const warn = (message: string) => log.warn(message);
   const urlPolicy = options.outbound ?? createWebhookPolicy({ allowsInsecure, warn });
@@ -106,7 +107,7 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
   });
   const evaluator = new AlertEvaluator({ ...options, ...common });
   return {
-    service: new AlertService({ ...options, ...common, urlPolicy }),
+    service: new AlertService({ ...options, ...common, ...urlKeys, urlPolicy }),
     watchlists: new WatchlistService(common),
     channels: new ChannelService({ ...common, ...outlets, urlPolicy }),
     unsubscribing: new UnsubscribeService({ ...common, tokens }),

@@ -97,6 +97,7 @@ export function alertAnswer({
   id,
   alert,
   status,
+  url,
   channel,
 }: AlertView): z.input<typeof AlertAnswer> {
   const { label, kinds, watched, thresholds, way, createdAt, expiresAt, snoozedUntil } = alert;
@@ -114,7 +115,7 @@ export function alertAnswer({
     ...thresholds,
     ...(thresholds.cooldownDays === null && { cooldownDefault: COOLDOWN_DEFAULT }),
     reportSessions: thresholds.reportSessions ?? DEFAULT_SESSIONS_BEFORE_REPORT,
-    delivery: deliveryAnswer(way, channel),
+    delivery: deliveryAnswer(way, url, channel),
     createdAt: isoInstant(createdAt),
     expiresAt: isoInstantOrNull(expiresAt),
     snoozedUntil: isoInstantOrNull(snoozedUntil),
@@ -123,6 +124,7 @@ export function alertAnswer({
 
 function deliveryAnswer(
   way: DeliveryMethod,
+  url: AlertView["url"],
   channel: AlertView["channel"],
 ): z.input<typeof DeliveryAnswer> {
   if (way.by === "poll") return { type: "poll" };
@@ -130,12 +132,12 @@ function deliveryAnswer(
     if (channel === undefined) return { type: "channel" };
     return { type: "channel", channel: channel.name, kind: channel.kind, ...stateOf(channel) };
   }
-  const { url, secrets } = way;
+  const { previous } = way.secrets;
   return {
     type: "webhook",
     url,
     ...stateOf(way),
-    ...(secrets.previous && { previousSecretUntil: isoInstant(secrets.previous.until) }),
+    ...(previous && { previousSecretUntil: isoInstant(previous.until) }),
   };
 }
 

@@ -314,7 +314,8 @@ describe("an alert of a person", () => {
     await confirmed(id);
     await person.web.submit(form, { label: "Named" });
     const { value } = await stored(id);
-    expect(value).toMatchObject({ label: "Named", way: { state: { is: "active" }, url: HOOK } });
+    expect(value).toMatchObject({ label: "Named", way: { state: { is: "active" } } });
+    expect((await person.web.get(`${path}/edit`)).html).toContain(`value="${HOOK}"`);
   });
 
   it("can be paused, resumed and snoozed", async () => {

@@ -23,7 +23,7 @@ import { insert, put } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import type { TestStore } from "./stores.ts";
-import { vault } from "./webhook-alerts.ts";
+import { endpointKey, vault } from "./webhook-alerts.ts";
 
 const LOOSE: Quota = { points: 100_000, windowSeconds: 3_600 };
 
@@ -48,7 +48,15 @@ export function alertDependencies(
 ): AlertDependencies {
   const now = () => new Date(clock.now);
   return {
-    ...{ records, archive, now, vault, urlPolicy: {}, baseUrl: "https://signals.test" },
+    ...{
+      records,
+      archive,
+      now,
+      vault,
+      endpointKey,
+      urlPolicy: {},
+      baseUrl: "https://signals.test",
+    },
     audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
     limits: looseLimits(limits),
     standsStill: () => false,

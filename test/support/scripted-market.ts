@@ -168,7 +168,7 @@ export const webhook = (
   state: Extract<DeliveryMethod, { by: "webhook" }>["state"],
 ): DeliveryMethod => ({
   by: "webhook",
-  url: "https://hooks.example.com/in",
+  ...{ sealedUrl: "sealed", endpoint: "in" },
   secrets: { current: "sealed", previous: null },
   state,
 });

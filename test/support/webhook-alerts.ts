@@ -12,12 +12,16 @@ import {
   type WebhookSenderOptions,
 } from "../../src/alerts/delivery/sender.ts";
 import { createFirstSecret, type PrivateKeyJwk } from "../../src/alerts/delivery/signing.ts";
+import { sealWebhookUrl } from "../../src/alerts/delivery/webhook-url.ts";
 import { createVault, type Vault } from "../../src/store/keys/vault.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Operation } from "../../src/store/port/records.ts";
 
 /** Vault that seals the signing secrets of a test file's alerts. */
 export const vault: Vault = createVault(randomBytes(32));
+
+/** Key by which the webhooks of a test file are compared. */
+export const endpointKey: Uint8Array = randomBytes(32);
 
 /** Creates a signing key of the service. */
 export const newKey = (): PrivateKeyJwk =>
@@ -50,15 +54,18 @@ export function webhookAlert(options: WebhookAlertOptions): WebhookAlert {
   const { url, owner = OWNER, isPaused = false, label = "test" } = options;
   const { state = { is: "active", since: 0 } } = options;
   const key = newAlertId();
-  const { secret, sealed: secrets } = createFirstSecret({
-    alertId: key,
-    vault: options.vault ?? vault,
-  });
+  const keys = { vault: options.vault ?? vault, endpointKey };
+  const { secret, sealed: secrets } = createFirstSecret({ alertId: key, vault: keys.vault });
   const value: Alert = {
     ...{ owner, label, kinds: ["signal_shift"], isPaused },
     watched: { by: "symbols", symbols: ["AAPL"] },
     thresholds: { scoreMove: 15, volatilityZ: 2, cooldownDays: null },
-    way: { by: "webhook", url, secrets, state },
+    way: {
+      by: "webhook",
+      ...sealWebhookUrl(new URL(url).href, { alertId: key, owner }, keys),
+      secrets,
+      state,
+    },
     ...{ createdAt: 0, expiresAt: null, snoozedUntil: null },
   };
   return { key, value, groups: groupsOfAlert(key, owner), secret };

@@ -17,6 +17,7 @@ import { enqueueChallenge } from "../delivery/delivery.ts";
 import { endpointHealthRecords } from "../delivery/endpoint-health.ts";
 import { releaseHeldDeliveries } from "../delivery/held-deliveries.ts";
 import { createNextSecret } from "../delivery/signing.ts";
+import { type SealedWebhookUrl, sealWebhookUrl } from "../delivery/webhook-url.ts";
 import { guardWatchlistReference } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { alertRemovalOperations, requireOwnedAlert } from "./ownership.ts";
@@ -66,7 +67,7 @@ export function alertVersion({
   expiresAt,
   snoozedUntil,
 }: Alert): string {
-  const to = way.by === "webhook" ? way.url : way.by === "channel" ? way.channelId : null;
+  const to = way.by === "webhook" ? way.endpoint : way.by === "channel" ? way.channelId : null;
   const settings = [label, kinds, watched, thresholds, to, expiresAt, snoozedUntil];
   return fingerprint(JSON.stringify(settings));
 }
@@ -92,7 +93,7 @@ export function updateAlert(
   wanted: AlertRequest,
   { thresholds, url, channelId, ...changes }: AlertChanges,
 ): Promise<StoredAlert> {
-  const { now, urlPolicy } = options;
+  const { now, urlPolicy, vault, endpointKey } = options;
   return applyChange(options, wanted, async ({ key, value, groups }) => {
     const { version = alertVersion(value) } = wanted;
     if (version !== alertVersion(value)) throw editConflictProblem();
@@ -107,10 +108,14 @@ export function updateAlert(
         : []),
     ];
     const before = isRouted ? withChannel(value.way, channelId) : value.way;
+    const sealed = (text: string) => {
+      const alert = { alertId: key, owner: value.owner };
+      return sealWebhookUrl(validateWebhookUrl(text, urlPolicy), alert, { vault, endpointKey });
+    };
     const { way, isMoved } =
       url === undefined
         ? { way: before, isMoved: false }
-        : withUrl(before, validateWebhookUrl(url, urlPolicy), wanted.caller.scopes, at);
+        : withUrl(before, sealed(url), wanted.caller.scopes, at);
     return {
       value: {
         ...value,
@@ -149,14 +154,14 @@ function withChannel(way: DeliveryMethod, channelId: string | null): DeliveryMet
  */
 function withUrl(
   way: DeliveryMethod,
-  url: string,
+  url: SealedWebhookUrl,
   scopes: ReadonlySet<Scope>,
   at: number,
 ): { readonly way: DeliveryMethod; readonly isMoved: boolean } {
   if (way.by !== "webhook") throw noWebhookProblem(way.by);
-  const isMoved = way.url !== url;
+  const isMoved = way.endpoint !== url.endpoint;
   const state = isMoved ? pendingWebhookState(at) : way.state;
-  return { way: { ...way, url, scopes: [...scopes], state }, isMoved };
+  return { way: { ...way, ...url, scopes: [...scopes], state }, isMoved };
 }
 
 /**

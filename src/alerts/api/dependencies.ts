@@ -1,17 +1,15 @@
 import type { Auditor } from "../../auth/auditor.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
-import type { Vault } from "../../store/keys/vault.ts";
 import type { Archive } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
+import type { WebhookUrlKeys } from "../delivery/webhook-url.ts";
 
 /** Dependencies of the alert service. */
-export interface AlertDependencies {
+export interface AlertDependencies extends WebhookUrlKeys {
   readonly records: Records;
   readonly archive: Archive;
   readonly audit: Auditor;
-  /** Encrypts signing secrets and event cursors. */
-  readonly vault: Vault;
   /** Rate limits for changes and test events. */
   readonly limits: Limits;
   /** Decides which URLs a webhook may have. */

@@ -22,6 +22,7 @@ import {
   queuedDeliveriesGroup,
 } from "../delivery/delivery.ts";
 import { type EndpointHealth, endpointHealthRecords } from "../delivery/endpoint-health.ts";
+import { openWebhookUrl } from "../delivery/webhook-url.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { managedAccountOf } from "./ownership.ts";
 
@@ -36,6 +37,8 @@ export interface AlertView {
   readonly id: string;
   readonly alert: Alert;
   readonly status: AlertStatus;
+  /** URL of the alert's webhook; absent if the alert has none. */
+  readonly url?: string;
   /**
    * The channel to which the alert's events are sent; absent if the alert uses no channel or the
    * channel was deleted.
@@ -78,12 +81,16 @@ export interface DeliveryAttemptPage {
  * status, unless the alert has expired.
  */
 export async function alertViewOf(
-  { records, now }: Pick<AlertDependencies, "records" | "now">,
+  { records, vault, now }: Pick<AlertDependencies, "records" | "vault" | "now">,
   { key, value }: Pick<StoredAlert, "key" | "value">,
 ): Promise<AlertView> {
+  const { way } = value;
   const status = alertStatusAt(value, now().getTime());
-  if (value.way.by !== "channel") return { id: key, alert: value, status };
-  const channel = (await records.get(channels, value.way.channelId))?.value;
+  if (way.by === "poll") return { id: key, alert: value, status };
+  if (way.by === "webhook") {
+    return { id: key, alert: value, status, url: openWebhookUrl(vault, key, way) };
+  }
+  const channel = (await records.get(channels, way.channelId))?.value;
   return {
     id: key,
     alert: value,

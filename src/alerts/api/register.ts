@@ -6,6 +6,7 @@ import type { Operation } from "../../store/port/records.ts";
 import {
   ALERTS_TOPIC,
   type Alert,
+  type AlertOwner,
   alerts,
   type DeliveryMethod,
   type StoredAlert,
@@ -13,6 +14,7 @@ import {
 import { guardChannelReference } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { createFirstSecret, decryptSigningSecrets } from "../delivery/signing.ts";
+import { sealWebhookUrl } from "../delivery/webhook-url.ts";
 import { guardWatchlistReference } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import {
@@ -119,7 +121,7 @@ function buildAlert(
   const { url, channelId, ...rest } = wanted;
   const { way, secret } =
     channelId === undefined
-      ? wayTo(url, alertId, at, caller.scopes, options)
+      ? wayTo(url, { alertId, owner }, at, caller.scopes, options)
       : { way: { by: "channel", channelId } as const };
   const value: Alert = { ...rest, owner, way, createdAt: at, isPaused: false };
   const alert = { key: alertId, value, groups: groupsOfAlert(alertId, owner) };
@@ -138,16 +140,16 @@ function buildAlert(
 /** The delivery method of a new alert. */
 function wayTo(
   url: string | undefined,
-  alertId: string,
+  alert: { readonly alertId: string; readonly owner: AlertOwner },
   at: number,
   scopes: ReadonlySet<Scope>,
-  { vault, urlPolicy }: AlertDependencies,
+  { vault, endpointKey, urlPolicy }: AlertDependencies,
 ): { readonly way: DeliveryMethod; readonly secret?: string } {
   if (url === undefined) return { way: { by: "poll" } };
-  const { secret, sealed } = createFirstSecret({ alertId, vault });
+  const { secret, sealed } = createFirstSecret({ alertId: alert.alertId, vault });
   const way: DeliveryMethod = {
     by: "webhook",
-    url: validateWebhookUrl(url, urlPolicy),
+    ...sealWebhookUrl(validateWebhookUrl(url, urlPolicy), alert, { vault, endpointKey }),
     scopes: [...scopes],
     secrets: sealed,
     state: pendingWebhookState(at),

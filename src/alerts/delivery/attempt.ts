@@ -31,12 +31,13 @@ import {
 import type { WebhookResponse, WebhookSender } from "./sender.ts";
 import { createSignatureHeaders, decryptSigningSecrets, type PrivateKeyJwk } from "./signing.ts";
 import { WebhookEndpoint } from "./webhook-endpoint.ts";
+import { openWebhookUrl } from "./webhook-url.ts";
 
 /** Dependencies of `attemptDelivery`. */
 export interface DeliveryAttemptOptions extends RecordAttemptOptions {
   readonly sender: Pick<WebhookSender, "send">;
   readonly audit: Auditor;
-  /** Decrypts signing secrets and channel targets. */
+  /** Decrypts URLs and signing secrets of webhooks, and channel targets. */
   readonly vault: Vault;
   /** The service's own signing keys, newest first. */
   readonly keys: () => readonly PrivateKeyJwk[];
@@ -111,7 +112,8 @@ async function insteadOfSending(
   if (!isCurrentChallenge(delivery.value.body, webhook.state)) {
     return [removeUnchanged(deliveries, delivery)];
   }
-  return delayDeliveryUntilReset(delivery, await countChallenge(owner, webhook.url, options));
+  const url = openWebhookUrl(options.vault, alert.key, webhook);
+  return delayDeliveryUntilReset(delivery, await countChallenge(owner, url, options));
 }
 
 /**
@@ -158,11 +160,12 @@ interface Outgoing {
 /** Signs and sends a message. @returns The response; `undefined` when no response arrived. */
 async function send(
   { id, alertId, body }: Outgoing,
-  { url, secrets: sealed }: Webhook,
+  webhook: Webhook,
   { sender, vault, keys, now }: DeliveryAttemptOptions,
 ): Promise<WebhookResponse | undefined> {
   const at = now().getTime();
-  const secrets = decryptSigningSecrets(sealed, { alertId, vault }, at);
+  const url = openWebhookUrl(vault, alertId, webhook);
+  const secrets = decryptSigningSecrets(webhook.secrets, { alertId, vault }, at);
   const headers = createSignatureHeaders({ id, at, body, secrets, keys: keys() });
   try {
     return await sender.send({ url, headers: { ...headers }, body });

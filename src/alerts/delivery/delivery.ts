@@ -1,7 +1,7 @@
-import { hash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { announce, insert, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Stored } from "../../store/port/records.ts";
-import { type OwnerIdentity, ownerKey, type StoredAlert } from "../alert.ts";
+import type { StoredAlert, Webhook } from "../alert.ts";
 import { CHALLENGE_MESSAGE_TYPE, challengeBody, FIRST_CHALLENGE_DELAY_MS } from "./challenge.ts";
 
 /** A message that is queued for a webhook or a channel. */
@@ -140,11 +140,8 @@ const ENDPOINT = "endpoint:";
  * Group of the deliveries of one owner to one URL. They share a queue and a circuit breaker. No
  * other owner can fill that queue or open that breaker.
  */
-export function endpointGroup(owner: OwnerIdentity, url: string): string {
-  return (
-    ENDPOINT + hash("sha256", JSON.stringify([ownerKey(owner), new URL(url).href]), "base64url")
-  );
-}
+export const endpointGroup = ({ endpoint }: Pick<Webhook, "endpoint">): string =>
+  ENDPOINT + endpoint;
 
 /** Finds the `endpointGroup` among the groups of a delivery. */
 export function findEndpointGroup(groups: readonly string[]): string {
@@ -244,13 +241,13 @@ interface Queue extends Pick<Delivery, "alertId" | "channelId"> {
 
 /** Where the messages of an alert are currently queued; `undefined` if the alert is polled. */
 function queueOf({ key, value, groups }: StorableAlert): Queue | undefined {
-  const { owner, way } = value;
+  const { way } = value;
   const own = [...groups, queuedDeliveriesGroup(key)];
   switch (way.by) {
     case "poll":
       return undefined;
     case "webhook":
-      return { alertId: key, groups: [...own, endpointGroup(owner, way.url)] };
+      return { alertId: key, groups: [...own, endpointGroup(way)] };
     case "channel": {
       const { channelId } = way;
       const ofChannel = [queuedDeliveriesGroup(channelId), channelEndpointGroup(channelId)];

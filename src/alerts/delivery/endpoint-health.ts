@@ -128,7 +128,9 @@ const oncePerChannel = (list: readonly StoredAlert[]): readonly StoredAlert[] =>
 
 function isUnchanged(way: Webhook, before: DeliveryMethod): boolean {
   return (
-    before.by === "webhook" && way.url === before.url && way.state.since === before.state.since
+    before.by === "webhook" &&
+    way.endpoint === before.endpoint &&
+    way.state.since === before.state.since
   );
 }
 

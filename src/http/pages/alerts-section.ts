@@ -138,12 +138,12 @@ export function alertKindsText({ kinds }: Alert): string {
 }
 
 /** Text that says where the events of an alert are sent. */
-export function deliveryTargetText({ alert: { way }, channel }: AlertView): HtmlContent {
+export function deliveryTargetText({ alert: { way }, url = "", channel }: AlertView): HtmlContent {
   switch (way.by) {
     case "poll":
       return "Nowhere: it is polled";
     case "webhook":
-      return webhookHost(way.url);
+      return webhookHost(url);
     case "channel":
       return channel === undefined
         ? "Nowhere: its channel is gone"

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Alert } from "../../../alerts/alert.ts";
+import type { AlertView } from "../../../alerts/api/queries.ts";
 import { normalizedAlertKinds } from "../../../answers/alert-input.ts";
 import { resolveInstrument } from "../../../answers/lookup.ts";
 import type { Instrument } from "../../../market/instrument.ts";
@@ -66,15 +67,9 @@ export const newAlertEntry = (prefilled: Partial<AlertEntry>): AlertEntry => ({
   ...prefilled,
 });
 
-/**
- * Initial values of the form that changes an alert.
- *
- * @param channel Name of the channel to which the alert sends events.
- */
-export function alertEntryOf(
-  { watched, thresholds, way, ...alert }: Alert,
-  channel: string | undefined,
-): AlertEntry {
+/** Initial values of the form that changes an alert. */
+export function alertEntryOf({ alert, url = "", channel }: AlertView): AlertEntry {
+  const { watched, thresholds, way, kinds, label, expiresAt } = alert;
   const {
     scoreMove,
     volatilityZ,
@@ -85,16 +80,16 @@ export function alertEntryOf(
     watch: watched.by === "filter" ? "same" : watched.by,
     symbols: watched.by === "symbols" ? watched.symbols.join(" ") : "",
     watchlist: watched.by === "watchlist" ? watched.name : "",
-    kinds: [...alert.kinds],
+    kinds: [...kinds],
     scoreMove: String(scoreMove ?? ""),
     volatilityZ: String(volatilityZ),
     cooldownDays: String(cooldownDays ?? ""),
     reportSessions: String(reportSessions),
     delivery: way.by,
-    channel: channel ?? "",
-    url: way.by === "webhook" ? way.url : "",
-    label: alert.label ?? "",
-    expiresAt: alert.expiresAt === null ? "" : new Date(alert.expiresAt).toISOString().slice(0, 16),
+    channel: channel?.name ?? "",
+    url,
+    label: label ?? "",
+    expiresAt: expiresAt === null ? "" : new Date(expiresAt).toISOString().slice(0, 16),
   });
 }
 

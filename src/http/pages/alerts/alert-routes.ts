@@ -271,8 +271,7 @@ async function showAlert(visit: AlertVisit): Promise<void> {
 }
 
 async function showEditForm(visit: AlertVisit): Promise<void> {
-  const { alert, channel } = await ownAlert(visit);
-  return showChange(visit, alertEntryOf(alert, channel?.name), NO_REFUSAL);
+  return showChange(visit, alertEntryOf(await ownAlert(visit)), NO_REFUSAL);
 }
 
 /**
@@ -316,13 +315,13 @@ async function change(visit: AlertVisit): Promise<void> {
     await manageAlert.run(input, options.context, { ...callOf(caller), version });
     return res.redirect(303, `/account/alerts/${id}`);
   } catch (error) {
-    const { alert, channel } = await ownAlert(visit);
-    const isStale = alertVersion(alert) !== version;
+    const current = await ownAlert(visit);
+    const isStale = alertVersion(current.alert) !== version;
     return showChange(
       visit,
       entry,
       refusalOf(error),
-      isStale ? savedMeanwhile(alertEntryOf(alert, channel?.name)) : undefined,
+      isStale ? savedMeanwhile(alertEntryOf(current)) : undefined,
     );
   }
 }

@@ -16,23 +16,27 @@ import { OWNER, webhookAlert } from "../../../support/webhook-alerts.ts";
 const URL_OF_ALERT = "https://inbox.example/hook?key=1";
 
 const alert = webhookAlert({ url: URL_OF_ALERT });
+const groupOf = (url: string, owner = OWNER) => {
+  const { way } = webhookAlert({ url, owner }).value;
+  return way.by === "webhook" && endpointGroup(way);
+};
 const message = { eventId: "msg_1", type: "signal.shift", body: "{}" };
 
 describe("the endpoint group of a delivery", () => {
   it("depends on the URL and the owner", () => {
-    const group = endpointGroup(OWNER, URL_OF_ALERT);
-    expect(endpointGroup(OWNER, "https://INBOX.example:443/hook?key=1")).toBe(group);
-    expect(endpointGroup(OWNER, "https://inbox.example/another")).not.toBe(group);
-    expect(endpointGroup({ ...OWNER, id: "agent-2" }, URL_OF_ALERT)).not.toBe(group);
-    expect(endpointGroup({ ...OWNER, kind: "service" }, URL_OF_ALERT)).not.toBe(group);
-    expect(endpointGroup(OWNER, "https://inbox.example:8443/hook")).not.toBe(group);
-    expect(endpointGroup(OWNER, "http://inbox.example/hook")).not.toBe(group);
+    const group = groupOf(URL_OF_ALERT);
+    expect(groupOf("https://INBOX.example:443/hook?key=1")).toBe(group);
+    expect(groupOf("https://inbox.example/another")).not.toBe(group);
+    expect(groupOf(URL_OF_ALERT, { ...OWNER, id: "agent-2" })).not.toBe(group);
+    expect(groupOf(URL_OF_ALERT, { ...OWNER, kind: "service" })).not.toBe(group);
+    expect(groupOf("https://inbox.example:8443/hook")).not.toBe(group);
+    expect(groupOf("http://inbox.example/hook")).not.toBe(group);
   });
 
   it("can be found among the other groups of a queued delivery", () => {
     const [placed] = enqueueDelivery(alert, message);
     if (placed?.kind !== "insert") throw new Error("Nothing is placed.");
-    expect(findEndpointGroup(placed.placing.groups ?? [])).toBe(endpointGroup(OWNER, URL_OF_ALERT));
+    expect(findEndpointGroup(placed.placing.groups ?? [])).toBe(groupOf(URL_OF_ALERT));
   });
 });
 

@@ -37,6 +37,9 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+/** The URL of another webhook, as it is stored. */
+const OTHER_URL = { sealedUrl: "sealed", endpoint: "other" };
+
 const CHALLENGE = "m4Fh0qY2LtVw9sXaBzKe";
 const pending: WebhookState = { is: "pending", since: 0, challenge: CHALLENGE };
 
@@ -702,7 +705,7 @@ describeEngines("the delivery worker", (engine) => {
     const { look } = startWorker(store, { sender });
     await underway(1);
     const state = { ...pending, challenge: "the next one" };
-    const way = { ...webhookOf(alert), url: "https://other.example/hook", state };
+    const way = { ...webhookOf(alert), ...OTHER_URL, state };
     await change(store, alert, { way });
     answer({ ...OK, body: CHALLENGE });
     await look();
@@ -711,7 +714,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it.each([
-    ["got another URL", { url: "https://other.example/hook" }],
+    ["got another URL", OTHER_URL],
     ["been enabled again", { state: { is: "active", since: 1 } }],
   ] as const)("does not disable a webhook that has %s during an attempt", async (_, changed) => {
     const store = await openStore(engine);

@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+import { alerts, type Webhook } from "../../../../src/alerts/alert.ts";
+import {
+  openWebhookUrl,
+  sealPlainWebhookUrls,
+} from "../../../../src/alerts/delivery/webhook-url.ts";
+import { put } from "../../../../src/store/port/operations.ts";
+import { describeEngines, openStore } from "../../../support/stores.ts";
+import {
+  endpointKey,
+  storeWebhookAlert,
+  vault,
+  webhookAlert,
+} from "../../../support/webhook-alerts.ts";
+
+const URL_OF_ALERT = "https://inbox.example/hook?key=1";
+
+describeEngines("URLs that an earlier version stored in plain text", (engine) => {
+  it("are sealed, each for its alert, and what is sealed or has no webhook stays as it is", async () => {
+    const { store, records } = await openStore(engine);
+    const alert = webhookAlert({ url: URL_OF_ALERT });
+    const sealed = webhookAlert({ url: URL_OF_ALERT });
+    const { sealedUrl: _, endpoint: __, ...way } = alert.value.way as Webhook;
+    const plain = { ...alert.value, way: { ...way, url: "https://INBOX.example:443/hook?key=1" } };
+    const polled = { ...alert.value, way: { by: "poll" } };
+    await records.commit([
+      put(alerts, { key: alert.key, value: plain as never }),
+      put(alerts, { key: "polled", value: polled as never }),
+      storeWebhookAlert(sealed),
+    ]);
+    const wayOf = async (key: string) => (await records.get(alerts, key))?.value.way;
+    await sealPlainWebhookUrls(store, { vault, endpointKey });
+    const found = await wayOf(alert.key);
+    if (found?.by !== "webhook") throw new Error("It has no webhook.");
+    expect(JSON.stringify(found)).not.toContain("key=1");
+    expect(openWebhookUrl(vault, alert.key, found)).toBe(URL_OF_ALERT);
+    expect(() => openWebhookUrl(vault, sealed.key, found)).toThrow();
+    expect(found).toEqual({
+      ...alert.value.way,
+      sealedUrl: found.sealedUrl,
+    });
+    expect(await wayOf(sealed.key)).toEqual(sealed.value.way);
+    expect(await wayOf("polled")).toEqual({ by: "poll" });
+  });
+});
