@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { watchCredentials } from "../auth/credential-changes.ts";
 import type { StoreSettings } from "../config/config.ts";
 import type { OnCommandProgress } from "../store/backup/progress.ts";
 import { hasStoredKeys } from "../store/keys/key-records.ts";
@@ -37,7 +38,9 @@ async function runOn(
   onProgress: OnCommandProgress,
 ): Promise<CommandOutcome> {
   try {
-    return await command.run(args, contextOf(store, settings), onProgress);
+    // Tells processes that run on the same database which credentials the command has ended.
+    const watched = watchCredentials(store).store;
+    return await command.run(args, contextOf(watched, settings), onProgress);
   } catch (error) {
     await store.close();
     await abandon();

@@ -1,5 +1,12 @@
 import type { StoreCommand } from "./command.ts";
 import {
+  accountsDisableCommand,
+  accountsEnableCommand,
+  accountsListCommand,
+} from "./commands/accounts.ts";
+import { agentsDisableCommand, agentsEnableCommand, agentsListCommand } from "./commands/agents.ts";
+import { alertsDisableCommand, alertsEnableCommand, alertsListCommand } from "./commands/alerts.ts";
+import {
   apiKeyCreateCommand,
   apiKeyListCommand,
   apiKeyRevokeCommand,
@@ -10,6 +17,7 @@ import {
   applicationsRejectCommand,
   inquiriesListCommand,
 } from "./commands/applications.ts";
+import { auditCommand } from "./commands/audit.ts";
 import { backupCommand, restoreCommand } from "./commands/backup-restore.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { exportRecordsCommand, importRecordsCommand } from "./commands/export-import.ts";
@@ -36,6 +44,16 @@ export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([
   ["admin applications accept", applicationsAcceptCommand],
   ["admin applications reject", applicationsRejectCommand],
   ["admin inquiries list", inquiriesListCommand],
+  ["admin agents list", agentsListCommand],
+  ["admin agents disable", agentsDisableCommand],
+  ["admin agents enable", agentsEnableCommand],
+  ["admin accounts list", accountsListCommand],
+  ["admin accounts disable", accountsDisableCommand],
+  ["admin accounts enable", accountsEnableCommand],
+  ["admin alerts list", alertsListCommand],
+  ["admin alerts disable", alertsDisableCommand],
+  ["admin alerts enable", alertsEnableCommand],
+  ["admin audit", auditCommand],
   ["admin mail", mailCommand],
   ["admin setup", setupCommand],
   ["admin forget", forgetCommand],

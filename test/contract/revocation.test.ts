@@ -9,6 +9,7 @@ import { remove } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { newToken, postForm, register, tokenOf } from "../support/agent.ts";
+import { operatorOf, rowsOf } from "../support/operator.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
@@ -36,6 +37,14 @@ function keysOf({ service, clock }: TestService) {
   const now = () => clock.now;
   const lastUse = new LastUseTracker({ records, now, onError: () => {} });
   return new ApiKeyService({ records, mode: "sandbox", now, audit: () => [], lastUse });
+}
+
+/** Disables the account of the person who signed in last. */
+async function disableNewestAccount(testService: TestService): Promise<void> {
+  const operator = operatorOf(testService);
+  const list = rowsOf(await operator("admin accounts list", { disabled: false }), "accounts");
+  const emails = list.filter(({ disabledAt }) => disabledAt === null);
+  await operator("admin accounts disable", { id: emails[0]?.id });
 }
 
 /** The ways in which a credential can end before it expires. */
@@ -73,6 +82,19 @@ const endings: Readonly<Record<string, (testService: TestService) => Promise<End
     const { records } = service.state.store;
     const options = { records, now: () => clock.now, counted: {} };
     return { headers: bearer(access_token), end: () => forgetEmail(options, someone.email) };
+  },
+  async "a token of an agent that the operator disabled"(testService) {
+    const agent = await register(testService.base);
+    const end = () => operatorOf(testService)("admin agents disable", { id: agent.client_id });
+    return { headers: bearer(await tokenOf(testService.base, agent)), end };
+  },
+  async "a token of a person whose account the operator disabled"(testService) {
+    const { access_token } = await testService.person().tokens();
+    return { headers: bearer(access_token), end: () => disableNewestAccount(testService) };
+  },
+  async "an API key of a person whose account the operator disabled"(testService) {
+    const key = await testService.person().createKey(["signals:read"]);
+    return { headers: { "x-api-key": key }, end: () => disableNewestAccount(testService) };
   },
   async "a revoked API key"(testService) {
     const keys = keysOf(testService);

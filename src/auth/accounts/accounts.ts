@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { EmailAddress, emailGroup } from "../../mail/email-address.ts";
+import { Problem } from "../../problem.ts";
 import { insert } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
+import { findSetAside } from "../../store/set-aside.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import type { LastUseTracker } from "../last-use.ts";
@@ -168,9 +170,19 @@ export class AccountService {
     for (;;) {
       const known = await this.#options.records.get(accountIdentities, name);
       const account = known && (await this.find(known.value.accountId));
+      if (known && !account) await this.#refuseDisabled(known.value.accountId);
       const found = account ?? (known ? undefined : await this.#create(name, profile));
       if (found !== undefined) return found;
     }
+  }
+
+  /** @throws {Problem} `unauthenticated` if the operator has disabled the account. */
+  async #refuseDisabled(accountId: string): Promise<void> {
+    if ((await findSetAside(this.#options.records, accounts, accountId)) === undefined) return;
+    throw new Problem("unauthenticated", {
+      detail: "The operator of this service has disabled this account.",
+      next: "Ask the operator: POST /api/contact takes a message.",
+    });
   }
 
   /** @returns `undefined` when a concurrent request created the account first. */

@@ -3,6 +3,7 @@ import { auditOperations } from "../../store/audit/entry.ts";
 import { removeGroup } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Collection, Records, Stored } from "../../store/port/records.ts";
+import { putBackOperations, setAsideRecords } from "../../store/set-aside.ts";
 import { accountRecordsGroup, clientGroup, clients, ownedAgentsGroup } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
 import { lastUseRemovalOperation } from "../last-use.ts";
@@ -42,9 +43,11 @@ export async function forgetEmail(
   email: string,
 ): Promise<DeletedCounts> {
   const { records, now } = options;
+  await putBack([emailGroup(email)], options);
   const people = await readAll(records, accounts, emailGroup(email));
   const groups = [emailGroup(email), ...people.map(({ key }) => accountRecordsGroup(key))];
   const agentGroups = [emailGroup(email), ...people.map(({ key }) => ownedAgentsGroup(key))];
+  await putBack(agentGroups, options);
 
   const counts = await countsIn(groups, options);
   const agents = await removeAgents(agentGroups, options);
@@ -61,6 +64,15 @@ export async function forgetEmail(
   // Agents that were claimed while the other records were being deleted.
   const late = await removeAgents(agentGroups, options);
   return { ...counts, agents: agents + late };
+}
+
+/** Puts back what the operator has disabled, so that it is found and deleted. */
+async function putBack(
+  groups: readonly string[],
+  { records, now }: ForgetEmailOptions,
+): Promise<void> {
+  for (const stored of await allIn(groups, { records, from: setAsideRecords }))
+    await records.commit(await putBackOperations(records, stored, now().getTime()));
 }
 
 async function countsIn(

@@ -1,0 +1,108 @@
+import { z } from "zod";
+import { type AccountRecord, accounts } from "../../auth/accounts/accounts.ts";
+import { CLIENT_REMOVED_TOPIC } from "../../auth/accounts/owned-agents.ts";
+import { accountRecordsGroup, clients, ownedAgentsGroup } from "../../auth/agents/agent.ts";
+import { apiKeys } from "../../auth/keys/api-keys.ts";
+import { announce } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import { readSetAside, setAsideOperations } from "../../store/set-aside.ts";
+import { defineStoreCommand } from "../command.ts";
+import { type Disabled, disable, enable } from "./disabling.ts";
+import { leftOutNotes, listArguments, listOptions, newest, sinceOf } from "./listing.ts";
+import { isoOrNull } from "./shared.ts";
+
+const account: Disabled<AccountRecord> = {
+  noun: "account",
+  collection: accounts,
+  action: "account",
+  async dependents(accountId, { store: { records }, now }) {
+    const keys = await readAll(records, apiKeys, accountRecordsGroup(accountId));
+    const agents = await readAll(records, clients, ownedAgentsGroup(accountId));
+    const together = { at: now(), withKey: accountId };
+    return {
+      counts: { keys: keys.length, agents: agents.length },
+      steps: [
+        ...keys.flatMap((key) => setAsideOperations(apiKeys, key, together)),
+        ...agents.flatMap((agent) => setAsideOperations(clients, agent, together)),
+        ...agents.map(({ key }) => announce(CLIENT_REMOVED_TOPIC, key)),
+      ],
+    };
+  },
+};
+
+const AccountArgument = z.string("name an account").startsWith("acc_", "must start with acc_");
+
+/** `accounts list`: lists the accounts of people. */
+export const accountsListCommand = defineStoreCommand({
+  summary: "Lists the accounts of people, the newest first.",
+  notes: ["A label is an email address, or the name that an identity provider gave."],
+  options: {
+    ...listOptions,
+    email: { value: "<text>", about: "only those whose label contains this text" },
+    disabled: { about: "only those that are disabled" },
+  },
+  args: z.strictObject({
+    ...listArguments,
+    email: z.string().min(1, "is empty").optional(),
+    disabled: z.boolean().default(false),
+  }),
+
+  async run({ since, limit, email, disabled }, { store: { records }, now }) {
+    const aside = await readSetAside(records, accounts);
+    const active = disabled ? [] : await readAll(records, accounts);
+    const found = [...active.map(accountFacts), ...aside.map(accountFacts)].filter(
+      ({ label }) => email === undefined || label.toLowerCase().includes(email.toLowerCase()),
+    );
+    const shown = newest(found, { since: sinceOf(since, now()), limit }, ({ at }) => at);
+    const listed = shown.items.map(({ at, ...facts }) => facts);
+    return {
+      isGood: true,
+      lines: listed.length === 0 ? ["There are no such accounts."] : listed.map(accountText),
+      result: { accounts: listed, total: shown.total },
+      notes: leftOutNotes(shown),
+    };
+  },
+});
+
+interface ListedAccount {
+  readonly key: string;
+  readonly value: AccountRecord;
+  /** When it was set aside; absent for an account that is not. */
+  readonly at?: number;
+}
+
+const accountFacts = ({ key, value: { label, createdAt }, at }: ListedAccount) => ({
+  id: key,
+  label,
+  createdAt: isoOrNull(createdAt),
+  disabledAt: isoOrNull(at),
+  at: createdAt,
+});
+
+function accountText(one: Omit<ReturnType<typeof accountFacts>, "at">): string {
+  const state = one.disabledAt === null ? "" : `  DISABLED ${one.disabledAt}`;
+  return `${one.id}  ${one.createdAt}${state}  ${one.label}`;
+}
+
+/** `accounts disable`: ends an account. */
+export const accountsDisableCommand = defineStoreCommand({
+  summary: "Ends an account at once: sign-in, sessions, tokens, keys, agents, alerts, deliveries.",
+  notes: [
+    "That holds on every process, and can be undone by `admin accounts enable`. The person is told at",
+    "sign-in. To remove what is kept of a person, see `admin forget`.",
+  ],
+  operand: "<id>",
+  options: {},
+  args: z.strictObject({ id: AccountArgument }),
+  run: ({ id }, context) => disable(account, id, context),
+});
+
+/** `accounts enable`: undoes `accounts disable`. */
+export const accountsEnableCommand = defineStoreCommand({
+  summary: "Gives a disabled account back what it had.",
+  notes: ["Agents of it that were disabled on their own before stay disabled."],
+  operand: "<id>",
+  options: {},
+  args: z.strictObject({ id: AccountArgument }),
+  run: ({ id }, context) => enable(account, id, context),
+});

@@ -1,0 +1,102 @@
+import { insert, put, removeUnchanged } from "./port/operations.ts";
+import { readAll } from "./port/read-all.ts";
+import {
+  type Collection,
+  collection,
+  type Operation,
+  type Records,
+  type Stored,
+} from "./port/records.ts";
+
+/**
+ * A record that the operator has set aside. Until it is put back it is, for everything else, as
+ * absent as a deleted record; what depends on it stays in the store and has no effect.
+ */
+export interface SetAsideRecord {
+  /** Name of the record's collection, and its key there. */
+  readonly collection: string;
+  readonly key: string;
+  readonly value: unknown;
+  readonly groups: readonly string[];
+  /** When it was set aside, in milliseconds since the epoch. */
+  readonly at: number;
+  /** Key of the record with which it was set aside, and with which alone it can be put back. */
+  readonly with?: string;
+}
+
+/** Records that are set aside, by `setAsideKey`. They keep the groups and the expiry of the record. */
+export const setAsideRecords = collection<SetAsideRecord>("set-aside");
+
+const setAsideKey = (of: Collection<unknown>, key: string): string => `${of.name}:${key}`;
+
+/** Group of the records that were set aside together with another one. */
+const setAsideWithGroup = (key: string): string => `set-aside-with:${key}`;
+
+/** Finds a record that is set aside. */
+export async function findSetAside(
+  records: Records,
+  of: Collection<unknown>,
+  key: string,
+): Promise<Stored<SetAsideRecord> | undefined> {
+  return records.get(setAsideRecords, setAsideKey(of, key));
+}
+
+/** Every record of a collection that is set aside. */
+export async function readSetAside<T>(
+  records: Records,
+  of: Collection<T>,
+): Promise<readonly (SetAsideRecord & { readonly value: T; readonly expiresAt?: number })[]> {
+  const all = await readAll(records, setAsideRecords);
+  return all
+    .filter(({ value }) => value.collection === of.name)
+    .map(({ value, expiresAt }) => ({
+      ...value,
+      value: value.value as T,
+      ...(expiresAt !== undefined && { expiresAt }),
+    }));
+}
+
+/**
+ * The operations that set a record aside.
+ *
+ * @param at Milliseconds since the epoch.
+ * @param withKey Key of the record together with which it is set aside.
+ */
+export function setAsideOperations<T>(
+  of: Collection<T>,
+  stored: Stored<T>,
+  { at, withKey }: { readonly at: number; readonly withKey?: string },
+): readonly Operation[] {
+  const { key, value, groups, expiresAt } = stored;
+  const also = withKey === undefined ? {} : { with: withKey };
+  return [
+    removeUnchanged(of, stored),
+    put(setAsideRecords, {
+      key: setAsideKey(of, key),
+      value: { collection: of.name, key, value, groups, at, ...also },
+      groups: [...groups, ...(withKey === undefined ? [] : [setAsideWithGroup(withKey)])],
+      ...(expiresAt !== undefined && { ttlMs: Math.max(1, expiresAt - at) }),
+    }),
+  ];
+}
+
+/**
+ * The operations that put a record back, and every record that was set aside with it.
+ *
+ * @param now Milliseconds since the epoch.
+ */
+export async function putBackOperations(
+  records: Records,
+  stored: Stored<SetAsideRecord>,
+  now: number,
+): Promise<readonly Operation[]> {
+  const others = await readAll(records, setAsideRecords, setAsideWithGroup(stored.value.key));
+  return [stored, ...others].flatMap((each) => {
+    const { collection: name, key, value, groups } = each.value;
+    const ttl = each.expiresAt === undefined ? {} : { ttlMs: Math.max(1, each.expiresAt - now) };
+    return [
+      removeUnchanged(setAsideRecords, each),
+      insert({ name }, { key, value, groups, ...ttl }),
+    ];
+  });
+}

@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import { deliveries } from "../../src/alerts/delivery/delivery.ts";
+import { forgetEmail } from "../../src/auth/accounts/forget.ts";
+import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
+import { setAsideRecords } from "../../src/store/set-aside.ts";
+import { getWith, newToken, register, tokenOf } from "../support/agent.ts";
+import { bearer, claimedAgent, makeAlert, watcherIn } from "../support/alert-events.ts";
+import { operatorOf, rowsOf } from "../support/operator.ts";
+import { startReceiver } from "../support/receivers.ts";
+import { startTestService } from "../support/test-service.ts";
+import { queuedEvent, storeWebhookAlert, webhookAlert } from "../support/webhook-alerts.ts";
+
+const testService = await startTestService({ ALLOW_INSECURE_WEBHOOKS: "1" });
+const { base, service, clock } = testService;
+const { records } = service.state.store;
+const operator = operatorOf(testService);
+
+const statusOf = async (headers: Readonly<Record<string, string>>) =>
+  (await fetch(`${base}/api/signals?limit=1`, { headers })).status;
+
+describe("an agent that the operator disables", () => {
+  it("loses tokens, registration and alerts, and has them again once it is enabled", async () => {
+    const person = testService.person();
+    const { agent, token } = await claimedAgent(testService, person);
+    const id = agent.client_id;
+    const alertId = await makeAlert(testService, bearer(token));
+
+    await operator("admin agents disable", { id });
+    expect(await statusOf(bearer(token))).toBe(401);
+    await expect(tokenOf(base, agent)).rejects.toThrow();
+    const again = await operator("admin agents disable", { id });
+    expect(again.lines).toEqual([`The agent ${id} was disabled before.`]);
+    const [listed] = rowsOf(await operator("admin agents list", { disabled: true }), "agents");
+    expect(listed).toMatchObject({ id, disabledAt: clock.now.toISOString() });
+
+    await operator("admin agents enable", { id });
+    expect(await statusOf(bearer(token))).toBe(200);
+    expect(
+      (await getWith(await tokenOf(base, agent), `${base}/api/alerts/${alertId}`)).status,
+    ).toBe(200);
+    const audited = rowsOf(await operator("admin audit", { id }), "rows");
+    expect(audited.map(({ action }) => action)).toEqual(
+      expect.arrayContaining(["client.disabled", "client.enabled"]),
+    );
+    expect(audited.filter(({ actor }) => actor === "operator")).toHaveLength(2);
+  });
+
+  it("loses its registration as long as it is disabled", async () => {
+    const agent = await register(base);
+    const managed = async () =>
+      (await getWith(agent.registration_access_token, agent.registration_client_uri)).status;
+    expect(await managed()).toBe(200);
+    await operator("admin agents disable", { id: agent.client_id });
+    expect(await managed()).toBe(401);
+    await operator("admin agents enable", { id: agent.client_id });
+    expect(await managed()).toBe(200);
+  });
+
+  it("loses its open stream", async () => {
+    const { agent, token } = await claimedAgent(testService, testService.person());
+    const stream = await (await watcherIn(testService, bearer(token))).open();
+    await stream.untilBlock(({ id }) => id !== undefined);
+    await operator("admin agents disable", { id: agent.client_id });
+    expect(await stream.ended).toBe("ended");
+  });
+
+  it("gets no delivery, not even one that is queued", async () => {
+    const { agent } = await claimedAgent(testService, testService.person());
+    const inbox = await startReceiver();
+    const alert = webhookAlert({
+      url: inbox.url,
+      owner: { kind: "agent", id: agent.client_id, accountId: undefined },
+      vault: createKeyringVault(service.state.keyring),
+    });
+    await records.commit([storeWebhookAlert(alert), ...queuedEvent(alert)]);
+    await inbox.arrived(1);
+    await operator("admin agents disable", { id: agent.client_id });
+    await records.commit([...queuedEvent(alert)]);
+    await expect.poll(() => records.list(deliveries, { limit: 9 })).toEqual([]);
+    expect(inbox.received).toHaveLength(1);
+    await inbox.close();
+  });
+
+  it("is unknown under another id, with the command that lists all", async () => {
+    await expect(operator("admin agents disable", { id: "nobody" })).rejects.toThrow(
+      "There is no agent nobody; admin agents list says which there are.",
+    );
+  });
+});
+
+describe("an account that the operator disables", () => {
+  it("ends with its sessions, tokens, keys and agents, is told so at sign-in, and comes back", async () => {
+    const person = testService.person();
+    const { agent, token } = await claimedAgent(testService, person);
+    const own = await claimedAgent(testService, person, "Day shift");
+    const key = await person.createKey(["signals:read"]);
+    const { access_token } = await person.tokens();
+    const headers = [bearer(token), { "x-api-key": key }, bearer(access_token)];
+    const statuses = () => Promise.all(headers.map(statusOf));
+    expect(await statuses()).toEqual([200, 200, 200]);
+    const [account] = rowsOf(
+      await operator("admin accounts list", { email: person.email }),
+      "accounts",
+    );
+    const id = String(account?.id);
+    await operator("admin agents disable", { id: own.agent.client_id });
+
+    await operator("admin accounts disable", { id });
+    expect(await statuses()).toEqual([401, 401, 401]);
+    expect((await person.web.get("/account")).url.pathname).toBe("/sign-in");
+    const page = await person.signIn();
+    expect(page.html).toContain("has disabled this account");
+    await expect(operator("admin agents enable", { id: agent.client_id })).rejects.toThrow(
+      `was disabled with ${id}: enable that`,
+    );
+
+    await operator("admin accounts enable", { id });
+    expect(await statuses()).toEqual([200, 200, 200]);
+    expect(await statusOf(bearer(own.token))).toBe(401);
+  });
+
+  it("can be forgotten, with all that was set aside", async () => {
+    const person = testService.person();
+    await claimedAgent(testService, person);
+    const [account] = rowsOf(
+      await operator("admin accounts list", { email: person.email }),
+      "accounts",
+    );
+    const id = String(account?.id);
+    await operator("admin accounts disable", { id });
+    await forgetEmail({ records, now: () => clock.now, counted: {} }, person.email);
+    const left = await records.list(setAsideRecords, { limit: 1_000 });
+    expect(JSON.stringify(left)).not.toContain(id);
+    await expect(operator("admin accounts enable", { id })).rejects.toThrow("There is no account");
+  });
+});
+
+describe("an alert that the operator disables", () => {
+  it("is gone for its owner until it is enabled", async () => {
+    const { token } = await claimedAgent(testService, testService.person());
+    const id = await makeAlert(testService, bearer(token), { label: "Mine" });
+    const status = async () => (await getWith(token, `${base}/api/alerts/${id}`)).status;
+    await operator("admin alerts disable", { id });
+    expect(await status()).toBe(404);
+    const [listed] = rowsOf(await operator("admin alerts list", { disabled: true }), "alerts");
+    expect(listed).toMatchObject({ id, label: "Mine", by: "poll" });
+    await operator("admin alerts enable", { id });
+    expect(await status()).toBe(200);
+  });
+});
+
+describe("the lists of an operator", () => {
+  it("begin with the newest, keep to their limit, filter, and show no secret", async () => {
+    const agents = [
+      await register(base, { client_name: "One" }),
+      await register(base, { client_name: "Two" }),
+    ];
+    await newToken(base);
+    const all = await operator("admin agents list", { limit: "1", claimed: "no" });
+    expect(rowsOf(all, "agents")).toHaveLength(1);
+    expect(all.notes).toEqual([expect.stringMatching(/^The newest 1 of \d+; --limit shows more/)]);
+    const [{ network } = { network: "" }] = rowsOf(all, "agents");
+    const near = rowsOf(await operator("admin agents list", { network, since: "1h" }), "agents");
+    expect(near.map(({ name }) => name)).toEqual(expect.arrayContaining(["One", "Two"]));
+    expect(rowsOf(await operator("admin agents list", { network: "none" }), "agents")).toEqual([]);
+    const said = JSON.stringify([near, (await operator("admin agents list", {})).lines]);
+    for (const { client_secret, registration_access_token } of agents) {
+      expect(said).not.toContain(client_secret);
+      expect(said).not.toContain(registration_access_token);
+    }
+    expect(said).not.toContain("client_secret");
+  });
+
+  it("show the audit log of a period, by action and by id", async () => {
+    const { agent } = await claimedAgent(testService, testService.person());
+    const rows = rowsOf(
+      await operator("admin audit", { since: "1h", id: agent.client_id }),
+      "rows",
+    );
+    expect(rows).not.toEqual([]);
+    const later = new Date(clock.now.getTime() + 1).toISOString();
+    expect(rowsOf(await operator("admin audit", { since: later }), "rows")).toEqual([]);
+    const only = rowsOf(await operator("admin audit", { action: "account.", limit: "3" }), "rows");
+    expect(only).toHaveLength(3);
+    for (const { action } of only) expect(action).toMatch(/^account\./);
+  });
+});

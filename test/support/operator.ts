@@ -1,0 +1,23 @@
+import type { CommandOutcome } from "../../src/cli/command.ts";
+import { storeCommands } from "../../src/cli/store-commands.ts";
+import type { TestService } from "./test-service.ts";
+
+/** Runs an operator's command in a service, as `admin.sock` does. */
+export const operatorOf =
+  ({ service, clock }: TestService) =>
+  async (name: string, args: object): Promise<CommandOutcome> => {
+    const command = storeCommands.get(name);
+    if (command === undefined) throw new Error(`there is no command ${name}`);
+    const { state } = service;
+    const context = {
+      store: state.store,
+      keyring: async () => state.keyring,
+      now: () => clock.now.getTime(),
+      holder: "server" as const,
+    };
+    return command.run(command.args.parse(args), context, () => undefined);
+  };
+
+/** The rows of a list in a command's result. */
+export const rowsOf = ({ result }: CommandOutcome, name: string) =>
+  result[name] as readonly Readonly<Record<string, unknown>>[];
