@@ -11,8 +11,14 @@ import {
   toUnixMs,
   WebhookUrlInput,
 } from "../src/answers/alert-input.ts";
-import { InstantAnswer, isoInstantOrNull, Provenance } from "../src/answers/common.ts";
+import {
+  DirectionAnswer,
+  InstantAnswer,
+  isoInstantOrNull,
+  Provenance,
+} from "../src/answers/common.ts";
 import { nextStepsOfRangeAlert } from "../src/answers/range-alert.ts";
+import { nextStepsOfSignalAlert } from "../src/answers/signal-alert.ts";
 import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
 import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
 import type { Caller } from "../src/auth/caller.ts";
@@ -31,15 +37,19 @@ const ACTIONS = [
   "delete",
 ] as const;
 
+/** Description of a member that register_alert describes: a model reads both, so once is enough. */
+const AS_REGISTERED = "As in register_alert.";
+
 /** Schema of the members that an update can change. */
 const Updates = z.strictObject({
   symbols: AlertFields.symbols.optional(),
   watchlist: WatchlistNameInput.optional().describe("Instead of symbols."),
-  kinds: AlertFields.kinds.optional(),
-  scoreMove: AlertFields.scoreMove.optional(),
-  volatilityZ: AlertFields.volatilityZ.optional(),
+  signal: DirectionAnswer.nullable().optional().describe("null: any."),
+  kinds: AlertFields.kinds.describe(AS_REGISTERED).optional(),
+  scoreMove: AlertFields.scoreMove.describe(AS_REGISTERED).optional(),
+  volatilityZ: AlertFields.volatilityZ.describe(AS_REGISTERED).optional(),
   cooldownDays: AlertFields.cooldownDays.nullable().optional().describe("null: the default."),
-  reportSessions: AlertFields.reportSessions.optional(),
+  reportSessions: AlertFields.reportSessions.describe(AS_REGISTERED).optional(),
   url: WebhookUrlInput.optional().describe("It must answer a challenge again."),
   channel: z.string().max(100).nullable().optional().describe("null: polled."),
   label: AlertFields.label.nullable().optional().describe("null: none."),
@@ -139,7 +149,10 @@ export const manageAlert = defineTool({
       nextSteps: [
         ...nextSteps,
         ...(action === "update"
-          ? nextStepsOfRangeAlert({ ...alert, watched }, context.market)
+          ? [
+              ...nextStepsOfSignalAlert({ ...alert, watched }, context),
+              ...nextStepsOfRangeAlert({ ...alert, watched }, context.market),
+            ]
           : []),
       ],
     };
@@ -191,6 +204,7 @@ async function changesOf(
   const [expiresAt, snoozedUntil] = [toUnixMs(wish.expiresAt), toUnixMs(wish.snoozedUntil)];
   return definedMembers({
     watched: await watchedOf(wish, context, caller),
+    signal: wish.signal,
     kinds: kinds && normalizedAlertKinds(kinds),
     thresholds: definedMembers({ scoreMove, volatilityZ, cooldownDays, reportSessions }),
     url,

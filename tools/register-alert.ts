@@ -10,6 +10,7 @@ import {
 } from "../src/answers/alert-input.ts";
 import { DirectionAnswer, Provenance } from "../src/answers/common.ts";
 import { nextStepsOfRangeAlert, requireForecastRange } from "../src/answers/range-alert.ts";
+import { nextStepsOfSignalAlert } from "../src/answers/signal-alert.ts";
 import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
 import type { Caller } from "../src/auth/caller.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
@@ -23,7 +24,7 @@ const Input = z.strictObject({
   symbols: AlertFields.symbols.optional(),
   watchlist: WatchlistNameInput.optional().describe("Instead of symbols."),
   assetClass: AssetClass.optional().describe("Instead of symbols: all of a class."),
-  signal: DirectionAnswer.optional().describe("Instead of symbols: shifts to this signal."),
+  signal: DirectionAnswer.optional().describe("Only events that end in it; alone: of any symbol."),
   kinds: AlertFields.kinds.default(["signal_shift", "volatility"]),
   scoreMove: AlertFields.scoreMove.default(EVENT_RULES.scoreMove),
   volatilityZ: AlertFields.volatilityZ.default(EVENT_RULES.highZ),
@@ -88,14 +89,18 @@ export const registerAlert = defineTool({
       ...alertAnswer(alert),
       market: context.market.mode,
       ...(secret !== undefined && { secret }),
-      nextSteps: [...nextSteps, ...nextStepsOfRangeAlert(resolved, context.market)],
+      nextSteps: [
+        ...nextSteps,
+        ...nextStepsOfSignalAlert(resolved, context),
+        ...nextStepsOfRangeAlert(resolved, context.market),
+      ],
     };
   },
 });
 
 /**
  * The instruments that an alert watches.
- * @throws {Problem} `invalid_request` unless exactly one of symbols, a watchlist and filters is
+ * @throws {Problem} `invalid_request` unless a signal, or one of symbols, a watchlist and a class is
  * given; `not_found` for an unknown watchlist.
  */
 async function selectorOf(
@@ -103,17 +108,23 @@ async function selectorOf(
   context: ToolContext,
   caller: Caller,
 ): Promise<InstrumentSelector> {
-  const isFiltered = assetClass !== undefined || signal !== undefined;
-  const given = [isFiltered, symbols !== undefined, watchlist !== undefined].filter(Boolean);
-  if (given.length !== 1) {
+  const given = [symbols, watchlist, assetClass].filter((one) => one !== undefined);
+  if (given.length > 1 || (given.length === 0 && signal === undefined)) {
     throw new Problem("invalid_request", {
       detail:
-        "symbols, watchlist, assetClass, signal: an alert has either symbols, a watchlist or filters.",
-      next: "Give symbols, or watchlist, or assetClass, signal or both.",
+        "symbols, watchlist, assetClass, signal: an alert has one of the first three, a signal, or both.",
+      next: "Give symbols, watchlist or assetClass, with or without signal, or signal alone.",
     });
   }
-  if (watchlist !== undefined) return watchlistSelector(watchlist, context, caller);
-  if (symbols !== undefined) return { by: "symbols", symbols: canonicalSymbols(symbols, context) };
+  // Without a signal the member is absent, so that the fingerprint of a repeated request is the
+  // same as before selectors had it.
+  const limit = signal === undefined ? {} : { signal };
+  if (watchlist !== undefined) {
+    return { ...(await watchlistSelector(watchlist, context, caller)), ...limit };
+  }
+  if (symbols !== undefined) {
+    return { by: "symbols", symbols: canonicalSymbols(symbols, context), ...limit };
+  }
   return { by: "filter", assetClass: assetClass ?? null, signal: signal ?? null };
 }
 

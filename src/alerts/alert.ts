@@ -46,7 +46,13 @@ export type OwnerIdentity = CallerIdentity;
  * Which instruments an alert covers: a list of symbols, the current symbols of a watchlist, or all
  * instruments that match a filter.
  */
-export type InstrumentSelector =
+export type InstrumentSelector = {
+  /**
+   * If set, the alert receives an event only if the signal has this direction after the event;
+   * `null` or absent for no such limit.
+   */
+  readonly signal?: Direction | null;
+} & (
   | { readonly by: "symbols"; readonly symbols: readonly string[] }
   | {
       readonly by: "watchlist";
@@ -54,15 +60,8 @@ export type InstrumentSelector =
       readonly key: string;
       readonly name: string;
     }
-  | {
-      readonly by: "filter";
-      readonly assetClass: AssetClass | null;
-      /**
-       * If set, the alert receives an event only if the signal has this direction after the event;
-       * `null` for no such limit.
-       */
-      readonly signal: Direction | null;
-    };
+  | { readonly by: "filter"; readonly assetClass: AssetClass | null }
+);
 
 /** Settings that decide whether a change causes an event. */
 export interface AlertThresholds {

@@ -45,7 +45,7 @@ export const AlertAnswer = z.object({
   symbols: z.array(z.string()).nullable().describe("null: the watchlist or the filters choose."),
   watchlist: z.string().nullable(),
   assetClass: AssetClass.nullable(),
-  signal: DirectionAnswer.nullable(),
+  signal: DirectionAnswer.nullable().describe("Only events after which it is this; null: all."),
   kinds: z.array(z.enum(ALERT_KINDS)),
   scoreMove: z.number().nullable().describe("Points; null: new signals alone."),
   volatilityZ: z.number(),
@@ -101,16 +101,14 @@ export function alertAnswer({
   channel,
 }: AlertView): z.input<typeof AlertAnswer> {
   const { label, kinds, watched, thresholds, way, createdAt, expiresAt, snoozedUntil } = alert;
-  const { assetClass, signal } =
-    watched.by === "filter" ? watched : { assetClass: null, signal: null };
   return {
     id,
     status,
     label,
     symbols: watched.by === "symbols" ? [...watched.symbols] : null,
     watchlist: watched.by === "watchlist" ? watched.name : null,
-    assetClass,
-    signal,
+    assetClass: watched.by === "filter" ? watched.assetClass : null,
+    signal: watched.signal ?? null,
     kinds: [...kinds],
     ...thresholds,
     ...(thresholds.cooldownDays === null && { cooldownDefault: COOLDOWN_DEFAULT }),

@@ -131,11 +131,11 @@ describe("POST /api/alerts", () => {
       label: "Übung\u00c5 one",
       expiresAt: "2026-11-30T23:00:00.000Z",
     });
-    expect(await register({ assetClass: "stock", signal: "LONG" })).toMatchObject({
-      symbols: null,
-      assetClass: "stock",
-      signal: "LONG",
-    });
+    const stocks = { assetClass: "stock", signal: "LONG" };
+    expect(await register(stocks)).toMatchObject({ ...stocks, symbols: null });
+    const named = { symbols: ["ALDER.SIM"], signal: "LONG" };
+    expect(await register(named)).toMatchObject({ ...named, assetClass: null });
+    expect(await register({ signal: "SHORT" })).toMatchObject({ symbols: null, signal: "SHORT" });
   });
 
   it("states the expected frequency of range events", async () => {
@@ -157,7 +157,7 @@ describe("POST /api/alerts", () => {
 
   it.each([
     ["no symbols and no filters", {}, "symbols"],
-    ["symbols together with filters", { ...SYMBOLS, signal: "LONG" }, "symbols"],
+    ["symbols together with a class", { ...SYMBOLS, assetClass: "stock" }, "symbols"],
     ["an empty list of symbols", { symbols: [] }, "symbols"],
     ["too many symbols", { symbols: Array(101).fill("ALDER.SIM") }, "symbols"],
     ["an empty list of kinds", { ...SYMBOLS, kinds: [] }, "kinds"],
@@ -332,6 +332,17 @@ describe("PATCH /api/alerts/{id}", () => {
       ...{ kinds: ["volatility"], symbols: ["BRINE.SIM"], expiresAt: "2027-01-01T00:00:00.000Z" },
     });
     expect(await answered(patch(id, { expiresAt: null }))).toMatchObject({ expiresAt: null });
+  });
+
+  it("keeps the signal of an alert until it gets another or null", async () => {
+    const { id } = await register({ ...SYMBOLS, signal: "LONG" });
+    const symbols = ["BRINE.SIM"];
+    expect(await answered(patch(id, { symbols }))).toMatchObject({ symbols, signal: "LONG" });
+    expect(await answered(patch(id, { signal: "SHORT" }))).toMatchObject({ signal: "SHORT" });
+    expect(await answered(patch(id, { signal: null }))).toMatchObject({ symbols, signal: null });
+    const { id: other } = await register({ signal: "LONG" });
+    const refused = await problem(patch(other, { signal: null }), 400, "invalid_request");
+    expect(refused.detail).toBe("signal: without it the alert would watch everything.");
   });
 
   it("changes the webhook URL and sets the webhook to pending", async () => {
@@ -615,7 +626,7 @@ describe("alerts over MCP:", async () => {
   it("tool errors have the same text as REST errors", async () => {
     const asked: readonly (readonly [string, string, object])[] = [
       ["register_alert", "/api/alerts", { symbols: ["ALDE.SIM"] }],
-      ["register_alert", "/api/alerts", { ...SYMBOLS, signal: "LONG" }],
+      ["register_alert", "/api/alerts", { ...SYMBOLS, assetClass: "stock" }],
       ["register_alert", "/api/alerts", { ...SYMBOLS, scoreMove: 1, extra: 1 }],
     ];
     for (const [name, path, input] of asked) {

@@ -174,6 +174,11 @@ describe("the form of a new alert", () => {
       { watched: { by: "filter", assetClass: "stock", signal: "LONG" } },
     ],
     [
+      "instruments and a signal",
+      { signal: "LONG" },
+      { watched: { by: "symbols", symbols: ["ALDER.SIM"], signal: "LONG" } },
+    ],
+    [
       "an expiry and a cooldown",
       { expiresAt: "2026-12-01T08:30", cooldownDays: "2.5" },
       { expiresAt: Date.parse("2026-12-01T08:30Z") },
@@ -236,7 +241,12 @@ describe("the form of a new alert", () => {
       "save",
       /You have no watchlist/,
     ],
-    ["an empty filter", { watch: "filter" }, "symbols", /either symbols, a watchlist or filters/],
+    [
+      "an empty filter",
+      { watch: "filter" },
+      "symbols",
+      /one of the first three, a signal, or both/,
+    ],
   ])(
     "shows the error at its field, and preserves the input, for %s",
     async (_, filled, id, text) => {

@@ -1,6 +1,7 @@
 import type { Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
+import type { Direction } from "../../score/signal-hysteresis.ts";
 import { announce, remove, replace } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import {
@@ -9,6 +10,7 @@ import {
   type AlertThresholds,
   alerts,
   type DeliveryMethod,
+  type InstrumentSelector,
   isDeliveryActive,
   type StoredAlert,
 } from "../alert.ts";
@@ -26,6 +28,7 @@ import {
   alreadyHasWebhookProblem,
   editConflictProblem,
   noWebhookProblem,
+  selectsEverythingProblem,
   validateAlertTimes,
   validateWebhookUrl,
 } from "./validation.ts";
@@ -45,6 +48,8 @@ export interface AlertChanges
   extends Partial<
     Pick<Alert, "label" | "kinds" | "watched" | "expiresAt" | "snoozedUntil" | "isPaused">
   > {
+  /** Direction that the signal must have after an event; `null` for any. */
+  readonly signal?: Direction | null;
   readonly thresholds?: Partial<AlertThresholds>;
   readonly url?: string;
   /**
@@ -91,7 +96,7 @@ interface Change {
 export function updateAlert(
   options: AlertDependencies,
   wanted: AlertRequest,
-  { thresholds, url, channelId, ...changes }: AlertChanges,
+  { thresholds, url, channelId, signal, ...changes }: AlertChanges,
 ): Promise<StoredAlert> {
   const { now, urlPolicy, vault, endpointKey } = options;
   return applyChange(options, wanted, async ({ key, value, groups }) => {
@@ -120,6 +125,7 @@ export function updateAlert(
       value: {
         ...value,
         ...changes,
+        watched: selectorAfter(value.watched, changes.watched, signal),
         thresholds: { ...value.thresholds, ...thresholds },
         way,
       },
@@ -131,6 +137,23 @@ export function updateAlert(
       ],
     };
   });
+}
+
+/**
+ * The selector of a changed alert, which keeps its signal unless it gets another.
+ *
+ * @throws {Problem} `invalid_request` when it would cover every instrument.
+ */
+function selectorAfter(
+  before: InstrumentSelector,
+  watched: InstrumentSelector = before,
+  signal: InstrumentSelector["signal"] = before.signal,
+): InstrumentSelector {
+  const after = signal === undefined ? watched : { ...watched, signal };
+  if (after.by === "filter" && after.assetClass === null && !after.signal) {
+    throw selectsEverythingProblem();
+  }
+  return after;
 }
 
 /**

@@ -74,6 +74,13 @@ export function editConflictProblem(): Problem {
   });
 }
 
+/** The problem of a change by which an alert on a signal alone would lose its only filter. */
+export const selectsEverythingProblem = (): Problem =>
+  new Problem("invalid_request", {
+    detail: "signal: without it the alert would watch everything.",
+    next: "Give symbols or a watchlist as well, or another signal.",
+  });
+
 /** What the owner can do about an alert that cannot send now, by alert status. */
 const ways: Readonly<Record<AlertStatus, string>> = {
   active: "Try again.",

@@ -272,12 +272,15 @@ export const receivesEventsOf = (
   fits(alert, snapshot);
 
 function fits(alert: ResolvedAlert, { instrument, signal }: Snapshot): boolean {
-  const { watched } = alert;
-  if (!covers(alert, instrument)) return false;
-  return watched.by === "symbols" || watched.signal === null || watched.signal === signal.direction;
+  const { signal: wanted = null } = alert.watched;
+  return covers(alert, instrument) && (wanted === null || wanted === signal.direction);
 }
 
-function covers({ watched }: ResolvedAlert, { symbol, assetClass }: Instrument): boolean {
+/** Whether an alert watches an instrument, whatever its signal is. */
+export function covers(
+  { watched }: Pick<ResolvedAlert, "watched">,
+  { symbol, assetClass }: Instrument,
+): boolean {
   if (watched.by === "symbols") return watched.symbols.includes(symbol);
   return watched.assetClass === null || watched.assetClass === assetClass;
 }

@@ -53,7 +53,8 @@ export async function resolveSelector(
 ): Promise<ResolvedWatchlist> {
   if (watched.by !== "watchlist") return { watched, list: undefined };
   const list = await records.get(watchlists, watched.key);
-  return { watched: { by: "symbols", symbols: list?.value.symbols ?? [] }, list };
+  const { signal = null } = watched;
+  return { watched: { by: "symbols", symbols: list?.value.symbols ?? [], signal }, list };
 }
 
 /** Resolves the selectors of alerts. Each watchlist is read once. */
@@ -62,11 +63,13 @@ export async function resolveAlerts(
   stored: readonly Stored<Alert>[],
 ): Promise<readonly Stored<ResolvedAlert>[]> {
   const lists = new Map<string, Promise<ResolvedWatchlist>>();
-  const resolve = (watched: InstrumentSelector): Promise<ResolvedWatchlist> => {
+  const resolve = async (watched: InstrumentSelector): Promise<ResolvedWatchlist> => {
     if (watched.by !== "watchlist") return resolveSelector(records, watched);
     const known = lists.get(watched.key) ?? resolveSelector(records, watched);
     lists.set(watched.key, known);
-    return known;
+    const found = await known;
+    // Alerts on one list can each have a signal of their own.
+    return { ...found, watched: { ...found.watched, signal: watched.signal ?? null } };
   };
   return Promise.all(
     stored.map(async (alert) => {

@@ -109,11 +109,19 @@ const CLASSES = { stock: "All stocks", etf: "All funds", crypto: "All coins" } a
 
 /** Text that says which instruments an alert watches. */
 export function watchedText(watched: InstrumentSelector): Html {
-  if (watched.by === "symbols") return symbolList(watched.symbols);
-  if (watched.by === "watchlist") return html`The watchlist ${watched.name}`;
-  const { assetClass, signal } = watched;
-  const which = assetClass === null ? "Everything" : CLASSES[assetClass];
-  return html`${which}${signal !== null && html` whose signal is ${signal}`}`;
+  const { signal = null } = watched;
+  return html`${instrumentsText(watched)}${signal !== null && ` whose signal is ${signal} then`}`;
+}
+
+function instrumentsText(watched: InstrumentSelector): HtmlContent {
+  switch (watched.by) {
+    case "symbols":
+      return symbolList(watched.symbols);
+    case "watchlist":
+      return html`The watchlist ${watched.name}`;
+    case "filter":
+      return watched.assetClass === null ? "Everything" : CLASSES[watched.assetClass];
+  }
 }
 
 /** A list of symbols, shortened to the first `MAX_SYMBOLS_SHOWN`. */

@@ -2,11 +2,8 @@ import { alertFacts, watchedText } from "./alert-view.js";
 import { button, el, isKnown, isolatedText, withAttributes } from "./elements.js";
 import { facts } from "./facts.js";
 
-/** Members of a requested alert that select instruments by something other than symbols. */
-const SELECTORS = ["watchlist", "assetClass", "signal"];
-
 /** Members of a requested alert that the form does not change. */
-const KEPT = [...SELECTORS, "cooldownDays", "expiresAt", "snoozedUntil"];
+const KEPT = ["watchlist", "assetClass", "signal", "cooldownDays", "expiresAt", "snoozedUntil"];
 
 /** Maximum number of symbols of an alert. */
 const MAX_SYMBOLS = 100;
@@ -65,7 +62,8 @@ export function alertForm(wish, { onCreate, onLeave }) {
 }
 
 function editStep(wish, onReview, onLeave) {
-  const isFixed = SELECTORS.some((name) => name in wish);
+  const { watchlist, assetClass, signal } = wish;
+  const isFixed = [watchlist, assetClass, wish.symbols ? undefined : signal].some(isKnown);
   const symbols = input("symbols", { value: wish.symbols?.join(" "), autocomplete: "off" });
   const kinds = Object.entries(facts.alertKinds).map(([kind, text]) =>
     kindChoice(kind, { text, wish }),
@@ -91,6 +89,7 @@ function editStep(wish, onReview, onLeave) {
   return [
     withAttributes("h1", { tabindex: -1 }, "An alert"),
     isFixed ? el("p", "It watches ", watchedText(wish), ".") : field("Instruments", symbols),
+    !isFixed && signal && el("p", `It tells only of events after which the signal is ${signal}.`),
     el("fieldset", el("legend", "Tell me of"), kinds),
     el("fieldset", el("legend", "Where events go"), ways),
     field("Name, if you like", label),

@@ -6,12 +6,12 @@ import { timeText } from "./times.js";
 
 /** Text that says which instruments an existing or requested alert watches. */
 export function watchedText({ symbols, watchlist, assetClass, signal }) {
-  if (Array.isArray(symbols)) return isolatedText(symbols.join(", "));
-  if (watchlist) return ["the watchlist ", isolatedText(watchlist)];
-  const leads = signal ? `that become ${signal}` : "";
+  const leads = signal && `, where the signal is then ${signal}`;
+  if (Array.isArray(symbols)) return [isolatedText(symbols.join(", ")), leads];
+  if (watchlist) return ["the watchlist ", isolatedText(watchlist), leads];
   return assetClass
-    ? `every instrument of the class ${labelOf(facts.classNames, assetClass)} ${leads}`
-    : `all instruments ${leads}`;
+    ? [`every instrument of the class ${labelOf(facts.classNames, assetClass)}`, leads]
+    : ["all instruments", leads];
 }
 
 /**

@@ -80,6 +80,7 @@ export function alertEntryOf({ alert, url = "", channel }: AlertView): AlertEntr
     watch: watched.by === "filter" ? "same" : watched.by,
     symbols: watched.by === "symbols" ? watched.symbols.join(" ") : "",
     watchlist: watched.by === "watchlist" ? watched.name : "",
+    signal: watched.signal ?? "",
     kinds: [...kinds],
     scoreMove: String(scoreMove ?? ""),
     volatilityZ: String(volatilityZ),
@@ -172,11 +173,12 @@ export function alertRegistrationInput(entry: AlertEntry, symbols: readonly stri
   const watched = {
     symbols: { symbols },
     watchlist: { watchlist },
-    filter: { assetClass: assetClass || undefined, signal: signal || undefined },
+    filter: { assetClass: assetClass || undefined },
     same: {},
   }[watch];
   return {
     ...watched,
+    signal: signal || undefined,
     ...commonInput(entry),
     cooldownDays: numberOf(entry.cooldownDays),
     delivery: delivery === "webhook" ? { type: "webhook", url } : { type: "poll" },
@@ -192,11 +194,12 @@ export function alertUpdateInput(
   entry: AlertEntry,
   symbols: readonly string[],
 ): object {
-  const { watch, watchlist, delivery, channel, url, label } = entry;
+  const { watch, watchlist, signal, delivery, channel, url, label } = entry;
   return {
     id,
     ...(watch === "symbols" && { symbols }),
     ...(watch === "watchlist" && { watchlist }),
+    signal: signal || null,
     ...commonInput(entry),
     cooldownDays: numberOf(entry.cooldownDays) ?? null,
     ...(delivery === "webhook" ? { url } : { channel: delivery === "channel" ? channel : null }),

@@ -104,8 +104,8 @@ ${
   changed === undefined &&
   way(
     "filter",
-    "All of a class, or all with a signal",
-    html`${select({
+    "All of a class, or everything with a signal",
+    select({
       id: "assetClass",
       label: "Class",
       options: [
@@ -114,15 +114,16 @@ ${
       ],
       value: entry.assetClass,
       errors,
-    })}${select({
-      id: "signal",
-      label: "Signal after the event",
-      options: [["", "Any signal"], ...DirectionAnswer.options.map((one) => [one, one] as const)],
-      value: entry.signal,
-      errors,
-    })}`,
+    }),
   )
 }
+${select({
+  id: "signal",
+  label: "Signal after the event",
+  options: [["", "Any signal"], ...DirectionAnswer.options.map((one) => [one, one] as const)],
+  value: entry.signal,
+  errors,
+})}
 </fieldset>`;
 }
 

@@ -330,6 +330,7 @@ async function change(visit: AlertVisit): Promise<void> {
 const LABELS = {
   symbols: "Instruments",
   watchlist: "Watchlist",
+  signal: "Signal after the event",
   kinds: "Conditions",
   scoreMove: "Score move, points",
   volatilityZ: "z of volatility",

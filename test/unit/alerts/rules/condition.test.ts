@@ -163,6 +163,7 @@ const watched: fc.Arbitrary<InstrumentSelector> = fc.oneof(
   fc.record({
     by: fc.constant("symbols" as const),
     symbols: fc.array(fc.constantFrom(...symbols), { minLength: 1 }),
+    signal: fc.constantFrom(null, ...DIRECTIONS),
   }),
   fc.record({
     by: fc.constant("filter" as const),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { alertGroup, alerts } from "../../../../src/alerts/alert.ts";
+import { alertGroup, alerts, type InstrumentSelector } from "../../../../src/alerts/alert.ts";
 import { type ClientRecord, clients } from "../../../../src/auth/agents/agent.ts";
 import { allScopes } from "../../../../src/auth/scopes.ts";
 import { put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
@@ -401,8 +401,10 @@ describe("a volatility condition", () => {
     expect(await summaryOf(await played([0.05], {}, { status: "stale" }))).toEqual([]);
   });
 
-  it("respects the alert's signal filter at the time of the event", async () => {
-    const watched = { by: "filter", signal: "LONG" } as const;
+  it.each<Partial<InstrumentSelector>>([
+    { by: "filter", signal: "LONG" },
+    { by: "symbols", symbols: ["A"], signal: "LONG" },
+  ])("respects the signal of the alert at the time of the event: %o", async (watched) => {
     expect(await summaryOf(await played([0.05], { watched }))).toEqual([]);
     expect(await summaryOf(await played([0.05], { watched }, LONG))).toEqual(["A@301 extreme"]);
   });

@@ -1,0 +1,31 @@
+import { covers } from "../alerts/rules/condition.ts";
+import type { ResolvedAlert } from "../alerts/watchlists/watchlist.ts";
+import { SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
+import type { ToolContext } from "../tool.ts";
+import { roundFraction } from "./rounding.ts";
+
+/** Maximum number of instruments that the warning names. */
+const MAX_NAMED = 10;
+
+/**
+ * Warns that instruments of an alert of the kind `signal_shift` have too little coverage to become
+ * LONG or SHORT now. Empty for other alerts, and if no instrument has too little.
+ */
+export function nextStepsOfSignalAlert(
+  alert: Pick<ResolvedAlert, "kinds" | "watched">,
+  { snapshots }: Pick<ToolContext, "snapshots">,
+): readonly string[] {
+  if (!alert.kinds.includes("signal_shift")) return [];
+  const { minCoverage } = SIGNAL_THRESHOLDS;
+  const thin = snapshots
+    .allNewest()
+    .filter(({ instrument, coverage }) => coverage < minCoverage && covers(alert, instrument));
+  if (thin.length === 0) return [];
+  const named = thin
+    .slice(0, MAX_NAMED)
+    .map(({ instrument, coverage }) => `${instrument.symbol} (${roundFraction(coverage)})`);
+  const more = thin.length - named.length;
+  return [
+    `signal_shift: with the coverage of now (in brackets), ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""} cannot become LONG or SHORT, which need ${minCoverage}. get_factors says what is missing.`,
+  ];
+}
