@@ -1,5 +1,5 @@
 import { mean, normalQuantile, sampleSd } from "../factors/statistics.ts";
-import { bootstrapInterval, type ConfidenceInterval } from "./bootstrap.ts";
+import type { ConfidenceInterval } from "./bootstrap.ts";
 
 /** Statistics of the mean of a series with one value per date. */
 export interface SeriesSummary {
@@ -13,10 +13,13 @@ export interface SeriesSummary {
   readonly ratio: number;
   /** t statistic mean / (sd / sqrt(n)), which assumes independent dates. */
   readonly plainT: number;
-  readonly neweyWestT: number;
-  /** The more conservative of the two t values: the one nearer to 0. */
+  /**
+   * t statistic that allows for autocorrelation (`cosineStandardError`), as the normal quantile with
+   * the same tail probability; the plain t where that is nearer to 0. Without skill, |t| exceeds
+   * 1.96 in at most about 5 % of cases.
+   */
   readonly t: number;
-  /** 95 % confidence interval of the mean by block bootstrap. */
+  /** 95 % confidence interval of the mean: it contains 0 where |t| is under 1.96. */
   readonly interval: ConfidenceInterval;
   /**
    * Number of dates required to detect a mean of this size with 80 % power; `null` for a mean of 0.
@@ -36,8 +39,7 @@ export interface HorizonOverlap {
 }
 
 /**
- * Number of dates that one horizon spans: the Newey-West lag and the expected block length of the
- * bootstrap.
+ * Number of dates that one horizon spans, and thus of dates with overlapping outcomes.
  */
 export const datesPerHorizon = ({ horizon, step }: HorizonOverlap): number =>
   Math.ceil(horizon / step);
@@ -50,7 +52,7 @@ export const hasVariance = (values: readonly number[]): boolean =>
   values.some((value) => value !== values[0]);
 
 /**
- * Summarizes a series with standard errors that allow for autocorrelation.
+ * Summarizes a series with a standard error that allows for autocorrelation.
  *
  * @param values In chronological order.
  * @returns `undefined` with fewer than two values, or if all values are equal.
@@ -58,28 +60,71 @@ export const hasVariance = (values: readonly number[]): boolean =>
 export function summarizeSeries(
   values: readonly number[],
   overlap: HorizonOverlap,
-  seed: number,
 ): SeriesSummary | undefined {
-  const lag = datesPerHorizon(overlap);
-  const interval = bootstrapInterval(values, lag, seed);
-  if (interval === undefined || !hasVariance(values)) return undefined;
+  if (values.length < 2 || !hasVariance(values)) return undefined;
   const sd = sampleSd(values);
   const center = mean(values);
-  const plainT = center / (sd / Math.sqrt(values.length));
-  const error = neweyWestStandardError(values, lag);
-  const neweyWestT = error > 0 ? center / error : plainT;
+  const cosines = cosineCount(values.length, datesPerHorizon(overlap));
+  const error = cosineStandardError(values, cosines);
+  const plainError = sd / Math.sqrt(values.length);
+  const width = Math.max(studentOf(NORMAL_97_5, cosines) * error, NORMAL_97_5 * plainError);
+  const [plainT, cosineT] = [center / plainError, normalOf(center / error, cosines)];
   return {
     dates: values.length,
     mean: center,
     sd,
     ratio: center / sd,
     plainT,
-    neweyWestT,
-    t: Math.abs(neweyWestT) < Math.abs(plainT) ? neweyWestT : plainT,
-    interval,
+    t: Math.abs(cosineT) < Math.abs(plainT) ? cosineT : plainT,
+    interval: { low: center - width, high: center + width },
     datesForPower: periodsForPower(center, sd),
   };
 }
+
+const NORMAL_97_5 = normalQuantile(0.975);
+
+/**
+ * Number of cosines for `cosineStandardError`, which is also its degrees of freedom: .4 n^(2/3)
+ * (Lazarus, Lewis, Stock & Watson, 2018), but at most one for three horizons, so that even the
+ * fastest cosine is slow compared with the overlap; at least two.
+ */
+export const cosineCount = (dates: number, overlapping: number): number =>
+  Math.min(
+    dates - 1,
+    Math.max(2, Math.floor(Math.min(0.4 * dates ** (2 / 3), dates / (3 * overlapping)))),
+  );
+
+/**
+ * Standard error of the mean of an autocorrelated series by equal-weighted cosines: sqrt(mean_j
+ * L_j^2 / n) with L_j = sqrt(2/n) sum_i x_i cos(pi j (i - 1/2) / n), for j from 1 to the count.
+ * The mean over it follows Student's t distribution with as many degrees of freedom, in small
+ * samples too.
+ *
+ * @param values In chronological order, at least two.
+ */
+export function cosineStandardError(values: readonly number[], cosines: number): number {
+  const { length } = values;
+  let squares = 0;
+  for (let j = 1; j <= cosines; j++) {
+    let sum = 0;
+    for (const [index, value] of values.entries()) {
+      sum += value * Math.cos((Math.PI * j * (index + 0.5)) / length);
+    }
+    squares += (2 / length) * sum ** 2;
+  }
+  return Math.sqrt(squares / cosines / length);
+}
+
+/** Factor of Wallace's (1959) approximation of Student's t by a normal variable. */
+const wallaceFactor = (freedom: number): number => (8 * freedom + 1) / (8 * freedom + 3);
+
+/** The normal quantile with the tail probability of a Student t. */
+const normalOf = (t: number, freedom: number): number =>
+  Math.sign(t) * wallaceFactor(freedom) * Math.sqrt(freedom * Math.log1p(t ** 2 / freedom));
+
+/** The Student t with the tail probability of a normal quantile, the inverse of `normalOf`. */
+const studentOf = (z: number, freedom: number): number =>
+  Math.sqrt(freedom * Math.expm1((z / wallaceFactor(freedom)) ** 2 / freedom));
 
 /**
  * Standard error of the mean of an autocorrelated series (Newey & West, 1987):

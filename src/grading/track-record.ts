@@ -1,4 +1,4 @@
-import { mean, normalQuantile } from "../factors/statistics.ts";
+import { mean, normalQuantile, sampleSd } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { RANGE_PROBABILITIES, type RangeProbability } from "../risk/ranges.ts";
 import { bootstrapInterval, type ConfidenceInterval } from "./bootstrap.ts";
@@ -7,7 +7,7 @@ import {
   type RunGradingResult,
   TRACK_RECORD_HORIZON_SESSIONS,
 } from "./run-grade.ts";
-import { summarizeSeries } from "./series-summary.ts";
+import { hasVariance, neweyWestStandardError } from "./series-summary.ts";
 
 /** Parameters of the verdicts and of price corrections in a track record. */
 export interface TrackRecordRules {
@@ -235,9 +235,12 @@ function coefficientOf(
   horizon: number,
   seed: number,
 ): TrackRecordFigures["ic"] {
-  const summary = summarizeSeries(coefficients(runs), { horizon, step: 1 }, seed);
-  if (summary === undefined) return null;
-  return { value: summary.mean, ...summary.interval, t: summary.neweyWestT };
+  const values = coefficients(runs);
+  const estimate = meanOf(values, horizon, seed);
+  if (estimate === null || !hasVariance(values)) return null;
+  const error = neweyWestStandardError(values, horizon);
+  const plainError = sampleSd(values) / Math.sqrt(values.length);
+  return { ...estimate, t: estimate.value / (error > 0 ? error : plainError) };
 }
 
 const coefficients = (runs: readonly GradedRun[]): readonly number[] =>

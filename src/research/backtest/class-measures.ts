@@ -9,9 +9,10 @@ import {
 import type { TrackRecordFigures } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
+import { signalReturns } from "./book-returns.ts";
 import { brierSkillOf, type Calibration, calibrate } from "./calibration.ts";
 import { coverageOf, type DatedValue, type SubjectCoverage } from "./coverage.ts";
-import { type DecileBook, measureDecileBook } from "./decile-book.ts";
+import { type DecileBook, decileBookReturns, measureDecileBook } from "./decile-book.ts";
 import { computeHitRates, type HitRates } from "./hit-rates.ts";
 import {
   correlateCrossSections,
@@ -34,6 +35,7 @@ import type { ReportAccuracy } from "./report-dates.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { gradeRisk } from "./risk/grade.ts";
 import type { RiskMeasures } from "./risk/measures.ts";
+import { measureRiskAdjusted, type RiskAdjusted } from "./risk-adjusted.ts";
 import type { SignalCount } from "./signal-count.ts";
 import { type CoefficientSlice, slicesByRegime, slicesByYear } from "./slices.ts";
 import type { StatementPanel } from "./statement-panel.ts";
@@ -87,6 +89,11 @@ export interface ClassMeasures {
   /** The horizon on which the verdict is based, in sessions. */
   readonly headline: number;
   readonly horizons: readonly HorizonMeasures[];
+  /**
+   * Performance of the decile book over the headline horizon, and for the composite that of the
+   * published signals; `null` for a single instrument and with too few instruments for either.
+   */
+  readonly riskAdjusted: RiskAdjusted | null;
   readonly probabilities: ProbabilityMeasures | null;
   /** Fraction of the scores in each of ten bands: 0 to 10 points, 10 to 20, ..., 90 to 100. */
   readonly scoreShares: readonly number[];
@@ -141,6 +148,7 @@ export function measureClass(replayed: ReplayedClass): ClassMeasures {
     leftOut,
     headline,
     horizons: horizonsOf(assetClass).map((horizon) => measureHorizon(replayed, horizon)),
+    riskAdjusted: isThroughTime(replayed) ? null : riskAdjusted(replayed),
     probabilities: isThroughTime(replayed) ? null : measureProbabilities(replayed),
     scoreShares: scoreShares(panel),
     risk:
@@ -173,7 +181,7 @@ function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasur
     : correlateCrossSections(dates, grid, seed);
   const summary = (figures: readonly { readonly value: number }[]) => {
     const values = figures.map(({ value }) => value);
-    return summarizeSeries(values, overlap, seed) ?? null;
+    return summarizeSeries(values, overlap) ?? null;
   };
   return {
     horizon,
@@ -181,15 +189,31 @@ function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasur
     neutralIc: summary(series.neutral),
     shuffledIc: summary(series.shuffled),
     hits: computeHitRates(dates) ?? null,
-    book: measureDecileBook(dates, overlap, seed) ?? null,
-    years: slicesByYear(series.raw, grid),
-    regimes: slicesByRegime(series.raw, grid),
+    book: measureDecileBook(dates, grid, overlap) ?? null,
+    years: slicesByYear(series.raw, grid, overlap),
+    regimes: slicesByRegime(series.raw, grid, overlap),
     history: series.raw.map(({ place, value }) => ({
       date: grid.sessions[place]?.label ?? "",
       value,
     })),
   };
 }
+
+function riskAdjusted({ question, grid, records, panel, graded }: ReplayedClass) {
+  const horizon = headlineHorizonSessions(question.subject, grid.assetClass);
+  const overlap = { horizon, step: sessionsPerGradedDate(question.pace, grid.assetClass) };
+  const deciles = decileBookReturns(joinOutcomes(panel.dates, grid, horizon), grid, overlap);
+  const signals = question.subject === "composite" ? signalReturns(panel.calls, grid) : undefined;
+  const books = [
+    { name: "Top less bottom decile", returns: deciles },
+    ...(signals ? [{ name: signalBookName(signals), returns: signals }] : []),
+  ];
+  const first = (panel.dates[0]?.place ?? 0) + 2;
+  return measureRiskAdjusted({ grid, records, graded, first, books });
+}
+
+const signalBookName = ({ long, short }: { readonly long: number; readonly short: number }) =>
+  `Published LONG less SHORT (${long.toFixed(1)} and ${short.toFixed(1)} names on average)`;
 
 function measureProbabilities({
   question,

@@ -1,5 +1,4 @@
 import { datesPerHorizon } from "../../grading/series-summary.ts";
-import type { AssetClass } from "../../market/instrument.ts";
 import type { BacktestVerdict } from "../../score/backtest-verdicts.ts";
 import type { ClassMeasures, HorizonMeasures } from "./class-measures.ts";
 import { deflatedSharpe } from "./deflated-sharpe.ts";
@@ -10,6 +9,10 @@ import { verdictOf } from "./verdict.ts";
 /** Measures over one horizon, with the verdict. */
 export interface HorizonResult extends HorizonMeasures {
   readonly verdict: BacktestVerdict;
+  /** Number of tried variants that the verdict allows for. */
+  readonly looks: number;
+  /** Number of dates whose returns do not overlap. */
+  readonly independentDates: number;
   /** Deflated Sharpe ratio of the decile book; `null` if there is no book. */
   readonly deflatedSharpe: number | null;
 }
@@ -69,13 +72,15 @@ function resultOfHorizon(
   { variants, sharpeSdPerYear }: TrialCount,
 ): HorizonResult {
   const overlap = { horizon: measures.horizon, step };
-  const sharpeSd = sharpeSdPerYear / Math.sqrt(booksPerYear(assetClass, overlap));
+  const sharpeSd = sharpeSdPerYear / Math.sqrt(SESSIONS_PER_YEAR[assetClass]);
   const sharpe = measures.book?.sharpe ?? null;
   const looks =
     Math.max(1, variants) * (measures.horizon === headline ? 1 : horizonsOf(assetClass).length);
   return {
     ...measures,
     verdict: verdictOf(measures.ic, overlap, looks),
+    looks,
+    independentDates: Math.floor((measures.ic?.dates ?? 0) / datesPerHorizon(overlap)),
     deflatedSharpe: sharpe === null ? null : deflatedSharpe(sharpe, { variants, sharpeSd }),
   };
 }
@@ -85,14 +90,5 @@ const headlineOf = ({ horizons, headline }: ClassMeasures): HorizonMeasures | un
 
 function yearlySharpe(measures: ClassMeasures): number | null {
   const sharpe = headlineOf(measures)?.book?.sharpe?.sharpe;
-  const { assetClass, headline: horizon, step } = measures;
-  return sharpe === undefined
-    ? null
-    : sharpe * Math.sqrt(booksPerYear(assetClass, { horizon, step }));
+  return sharpe === undefined ? null : sharpe * Math.sqrt(SESSIONS_PER_YEAR[measures.assetClass]);
 }
-
-/** Number of consecutive holding periods of the decile book in a year. */
-const booksPerYear = (
-  assetClass: AssetClass,
-  overlap: { readonly horizon: number; readonly step: number },
-): number => SESSIONS_PER_YEAR[assetClass] / (datesPerHorizon(overlap) * overlap.step);

@@ -5,14 +5,20 @@ import {
   type SeriesSummary,
   summarizeSeries,
 } from "../../grading/series-summary.ts";
+import { type BookReturns, type Cohort, cohortReturns, netReturns } from "./book-returns.ts";
 import { type SharpeEstimate, sharpeOf } from "./deflated-sharpe.ts";
-import { maxDrawdown } from "./drawdown.ts";
-import { type DatedOutcomes, datesWithCrossSection, type StatementOutcome } from "./outcomes.ts";
+import { maxDrawdown, wealthPath } from "./drawdown.ts";
+import type { DatedOutcomes, StatementOutcome } from "./outcomes.ts";
+import type { ReturnGrid } from "./return-grid.ts";
 
 /** One-way trading costs in basis points. */
 const COSTS_BP = [0, 5, 10, 20] as const;
 
 const DECILES = 10;
+
+/** Minimum number of instruments on a date: with fewer, a decile would be one or two names. */
+export const MIN_DECILE_INSTRUMENTS = 30;
+
 const BASIS_POINT = 1e-4;
 
 /**
@@ -39,28 +45,29 @@ export interface DecileBook {
   readonly turnover: number;
   /** Mean spread after costs, in the order of `COSTS_BP`. */
   readonly net: readonly { readonly costBp: number; readonly mean: number }[];
-  /**
-   * Spreads of consecutive holding periods that do not overlap, before costs and after costs of 10
-   * bp.
-   */
+  /** Wealth of the book that holds all unexpired deciles, at the graded dates. */
   readonly path: readonly PathPoint[];
+  /** Maximum drawdown of that book by session, before costs. */
   readonly maxDrawdown: number;
-  /** Sharpe ratio of the path before costs; `null` if it cannot be measured. */
+  /** Sharpe ratio per session of that book before costs; `null` if it cannot be measured. */
   readonly sharpe: SharpeEstimate | null;
 }
 
-/** One holding period on the path of the book. */
+/** Growth of 1 in the book up to a date. */
 interface PathPoint {
-  /** ISO date of the scores. */
+  /** ISO date. */
   readonly date: string;
-  /** Simple returns over the holding period, before costs and after costs of 10 bp. */
+  /** Wealth before costs and after costs of 10 bp. */
   readonly gross: number;
   readonly net10: number;
 }
 
 /** The book formed on one date. */
 interface Holding {
-  readonly date: string;
+  /** Index of the session of the scores. */
+  readonly place: number;
+  /** The instruments, lowest decile first. */
+  readonly deciles: readonly (readonly StatementOutcome[])[];
   /** Mean number of instruments in a decile. */
   readonly names: number;
   /** Mean simple return of each decile minus the mean simple return of all instruments. */
@@ -71,7 +78,7 @@ interface Holding {
 }
 
 /**
- * Measures the book over all dates with a cross-section. A book is held for the whole horizon, so
+ * Measures the book over all dates with enough instruments. A book is held for the whole horizon, so
  * its turnover is measured against the book that it replaces. If the horizon is shorter than the
  * step between dates, the book is sold at the end of the horizon, which is full turnover.
  *
@@ -79,17 +86,19 @@ interface Holding {
  */
 export function measureDecileBook(
   dates: readonly DatedOutcomes[],
+  grid: ReturnGrid,
   overlap: HorizonOverlap,
-  seed: number,
 ): DecileBook | undefined {
   const holdings = holdingsOf(dates, overlap);
   const spread = summarizeSeries(
     holdings.map(({ gross }) => gross),
     overlap,
-    seed,
   );
   if (spread === undefined) return undefined;
-  const apart = holdings.filter((_, index) => index % datesPerHorizon(overlap) === 0);
+  const returns = cohortReturns(holdings.map(cohortOf), grid, overlap.horizon);
+  const first = (holdings[0] as Holding).place + 2;
+  const end = (holdings.at(-1) as Holding).place + 2 + overlap.horizon;
+  const held = [...returns.gross.subarray(first, end)];
   return {
     names: mean(holdings.map(({ names }) => names)),
     excess: Array.from({ length: DECILES }, (_, decile) =>
@@ -101,14 +110,38 @@ export function measureDecileBook(
       costBp,
       mean: mean(holdings.map((holding) => netOf(holding, costBp))),
     })),
-    path: apart.map((holding) => ({
-      date: holding.date,
-      gross: holding.gross,
-      net10: netOf(holding, 10),
-    })),
-    maxDrawdown: maxDrawdown(apart.map(({ gross }) => gross)),
-    sharpe: sharpeOf(apart.map(({ gross }) => gross)) ?? null,
+    path: pathOf(returns, holdings, grid),
+    maxDrawdown: maxDrawdown(held),
+    sharpe: sharpeOf(held) ?? null,
   };
+}
+
+/** Returns by session of the book that holds all unexpired deciles; flat without enough names. */
+export const decileBookReturns = (
+  dates: readonly DatedOutcomes[],
+  grid: ReturnGrid,
+  overlap: HorizonOverlap,
+): BookReturns => cohortReturns(holdingsOf(dates, overlap).map(cohortOf), grid, overlap.horizon);
+
+const cohortOf = ({ place, deciles, turnover }: Holding): Cohort => ({
+  place,
+  long: deciles.at(-1) ?? [],
+  short: deciles[0] ?? [],
+  traded: 4 * turnover,
+});
+
+function pathOf(
+  returns: BookReturns,
+  holdings: readonly Holding[],
+  { sessions }: ReturnGrid,
+): readonly PathPoint[] {
+  const gross = wealthPath([...returns.gross]);
+  const net10 = wealthPath([...netReturns(returns, 10)]);
+  return holdings.map(({ place }) => ({
+    date: sessions[place]?.label ?? "",
+    gross: gross[place] as number,
+    net10: net10[place] as number,
+  }));
 }
 
 /** The spread minus the cost of selling and buying the turnover in both legs. */
@@ -116,17 +149,18 @@ const netOf = ({ gross, turnover }: Holding, costBp: number): number =>
   gross - 4 * turnover * costBp * BASIS_POINT;
 
 function holdingsOf(dates: readonly DatedOutcomes[], overlap: HorizonOverlap): readonly Holding[] {
-  const full = datesWithCrossSection(dates);
+  const full = dates.filter(({ outcomes }) => outcomes.length >= MIN_DECILE_INSTRUMENTS);
   const deciles = full.map(({ outcomes }) => splitInDeciles(outcomes));
   const distance = datesPerHorizon(overlap);
-  return full.map(({ date, outcomes }, index) => {
+  return full.map(({ place, outcomes }, index) => {
     const now = deciles[index] as readonly (readonly StatementOutcome[])[];
     const all = meanReturn(outcomes);
     const excess = now.map((decile) => meanReturn(decile) - all);
     const before = overlap.horizon < overlap.step ? undefined : deciles[index - distance];
     const isSoldAtEnd = overlap.horizon < overlap.step;
     return {
-      date,
+      place,
+      deciles: now,
       names: outcomes.length / DECILES,
       excess,
       gross: (excess.at(-1) as number) - (excess[0] as number),
@@ -136,8 +170,7 @@ function holdingsOf(dates: readonly DatedOutcomes[], overlap: HorizonOverlap): r
 }
 
 /**
- * Splits instruments into deciles by score, lowest first; with at least ten instruments no decile
- * is empty.
+ * Splits instruments into deciles by score, lowest first.
  */
 function splitInDeciles(
   outcomes: readonly StatementOutcome[],

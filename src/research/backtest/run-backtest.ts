@@ -258,7 +258,7 @@ function extras(
   const from = grid.sessions[places[0] ?? 0]?.label ?? question.from;
   const summary = (figures: readonly GradedDateValue[]) => {
     const values = figures.map(({ value }) => value);
-    return summarizeSeries(values, { horizon: 1, step: 1 }, seed) ?? null;
+    return summarizeSeries(values, { horizon: 1, step: 1 }) ?? null;
   };
   return {
     sameDay:

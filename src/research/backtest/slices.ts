@@ -1,4 +1,5 @@
-import { mean, sampleSd } from "../../factors/statistics.ts";
+import { mean } from "../../factors/statistics.ts";
+import { type HorizonOverlap, summarizeSeries } from "../../grading/series-summary.ts";
 import { marketVolatility } from "./exposures.ts";
 import type { GradedDateValue } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";
@@ -8,20 +9,18 @@ export interface CoefficientSlice {
   readonly label: string;
   readonly dates: number;
   readonly mean: number;
-  /**
-   * t-statistic mean / (sd / sqrt(n)); `null` with fewer than two dates. It is overstated if
-   * horizons overlap.
-   */
-  readonly plainT: number | null;
+  /** As in `SeriesSummary`; `null` with fewer than two dates. */
+  readonly t: number | null;
 }
 
 /** Mean coefficients by calendar year, oldest first. */
 export function slicesByYear(
   figures: readonly GradedDateValue[],
   { sessions }: ReturnGrid,
+  overlap: HorizonOverlap,
 ): readonly CoefficientSlice[] {
   const years = Map.groupBy(figures, ({ place }) => (sessions[place]?.label ?? "").slice(0, 4));
-  return [...years].map(([label, members]) => sliceOf(label, members));
+  return [...years].map(([label, members]) => sliceOf(label, members, overlap));
 }
 
 const REGIMES = ["calm", "usual", "turbulent"] as const;
@@ -34,6 +33,7 @@ const REGIMES = ["calm", "usual", "turbulent"] as const;
 export function slicesByRegime(
   figures: readonly GradedDateValue[],
   grid: ReturnGrid,
+  overlap: HorizonOverlap,
 ): readonly CoefficientSlice[] {
   const known = figures.flatMap((figure) => {
     const volatility = marketVolatility(grid, figure.place);
@@ -49,19 +49,18 @@ export function slicesByRegime(
           sliceOf(
             label,
             members.map(({ figure }) => figure),
+            overlap,
           ),
         ];
   });
 }
 
-function sliceOf(label: string, figures: readonly GradedDateValue[]): CoefficientSlice {
+function sliceOf(
+  label: string,
+  figures: readonly GradedDateValue[],
+  overlap: HorizonOverlap,
+): CoefficientSlice {
   const values = figures.map(({ value }) => value);
-  const center = mean(values);
-  const sd = values.length < 2 ? 0 : sampleSd(values);
-  return {
-    label,
-    dates: values.length,
-    mean: center,
-    plainT: sd > 0 ? center / (sd / Math.sqrt(values.length)) : null,
-  };
+  const t = summarizeSeries(values, overlap)?.t ?? null;
+  return { label, dates: values.length, mean: mean(values), t };
 }

@@ -30,6 +30,11 @@ export interface PanelDate {
 /** Statements about the instruments of a class, date by date. */
 export interface StatementPanel {
   readonly dates: readonly PanelDate[];
+  /**
+   * By session of the grid from the first graded date on: the published direction of each row after
+   * its close (1, 0 or -1), hysteresis included; 0 for a row that is not graded or trades no more.
+   */
+  readonly calls: readonly (Int8Array | undefined)[];
   /** Counts of the signals in all sessions from the first graded date on. */
   readonly signals: SignalCount;
 }
@@ -71,6 +76,8 @@ export function createPanelCollector({
   }));
   const byClose = new Map(dates.map((date) => [grid.sessions[date.place]?.close, date]));
   const start = grid.sessions[places[0] ?? Number.POSITIVE_INFINITY]?.close;
+  const placeOf = new Map(grid.sessions.map(({ close }, place) => [close, place]));
+  const changes = new Map<number, (readonly [row: number, call: SignalStatement["call"]])[]>();
   const signals = createSignalCount();
 
   const add = (snapshot: Snapshot) => {
@@ -78,12 +85,25 @@ export function createPanelCollector({
     if (row === undefined || start === undefined || snapshot.at < start) return;
     if (snapshot.price?.at !== snapshot.at) return;
     signals.add(snapshot);
+    const session = placeOf.get(snapshot.at) ?? Number.NaN;
+    const change = [row, CALLS[snapshot.signal.direction]] as const;
+    const known = changes.get(session);
+    if (known) known.push(change);
+    else changes.set(session, [change]);
     const date = byClose.get(snapshot.at);
     if (date === undefined) return;
     date.trading++;
     date.statements[row] = statementOf(snapshot, subject);
   };
-  return { add, panel: () => ({ dates, signals: signals.read() }) };
+  const calls = () => {
+    const directions = new Int8Array(grid.rows.length);
+    return grid.sessions.map((_, place) => {
+      if (place < (places[0] ?? Number.POSITIVE_INFINITY)) return undefined;
+      for (const [row, call] of changes.get(place) ?? []) directions[row] = call;
+      return directions.map((call, row) => (place > (grid.rows[row]?.last ?? -1) ? 0 : call));
+    });
+  };
+  return { add, panel: () => ({ dates, calls: calls(), signals: signals.read() }) };
 }
 
 const CALLS = { LONG: 1, WAIT: 0, SHORT: -1 } as const;

@@ -84,7 +84,7 @@ describe.skipIf(isMissing)(
       return {
         without: Number(mean(losses.map((one) => one.without)).toFixed(3)),
         by: Number(mean(losses.map((one) => one.by)).toFixed(3)),
-        t: Number(summarizeSeries(differences, { horizon, step: 5 }, 1)?.t.toFixed(1)),
+        t: Number(summarizeSeries(differences, { horizon, step: 5 })?.t.toFixed(1)),
       };
     };
 

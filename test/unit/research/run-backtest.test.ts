@@ -231,6 +231,16 @@ describe("a backtest", () => {
     expect(composite.stock?.verdict).toBe("positive");
     const shares = Object.values(composite.stock?.signals.shares ?? {});
     expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
+    const books = composite.stock?.riskAdjusted?.books ?? [];
+    const [deciles, , signals] = books;
+    expect(signals?.name).toMatch(
+      /^Published LONG less SHORT \(\d+\.\d and \d+\.\d names on average\)$/,
+    );
+    for (const book of [deciles, signals]) {
+      expect(book?.equalWeight?.perYear).toBeGreaterThan(0.05);
+      expect(book?.equalWeight?.t).toBeGreaterThan(3);
+    }
+    expect(reportPage(composite)).toContain("Return and risk a year, session by session");
   });
 
   it("grades the risk forecast only together with the composite score", () => {
@@ -312,6 +322,33 @@ describe("the backtest report", () => {
   it("shows an asset class that could not be measured", () => {
     const few = run(skilled, { symbols: ["S01", "S02"] });
     expect(reportPage(few)).toContain("Not enough data");
+  });
+
+  it("shows no decile of one or two instruments, and says why", () => {
+    const symbols = Array.from({ length: 29 }, (_, name) => `S${String(name + 10)}`);
+    const few = run(skilled, { symbols });
+    expect(few.stock?.horizons.map(({ book }) => book)).toEqual([null, null, null, null]);
+    expect(few.stock?.riskAdjusted).toBeNull();
+    expect(horizonOf(few, 21)?.ic?.mean).toBeGreaterThan(0.1);
+    for (const text of [reportPage(few), summaryLines(few).join("\n")]) {
+      expect(text).toContain(
+        "at least 30 instruments on a date, three in each; there are at most 29",
+      );
+      expect(text).not.toContain("Top minus bottom decile, per holding period");
+    }
+    expect(page).not.toContain("Deciles: left out");
+  });
+
+  it("marks windows that overlap, and shows the number of variants that a verdict allows for", () => {
+    const { independentDates, looks, ic } = horizonOf(found, 21) ?? {};
+    expect(independentDates).toBe(Math.floor((ic?.dates ?? 0) / 5));
+    expect([looks, horizonOf(found, 5)?.looks]).toEqual([1, 4]);
+    expect(page).toContain('<th scope="row">21*</th>');
+    expect(page).toContain('<th scope="row">5</th>');
+    expect(page).toContain("* Windows overlap those of the next dates, 5 sessions apart.");
+    expect(page).toContain("Variants allowed for");
+    const rows = summaryLines(found).filter((line) => typeof line === "string");
+    expect(rows.some((line) => /^ +21\* .* 1$/.test(String(line)))).toBe(true);
   });
 });
 

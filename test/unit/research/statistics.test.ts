@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mean, sampleSd } from "../../../src/factors/statistics.ts";
+import { mean, normalQuantile, sampleSd } from "../../../src/factors/statistics.ts";
 import { bootstrapInterval } from "../../../src/grading/bootstrap.ts";
 import { medianOf } from "../../../src/grading/median.ts";
 import { randomAt, shuffled } from "../../../src/grading/random.ts";
@@ -10,8 +10,12 @@ import {
   standardizedRankProducts,
 } from "../../../src/grading/rank-correlation.ts";
 import {
+  cosineCount,
+  cosineStandardError,
+  type HorizonOverlap,
   neweyWestStandardError,
   periodsForPower,
+  type SeriesSummary,
   summarizeSeries,
 } from "../../../src/grading/series-summary.ts";
 import { calibrate } from "../../../src/research/backtest/calibration.ts";
@@ -74,6 +78,32 @@ describe("rank correlation", () => {
   });
 });
 
+/** The summary of a series that has one. */
+function summary(values: readonly number[], overlap: HorizonOverlap): SeriesSummary {
+  return summarizeSeries(values, overlap) as SeriesSummary;
+}
+
+/** Sums of simulated returns with mean 0 over windows that overlap. */
+function overlapping({
+  horizon,
+  step,
+  dates,
+  persistence,
+  seed,
+}: HorizonOverlap & Readonly<Record<"dates" | "persistence" | "seed", number>>) {
+  const sums = [0];
+  let value = 0;
+  for (let session = -60; session < (dates - 1) * step + horizon; session++) {
+    value = persistence * value + normalQuantile(randomAt(seed, session + 60) + 0.5 / 2 ** 32);
+    if (session >= 0) sums.push((sums.at(-1) as number) + value);
+  }
+  const sumAt = (index: number) => sums[index] as number;
+  return Array.from(
+    { length: dates },
+    (_, date) => sumAt(date * step + horizon) - sumAt(date * step),
+  );
+}
+
 describe("the summary of a series", () => {
   it("has the standard deviation, error and t value of the method's worked example", () => {
     expect(mean(WORKED)).toBeCloseTo(0.016667, 6);
@@ -82,19 +112,52 @@ describe("the summary of a series", () => {
     expect(mean(WORKED) / neweyWestStandardError(WORKED, 2)).toBeCloseTo(5.587, 3);
   });
 
-  it("uses the lower of its two t values", () => {
-    const summary = summarizeSeries(WORKED, { horizon: 10, step: 5 }, 1);
-    expect(summary?.neweyWestT).toBeCloseTo(5.587, 3);
-    expect(summary?.plainT).toBeCloseTo(2.08, 2);
-    expect(summary?.t).toBe(summary?.plainT);
+  it("widens its interval and lowers its t when neighboring values are correlated", () => {
+    const slow = Array.from({ length: 60 }, (_, index) => 0.02 + 0.05 * Math.sin(index / 9));
+    const { t, plainT, interval, mean } = summary(slow, { horizon: 21, step: 5 });
+    expect(Math.abs(t)).toBeLessThan(Math.abs(plainT) / 2);
+    expect(interval.high - mean).toBeCloseTo(mean - interval.low, 12);
   });
 
-  it("uses the Newey-West t value when neighboring values are correlated", () => {
-    const slow = Array.from({ length: 60 }, (_, index) => 0.02 + 0.05 * Math.sin(index / 9));
-    const summary = summarizeSeries(slow, { horizon: 21, step: 5 }, 1);
-    expect(summary?.t).toBe(summary?.neweyWestT);
-    expect(Math.abs(summary?.t ?? 9)).toBeLessThan(Math.abs(summary?.plainT ?? 0));
+  it("has the quantiles of Student's t with as many degrees of freedom as cosines", () => {
+    // 5 degrees of freedom: 2.571 leaves 5 % outside, as 1.960 does in a normal distribution.
+    expect(cosineCount(45, 1)).toBe(5);
+    const values = Array.from(
+      { length: 45 },
+      (_, index) => Math.sin(index / 9) + randomAt(5, index),
+    );
+    const error = cosineStandardError(values, 5);
+    const { interval, mean } = summary(values, { horizon: 1, step: 1 });
+    expect((interval.high - mean) / error).toBeCloseTo(2.571, 1);
+    const edge = values.map((value) => value - interval.low);
+    expect(summary(edge, { horizon: 1, step: 1 }).t).toBeCloseTo(1.96, 2);
   });
+
+  it.each([
+    // Horizon and step in sessions, dates, autocorrelation of the returns of sessions, least share.
+    [21, 5, 150, 0, 0.035],
+    [63, 5, 390, 0, 0.035],
+    [21, 7, 290, 0, 0.035],
+    [21, 5, 150, 0.9, 0.035],
+    [1, 1, 250, 0.5, 0.035],
+    // Without autocorrelation the nearer of two t is a little too near.
+    [5, 5, 250, 0, 0.02],
+  ] as const)(
+    "rejects a true mean of 0 in about 5 % of cases: %i sessions every %i, %i dates, autocorrelation %f",
+    (horizon, step, dates, persistence, least) => {
+      const runs = Array.from({ length: 1_000 }, (_, run) =>
+        summary(overlapping({ horizon, step, dates, persistence, seed: 1_000 * run }), {
+          horizon,
+          step,
+        }),
+      );
+      const rejected = runs.filter(({ t }) => Math.abs(t) > 1.96).length / runs.length;
+      expect(rejected).toBeGreaterThan(least);
+      expect(rejected).toBeLessThan(0.07);
+      const missed = runs.filter(({ interval: { low, high } }) => low > 0 || high < 0);
+      expect(missed.length / runs.length).toBeCloseTo(rejected, 2);
+    },
+  );
 
   it("has the plain standard error of the population at lag 0", () => {
     const plain = (sampleSd(WORKED) * Math.sqrt(11 / 12)) / Math.sqrt(12);
@@ -103,8 +166,8 @@ describe("the summary of a series", () => {
 
   it("is undefined for fewer than two values or constant values", () => {
     const overlap = { horizon: 1, step: 1 };
-    expect(summarizeSeries([0.1], overlap, 1)).toBeUndefined();
-    expect(summarizeSeries([0.1, 0.1], overlap, 1)).toBeUndefined();
+    expect(summarizeSeries([0.1], overlap)).toBeUndefined();
+    expect(summarizeSeries([0.1, 0.1], overlap)).toBeUndefined();
   });
 });
 

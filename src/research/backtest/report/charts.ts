@@ -2,7 +2,6 @@ import { nameAxis, QUIET_COLOR, valueAxis } from "../../../http/pages/drawing.ts
 import type { Html } from "../../../http/pages/html.ts";
 import type { Calibration } from "../calibration.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
-import { wealthPath } from "../drawdown.ts";
 import type { CoefficientSlice } from "../slices.ts";
 import {
   CHART_COLORS,
@@ -107,9 +106,7 @@ export function decileChart({ horizon, book }: HorizonResult): Html | undefined 
 
 /** A warning if a decile has few instruments. */
 const decileNote = ({ names }: { readonly names: number }): string =>
-  names < 5
-    ? `; a decile has about ${names < 1.5 ? "one name" : `${Math.round(names)} names`}`
-    : "";
+  names < 5 ? `; a decile has about ${Math.round(names)} names` : "";
 
 /** Chart of the growth of 1 invested in the decile book; `undefined` without a book. */
 export function wealthChart({ horizon, book }: HorizonResult): Html | undefined {
@@ -117,17 +114,21 @@ export function wealthChart({ horizon, book }: HorizonResult): Html | undefined 
   return chartFigure(
     {
       title: "Top minus bottom decile",
-      caption: `Growth of 1 over consecutive periods of ${sessionCountText(horizon)}.`,
+      caption: `Growth of 1: each book is held for ${sessionCountText(horizon)}, all that are held at a time have equal capital.`,
     },
     {
       legend: chartLegend,
       xAxis: dateAxis(book.path.map(({ date }) => date)),
       yAxis: paddedValueAxis(plainNumberText),
       series: [
-        line("before costs", wealthPath(book.path.map(({ gross }) => gross)), CHART_COLORS.first),
+        line(
+          "before costs",
+          book.path.map(({ gross }) => gross),
+          CHART_COLORS.first,
+        ),
         line(
           "at 10 bp a trade",
-          wealthPath(book.path.map(({ net10 }) => net10)),
+          book.path.map(({ net10 }) => net10),
           CHART_COLORS.second,
         ),
       ],

@@ -12,6 +12,9 @@ export const coefficientText = (value: number | null | undefined): string => sig
 /** Formats a t-statistic with its sign, for example `-1.8`. */
 export const tValueText = (value: number | null | undefined): string => signed(value, 1);
 
+/** Formats a Sharpe ratio with its sign and two decimals, for example `+0.41`. */
+export const sharpeText = (value: number | null | undefined): string => signed(value, 2);
+
 /** Formats an interval of coefficients, for example `-0.0435 to -0.0002`. */
 export const coefficientRangeText = ({ low, high }: ConfidenceInterval): string =>
   `${coefficientText(low)} to ${coefficientText(high)}`;

@@ -24,17 +24,26 @@ import {
 } from "./figures.ts";
 import { RISK_FORECAST_EXPLANATION, riskSection } from "./risk.ts";
 import { REPORT_STYLE } from "./style.ts";
-import { coefficientTable, decileBookTable, hitRateTable, sliceTable } from "./tables.ts";
+import {
+  coefficientTable,
+  decileBookTable,
+  hitRateTable,
+  overlapNote,
+  riskAdjustedTable,
+  sliceTable,
+} from "./tables.ts";
 import {
   CLASS_WORDS,
   caveats,
   coverageSentence,
+  decileReason,
   earningsReportsSentence,
   headlineResult,
   missingMeasureSentence,
   paceWords,
   powerSentence,
   promotionSentence,
+  riskAdjustedSentence,
   SUBJECT_WORDS,
   sessionCountText,
   VERDICT_RULE_SENTENCES,
@@ -135,7 +144,11 @@ ${coverageChart(result)}
 </div>
 ${coefficientTable(result)}
 <p class="quiet">Neutral: against returns per unit of volatility, after beta, volatility, size and sector have explained what they can. Shuffled: the same scores dealt out at random.</p>
+${overlapNote(result) && html`<p class="quiet">${overlapNote(result)}</p>`}
 ${decileBookTable(result)}
+${decileReason(result) && html`<p class="quiet">${decileReason(result)}</p>`}
+${riskAdjustedTable(result)}
+${result.riskAdjusted && html`<p class="quiet">${riskAdjustedSentence(result.riskAdjusted)}</p>`}
 ${hitRateTable(result)}
 <p>Of the scores ${reportPercentText(result.scoreShares[9] ?? 0)} were 90 or more, ${reportPercentText((result.scoreShares[8] ?? 0) + (result.scoreShares[9] ?? 0))} were 80 or more, ${reportPercentText((result.scoreShares[0] ?? 0) + (result.scoreShares[1] ?? 0))} below 20 and ${reportPercentText(result.scoreShares[0] ?? 0)} below 10.</p>
 <p>The published signal was LONG ${reportPercentText(signals.shares.LONG, 0)}, WAIT ${reportPercentText(signals.shares.WAIT, 0)} and SHORT ${reportPercentText(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${reportPercentText(signals.flipBackShare)} of the changes were reversed within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
@@ -160,7 +173,7 @@ const methodSection = (result: BacktestResult): Html => html`<section id="method
 <p>At each graded close the service's own engine scored every instrument with what was known by then, tables of the peer group included. The rank correlation of these scores with the total returns that followed is the information coefficient: 1 is perfect order, 0 is chance. For this kind of score an honest figure is 0.00 to 0.03.</p>
 <h3>The verdict</h3>
 <ul>${VERDICT_RULE_SENTENCES.map((rule) => html`<li>${rule}</li>`)}</ul>
-<p>t is the smaller of the plain one and that of Newey and West, whose lag is the number of dates that one horizon spans. Intervals come from a block bootstrap with blocks of about that length and seed ${result.question.seed}.</p>
+<p>t and intervals of coefficients and spreads allow for overlap and autocorrelation: their standard error is that of equal-weighted cosines (Lazarus, Lewis, Stock and Watson, 2018), and t is the normal quantile with the same tail as its Student t. The plain t assumes independent dates, and is used where it is nearer to 0. Intervals of the skill of probabilities come from a block bootstrap with seed ${result.question.seed}.</p>
 <h3>Risk</h3>
 <p>${RISK_FORECAST_EXPLANATION}</p>
 <h3>What is not shown</h3>

@@ -10,12 +10,15 @@ import {
   reportPercentText,
   reportSignedPercentText,
   reportWholeNumberText,
+  sharpeText,
   tValueText,
 } from "./figures.ts";
 import { riskLines } from "./risk.ts";
+import { horizonCell, overlapNote } from "./tables.ts";
 import {
   CLASS_WORDS,
   coverageSentence,
+  decileReason,
   earningsReportsSentence,
   headlineSentence,
   missingMeasureSentence,
@@ -55,6 +58,7 @@ function classLines(result: ClassResult, question: BacktestQuestion): readonly T
     ...verdictSentences(result),
     coverageSentence(result),
     missingMeasureSentence(result, question.subject),
+    decileReason(result),
     promotionSentence(result, question),
   ];
   const isMeasured = horizons.some(({ ic }) => ic !== null);
@@ -65,6 +69,7 @@ function classLines(result: ClassResult, question: BacktestQuestion): readonly T
     ...extraLine("Same day", sameDay),
     ...extraLine("Short ratio and the session after its publication, open to close", nextOpen),
     ...(isMeasured ? ["", ...horizonLines(result), ""] : []),
+    ...riskAdjustedLines(result),
     ...riskLines(result),
     ...(result.reports === null ? [] : [`  ${earningsReportsSentence(result.reports)}`]),
     `  Published signal: LONG ${reportPercentText(signals.shares.LONG, 0)}, WAIT ${reportPercentText(signals.shares.WAIT, 0)}, SHORT ${reportPercentText(signals.shares.SHORT, 0)}; ` +
@@ -90,11 +95,13 @@ const HEADS = [
   "LONG/base",
   "spread",
   "10 bp",
+  "variants",
 ];
 
-function horizonLines({ horizons }: ClassResult): readonly TerminalLine[] {
-  const rows = horizons.map(({ horizon, ic, neutralIc, hits, book }) => [
-    String(horizon),
+function horizonLines(result: ClassResult): readonly TerminalLine[] {
+  const { horizons, step } = result;
+  const rows = horizons.map(({ horizon, ic, neutralIc, hits, book, looks }) => [
+    horizonCell(horizon, step),
     coefficientText(ic?.mean),
     ic ? coefficientRangeText(ic.interval) : NO_VALUE,
     tValueText(ic?.t),
@@ -103,11 +110,48 @@ function horizonLines({ horizons }: ClassResult): readonly TerminalLine[] {
     `${reportPercentText(hits?.long.rate)}/${reportPercentText(hits?.long.baseRate)}`,
     reportSignedPercentText(book?.spread.mean),
     reportSignedPercentText(book?.net.find(({ costBp }) => costBp === 10)?.mean),
+    reportWholeNumberText(looks),
   ]);
-  const widths = HEADS.map((head, column) =>
+  const note = overlapNote(result);
+  return [...tableLines(HEADS, rows), ...(note === undefined ? [] : [`  ${note}`])];
+}
+
+const BOOK_HEADS = [
+  "a year",
+  "return",
+  "t",
+  "volatility",
+  "Sharpe",
+  "alpha",
+  "t",
+  "to market",
+  "t",
+];
+
+function riskAdjustedLines({ riskAdjusted }: ClassResult): readonly TerminalLine[] {
+  if (riskAdjusted === null) return [];
+  const rows = riskAdjusted.books.map((book) => [
+    book.name,
+    reportSignedPercentText(book.returnPerYear),
+    tValueText(book.t),
+    reportPercentText(book.volatilityPerYear),
+    sharpeText(book.sharpe),
+    ...[book.equalWeight, book.market].flatMap((alpha) => [
+      reportSignedPercentText(alpha?.perYear),
+      tValueText(alpha?.t),
+    ]),
+  ]);
+  return [...tableLines(BOOK_HEADS, rows), ""];
+}
+
+function tableLines(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly TerminalLine[] {
+  const widths = heads.map((head, column) =>
     Math.max(head.length, ...rows.map((row) => (row[column] ?? "").length)),
   );
   const line = (row: readonly string[]) =>
     `  ${row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join("  ")}`;
-  return [[{ styles: ["dim"], text: line(HEADS) }], ...rows.map(line)];
+  return [[{ styles: ["dim"], text: line(heads) }], ...rows.map(line)];
 }

@@ -1,6 +1,7 @@
 import { type Html, type HtmlContent, html } from "../../../http/pages/html.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { HitRate } from "../hit-rates.ts";
+import type { Alpha } from "../risk-adjusted.ts";
 import type { CoefficientSlice } from "../slices.ts";
 import {
   coefficientRangeText,
@@ -9,6 +10,7 @@ import {
   reportPercentText,
   reportSignedPercentText,
   reportWholeNumberText,
+  sharpeText,
   tValueText,
 } from "./figures.ts";
 import { VERDICT_WORDS } from "./words.ts";
@@ -32,38 +34,55 @@ export function scrollableTable({ caption, columns, rows }: Table): Html {
 </table></div>`;
 }
 
+/** Marks windows that overlap those of the next date. */
+const OVERLAP_MARK = "*";
+
+/** A horizon in sessions, marked if its windows overlap. */
+export const horizonCell = (horizon: number, step: number): string =>
+  `${horizon}${horizon > step ? OVERLAP_MARK : ""}`;
+
+/** Explains the mark of overlapping windows; `undefined` if no window overlaps. */
+export const overlapNote = ({ horizons, step }: ClassResult): string | undefined =>
+  horizons.some(({ horizon }) => horizon > step)
+    ? `${OVERLAP_MARK} Windows overlap those of the next dates, ${step} sessions apart.`
+    : undefined;
+
 /** Table of the coefficients for all horizons. */
-export const coefficientTable = ({ horizons }: ClassResult): Html =>
+export const coefficientTable = ({ horizons, step }: ClassResult): Html =>
   scrollableTable({
     caption: "Rank correlation of score and return",
     columns: [
       "Sessions",
       "Mean",
       "95 % interval",
-      "t\u00a0(Newey-West)",
+      "t",
       "t\u00a0(plain)",
       "Neutral",
       "t",
       "Shuffled",
       "Dates",
+      "Of these without overlap",
+      "Variants allowed for",
       "Verdict",
     ],
-    rows: horizons.map(({ horizon, verdict, ic, neutralIc, shuffledIc }) => [
-      horizon,
+    rows: horizons.map(({ horizon, verdict, ic, neutralIc, shuffledIc, ...one }) => [
+      horizonCell(horizon, step),
       coefficientText(ic?.mean),
       ic ? coefficientRangeText(ic.interval) : NO_VALUE,
-      tValueText(ic?.neweyWestT),
+      tValueText(ic?.t),
       tValueText(ic?.plainT),
       coefficientText(neutralIc?.mean),
       tValueText(neutralIc?.t),
       coefficientText(shuffledIc?.mean),
       reportWholeNumberText(ic?.dates),
+      reportWholeNumberText(ic && one.independentDates),
+      reportWholeNumberText(one.looks),
       VERDICT_WORDS[verdict],
     ]),
   });
 
 /** Table of the decile book for all horizons; `undefined` if no horizon has a book. */
-export function decileBookTable({ horizons }: ClassResult): Html | undefined {
+export function decileBookTable({ horizons, step }: ClassResult): Html | undefined {
   const books = horizons.flatMap(({ horizon, book, deflatedSharpe }) =>
     book ? [{ horizon, book, deflatedSharpe }] : [],
   );
@@ -77,7 +96,7 @@ export function decileBookTable({ horizons }: ClassResult): Html | undefined {
       ...["95 % interval before costs", "t", "Turnover", "Maximum drawdown", "Deflated Sharpe"],
     ],
     rows: books.map(({ horizon, book, deflatedSharpe }) => [
-      horizon,
+      horizonCell(horizon, step),
       ...book.net.map(({ mean }) => reportSignedPercentText(mean)),
       `${reportSignedPercentText(book.spread.interval.low)} to ${reportSignedPercentText(book.spread.interval.high)}`,
       tValueText(book.spread.t),
@@ -88,8 +107,35 @@ export function decileBookTable({ horizons }: ClassResult): Html | undefined {
   });
 }
 
+/** Table of return and risk a year; `undefined` without a book. */
+export function riskAdjustedTable({ riskAdjusted }: ClassResult): Html | undefined {
+  if (riskAdjusted === null) return undefined;
+  const { books, market } = riskAdjusted;
+  const alphaCells = (alpha: Alpha | null): readonly string[] => [
+    reportSignedPercentText(alpha?.perYear),
+    tValueText(alpha?.t),
+  ];
+  return scrollableTable({
+    caption: "Return and risk a year, session by session",
+    columns: [
+      ...["Book", "Return", "t", "Volatility", "Sharpe", "Maximum drawdown"],
+      ...["Alpha to equal weight", "t", `Alpha to ${market?.symbol ?? "the market"}`, "t"],
+    ],
+    rows: books.map((book) => [
+      book.name,
+      reportSignedPercentText(book.returnPerYear),
+      tValueText(book.t),
+      reportPercentText(book.volatilityPerYear),
+      sharpeText(book.sharpe),
+      reportPercentText(book.maxDrawdown, 0),
+      ...alphaCells(book.equalWeight),
+      ...alphaCells(book.market),
+    ]),
+  });
+}
+
 /** Table of hit rates next to base rates. */
-export const hitRateTable = ({ horizons }: ClassResult): Html =>
+export const hitRateTable = ({ horizons, step }: ClassResult): Html =>
   scrollableTable({
     caption: "Hit rates of the calls, and base rates without any information",
     columns: [
@@ -103,7 +149,7 @@ export const hitRateTable = ({ horizons }: ClassResult): Html =>
       "Mean, always LONG",
     ],
     rows: horizons.map(({ horizon, hits }) => [
-      horizon,
+      horizonCell(horizon, step),
       ...rateCells(hits?.long),
       ...rateCells(hits?.short),
       reportPercentText(hits?.median.rate),
@@ -121,11 +167,11 @@ const rateCells = (rate: HitRate | undefined): readonly string[] =>
 export const sliceTable = (caption: string, slices: readonly CoefficientSlice[]): Html =>
   scrollableTable({
     caption,
-    columns: ["Part", "Mean", "t (plain)", "Dates"],
-    rows: slices.map(({ label, mean, plainT, dates }) => [
+    columns: ["Part", "Mean", "t", "Dates"],
+    rows: slices.map(({ label, mean, t, dates }) => [
       label,
       coefficientText(mean),
-      tValueText(plainT),
+      tValueText(t),
       reportWholeNumberText(dates),
     ]),
   });

@@ -3,9 +3,11 @@ import type { AssetClass } from "../../../market/instrument.ts";
 import type { BacktestVerdict } from "../../../score/backtest-verdicts.ts";
 import { CANDIDATE } from "../../../score/candidate.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
+import { MIN_DECILE_INSTRUMENTS } from "../decile-book.ts";
 import { type PromotionStatus, promotionStatusOf } from "../promotion.ts";
 import { type BacktestQuestion, type BacktestSubject, SESSIONS_PER_YEAR } from "../question.ts";
 import type { ReportAccuracy } from "../report-dates.ts";
+import type { RiskAdjusted } from "../risk-adjusted.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import { MIN_SAME_DAY_INSTRUMENTS } from "../same-day.ts";
 import { MIN_VERDICT_PERIODS, STRONG_T_VALUE, WEAK_T_VALUE } from "../verdict.ts";
@@ -139,7 +141,7 @@ export function caveats({ classes, question, source }: BacktestResult): readonly
     `Survivorship: a market folder holds the instruments that somebody chose to put there, often those that exist today. Of those here, this many stopped trading before the end: ${counts.join("; ")}. Names that failed and are missing make every long position look better than it was.`,
     "An instrument that stops trading keeps its last price: what a holder lost after that is not in the figures.",
     "Returns begin at the close of the session after the score. Spreads, market impact, borrowing costs and taxes are left out; the costs shown are a plain charge per trade.",
-    "Dates overlap where the horizon is longer than the step; intervals and t allow for most of it (simulated without any skill, t spreads 15 to 20 % too wide over 21 and 63 sessions), yearly figures not at all.",
+    "Returns overlap where the horizon is longer than the step, so neighboring dates tell much the same. Intervals and t allow for it: simulated without any skill, 5 to 6 % of the intervals miss 0.",
     "Sectors are those of today. Messages are read by the lexicon alone, without a trained model.",
     `Nothing after ${question.to} is used. What was known when follows the dates that the data carry (${source.name}: ${source.terms})`,
     "The method's weights and thresholds were chosen by people who knew much of this history. A test on the past cannot undo that.",
@@ -164,6 +166,23 @@ export function coverageSentence({ comparison, coverage, leftOut }: ClassResult)
     leftOutSentence(leftOut)
   );
 }
+
+/** Why there is no decile book; `undefined` if there is one, or only one instrument. */
+export function decileReason({
+  comparison,
+  coverage,
+  horizons,
+}: Pick<ClassResult, "comparison" | "coverage" | "horizons">): string | undefined {
+  if (comparison === "through_time" || horizons.some(({ book }) => book !== null)) return undefined;
+  return `Deciles: left out. They need at least ${MIN_DECILE_INSTRUMENTS} instruments on a date, three in each; there are at most ${coverage.names.most}.`;
+}
+
+/** What the table of return and risk shows. */
+export const riskAdjustedSentence = ({ from, to, market }: RiskAdjusted): string =>
+  `From ${from} to ${to}. Every session counts once. Returns are arithmetic means; no risk-free rate is subtracted. Alpha is the part that a regression on the benchmark leaves. The equal weight holds every graded instrument. ` +
+  (market === null
+    ? "The folder has no instrument that stands for the market."
+    : `The market is ${market.symbol}, which has returns from ${market.from} to ${market.to}: its row and the alphas to it are of these sessions.`);
 
 function leftOutSentence({ copies, still }: ClassResult["leftOut"]): string {
   const reasons = [

@@ -1,5 +1,6 @@
 import { freezeEcdfTable } from "../../../factors/ecdf.ts";
 import { mean } from "../../../factors/statistics.ts";
+import { bootstrapInterval } from "../../../grading/bootstrap.ts";
 import {
   datesPerHorizon,
   type HorizonOverlap,
@@ -126,7 +127,7 @@ export function measureRisk(
 /** QLIKE of the forecast and its benchmarks on the same outcomes; `null` without outcomes. */
 function qlikeOf(
   observations: readonly RiskObservation[],
-  { model, overlap, seed }: RiskQuestion,
+  { model, overlap }: RiskQuestion,
 ): QlikeFigures | null {
   const losses = observations.flatMap(({ place, sigma, variance }) =>
     variance === null
@@ -148,7 +149,7 @@ function qlikeOf(
     forecast: mean(losses.map(({ forecast }) => forecast)),
     ewma: mean(losses.map(({ ewma }) => ewma)),
     randomWalk: mean(losses.map(({ randomWalk }) => randomWalk)),
-    t: summarizeSeries(differences, overlap, seed)?.t ?? null,
+    t: summarizeSeries(differences, overlap)?.t ?? null,
   };
 }
 
@@ -218,7 +219,7 @@ function skillOf(
   const gains = [...Map.groupBy(forecasts, ({ place }) => place)]
     .sort(([a], [b]) => a - b)
     .map(([, members]) => mean(members.map(gain)));
-  const interval = summarizeSeries(gains, overlap, seed)?.interval;
+  const interval = bootstrapInterval(gains, datesPerHorizon(overlap), seed);
   return interval === undefined ? null : { value: skill, low: interval.low, high: interval.high };
 }
 
