@@ -6,7 +6,11 @@ import { createPackedList, type RecordPacking } from "../../market/packed-list.t
 import type { Bar, BarDoubt, RecordList, ReportedBar } from "../../market/records.ts";
 import { figureColumn, nonNegativeColumn, positiveColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
-import { type PublicationCalendar, requireLaterSession } from "./publication-calendar.ts";
+import {
+  type PublicationCalendar,
+  requireLaterSession,
+  requireTradingDay,
+} from "./publication-calendar.ts";
 
 /** Accepted bars of a file, and its doubtful bars. */
 interface FileBars {
@@ -19,19 +23,22 @@ interface FileBars {
  * New York time on their date, bars of coins at the end of their UTC day. Prices may be any number:
  * an implausible bar counts as doubtful, as in every source.
  *
- * @throws {Error} For a bar out of order or a malformed cell.
+ * @throws {Error} For a bar out of order, a bar of a stock or fund on a day on which New York was
+ * closed, or a malformed cell.
  */
 export function readBars(
   file: TextFile,
   assetClass: AssetClass,
   calendar: PublicationCalendar,
 ): FileBars {
-  const known = assetClass === "crypto" ? utcDayEnd : calendar.barKnown;
+  const isCoin = assetClass === "crypto";
+  const known = isCoin ? utcDayEnd : calendar.barKnown;
   const reported = readCsv(
     file,
     columns(calendar),
     (row, place, above: ReportedBar | undefined): ReportedBar => {
       requireLaterSession(row.date, above?.session, place);
+      if (!isCoin) requireTradingDay(calendar, row.date, place);
       return {
         session: row.date,
         availableAt: known(row.date),

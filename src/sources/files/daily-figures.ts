@@ -3,7 +3,11 @@ import type { OnChainFigures, ShortVolume } from "../../market/records.ts";
 import { nonNegativeColumn, optionalColumn, positiveColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
 import { dataError } from "./data-error.ts";
-import { type PublicationCalendar, requireLaterSession } from "./publication-calendar.ts";
+import {
+  type PublicationCalendar,
+  requireLaterSession,
+  requireTradingDay,
+} from "./publication-calendar.ts";
 
 /**
  * Delay after which network figures count as known, in milliseconds from the end of their UTC day:
@@ -15,7 +19,7 @@ const ON_CHAIN_DELAY_MS = 6 * 3_600_000;
  * Reads FINRA Reg SHO volumes, known at 18:00 New York time on their date. `shortVolume` already
  * includes the exempt shares.
  *
- * @throws {Error} For a date out of order, a short volume above the total, or a malformed cell.
+ * @throws {Error} For a date out of order or on which New York was closed, a short volume above the total, or a malformed cell.
  */
 export function readShortVolumes(file: TextFile, calendar: PublicationCalendar): ShortVolume[] {
   const columns = {
@@ -26,6 +30,7 @@ export function readShortVolumes(file: TextFile, calendar: PublicationCalendar):
   };
   return readCsv(file, columns, (row, place, above: ShortVolume | undefined): ShortVolume => {
     requireLaterSession(row.date, above?.session, place);
+    requireTradingDay(calendar, row.date, place);
     if (row.shortVolume > row.totalVolume) {
       const wrong = `shortVolume ${row.shortVolume} is over totalVolume ${row.totalVolume}`;
       throw dataError(place, wrong, "it must be a part of it");

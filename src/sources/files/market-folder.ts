@@ -182,7 +182,8 @@ function readInstrument(
   const doubtedBars = cut(checked?.doubts);
   const fundamentals = read("fundamentals", (file) => readFundamentals(file, calendar));
   const mentions = read("mentions", readMentions);
-  const prints = read("prints", readPrints);
+  const { assetClass } = instrument;
+  const prints = read("prints", (file) => readPrints(file, assetClass, calendar));
   const shortVolumes = read("offexchange", (file) => readShortVolumes(file, calendar));
   const onChain = read("onchain", (file) => readOnChain(file, calendar));
   return {

@@ -1,9 +1,11 @@
+import type { AssetClass } from "../../market/instrument.ts";
 import { createNewYorkDateReader } from "../../market/new-york.ts";
 import { compareByTimeAndId } from "../../market/point-in-time.ts";
 import type { Print } from "../../market/records.ts";
 import { filledTextColumn, instantColumn, positiveColumn, textColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
 import { createUniquenessCheck } from "./data-error.ts";
+import { type PublicationCalendar, requireTradingDay } from "./publication-calendar.ts";
 
 const COLUMNS = {
   tradedAt: instantColumn,
@@ -21,16 +23,23 @@ const COLUMNS = {
  * meaning of `conditions` and `flags` depends on the vendor. Therefore no print is signable, i.e.
  * its side cannot be estimated, and none counts as canceled.
  *
- * @throws {Error} For a repeated id or a malformed cell.
+ * @throws {Error} For a repeated id, a print of a stock or fund on a day on which New York was
+ * closed, or a malformed cell.
  */
-export function readPrints(file: TextFile): Print[] {
+export function readPrints(
+  file: TextFile,
+  assetClass: AssetClass,
+  calendar: PublicationCalendar,
+): Print[] {
   const requireNew = createUniquenessCheck("print");
   const sessionOf = createNewYorkDateReader();
   const prints = readCsv(file, COLUMNS, (row, place): Print => {
     requireNew(row.id, place);
+    const session = sessionOf(row.tradedAt);
+    if (assetClass !== "crypto") requireTradingDay(calendar, session, place);
     return {
       id: row.id,
-      session: sessionOf(row.tradedAt),
+      session,
       tradedAt: row.tradedAt,
       availableAt: row.tradedAt,
       price: row.price,

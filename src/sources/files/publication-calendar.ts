@@ -1,5 +1,5 @@
 import { utcDay, utcDayEnd } from "../../lib/utc-day.ts";
-import { sessionsBetween } from "../../market/calendar.ts";
+import { isTradingDay, sessionsBetween } from "../../market/calendar.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { type CsvColumn, EXPECTED_DATE_TEXT, parseDate } from "./columns.ts";
@@ -25,6 +25,8 @@ export interface PublicationCalendar {
   /** A small integer that represents a date in binary records. */
   readonly numberOf: (date: string) => number;
   readonly dateOf: (number: number) => string;
+  /** Whether the New York exchanges traded on a date. */
+  readonly isTradingDay: (date: string) => boolean;
   /** When the bar of a US session is known: 16:15 New York time. */
   readonly barKnown: (date: string) => number;
   /** When the short volume of a session is known: 18:00 New York time. */
@@ -40,6 +42,7 @@ export function createPublicationCalendar(): PublicationCalendar {
     numberOf: memoByKey((day) => dates.push(day) - 1),
     dateOf: (number) => dates[number] as string,
     date: dateColumn(),
+    isTradingDay: memoByKey(isTradingDay),
     barKnown: memoByKey((day) => newYorkInstant(day, BAR_TIME)),
     shortVolumeKnown: memoByKey((day) => newYorkInstant(day, SHORT_VOLUME_TIME)),
     filingKnown: memoByKey((day) => newYorkInstant(nextDate(day), "00:00")),
@@ -116,6 +119,21 @@ function daysEnded(after: number, until: number): readonly number[] {
 }
 
 const nextDate = (day: string): string => utcDay(utcDayEnd(day));
+
+/**
+ * Checks that the New York exchanges traded on the date of a row. What is of another day
+ * belongs to no session and would vanish.
+ *
+ * @throws {Error} If they did not.
+ */
+export function requireTradingDay(
+  calendar: Pick<PublicationCalendar, "isTradingDay">,
+  date: string,
+  place: FileLocation,
+): void {
+  if (calendar.isTradingDay(date)) return;
+  throw dataError(place, `New York was closed on ${date}`, "a trading day of New York");
+}
 
 /**
  * Checks that the session of a row comes after that of the previous row.

@@ -122,6 +122,17 @@ describe("a market folder", () => {
     ]);
   });
 
+  it("may list stocks and funds of every exchange with the hours of New York, and coins of any", async () => {
+    const exchanges = ["NYSE", "Nasdaq", "NYSE American", "NYSE Arca", "CBOE", "OTC", ""];
+    const rows = exchanges.map((exchange, at) => `S${at},Stock,stock,${exchange},USD,`);
+    const files = { "instruments.csv": csv("instruments", ...rows, "X-USD,X,crypto,Kraken,USD,") };
+    expect((await read(files)).map(({ instrument }) => instrument.exchange)).toEqual([
+      ...exchanges.slice(0, -1),
+      null,
+      "Kraken",
+    ]);
+  });
+
   it("has no list of a feed that has no file, no rows, or no row that is known yet", async () => {
     const files = {
       "bars/ACME.csv": csv("bars", "2014-06-09,1,2,1,2,10,0,1"),
@@ -512,6 +523,23 @@ describe("a malformed market folder is rejected with the file and line", () => {
     ["a symbol in lower case", listed("acme,A,stock,,USD,"), "instruments.csv:2: symbol"],
     ["a symbol that is a path", listed("../ACME,A,stock,,USD,"), "instruments.csv:2: symbol"],
     ["an instrument without a name", listed("ACME,,stock,,USD,"), "instruments.csv:2: name"],
+    ["a bar of a Sunday", bar("2014-06-08,1,2,1,1,9,0,1"), "bars/ACME.csv:3: New York was closed"],
+    ["a bar of a holiday", bar("2014-07-04,1,2,1,1,9,0,1"), "closed on 2014-07-04: a trading day"],
+    [
+      "short volume of a Saturday",
+      short("2014-06-07,1,0,4"),
+      "offexchange/ACME.csv:2: New York was closed on 2014-06-07",
+    ],
+    [
+      "a print of a Saturday",
+      { "prints/ACME.csv": csv("prints", "2014-06-07T15:00:00Z,1,1,FINRA,,,x") },
+      "prints/ACME.csv:2: New York was closed on 2014-06-07",
+    ],
+    [
+      "a stock of an exchange with other hours",
+      listed("VOD,Vodafone,stock,LSE,GBP,"),
+      'instruments.csv:2: exchange "LSE" may keep other hours than New York',
+    ],
     ["no currency", listed("ACME,A,stock,,,"), "instruments.csv:2: currency"],
     ["an unclosed quote", listed(COIN, 'ACME,"Acme,stock,,USD,'), "instruments.csv:3: "],
     ["text after a quote", listed(COIN, 'ACME,"Ac"me,stock,,USD,', "X"), "instruments.csv:3: "],
