@@ -121,15 +121,32 @@ describe("the home page of the sandbox", () => {
   });
 
   it("states its purpose, its limits and the status of the service", async () => {
-    const text = textOf((await createWeb(base).get("/")).html);
+    const { html } = await createWeb(base).get("/");
+    const text = textOf(html);
     expect(text).toContain("not investment advice.");
     expect(text).toContain("not a percentile, not a probability");
-    expect(text).toContain("could not be told from chance");
+    expect(text).toContain("Simulated, known up to 21 November 2026, 05:00 UTC.");
     expect(text).toContain("Market Simulated sandbox");
     expect(text).toContain("Known up to 21 November 2026, 05:00 UTC");
     expect(text).toContain("Source Simulated market");
     expect(text).toContain(`${base}/mcp`);
+    expect(html.indexOf("<table")).toBeLessThan(html.indexOf('id="connect"'));
   });
+
+  it.each(["/", "/market/ALDER.SIM", "/track-record", "/docs/api"])(
+    "says once on %s what a score is worth, and leads to the figures",
+    async (path) => {
+      const { html } = await createWeb(base).get(path);
+      expect(html.split("could not be told from chance")).toHaveLength(2);
+      expect(html.split("not investment advice").length).toBeLessThanOrEqual(2);
+      const [link] = html.match(/<a href="[^"]*">The figures<\/a>/) ?? [];
+      const isIndirect = path === "/" || path === "/market/ALDER.SIM";
+      expect(html.includes("−.0121 over 21 sessions")).toBe(!isIndirect);
+      expect(link).toBe(
+        isIndirect ? '<a href="/track-record#backtest">The figures</a>' : undefined,
+      );
+    },
+  );
 
   it("has no broken links", async () => {
     const { html } = await createWeb(base).get("/");
@@ -316,9 +333,27 @@ describe("the filter of the market page", () => {
       expect(table, symbol).toContain(`<data value="${scoreRaw}">`);
     }
     expect(await page("?compare=%3Cscript%3E")).not.toContain('id="compare"');
+    const { items: coins } = await signals("&assetClass=crypto");
+    const [coin, ...others] = coins.map(({ symbol }) => symbol);
+    const unfed = await page(`?compare=${coin},ALDER.SIM,${others[0]}`);
+    const [rows = ""] = /<section aria-labelledby="compare".*?<\/section>/s.exec(unfed) ?? [];
+    expect(textOf(rows)).toMatch(/Dark pool, points .*no feed/);
+    expect(textOf(rows)).not.toMatch(/points[^a-z]*(?<![\d.])0\.0(?!\d)/);
     const many = await createWeb(base).get("/?compare=A,B,C,D,E,F");
     expect(many.status).toBe(400);
     expect(textOf(many.html)).toContain("Compare at most 5 instruments.");
+  });
+
+  it("keeps the filter of the list when instruments are compared", async () => {
+    const chosen = "q=co&class=stock&signal=WAIT&sort=-score&compare=NOPE";
+    const [form = ""] = /<form id="pick".*?<\/form>/s.exec(await page(`?${chosen}`)) ?? [];
+    const kept = form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g);
+    expect([...kept].map(([, name, value]) => [name, value])).toEqual([
+      ["q", "co"],
+      ["class", "stock"],
+      ["signal", "WAIT"],
+      ["sort", "-score"],
+    ]);
   });
 
   it("maps every instrument by its sector and score", async () => {

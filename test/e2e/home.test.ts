@@ -6,11 +6,13 @@ import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { plainLabels, pointsOf, positionsByAxis } from "../support/drawn.ts";
 import { type HistoryRow, historyRows } from "../support/history.ts";
+import { photograph } from "../support/look.ts";
 import {
   expectAccessiblePage,
   expectContrastOnHover,
   openMonitoredPage,
 } from "../support/page-look.ts";
+import { isMissing, reducedMarketFolder } from "../support/real-market.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
 const browser = await startBrowser();
@@ -231,6 +233,83 @@ describe("the home page in a browser", () => {
     });
     expect(complaints).toEqual([]);
   });
+});
+
+/** The sizes of a first screen, and the number of instruments that it has to show. */
+const FIRST_SCREENS = [
+  { width: 1280, height: 800, least: 6 },
+  { width: 390, height: 844, least: 3 },
+];
+
+/** Counts the rows of the market table that are wholly in the window, and not covered. */
+const instrumentsInSight = async (page: Page): Promise<number> =>
+  Number(
+    await page.evaluate(`[...document.querySelectorAll("table.market tbody tr")].filter((row) => {
+      const { top, bottom } = row.getBoundingClientRect();
+      const { x, y } = row.querySelector("th a").getBoundingClientRect();
+      const seen = document.elementFromPoint(x + 2, y + 2);
+      return top >= 0 && bottom <= innerHeight && row.contains(seen);
+    }).length`),
+  );
+
+describe("the first screen of the home page", () => {
+  async function expectInstruments(address: string, name: string): Promise<void> {
+    for (const colorScheme of ["light", "dark"] as const) {
+      for (const { width, height, least } of FIRST_SCREENS) {
+        const { page } = await open(address, { viewport: { width, height }, colorScheme });
+        const found = `${name}, ${width} by ${height}, ${colorScheme}`;
+        expect(await instrumentsInSight(page), found).toBeGreaterThanOrEqual(least);
+        await photograph(page, `first-${name}-${width}-${colorScheme}`, { isWhole: false });
+        await page.context().close();
+      }
+    }
+  }
+
+  it("shows six instruments on a desktop and three on a phone", () =>
+    expectInstruments(base, "sandbox"));
+
+  it.skipIf(isMissing)("shows as many of a recorded market", async () => {
+    const symbols = ["AAPL", "ABBV", "ABT", "BAC", "IBM", "INTC", "JNJ", "JPM", "KO", "XOM"];
+    const folder = await reducedMarketFolder({ symbols });
+    const recorded = await startTestService({
+      MARKET: `files:${folder}`,
+      AS_OF: "2015-06-30T21:00:00Z",
+    });
+    await expectInstruments(recorded.base, "recorded");
+  });
+
+  it("keeps the header of the table above the rows that scroll under it", async () => {
+    const { page } = await open(base, { viewport: { width: 1280, height: 800 } });
+    for (const past of [100, 113, 126, 139]) {
+      const covered = await page.evaluate(`{
+        document.querySelector("table.market").scrollIntoView();
+        scrollBy(0, ${past});
+        [...document.querySelectorAll("table.market thead th")].filter((cell) => {
+          const { left, top, right, bottom } = cell.getBoundingClientRect();
+          const [x, y] = [[left + 4, left + 20, (left + right) / 2], [top + 2, (top + bottom) / 2, bottom - 2]];
+          return x.some((at) => y.some((height) => !cell.contains(document.elementFromPoint(at, height))));
+        }).map((cell) => cell.textContent);
+      }`);
+      expect(covered, `${past} pixels past the top`).toEqual([]);
+    }
+  });
+});
+
+it("the header stays in place from page to page", async () => {
+  for (const width of [390, 1280]) {
+    const { page } = await open(base, { viewport: { width, height: 800 } });
+    const places = new Set<string>();
+    for (const path of ["/", "/market/ALDER.SIM", "/track-record", "/docs/api", "/sign-in", "/x"]) {
+      await page.goto(base + path);
+      const boxes = await page
+        .locator(".top a")
+        .evaluateAll((links) =>
+          links.map((link) => [link.textContent, link.getBoundingClientRect().toJSON()]),
+        );
+      places.add(JSON.stringify(boxes));
+    }
+    expect([...places], `${width} pixels`).toHaveLength(1);
+  }
 });
 
 describe("the page of an instrument in a browser", () => {

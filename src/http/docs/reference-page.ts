@@ -49,7 +49,7 @@ export function referencePage(description: ApiDescription, assets: ReferenceAsse
 <link rel="service-desc" type="${OPENAPI_MEDIA_TYPE}" href="${paths.openapi}">
 <link rel="alternate" type="text/markdown" href="${REFERENCE_MARKDOWN_PATH}">
 `,
-    body: html`<p class="lead">Every operation of version ${description.info.version}, with code that runs as it stands. Not investment advice. Also as <a href="${REFERENCE_MARKDOWN_PATH}">Markdown</a> and as <a href="${paths.openapi}">OpenAPI 3.1</a>.</p>
+    body: html`<p class="lead">Every operation of version ${description.info.version}, with code that runs as it stands. Also as <a href="${REFERENCE_MARKDOWN_PATH}">Markdown</a> and as <a href="${paths.openapi}">OpenAPI 3.1</a>.</p>
 <div class="reference" data-redirect="${OAUTH_REDIRECT_PATH}" data-scopes="${Object.keys(scopeDescriptions).join(" ")}">
 ${contents(groups)}
 <div class="sections">

@@ -32,7 +32,7 @@ export interface Page {
 
 /** The entries of the navigation, each with its URL and label. */
 const PLACES = {
-  market: ["/#market", "Market"],
+  market: ["/", "Market"],
   record: [paths.trackRecord, "Track record"],
   connect: ["/#connect", "Connect"],
   reference: [paths.reference, "API"],

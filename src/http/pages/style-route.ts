@@ -8,6 +8,7 @@ const files = [
   "forms",
   "home",
   "market",
+  "map",
   "instrument",
   "chart",
   "connect",

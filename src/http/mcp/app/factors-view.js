@@ -1,4 +1,4 @@
-import { fourDigitsText, percentText, withMinus } from "../../pages/home/figure-text.js";
+import { inputText, percentText, withMinus } from "../../pages/home/figure-text.js";
 import { el, numberOf, numberOrDash, withAttributes } from "./elements.js";
 import { facts } from "./facts.js";
 import { labelOf } from "./marks.js";
@@ -82,8 +82,7 @@ const inputRow = ({ name, value, unit, z }) =>
     withAttributes("th", { scope: "row" }, labelOf(facts.inputNames, name)),
     el(
       "td",
-      numberOrDash(value, (known) => withMinus(fourDigitsText(known))),
-      unit && el("span.quiet", ` ${unit}`),
+      numberOrDash(value, (known) => withMinus(inputText(known, unit))),
     ),
     el(
       "td",

@@ -7,7 +7,7 @@ import { factorNames, factorStatusLabels, pointsBar } from "./marks.ts";
 import {
   dateTimeHtml,
   fixedDecimalsHtml,
-  fourDigitsHtml,
+  inputHtml,
   percentHtml,
   pointsHtml,
 } from "./number-format.ts";
@@ -64,7 +64,7 @@ function inputTable(
 <thead><tr><th scope="col">Figure</th><th scope="col">Value</th><th scope="col">z</th><th scope="col" class="roomy">Observed</th><th scope="col" class="roomy">Source</th></tr></thead>
 <tbody>${inputs.map(
     ({ name, value, unit, z, observedAt, source }) =>
-      html`<tr><th scope="row">${inputName(name)}<code>${name}</code></th><td>${fourDigitsHtml(value)} <span class="unit">${unit}</span></td><td>${fixedDecimalsHtml(2)(z)}</td><td class="roomy">${dateTimeHtml(observedAt)}</td><td class="roomy">${nameOf(source)}</td></tr>`,
+      html`<tr><th scope="row">${inputName(name)}<code>${name}</code></th><td>${inputHtml(unit)(value)}</td><td>${fixedDecimalsHtml(2)(z)}</td><td class="roomy">${dateTimeHtml(observedAt)}</td><td class="roomy">${nameOf(source)}</td></tr>`,
   )}</tbody>
 </table>`;
 }

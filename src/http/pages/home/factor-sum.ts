@@ -1,6 +1,6 @@
 import { type Html, html } from "../html.ts";
 import { pointsText, withMinus } from "./figure-text.js";
-import { type FactorAnswers, type FactorName, factorNames } from "./marks.ts";
+import { type FactorAnswers, type FactorName, factorNames, factorStatusLabels } from "./marks.ts";
 
 /** Height of a row, in CSS pixels. */
 const ROW = 24;
@@ -17,10 +17,11 @@ const place = (score: number): number => Number(Math.max(0, Math.min(100, score)
  */
 export function factorSumChart(factors: FactorAnswers, score: number): Html {
   let at = START;
-  const rows = Object.entries(factors).map(([name, { contribution }], row) => {
+  const rows = Object.entries(factors).map(([name, { z, contribution, status }], row) => {
     const from = at;
     at += contribution;
-    return sumRow({ name: name as FactorName, contribution, from, to: at, y: row * ROW });
+    const text = z === null ? factorStatusLabels[status] : withMinus(pointsText(contribution));
+    return sumRow({ name: name as FactorName, text, from, to: at, y: row * ROW });
   });
   const end = rows.length * ROW;
   return html`<figure class="card sum" role="img" aria-label="From 50, the factors add up to the score ${score.toFixed(1)}">
@@ -30,17 +31,18 @@ export function factorSumChart(factors: FactorAnswers, score: number): Html {
 
 interface SumRow {
   readonly name: FactorName;
-  readonly contribution: number;
+  /** The points, or the reason why there are none. */
+  readonly text: string;
   readonly from: number;
   readonly to: number;
   /** Top edge of the row, in CSS pixels. */
   readonly y: number;
 }
 
-function sumRow({ name, contribution, from, to, y }: SumRow): Html {
+function sumRow({ name, text, from, to, y }: SumRow): Html {
   const [left, right] = [place(Math.min(from, to)), place(Math.max(from, to))];
-  const text = html`${factorNames[name]} <tspan class="strong">${withMinus(pointsText(contribution))}</tspan>`;
+  const label = html`${factorNames[name]} <tspan class="strong">${text}</tspan>`;
   // The text is placed on the side with more room.
   const isRight = left + right < 100;
-  return html`<rect class="rail" y="${y + 4}" width="100%" height="14"/><rect class="${contribution < 0 ? "down" : "up"}" x="${left}%" width="${(right - left).toFixed(1)}%" y="${y + 4}" height="14"/><text class="halo${!isRight && " end"}" x="${isRight ? right : left}%" dx="${isRight ? 6 : -6}" y="${y + 15}">${text}</text>`;
+  return html`<rect class="rail" y="${y + 4}" width="100%" height="14"/><rect class="${to < from ? "down" : "up"}" x="${left}%" width="${(right - left).toFixed(1)}%" y="${y + 4}" height="14"/><text class="halo${!isRight && " end"}" x="${isRight ? right : left}%" dx="${isRight ? 6 : -6}" y="${y + 15}">${label}</text>`;
 }

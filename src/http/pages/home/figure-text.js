@@ -70,8 +70,33 @@ const LARGE = 1e6;
  * A number with four significant digits, or in compact notation if it is large.
  * @param {number} value
  */
-export const fourDigitsText = (value) =>
+const fourDigitsText = (value) =>
   Math.abs(value) >= LARGE ? compactNumberText(value) : significantText(value);
+
+/**
+ * An input figure of `get_factors` as people read it: fractions and returns in percent, amounts in
+ * dollars, counts without a unit, and everything else with its unit.
+ * @param {number} value
+ * @param {string | undefined} unit
+ */
+export const inputText = (value, unit) => {
+  switch (unit) {
+    case "fraction":
+      return `${fourDigitsText(100 * value)}\u00a0%`;
+    case "fraction per year":
+      return `${fourDigitsText(100 * value)}\u00a0% per year`;
+    case "log return":
+      return signedPercentText(Math.expm1(value));
+    case "USD":
+      return `$${compactNumberText(value)}`;
+    case "count":
+    case "price":
+    case undefined:
+      return fourDigitsText(value);
+    default:
+      return `${fourDigitsText(value)} ${unit}`;
+  }
+};
 
 /**
  * A number with two decimals if it is at least 1, otherwise with four significant digits.

@@ -1,14 +1,7 @@
-import { getFactors } from "../../../../tools/get-factors.ts";
 import { paths } from "../../../../wellknown/paths.ts";
 import { marketNotes, SERVICE_SUMMARY, type Site } from "../../../../wellknown/site.ts";
 import { isPersonWithoutClient } from "../../../alerts/alert.ts";
 import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
-import {
-  DIRECTION_EVIDENCE_TEXT,
-  SCORE_CAVEAT,
-  SCORE_MEANING,
-  SCORE_PURPOSE,
-} from "../../../answers/meaning.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import { copyButton } from "../copy.ts";
 import {
@@ -35,6 +28,7 @@ import type { MarketList } from "./market-list.ts";
 import { marketMap } from "./market-map.ts";
 import { marketTable } from "./market-table.ts";
 import { assetClassNames } from "./marks.ts";
+import { scoreCaveat } from "./score-caveat.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** Public state of the service. */
@@ -66,12 +60,13 @@ export interface HomeView {
 }
 
 /**
- * The home page: what the service does, how reliable a score is, the market, and how to connect.
+ * The home page: the market first, then how to connect, how to verify, and the state of the service.
  */
 export function homePage(view: HomeView): PageAnswer {
   const { site, viewer, query, list, scriptPath } = view;
   const errors = viewer.scopes.has("signals:read") ? query.errors : [];
   const status = errors.length > 0 ? 400 : 200;
+  const known = liveRegion("known", html`<p>${knownText(view)}</p>`);
   const standing = liveStanding(view);
   const instruments =
     list &&
@@ -81,33 +76,23 @@ export function homePage(view: HomeView): PageAnswer {
     );
   return {
     errors,
-    heading: "What the evidence says about a stock or a coin",
+    heading: "The market",
     ...(filterHref(query.filter) === "/" && status === 200 && { description: SERVICE_SUMMARY }),
     isWide: true,
     place: "market",
     isSignedIn: viewer.isSignedIn,
     scriptPath,
-    liveParts: instruments === undefined ? [standing] : [standing, instruments],
-    body: html`<div class="hero">
-<div>
-<p class="lead">${site.name} gives AI agents, and people, a score from 0 to 100 for each instrument, the signal LONG, SHORT or WAIT that follows from it, and the four factors behind both. ${agentAccessText(site)} Every answer says what was known, when, and from which source.</p>
-<p class="buttons"><a class="main" href="#connect">Connect your agent</a> <a class="second" href="${paths.reference}">API reference</a></p>
-</div>
-${scoreNotice}
-</div>
+    liveParts: [known, standing, ...(instruments === undefined ? [] : [instruments])],
+    body: html`${known}
+${scoreCaveat}
 ${marketSection(view, instruments)}
-${serviceSection(site, standing)}
-${verifySection(site)}
 ${connectSection(site)}
+${verifySection(site)}
+${serviceSection(site, standing)}
 ${documentsSection}
 ${updateStatusRegion({ status }, site.market)}`,
   };
 }
-
-const scoreNotice = html`<aside class="note warning" aria-label="The worth of a score">
-<p>${SCORE_MEANING} <strong>${SCORE_CAVEAT}</strong></p>
-<p>${DIRECTION_EVIDENCE_TEXT} ${SCORE_PURPOSE} You can <a href="${paths.reference}#${getFactors.name}">work every number out again</a>.</p>
-</aside>`;
 
 /** Labels of the market modes. */
 const marketKinds: Readonly<Record<MarketMode, string>> = {
@@ -116,6 +101,9 @@ const marketKinds: Readonly<Record<MarketMode, string>> = {
   replay: "Recorded history, played",
   live: "Live",
 };
+
+const knownText = ({ site, service: { asOf } }: HomeView): Html =>
+  html`${marketKinds[site.market]}, known up to ${timeElement(asOf)}.`;
 
 function liveStanding({ site, service }: HomeView): Html {
   const { asOf, instruments, source, logFault } = service;
@@ -146,8 +134,7 @@ function marketSection(
   { viewer, query, lists, sectors }: HomeView,
   instruments: Html | undefined,
 ): Html {
-  return html`<section aria-labelledby="market">
-<h2 id="market">The market</h2>
+  return html`<section id="market" class="first" aria-label="The market">
 ${viewer.scopes.has("signals:read") ? html`${filterForm(query, lists, sectors)}${listLinks(query, lists)}${instruments}` : signInNotice("/")}
 </section>`;
 }
@@ -198,9 +185,10 @@ const documentsSection = html`<section aria-labelledby="documents">
 
 /** Section that explains how to connect agents and other clients. */
 function connectSection(site: Site): Html {
-  const { baseUrl } = site;
+  const { baseUrl, name } = site;
   return html`<section aria-labelledby="connect" class="connect">
 <h2 id="connect">Connect your agent</h2>
+<p>${name} gives AI agents, and people, a score from 0 to 100 for each instrument, the signal LONG, SHORT or WAIT that follows from it, and the four factors behind both. ${agentAccessText(site)} Every answer says what was known, when, and from which source. The <a href="${paths.reference}">API reference</a> has every operation.</p>
 <p>Most clients need this address alone: they register themselves and send you to the sign-in page.</p>
 <div class="address"><code id="address">${baseUrl}${paths.mcp}</code>${copyButton("address", "the address")}</div>
 <div class="clients">${clientSetups(site).map(clientPart)}</div>
@@ -238,12 +226,16 @@ const coverages: readonly Option[] = [
 
 const classes: readonly Option[] = [["", "All"], ...Object.entries(assetClassNames)];
 
+/** The fields of the filter form other than the search text, which a narrow screen folds away. */
+const refiningFields = ["class", "sector", "signal", "coverage", "sort", "list"] as const;
+
 /** The filter form of the instrument list. */
 function filterForm(
   { filter, errors, search }: ParsedFilter,
   lists: readonly StoredWatchlist[],
   sectors: readonly string[],
 ): Html {
+  const isRefined = errors.length > 0 || refiningFields.some((name) => filter[name] !== undefined);
   return html`<form class="filters" method="get" action="/#market" role="search" aria-label="Instruments">
 ${field({
   id: "q",
@@ -252,12 +244,14 @@ ${field({
   errors,
   attributes: html`type="search" maxlength="${MAX_SEARCH_LENGTH}" autocomplete="off" spellcheck="false"`,
 })}
+<details class="refine"${isRefined && html` open`}><summary>Filter and order</summary>
 ${choice("class", "Class", { options: classes, filter, errors })}
 ${choice("sector", "Sector", { options: [["", "All"], ...sectors.map((one): Option => [one, one])], filter, errors })}
 ${choice("signal", "Signal", { options: signals, filter, errors })}
 ${choice("coverage", "Coverage", { options: coverages, filter, errors })}
 ${choice("sort", "Order", { options: orders, filter, errors })}
 ${lists.length > 0 && choice("list", "Watchlist", { options: [["", "No list"], ...lists.map(optionOf)], filter, errors })}
+</details>
 <div class="buttons"><button>Show</button><a class="second" href="/#market">Clear</a></div>
 </form>`;
 }
@@ -279,7 +273,7 @@ interface Choice {
 }
 
 function choice(
-  id: "class" | "sector" | "signal" | "coverage" | "sort" | "list",
+  id: (typeof refiningFields)[number],
   label: string,
   { options, filter, errors }: Choice,
 ): Html {

@@ -1,10 +1,4 @@
 import type { Site } from "../../../../wellknown/site.ts";
-import {
-  DIRECTION_EVIDENCE_SUMMARY,
-  DIRECTION_EVIDENCE_TEXT,
-  SCORE_CAVEAT,
-  SCORE_MEANING,
-} from "../../../answers/meaning.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { DAY_MS } from "../../../lib/market-day.ts";
 import { FACTORS_BY_CLASS } from "../../../score/composite.ts";
@@ -38,6 +32,7 @@ import {
 } from "./number-format.ts";
 import { breadcrumbTrail, type PeersView, peersSection } from "./peers.ts";
 import { proofSection } from "./proof-section.ts";
+import { scoreCaveat } from "./score-caveat.ts";
 import type { Viewer } from "./viewer.ts";
 /** Data for the page of an instrument. */
 export interface InstrumentPageOptions {
@@ -93,12 +88,6 @@ ${updateStatusRegion({}, site.market)}`,
   };
 }
 
-/**
- * Note on how reliable the score is. It is always visible; a click opens the measurements behind
- * it.
- */
-const evidenceNote = html`<details class="note"><summary><strong>${DIRECTION_EVIDENCE_SUMMARY}.</strong> The figures, and the scale</summary><p>${SCORE_MEANING} ${SCORE_CAVEAT}</p><p>${DIRECTION_EVIDENCE_TEXT}</p></details>`;
-
 function signalSection({ signal: answer, factors, changes }: InstrumentView, dayMs: number): Html {
   const { signal, score, scoreRaw, status, coverage } = answer;
   const warning = answerStatusNotes[status];
@@ -110,7 +99,7 @@ ${priceText(answer, changes)}
 <div class="verdict-score">
 <p class="big">${signalMark(signal, coverage)} <data value="${scoreRaw}">${score}</data> <span class="quiet">of 100, where 50 is no evidence either way</span>${warning && html` <span class="tag">${warning}</span>`}</p>
 ${scoreScale(scoreRaw)}
-${evidenceNote}
+${scoreCaveat}
 </div>
 <div class="columns">${descriptionList(factsOf(answer, dayMs))}</div>
 <details class="more"><summary>How the signal follows from the score, and how the ranges have held</summary>

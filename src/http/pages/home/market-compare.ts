@@ -2,13 +2,12 @@ import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { type Html, type HtmlContent, html } from "../html.ts";
 import { filterHref, type MarketFilter } from "./filter.ts";
 import type { MarketRow } from "./market-list.ts";
-import { closesSparkline } from "./market-table.ts";
+import { closesSparkline, factorPoints } from "./market-table.ts";
 import { coverageText, factorNames, scoreBar, signalMark } from "./marks.ts";
 import {
   dateTimeHtml,
   fixedDecimalsHtml,
   percentHtml,
-  pointsHtml,
   priceHtml,
   signedPercentHtml,
 } from "./number-format.ts";
@@ -24,7 +23,7 @@ export function comparisonSection(rows: readonly MarketRow[], filter: MarketFilt
 <div class="section-head"><h2 id="compare">Compared</h2><p><a href="/account/alerts/new?symbols=${encodeURIComponent(compare)}">Make an alert</a> <a href="${filterHref(others)}#market">Close</a></p></div>
 <div class="scroller" tabindex="0"><table class="figures">
 <thead><tr><th scope="col">Figure</th>${rows.map(({ signal: { symbol } }) => html`<th scope="col"><a href="${instrumentPath(symbol)}">${symbol}</a></th>`)}</tr></thead>
-<tbody>${line("Signal", ({ signal }) => signalMark(signal.signal, signal.coverage))}${line("Since", ({ since }) => dateTimeHtml(since))}${line("Score", ({ signal }) => html`${fixedDecimalsHtml(1)(signal.scoreRaw)}${scoreBar(signal.scoreRaw, signal.coverage)}`)}${line("Smoothed", ({ signal }) => fixedDecimalsHtml(1)(signal.scoreSmoothed))}${line("Confidence", ({ signal }) => percentHtml(0)(signal.confidence))}${line("Coverage", ({ signal, missing }) => html`${percentHtml(0)(signal.coverage)} <span class="unit">${coverageText(signal.assetClass, missing)}</span>`)}${factors.map((factor) => line(`${factorNames[factor]}, points`, (row) => pointsHtml(row.factors?.[factor].contribution ?? null)))}${line("Price", (row) => row.price && priceHtml(row.price.value, row.currency))}${line("Newest session", ({ change }) => signedPercentHtml(change))}${line("60 sessions", closesSparkline)}</tbody>
+<tbody>${line("Signal", ({ signal }) => signalMark(signal.signal, signal.coverage))}${line("Since", ({ since }) => dateTimeHtml(since))}${line("Score", ({ signal }) => html`${fixedDecimalsHtml(1)(signal.scoreRaw)}${scoreBar(signal.scoreRaw, signal.coverage)}`)}${line("Smoothed", ({ signal }) => fixedDecimalsHtml(1)(signal.scoreSmoothed))}${line("Confidence", ({ signal }) => percentHtml(0)(signal.confidence))}${line("Coverage", ({ signal, missing }) => html`${percentHtml(0)(signal.coverage)} <span class="unit">${coverageText(signal.assetClass, missing)}</span>`)}${factors.map((factor) => line(`${factorNames[factor]}, points`, (row) => row.factors && factorPoints(row.factors[factor])))}${line("Price", (row) => row.price && priceHtml(row.price.value, row.currency))}${line("Newest session", ({ change }) => signedPercentHtml(change))}${line("60 sessions", closesSparkline)}</tbody>
 </table></div>
 </section>`;
 }

@@ -32,7 +32,7 @@ export function marketMap(all: readonly MapTile[]): Html | false {
   const shown = strongest.slice(0, MAX_TILES).toSorted((a, b) => b.score - a.score);
   const groups = [...Map.groupBy(shown, ({ instrument }) => peerGroupOf(instrument))];
   return html`<section class="map" aria-labelledby="map">
-<div class="section-head"><h3 id="map">By sector and score</h3>${legend}</div>
+<div class="section-head"><h2 id="map">By sector and score</h2>${legend}</div>
 ${all.length > MAX_TILES && html`<p class="quiet">The ${MAX_TILES} of ${all.length} with scores farthest from 50.</p>`}
 <div class="card sectors">${groups.toSorted(([a], [b]) => a.localeCompare(b)).map(sector)}</div>
 </section>`;

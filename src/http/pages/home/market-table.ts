@@ -1,4 +1,5 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
+import { SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
 import { roundToWholePoints } from "../../../answers/rounding.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { untrustedText } from "../elements.ts";
@@ -66,6 +67,12 @@ const { enterLong, exitLong, enterShort, exitShort } = SIGNAL_THRESHOLDS;
 /** Text that explains why a signal can contradict the score next to it. */
 const SIGNAL_RULE = `In brackets the smoothed score, which decides the signal: LONG from ${enterLong} until it falls under ${exitLong}, SHORT from ${enterShort} until it rises over ${exitShort}.`;
 
+/** The filter as hidden fields of the form that compares, so that comparing keeps it. */
+const hiddenFilter = ({ compare: _, ...others }: MarketFilter): readonly Html[] =>
+  Object.entries(others)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
+
 /** A page of the market as a table, with links to the other pages. */
 export function marketTable(list: MarketList, filter: MarketFilter): Html {
   const { rows, found } = list;
@@ -89,10 +96,10 @@ export function marketTable(list: MarketList, filter: MarketFilter): Html {
   ];
   // Rows are stacked on narrow screens, and some browsers then drop the table semantics without an
   // explicit role.
-  return html`${countLinks(list, filter)}
-<form id="pick" method="get" action="/#compare"><p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED_INSTRUMENTS}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form>
+  return html`<div class="tools">${countLinks(list, filter)}
+<form id="pick" method="get" action="/#compare">${hiddenFilter(filter)}<p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED_INSTRUMENTS}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form></div>
 <table class="market" role="table">
-<caption>${found === 1 ? "One instrument" : html`${found} instruments`}. 50 is no evidence either way. ${SIGNAL_RULE}${note}</caption>
+<caption>${found === 1 ? "One instrument" : html`${found} instruments`}. ${SCORE_MEANING} ${SCORE_CAVEAT} ${SIGNAL_RULE}${note}</caption>
 <thead role="rowgroup"><tr role="row">
 ${titles.map((title) => header(title, filter))}
 </tr></thead>
@@ -135,14 +142,15 @@ ${factors && Object.entries(factors).map(([name, factor]) => factorCell(name as 
 export const closesSparkline = ({ closes }: MarketRow): Html | false =>
   sparkline(closes, { low: Math.min(...closes), high: Math.max(...closes) }, "l-close");
 
-function factorCell(
-  name: FactorName,
-  { z, contribution, status }: FactorAnswers[FactorName],
-): Html {
+/** The contribution of a factor in points, and its status if it is not `ok`; without a value, the status alone. */
+export function factorPoints({ z, contribution, status }: FactorAnswers[FactorName]): Html {
+  const why = status !== "ok" && html`<span class="why">${factorStatusLabels[status]}</span>`;
+  return z === null ? html`${why}` : html`${pointsHtml(contribution)}${why && html` ${why}`}`;
+}
+
+function factorCell(name: FactorName, factor: FactorAnswers[FactorName]): Html {
   const label = html`<span class="label" aria-hidden="true">${factorNames[name]}</span>`;
-  return z === null
-    ? html`<td class="factor" role="cell">${label}<span class="why">${factorStatusLabels[status]}</span></td>`
-    : html`<td class="factor" role="cell">${label}${pointsHtml(contribution)}${status !== "ok" && html` <span class="why">${factorStatusLabels[status]}</span>`}${pointsBar(contribution)}</td>`;
+  return html`<td class="factor" role="cell">${label}${factorPoints(factor)}${factor.z !== null && pointsBar(factor.contribution)}</td>`;
 }
 
 function emptyState({ total, found, pages }: MarketList, filter: MarketFilter): Html {

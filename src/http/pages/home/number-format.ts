@@ -3,7 +3,7 @@ import { type Html, html } from "../html.ts";
 import {
   adaptiveDigitsText,
   compactNumberText,
-  fourDigitsText,
+  inputText,
   moneyText,
   percentText,
   pointsText,
@@ -41,8 +41,9 @@ export const wholeNumberHtml = nullable(wholeNumberText);
 /** US dollars in compact notation. */
 export const compactUsdHtml = nullable((value) => `$${compactNumberText(value)}`);
 
-/** A number with four significant digits, or in compact notation if it is large. */
-export const fourDigitsHtml = nullable(fourDigitsText);
+/** An input figure of a factor, given its unit, as people read it. */
+export const inputHtml = (unit: string | undefined): ((value: number | null) => Html) =>
+  nullable((value) => inputText(value, unit));
 
 /** A fraction as a percentage with a sign and one decimal. */
 export const signedPercentHtml = nullable(signedPercentText);

@@ -2,7 +2,6 @@ import type { RequestHandler } from "express";
 import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import { isoInstant } from "../../../answers/common.ts";
-import { DIRECTION_EVIDENCE_TEXT } from "../../../answers/meaning.ts";
 import type { ServedTrackRecord, TrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";
@@ -14,6 +13,7 @@ import type { HomeContext } from "./home-context.ts";
 import { signInNotice } from "./home-page.ts";
 import { assetClassNames } from "./marks.ts";
 import { dateTimeHtml, percentHtml } from "./number-format.ts";
+import { backtestSection } from "./score-caveat.ts";
 import { marketScriptHref } from "./script-route.ts";
 import {
   dayHtml,
@@ -31,7 +31,7 @@ export function showTrackRecordPage(home: HomeContext): RequestHandler {
     const record = isAllowed ? await signalLog?.trackRecord() : undefined;
     const body = isAllowed
       ? recordBody(record, { site, market: context.market })
-      : signInNotice(paths.trackRecord);
+      : html`${signInNotice(paths.trackRecord)}${backtestSection}`;
     const page: PageAnswer = {
       status: isAllowed ? 200 : 403,
       heading: "Track record",
@@ -64,7 +64,8 @@ ${market.source.simulated && html`<p class="note warning"><strong>Simulated.</st
       site.market === "files"
         ? "There is no record: this market is fixed at one instant, so nothing is logged."
         : "Nothing yet: no session has closed since the log began."
-    }</p></div>`;
+    }</p></div>
+${backtestSection}`;
   }
   const isHeadline = ({ figures: { assetClass, horizon } }: ServedTrackRecord) =>
     Number(record.terms.headline[assetClass] === horizon);
@@ -95,11 +96,6 @@ const waitingSection = (
 <h2 id="waiting">Nothing yet</h2>
 <div class="empty"><p>The log began on ${dateTimeHtml(isoInstant(beganAt))}. A signal counts when its returns are known, and a verdict needs ${rules.minPeriods} periods that do not overlap. The first figures:</p>
 <ul class="plain">${waiting.map((one) => html`<li>${trackRecordTitle(one)}: ${one.expectedAt > now ? html`not before ${dateTimeHtml(isoInstant(one.expectedAt))}` : "with one of the next sessions"}</li>`)}</ul></div>
-</section>`;
-
-const backtestSection = html`<section aria-labelledby="backtest">
-<h2 id="backtest">Not the backtest</h2>
-<div class="card"><p>The backtest is another figure, and never joined with this one. ${DIRECTION_EVIDENCE_TEXT}</p></div>
 </section>`;
 
 const rulesSection = ({

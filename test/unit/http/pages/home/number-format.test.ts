@@ -5,7 +5,7 @@ import {
   dateTimeHtml,
   dateTimeSecondsHtml,
   fixedDecimalsHtml,
-  fourDigitsHtml,
+  inputHtml,
   percentHtml,
   pointsHtml,
   priceHtml,
@@ -28,6 +28,20 @@ describe("formatted text", () => {
   });
 });
 
+describe("an input figure of a factor", () => {
+  it.each([
+    ["fraction", 0.06261, "6.261 %"],
+    ["fraction per year", 0.1148, "11.48 % per year"],
+    ["log return", Math.log(1.25), "+25.0 %"],
+    ["USD", 80_400_000_000, "$80.4B"],
+    ["count", 231, "231"],
+    ["price", 3.323, "3.323"],
+    ["standard deviations", -0.02024, "−0.02024 standard deviations"],
+  ])("in the unit %s is shown as people read it", (unit, value, text) => {
+    expect(read(inputHtml(unit)(value))).toEqual([text, String(value)]);
+  });
+});
+
 describe("a formatted number", () => {
   it("contains the exact value alongside the rounded value", () => {
     expect(read(pointsHtml(23.94810786621061))).toEqual(["+23.9", "23.94810786621061"]);
@@ -36,11 +50,11 @@ describe("a formatted number", () => {
     expect(read(percentHtml(1)(0.6747173782212756))).toEqual(["67.5 %", "0.6747173782212756"]);
     expect(read(wholeNumberHtml(821992))).toEqual(["821,992", "821992"]);
     expect(read(compactUsdHtml(48_922_818.57))).toEqual(["$48.9M", "48922818.57"]);
-    expect(read(fourDigitsHtml(0.008168695986270177))).toEqual([
+    expect(read(inputHtml("count")(0.008168695986270177))).toEqual([
       "0.008169",
       "0.008168695986270177",
     ]);
-    expect(read(fourDigitsHtml(123_456_789))).toEqual(["123.5M", "123456789"]);
+    expect(read(inputHtml("count")(123_456_789))).toEqual(["123.5M", "123456789"]);
   });
 
   it("has no sign when it rounds to zero", () => {
@@ -56,7 +70,7 @@ describe("a formatted number", () => {
       percentHtml(0),
       wholeNumberHtml,
       compactUsdHtml,
-      fourDigitsHtml,
+      inputHtml("fraction"),
     ]) {
       expect(read(format(null))).toEqual(["–", undefined]);
     }
