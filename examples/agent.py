@@ -9,10 +9,20 @@ import urllib.request
 BASE = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:3000"
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: urllib would send the token along to wherever it leads."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+opener = urllib.request.build_opener(NoRedirects)
+
+
 def ask(path, body=None, headers=None):
     """Sends a GET, or a POST when there is a body; raises HTTPError when the service refuses."""
     request = urllib.request.Request(BASE + path, data=body, headers=headers or {})
-    with urllib.request.urlopen(request) as response:
+    with opener.open(request) as response:
         return json.load(response)
 
 

@@ -6,9 +6,13 @@
 
 const base = process.argv[2] ?? "http://127.0.0.1:3000";
 
-/** @throws {Error} When the service rejects the request; the message contains the response. */
+/**
+ * No redirect is followed, so that secrets reach the named service alone.
+ *
+ * @throws {Error} When the service rejects the request; the message contains the response.
+ */
 async function json<T>(path: string, init?: RequestInit): Promise<T> {
-  const response = await fetch(base + path, init);
+  const response = await fetch(base + path, { redirect: "error", ...init });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return (await response.json()) as T;
 }

@@ -28,6 +28,10 @@ const problems = {
 /** Stable identifier of a kind of error. */
 export type ProblemCode = keyof typeof problems;
 
+/** Title of a kind of error; `undefined` for anything that is not a code of this table. */
+export const problemTitle = (code: unknown): string | undefined =>
+  Object.hasOwn(problems, String(code)) ? problems[String(code) as ProblemCode].title : undefined;
+
 /** Members of an error in addition to its code: the reason and the remedy. */
 export interface ProblemDetail {
   /** The reason why the request failed, in one or two sentences for the caller. */

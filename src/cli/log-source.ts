@@ -1,15 +1,23 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { parseJson } from "../lib/json.ts";
 import type { CommitmentOpening } from "../log/leaves.ts";
-import type { LogSource } from "../log/verify/source.ts";
-import { bearerHeaders, requestWithRetries, sendRequestOnce } from "./request-with-retries.ts";
+import { CheckFailure } from "../log/verify/check.ts";
+import { type LogSource, MAX_TEXT_BYTES } from "../log/verify/source.ts";
+import { readWholeBody } from "../outbound/whole-body.ts";
+import {
+  bearerHeaders,
+  refusalText,
+  requestWithRetries,
+  sendRequestOnce,
+} from "./request-with-retries.ts";
 
 /**
- * Maximum file size, in bytes: a bundle of 256 entries of at most 65,535 bytes, each with a
- * two-byte length.
+ * Maximum size of an answer of a tool, in bytes: the largest has the factors of an entry, which has
+ * at most 65,535.
  */
-const MAX_BYTES = 256 * (2 + 65_535);
+const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** Whether an argument is an http or https URL rather than a path. */
 export const isHttpUrl = (text: string): boolean => /^https?:\/\//.test(text);
@@ -24,13 +32,13 @@ export const isHttpUrl = (text: string): boolean => /^https?:\/\//.test(text);
 export function httpLogSource(address: string, token: string | undefined): LogSource {
   const base = new URL("log/", address.endsWith("/") ? address : `${address}/`);
   return {
-    async read(path) {
+    async read(path, maxBytes) {
       const url = new URL(path, base);
       const response = await requestWithRetries(url, bearerHeaders(token));
-      if (response.ok) return bodyOf(response, url);
+      if (response.ok) return bodyOf(response, path, maxBytes);
+      if (response.status !== 404) throw new Error(await refusalText(response, url));
       await response.body?.cancel();
-      if (response.status === 404) return undefined;
-      throw new Error(reasonOf(response, url));
+      return undefined;
     },
   };
 }
@@ -65,33 +73,27 @@ async function answerAt(
 ): Promise<unknown> {
   const url = new URL(path, address.endsWith("/") ? address : `${address}/`);
   const response = await requestWithRetries(url, bearerHeaders(token));
-  if (response.ok) return JSON.parse(String(await bodyOf(response, url)));
+  if (response.ok) return parseJson(String(await bodyOf(response, path, MAX_ANSWER_BYTES)));
   await response.body?.cancel();
   return undefined;
 }
 
-function reasonOf({ status }: Response, url: URL): string {
-  return status === 401 || status === 403
-    ? `${url} asks for a token with signals:read: give one with --token.`
-    : `${url} answers ${status}.`;
-}
-
-async function bodyOf({ body }: Response, url: URL): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body ?? []) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes > MAX_BYTES) throw new Error(`${url} answers more than any file of a log has.`);
+/** @throws {CheckFailure} If the body is longer than anything that belongs there, or breaks off. */
+async function bodyOf({ body }: Response, path: string, maxBytes: number): Promise<Uint8Array> {
+  try {
+    return await readWholeBody(body ?? [], maxBytes);
+  } catch {
+    throw new CheckFailure(`${path} breaks off, or is longer than ${maxBytes} bytes`);
   }
-  return Buffer.concat(parts);
 }
 
 /** The text at a URL; `undefined` if the server responds with an error status. */
 export async function readTextFromUrl(address: string): Promise<string | undefined> {
   const url = new URL(address);
   const response = await sendRequestOnce(url, {});
-  return response.ok ? String(await bodyOf(response, url)) : undefined;
+  if (response.ok) return String(await bodyOf(response, url.pathname, MAX_TEXT_BYTES));
+  await response.body?.cancel();
+  return undefined;
 }
 
 /** Reads a log that was downloaded to a folder. */

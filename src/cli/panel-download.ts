@@ -1,5 +1,12 @@
 import { appendFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
-import { bearerHeaders, requestWithRetries } from "./request-with-retries.ts";
+import { readWholeBody } from "../outbound/whole-body.ts";
+import { bearerHeaders, refusalText, requestWithRetries } from "./request-with-retries.ts";
+
+/**
+ * Maximum size of a page, in bytes: a page has at most 50,000 rows or one session, and a row some
+ * 300 bytes.
+ */
+const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 
 /** State of a download, stored so that a later run of the command can continue it. */
 interface State {
@@ -25,6 +32,8 @@ interface PanelDownload {
    * in the same folder.
    */
   readonly file: string;
+  /** Called with the size of each page, in bytes; throws to end the download. */
+  readonly onBytes: (bytes: number) => void;
   /** Called after each page with the number of rows so far and the newest row. */
   readonly onPage: (rows: number, newest: string) => void;
 }
@@ -33,10 +42,16 @@ interface PanelDownload {
  * Downloads all pages of a panel into one CSV file; continues an interrupted download.
  *
  * @returns The number of rows.
- * @throws {Error} If the service rejects a request, a response ends prematurely, or the file
- * belongs to another download.
+ * @throws {Error} If the service rejects a request, a response ends prematurely or has no end, or
+ * the file belongs to another download.
  */
-export async function downloadPanel({ url, token, file, onPage }: PanelDownload): Promise<number> {
+export async function downloadPanel({
+  url,
+  token,
+  file,
+  onBytes,
+  onPage,
+}: PanelDownload): Promise<number> {
   const stateFile = `${file}.state`;
   let state = await resumed(stateFile, { file, url });
   while (state.next !== null) {
@@ -45,9 +60,10 @@ export async function downloadPanel({ url, token, file, onPage }: PanelDownload)
       throw new Error(`The columns are not those of ${file}: delete it, and export again.`);
     }
     const lines = state.header === "" ? [header, ...rows] : rows;
-    const page = lines.map((line) => `${line}\r\n`).join("");
+    const page = Buffer.from(lines.map((line) => `${line}\r\n`).join(""));
+    onBytes(page.length);
     await appendFile(file, page);
-    const bytes = state.bytes + Buffer.byteLength(page);
+    const bytes = state.bytes + page.length;
     state = { ...state, header, next, bytes, rows: state.rows + rows.length };
     await writeFile(`${stateFile}.new`, JSON.stringify(state));
     await rename(`${stateFile}.new`, stateFile);
@@ -68,13 +84,17 @@ async function resumed(
     return { first: href, next: href, header: "", bytes: 0, rows: 0 };
   }
   const state: State = JSON.parse(text);
-  if (state.first !== href) {
+  if (state.first !== href || (state.next !== null && !isPageOf(state.next, href))) {
     throw new Error(`${file} is of another export: finish that, or delete it and ${stateFile}.`);
   }
   // Cut off a page that may have been written only in part.
   await truncate(file, state.bytes);
   return state;
 }
+
+/** Whether a URL differs from that of the first page only in its query. */
+const isPageOf = (page: string, first: string): boolean =>
+  page.split("?", 1)[0] === first.split("?", 1)[0];
 
 interface Page {
   readonly header: string;
@@ -84,23 +104,42 @@ interface Page {
 
 async function fetchPage(url: URL, token: string | undefined): Promise<Page> {
   const response = await requestWithRetries(url, bearerHeaders(token));
-  if (!response.ok) throw new Error(`${url.origin}: ${await reasonOf(response)}`);
-  const text = await response.text().catch((cause) => {
-    throw new Error(`${url.origin} broke off: run the command again to continue.`, { cause });
+  if (!response.ok) throw new Error(await refusalText(response, url));
+  const body = await readWholeBody(response.body ?? [], MAX_PAGE_BYTES).catch((cause) => {
+    throw new Error(
+      `${url.origin} broke off, or answers a page of more than ${MAX_PAGE_BYTES} bytes: run the command again to continue.`,
+      { cause },
+    );
   });
-  const [header = "", ...rows] = text.split("\r\n").slice(0, -1);
-  const next = /^<(.+)>; rel="next"$/.exec(response.headers.get("link") ?? "")?.[1];
-  return { header, rows, next: next === undefined ? null : new URL(next, url).href };
+  const [header = "", ...rows] = String(body).split("\r\n").slice(0, -1);
+  const next = nextPage(response.headers.get("link"), url);
+  if (next !== null && rows.length === 0) {
+    throw new Error(`${url.origin} names a next page after one without rows.`);
+  }
+  return { header, rows, next };
 }
 
-/** The reason why a request was rejected, and the advice on what to do. */
-async function reasonOf(response: Response): Promise<string> {
-  const problem: unknown = await response.json().catch(() => undefined);
-  const { detail = `it answers ${response.status}.`, next = "" } = (problem ?? {}) as Refusal;
-  return `${detail} ${next}`.trim();
+/**
+ * The URL of the next page. Only the cursor is taken from the service, so that the token goes to no
+ * other address; each cursor must be later than the one before, so that the pages end.
+ *
+ * @throws {Error} If the service names another address, or a cursor that is not later.
+ */
+function nextPage(link: string | null, url: URL): string | null {
+  const target = /^<(.+)>; rel="next"$/.exec(link ?? "")?.[1];
+  if (target === undefined) return null;
+  const named = URL.parse(target, url.href);
+  if (named?.origin !== url.origin || named.pathname !== url.pathname) {
+    throw new Error(`${url.origin} names a next page at another address, which is not asked.`);
+  }
+  const cursor = Date.parse(named.searchParams.get("cursor") ?? "");
+  if (!(cursor > Date.parse(url.searchParams.get("cursor") ?? EARLIEST))) {
+    throw new Error(`${url.origin} names a next page that is not later than this one.`);
+  }
+  const next = new URL(url);
+  next.searchParams.set("cursor", new Date(cursor).toISOString());
+  return next.href;
 }
 
-interface Refusal {
-  readonly detail?: string;
-  readonly next?: string;
-}
+/** Earlier than the cursor of any page. */
+const EARLIEST = "1900-01-01";

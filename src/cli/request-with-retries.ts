@@ -1,4 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { parseJson } from "../lib/json.ts";
+import { readWholeBody } from "../outbound/whole-body.ts";
+import { problemTitle } from "../problem.ts";
 
 /** Timeout of one request, in milliseconds. */
 const TIMEOUT_MS = 30_000;
@@ -35,16 +38,42 @@ export async function requestWithRetries(
 }
 
 /**
- * Sends a request once.
- * @throws {Error} If the server does not respond.
+ * Sends a request once. A redirect is not followed: its target, perhaps an internal address, would
+ * be the choice of the server.
+ *
+ * @throws {Error} If the server does not respond, or redirects.
  */
 export async function sendRequestOnce(
   url: URL,
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  try {
-    return await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
-  } catch (cause) {
+  const response = await fetch(url, {
+    headers,
+    redirect: "manual",
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch((cause) => {
     throw new Error(`${url} does not answer.`, { cause });
+  });
+  if (response.status < 300 || response.status >= 400) return response;
+  await response.body?.cancel();
+  throw new Error(`${url} redirects, which is not followed: name the address itself.`);
+}
+
+/** Maximum size of an error response, in bytes. */
+const MAX_REFUSAL_BYTES = 64 * 1024;
+
+/**
+ * Why a server rejected a request. The words are those of this program: of the response only the
+ * status and a known `code` are used.
+ */
+export async function refusalText(response: Response, url: URL): Promise<string> {
+  const { status, body } = response;
+  if (status === 401 || status === 403) {
+    await body?.cancel();
+    return `${url} asks for a token with signals:read: give one with --token.`;
   }
+  const read = readWholeBody(body ?? [], MAX_REFUSAL_BYTES);
+  const problem = parseJson(await read.then(String, () => ""));
+  const title = problemTitle((problem as { readonly code?: unknown } | undefined)?.code);
+  return title === undefined ? `${url} answers ${status}.` : `${url} answers ${status}: ${title}`;
 }

@@ -5,7 +5,7 @@
  * @throws {Error} When the body is larger. The rest of the body is not read.
  */
 export async function readWholeBody(
-  body: AsyncIterable<Uint8Array>,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
 ): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];

@@ -4,6 +4,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
+import { readWholeBody } from "../outbound/whole-body.ts";
 
 /** Wildcard addresses, each with a loopback address through which the same port is reachable. */
 const WILDCARD_ADDRESSES: ReadonlyMap<string, string> = new Map([
@@ -27,6 +28,9 @@ const KEY_PAUSE_MS = 1_000;
 
 /** Timeout of one attempt to read the keys, in milliseconds. */
 const KEY_TIMEOUT_MS = 2_000;
+
+/** Maximum size of the response with the keys, in bytes; a key has some hundred. */
+const MAX_KEYS_BYTES = 64 * 1024;
 
 /**
  * Length of the accept queue (backlog); the system may impose a lower limit. Node.js accepts one
@@ -156,9 +160,11 @@ async function keysUrl({ host, port }: Config): Promise<string> {
  */
 async function keysAt(url: string): Promise<"none" | "unclear" | readonly string[]> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(KEY_TIMEOUT_MS) });
+    const signal = AbortSignal.timeout(KEY_TIMEOUT_MS);
+    const answer = await fetch(url, { redirect: "error", signal });
     if (!answer.ok) return "unclear";
-    const { keys } = (await answer.json()) as {
+    const body = await readWholeBody(answer.body ?? [], MAX_KEYS_BYTES);
+    const { keys } = JSON.parse(String(body)) as {
       readonly keys: readonly { readonly kid: string }[];
     };
     return keys.map(({ kid }) => kid);

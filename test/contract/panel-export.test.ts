@@ -91,6 +91,7 @@ describe("market-signal export", () => {
       url: new URL(`/api/export?${query}`, proxy),
       token,
       file: join(folder, "pages.csv"),
+      onBytes: () => {},
       onPage: () => {},
     };
     await expect(downloadPanel(wanted)).rejects.toThrow("run the command again");
@@ -105,14 +106,17 @@ describe("market-signal export", () => {
     expect(await textOf("pages.csv")).toBe(await whole.text());
   });
 
-  it("names a missing option, and prints the service's hint when the service rejects the request", async () => {
+  it("names a missing option, and the missing token when the service rejects the request", async () => {
     const neither = await exported("a.csv");
     expect([neither.code, neither.stderr]).toEqual([
       2,
       expect.stringContaining("--market or --url"),
     ]);
     const refused = await exported("a.csv", "--url", base);
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("/oauth/token")]);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining("give one with --token"),
+    ]);
   });
 });
 

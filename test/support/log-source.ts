@@ -1,12 +1,9 @@
 import { parseTilePath } from "../../src/log/tile-path.ts";
-import type { LogSource } from "../../src/log/verify/source.ts";
 import type { signalLog } from "./signal-log.ts";
 
 /** Creates a log source from a log's reader. */
-export const logSourceOf = ({
-  reader,
-}: Pick<ReturnType<typeof signalLog>, "reader">): LogSource => ({
-  async read(path) {
+export const logSourceOf = ({ reader }: Pick<ReturnType<typeof signalLog>, "reader">) => ({
+  async read(path: string) {
     if (path === "checkpoint") return Buffer.from((await reader.checkpoint())?.note ?? "");
     const tile = parseTilePath(path.replace("tile/", ""));
     if (tile?.level === "entries") return reader.bundle(tile);

@@ -6,7 +6,7 @@ import { LogReader } from "../../log/log-reader.ts";
 import { LogStore } from "../../log/log-store.ts";
 import { parseTilePath } from "../../log/tile-path.ts";
 import type { VerificationCheck } from "../../log/verify/check.ts";
-import type { LogSource } from "../../log/verify/source.ts";
+import { type LogSource, MAX_TEXT_BYTES } from "../../log/verify/source.ts";
 import { verifyLog } from "../../log/verify/verify-log.ts";
 import { type BackupFacts, checkBackup, openBackup } from "../../store/backup/backup.ts";
 import { verifyStore } from "../../store/backup/verify-store.ts";
@@ -129,7 +129,8 @@ async function verifyStoredLog(
   progress: ProgressLine,
 ): Promise<{ readonly size: number | undefined; readonly checks: readonly VerificationCheck[] }> {
   const source = storedLog(store);
-  if ((await source.read("checkpoint")) === undefined) return { size: undefined, checks: [] };
+  if ((await source.read("checkpoint", MAX_TEXT_BYTES)) === undefined)
+    return { size: undefined, checks: [] };
   const onProgress = showProgressOn(progress);
   return verifyLog({ source, keys: [], known: undefined, now: Date.now, onProgress });
 }

@@ -13,6 +13,11 @@ import { openMarket } from "../../sources/open-market.ts";
 import { rowBatches, tableOf } from "../../tables/table.ts";
 import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
+import {
+  createDownloadBudget,
+  MaxGigabytesArgument,
+  maxGigabytesOption,
+} from "../download-budget.ts";
 import { formatCount } from "../format.ts";
 import { isHttpUrl } from "../log-source.ts";
 import { downloadPanel } from "../panel-download.ts";
@@ -33,6 +38,7 @@ const Arguments = z
     market: z.string().min(1, "is empty").optional(),
     url: z.string().refine(isHttpUrl, "is not an address such as https://a.example").optional(),
     token: z.string().min(1, "is empty").optional(),
+    "max-gb": MaxGigabytesArgument,
     class: z
       .enum(AssetClass.options, `is none of ${AssetClass.options.join(", ")}`)
       .default("stock"),
@@ -64,6 +70,7 @@ export const exportPanelCommand = defineLocalCommand({
     market: { value: "<folder>", about: "a market folder, as MARKET=files:<folder> has it" },
     url: { value: "<address>", about: "instead: a service, such as https://a.example" },
     token: { ...tokenOption, about: "for a service: token or API key, or env:NAME" },
+    "max-gb": { ...maxGigabytesOption, about: `from a service: ${maxGigabytesOption.about}` },
     class: { value: "<name>", about: `${AssetClass.options.join(", ")} (stock)` },
     from: { value: "<date>", about: "first date (the first there is)" },
     to: { value: "<date>", about: "last date (the last there is)" },
@@ -71,7 +78,7 @@ export const exportPanelCommand = defineLocalCommand({
   },
   args: Arguments,
 
-  async run({ market, url, token, class: assetClass, ...rest }, { folder, progress }) {
+  async run({ market, url, class: assetClass, ...rest }, { folder, progress }) {
     const format = rest.format ?? (rest.file.endsWith(".parquet") ? "parquet" : "csv");
     const wanted: PanelExport = { ...rest, format, assetClass, progress };
     if ((market === undefined) === (url === undefined)) {
@@ -80,7 +87,7 @@ export const exportPanelCommand = defineLocalCommand({
     const rows =
       url === undefined
         ? await exportFolder(resolve(folder, market ?? ""), wanted)
-        : await exportAddress(url, token, wanted);
+        : await exportAddress(url, rest, wanted);
     return {
       isGood: true,
       lines: [`${rest.file}: ${formatCount(rows)} rows.`],
@@ -139,7 +146,7 @@ const ROWS_PER_PART = 5_000;
  */
 async function exportAddress(
   address: string,
-  token: string | undefined,
+  { token, "max-gb": maxGigabytes }: Pick<z.output<typeof Arguments>, "token" | "max-gb">,
   { file, format, assetClass, from, to, progress }: PanelExport,
 ): Promise<number> {
   progress.say("asking the service");
@@ -153,6 +160,7 @@ async function exportAddress(
     url,
     token,
     file: pages,
+    onBytes: createDownloadBudget(maxGigabytes).take,
     onPage: (count, newest) =>
       progress.say(`${formatCount(count)} rows, to ${newest.slice(0, 10)}`),
   });

@@ -7,17 +7,15 @@ import { isSigningSecret, type PublicKeyJwk } from "../../alerts/delivery/signin
 import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { readWholeBody } from "../../outbound/whole-body.ts";
 import { defineLocalCommand } from "../command.ts";
+import { sendRequestOnce } from "../request-with-retries.ts";
 import { createWebhookReceiver, type WebhookReceiver } from "../webhook-receiver.ts";
 import { waitForInterrupt, wholeNumberArgument } from "./shared.ts";
 
 /** Address to listen on: loopback only, so that other machines cannot connect. */
 const HOST = "127.0.0.1";
 
-/** Maximum length of a request body, in bytes; bodies of the service stay below 20 kB. */
+/** Maximum length of a request and of the published keys, in bytes; both stay below 20 kB. */
 const MAX_BYTES = 64 * 1024;
-
-/** Timeout of the request for published keys, in milliseconds. */
-const KEYS_TIMEOUT_MS = 10_000;
 
 /** Receives and prints webhooks until it is interrupted. */
 export const listenCommand = defineLocalCommand({
@@ -98,8 +96,9 @@ in the sandbox the first event within a minute or two.
 async function publishedKeys(base: string): Promise<readonly PublicKeyJwk[]> {
   const url = new URL("/.well-known/webhook-keys.json", base);
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(KEYS_TIMEOUT_MS) });
-    return WebhookKeySet.parse(await response.json()).keys;
+    const response = await sendRequestOnce(url, {});
+    const body = await readWholeBody(response.body ?? [], MAX_BYTES);
+    return WebhookKeySet.parse(JSON.parse(String(body))).keys;
   } catch (cause) {
     throw new Error(`--keys: there are no keys at ${url}.`, { cause });
   }

@@ -12,7 +12,7 @@ const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const SPAN = /^(\d{1,6})([mhd])$/;
 
 /** Schema of the beginning of a period: a span before now, such as `2h`, or an ISO 8601 instant. */
-export const SinceArgument = z
+const SinceArgument = z
   .string()
   .refine(
     (text) => SPAN.test(text) || !Number.isNaN(Date.parse(text)),

@@ -5,8 +5,19 @@ import { createFolder } from "../../lib/create-folder.ts";
 import { parseCheckpoint } from "../../log/checkpoint.ts";
 import { entryBundlePath, tilePath } from "../../log/tile-path.ts";
 import { allTiles, TILE_WIDTH, type Tile } from "../../log/tiles.ts";
-import type { LogSource } from "../../log/verify/source.ts";
+import {
+  type LogSource,
+  MAX_TEXT_BYTES,
+  maxBundleBytes,
+  splitBundle,
+  tileBytes,
+} from "../../log/verify/source.ts";
 import { defineLocalCommand } from "../command.ts";
+import {
+  createDownloadBudget,
+  MaxGigabytesArgument,
+  maxGigabytesOption,
+} from "../download-budget.ts";
 import { formatCount } from "../format.ts";
 import { httpLogSource, isHttpUrl } from "../log-source.ts";
 import { showProgressOn, tokenOption } from "./verify-log.ts";
@@ -16,28 +27,34 @@ export const downloadLogCommand = defineLocalCommand({
   summary: "Copies a log of signals to a folder, where verify checks it offline.",
   notes: [
     "A download that was interrupted, or is of an earlier day, goes on where it ended: full tiles never",
-    "change. The checkpoint comes last.",
+    "change. The checkpoint comes last. It stops where the files that it adds have more than --max-gb,",
+    "since a dishonest log can be endless.",
   ],
   operand: "<address> <folder>",
-  options: { token: tokenOption },
+  options: { token: tokenOption, "max-gb": maxGigabytesOption },
   args: z.strictObject({
     address: z
       .string("is missing")
       .refine(isHttpUrl, "is not an address such as https://a.example"),
     folder: z.string("is missing: name a folder").min(1, "is empty"),
     token: z.string().min(1, "is empty").optional(),
+    "max-gb": MaxGigabytesArgument,
   }),
 
-  async run({ address, folder: to, token }, { folder: from, progress }) {
+  async run({ address, folder: to, token, "max-gb": maxGigabytes }, { folder: from, progress }) {
     const folder = resolve(from, to);
     const source = httpLogSource(address, token);
     const checkpoint = await readRequired(source, "checkpoint");
     const { origin, size } = parseCheckpoint(String(checkpoint));
     await checkSameLog(folder, origin);
     const show = showProgressOn(progress, "downloading");
+    const budget = createDownloadBudget(maxGigabytes);
     let files = 0;
     for (const tile of allTiles(size)) {
-      files += await fetchTile(source, folder, tile);
+      for (const bytes of await fetchTile(source, folder, tile)) {
+        files += 1;
+        budget.take(bytes);
+      }
       if (tile.level === 0) show(tile.index * TILE_WIDTH + tile.width, size);
     }
     await store(folder, "keys", await readRequired(source, "keys"));
@@ -58,28 +75,42 @@ async function checkSameLog(folder: string, origin: string): Promise<void> {
   const before = await readFile(join(folder, "checkpoint"), "utf8").catch(() => undefined);
   if (before === undefined) return;
   const { origin: held } = parseCheckpoint(before);
-  if (held !== origin) throw new Error(`${folder} holds ${held}, and this is ${origin}.`);
+  if (held !== origin) throw new Error(`${folder} holds ${held}, and this is another log.`);
 }
 
 /**
  * Copies a tile and, for a tile of level 0, its entry bundle.
- * @returns The number of copied files.
+ * @returns The sizes of the copied files, in bytes.
+ * @throws {Error} If a file does not have the length of its hashes or entries.
  */
-async function fetchTile(source: LogSource, folder: string, tile: Tile): Promise<number> {
-  const paths = [tilePath(tile), ...(tile.level === 0 ? [entryBundlePath(tile)] : [])];
-  let files = 0;
-  for (const each of paths) {
-    const path = `tile/${each}`;
-    if (await exists(join(folder, path))) continue;
-    const bytes = await source.read(path);
-    // The oldest entries may have been deleted; their hashes are always available.
-    if (bytes === undefined && each.startsWith("entries/")) continue;
-    if (bytes === undefined) throw new Error(`The log has no ${path}.`);
+async function fetchTile(
+  source: LogSource,
+  folder: string,
+  tile: Tile,
+): Promise<readonly number[]> {
+  const sizes: number[] = [];
+  const path = `tile/${tilePath(tile)}`;
+  if (!(await exists(join(folder, path)))) {
+    const bytes = await readRequired(source, path, tileBytes(tile));
+    if (bytes.length !== tileBytes(tile)) throw wrongLength(path, `${tileBytes(tile)} bytes`);
     await store(folder, path, bytes);
-    files += 1;
+    sizes.push(bytes.length);
   }
-  return files;
+  const bundlePath = `tile/${entryBundlePath(tile)}`;
+  if (tile.level > 0 || (await exists(join(folder, bundlePath)))) return sizes;
+  const bundle = await source.read(bundlePath, maxBundleBytes(tile));
+  // The oldest entries may have been deleted; their hashes are always available.
+  if (bundle === undefined) return sizes;
+  const { entries, end } = splitBundle(bundle, tile);
+  if (entries.length < tile.width || end < bundle.length) {
+    throw wrongLength(bundlePath, `${tile.width} entries`);
+  }
+  await store(folder, bundlePath, bundle);
+  return [...sizes, bundle.length];
 }
+
+const wrongLength = (path: string, wanted: string): Error =>
+  new Error(`The log answers ${path} with something else than ${wanted}.`);
 
 const exists = (path: string): Promise<boolean> =>
   stat(path).then(
@@ -87,8 +118,12 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-async function readRequired(source: LogSource, path: string): Promise<Uint8Array> {
-  const bytes = await source.read(path);
+async function readRequired(
+  source: LogSource,
+  path: string,
+  maxBytes = MAX_TEXT_BYTES,
+): Promise<Uint8Array> {
+  const bytes = await source.read(path, maxBytes);
   if (bytes === undefined) throw new Error(`The log has no ${path}.`);
   return bytes;
 }

@@ -123,12 +123,11 @@ const tsBody = (mediaType: string | undefined, body: string): string =>
     : quoted(body);
 
 function python({ method, url, headers, isAuthorized, body }: SampleRequest): string {
-  const fields = [
-    ...(isAuthorized
-      ? [`        "authorization": f"Bearer {os.environ['${TOKEN_VARIABLE}']}",`]
-      : []),
-    ...Object.entries(headers).map(([name, value]) => `        ${quoted(name)}: ${quoted(value)},`),
-  ];
+  const fields = Object.entries(headers).map(
+    ([name, value]) => `        ${quoted(name)}: ${quoted(value)},`,
+  );
+  // urllib sends the other headers to the target of a redirect as well.
+  const authorization = `request.add_unredirected_header("authorization", f"Bearer {os.environ['${TOKEN_VARIABLE}']}")`;
   return [
     ...(isAuthorized ? ["import os"] : []),
     "import urllib.request",
@@ -141,6 +140,7 @@ function python({ method, url, headers, isAuthorized, body }: SampleRequest): st
       ? []
       : [`    data=${quoted(oneLine(headers["content-type"], body))}.encode(),`]),
     ")",
+    ...(isAuthorized ? [authorization] : []),
     "with urllib.request.urlopen(request) as response:",
     "    print(response.read().decode())",
   ].join("\n");

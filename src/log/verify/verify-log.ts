@@ -16,7 +16,7 @@ import {
   parseCheckpointOrFail,
   parseVerifierOrFail,
 } from "./signature-check.ts";
-import { createTreeReader, type LogSource, readText } from "./source.ts";
+import { createTreeReader, type LogSource, MAX_TEXT_BYTES, readText } from "./source.ts";
 import { checkTrackRecord } from "./track-record-check.ts";
 import { TreeWalk } from "./tree-walk.ts";
 import { checkCosignatures, type WitnessCheckInput, witnessViewOf } from "./witness-check.ts";
@@ -104,7 +104,8 @@ export async function verifyLog(options: LogVerificationOptions): Promise<Verifi
     ...[scores, outcomes, record],
   ];
   if (checks.some(({ outcome }) => outcome === "failed")) return { origin, size, checks, records };
-  const published = (await source.read("keys")) === undefined ? [] : await publishedKeys(source);
+  const published =
+    (await source.read("keys", MAX_TEXT_BYTES)) === undefined ? [] : await publishedKeys(source);
   const after = knownLogAfter(checkpoint, { known, keys, published, seenAt: now() });
   return { origin, size, checks, records, known: after };
 }

@@ -1,0 +1,31 @@
+import { z } from "zod";
+
+const BYTES_PER_GIGABYTE = 1_000_000_000;
+
+/** Default of `--max-gb`: far more than ten years of the largest market have. */
+const DEFAULT_GIGABYTES = 20;
+
+/** Option of a command that downloads: how much it writes at most. */
+export const maxGigabytesOption = {
+  value: "<n>",
+  about: `stop after so many gigabytes (${DEFAULT_GIGABYTES})`,
+} as const;
+
+/** Schema of the option, in gigabytes. */
+export const MaxGigabytesArgument = z.coerce
+  .number("is no number of gigabytes")
+  .positive("is not above 0")
+  .default(DEFAULT_GIGABYTES);
+
+/** Creates the budget of a download, so that a server without end does not fill the disk. */
+export function createDownloadBudget(gigabytes: number) {
+  let left = gigabytes * BYTES_PER_GIGABYTE;
+  return {
+    /** @throws {Error} If more bytes were downloaded than the operator allows. */
+    take(bytes: number): void {
+      left -= bytes;
+      if (left >= 0) return;
+      throw new Error(`That is more than ${gigabytes} GB: --max-gb allows more, and goes on here.`);
+    },
+  };
+}

@@ -1,0 +1,204 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import type { RequestListener, ServerResponse } from "node:http";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { runProgram } from "../../../src/cli/program.ts";
+import { serveForTest } from "../../support/local-server.ts";
+import { filesOf, honestEntries, ORIGIN, randomBelow, VERIFIER } from "../../support/log-forger.ts";
+import { temporaryFolder } from "../../support/process.ts";
+
+/** Runs a command line. @returns Exit code and output. */
+async function run(folder: string, ...argv: readonly string[]) {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const terminal = { stdin, stdout, stderr };
+  const code = await runProgram({ argv, env: { TOKEN: "the-token" }, folder, terminal });
+  const text = (stream: PassThrough) => String(stream.read() ?? "");
+  return { code, out: text(stdout), err: text(stderr) };
+}
+
+const CHUNK = Buffer.alloc(256 * 1024, "a");
+
+/** Sends bytes until the client goes away. */
+function sendEndlessly(res: ServerResponse): void {
+  while (!res.destroyed) {
+    if (!res.write(CHUNK)) return void res.once("drain", () => sendEndlessly(res));
+  }
+}
+
+const entries = honestEntries(randomBelow(1), 6);
+const files = filesOf(entries);
+const width = entries.length;
+
+/** Serves an honest log, except for the paths that `answers` has an answer for. */
+const serveLog = (answers: Readonly<Record<string, (res: ServerResponse) => void>>) =>
+  serveForTest(({ url = "" }, res) => {
+    const path = url.slice("/log/".length);
+    const bytes = path === "keys" ? `${VERIFIER}\n` : files.get(path);
+    const answer = answers[path];
+    if (answer !== undefined) answer(res);
+    else res.writeHead(bytes === undefined ? 404 : 200).end(bytes);
+  });
+
+const TILE = `tile/0/000.p/${width}`;
+const BUNDLE = `tile/entries/000.p/${width}`;
+const tile = files.get(TILE) ?? Buffer.of();
+const bundle = files.get(BUNDLE) ?? Buffer.of();
+
+describe("a log that sends more than is due", () => {
+  it.each(["checkpoint", "keys", TILE, BUNDLE])("is not read on at %s", async (path) => {
+    const folder = temporaryFolder();
+    const base = await serveLog({ [path]: sendEndlessly });
+    const { code, err } = await run(folder, "log", "download", base, "copy");
+    const bounds = {
+      checkpoint: 65_536,
+      keys: 65_536,
+      [TILE]: 32 * width,
+      [BUNDLE]: 65_537 * width,
+    };
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: `${path} breaks off, or is longer than ${bounds[path]} bytes\n`,
+    });
+    expect(existsSync(join(folder, "copy", path))).toBe(false);
+    const verified = await run(folder, "verify", base);
+    expect(verified.code).toBe(1);
+    expect(verified.out + verified.err).toContain("is longer than");
+  });
+
+  it.each<[string, Uint8Array]>([
+    [TILE, tile.subarray(32)],
+    [BUNDLE, bundle.subarray(0, -1)],
+    [BUNDLE, Buffer.concat([bundle, Buffer.of(0, 0)])],
+  ])("or less is not stored: %s", async (path, bytes) => {
+    const folder = temporaryFolder();
+    const base = await serveLog({ [path]: (res) => res.end(bytes) });
+    const { code, err } = await run(folder, "log", "download", base, "copy");
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining(`answers ${path} with`),
+    });
+    expect(existsSync(join(folder, "copy", path))).toBe(false);
+  });
+
+  it("fills no disk beyond --max-gb, and the download goes on where it ended", async () => {
+    const folder = temporaryFolder();
+    const base = await serveLog({});
+    const short = await run(folder, "log", "download", base, "copy", "--max-gb", "0.000001");
+    expect(short).toMatchObject({ code: 1, err: expect.stringContaining("more than 0.000001 GB") });
+    const whole = await run(folder, "log", "download", base, "copy");
+    expect(whole).toMatchObject({ code: 0, out: expect.stringContaining(`Copied ${ORIGIN}`) });
+    expect(readFileSync(join(folder, "copy", BUNDLE))).toEqual(Buffer.from(bundle));
+  });
+});
+
+const HEADER = "date,symbol\r\n";
+const ROW = "2026-01-02,AAA\r\n";
+
+describe("a service that exports without end", () => {
+  const exported = async (answer: RequestListener) => {
+    const folder = temporaryFolder();
+    const base = await serveForTest(answer);
+    const argv = ["export", "a.csv", "--url", base, "--token", "env:TOKEN"];
+    const { code, err } = await run(folder, ...argv);
+    return { code, err, base };
+  };
+  const link = (target: string) => ({ link: `<${target}>; rel="next"` });
+
+  it("is left at a page larger than any", async () => {
+    const { code, err } = await exported((_req, res) => sendEndlessly(res));
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining("more than 67108864 bytes"),
+    });
+  });
+
+  it("is left at a next page that does not advance, or follows one without rows", async () => {
+    const stuck = "/api/export?cursor=2026-01-02T21:00:00Z";
+    let pages = 0;
+    const { code, err, base } = await exported((_req, res) => {
+      pages += 1;
+      res.writeHead(200, link(stuck)).end(HEADER + ROW);
+    });
+    expect({ code, err, pages }).toEqual({
+      code: 1,
+      err: `${base} names a next page that is not later than this one.\n`,
+      pages: 2,
+    });
+    for (const [target, body, reason] of [
+      [stuck, HEADER, "after one without rows"],
+      ["/api/export", HEADER + ROW, "not later"],
+      ["/api/export?cursor=%1b[2J", HEADER + ROW, "not later"],
+      ["/elsewhere?cursor=2026-01-02T21:00:00Z", HEADER + ROW, "at another address"],
+    ] as const) {
+      const found = await exported((_req, res) => res.writeHead(200, link(target)).end(body));
+      expect(found.err, target).toContain(reason);
+    }
+  });
+
+  it("gets the token for no other origin", async () => {
+    const asked: unknown[] = [];
+    const other = await serveForTest(({ headers }, res) => {
+      asked.push(headers);
+      res.end(HEADER);
+    });
+    for (const headers of [link(`${other}/api/export?cursor=2027-01-01T00:00:00Z`)]) {
+      const { err } = await exported((_req, res) => res.writeHead(200, headers).end(HEADER + ROW));
+      expect(err).toContain("at another address, which is not asked");
+    }
+    const { err } = await exported((_req, res) => res.writeHead(302, { location: other }).end());
+    expect(err).toContain("redirects, which is not followed");
+    expect(asked).toEqual([]);
+  });
+
+  it("is left at --max-gb", async () => {
+    const folder = temporaryFolder();
+    let day = 0;
+    const base = await serveForTest((_req, res) => {
+      day += 1;
+      const cursor = new Date(Date.UTC(2026, 0, day)).toISOString();
+      res.writeHead(200, link(`/api/export?cursor=${cursor}`)).end(HEADER + ROW.repeat(100));
+    });
+    const { code, err } = await run(
+      folder,
+      "export",
+      "a.csv",
+      "--url",
+      base,
+      "--max-gb",
+      "0.00001",
+    );
+    expect({ code, err, day }).toEqual({
+      code: 1,
+      err: expect.stringContaining("0.00001 GB"),
+      day: 7,
+    });
+  });
+});
+
+describe("a peer that redirects", () => {
+  it("leads no command to another address", async () => {
+    const folder = temporaryFolder();
+    let reached = 0;
+    const inside = await serveForTest((_req, res) => {
+      reached += 1;
+      res.end("{}");
+    });
+    const base = await serveForTest(({ url }, res) =>
+      res.writeHead(307, { location: inside + url }).end(),
+    );
+    const redirects = expect.stringContaining("redirects, which is not followed");
+    expect(await run(folder, "verify", base)).toMatchObject({ code: 1, err: redirects });
+    const copy = await run(folder, "log", "download", base, "copy");
+    expect(copy).toMatchObject({ code: 1, err: redirects });
+    const keys = await run(folder, "listen", "--port", "0", "--keys", base);
+    expect(keys).toMatchObject({ code: 1, err: expect.stringContaining("no keys at") });
+    // The address of a witness, which a verifier asks on its own.
+    const log = await serveLog({});
+    const witness = "x1+e472bc4e+BGKzmqQVnH9ky74wRdjBeDtAF9XFNuXzXTciotUzPA2Z";
+    writeFileSync(join(folder, "policy"), `witness w ${witness} ${base}\nquorum w\n`);
+    const verified = await run(folder, "verify", log, "--policy", "policy");
+    expect(verified.out).toMatch(/^not proved {2}witnesses/m);
+    expect(reached).toBe(0);
+  });
+});
