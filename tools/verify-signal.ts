@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isoInstant, SymbolInput } from "../src/answers/common.ts";
+import { isoInstant, Provenance, SymbolInput } from "../src/answers/common.ts";
 import { requestedInstant, resolveInstrument } from "../src/answers/lookup.ts";
 import { requireSignalLog } from "../src/answers/signal-log.ts";
 import { DayOrInstantInput } from "../src/answers/when.ts";
@@ -39,6 +39,7 @@ const HashText = z.string();
 
 const Output = z.object({
   index: z.int(),
+  market: Provenance.shape.market,
   entry: z.string().describe("What was logged, canonical JSON (RFC 8785)."),
   proof: z.array(HashText).describe("Inclusion of SHA-256(0x00 entry) (RFC 6962 2.1.1), base64."),
   checkpoint: z.string().describe("Signed note: origin, size, root. Keep size and root."),
@@ -84,6 +85,7 @@ export const verifySignal = defineTool({
     const { knownCheckpoint: known } = query;
     return {
       index,
+      market: context.market.mode,
       entry,
       proof: proof.map(base64),
       checkpoint: withoutLongSignatures(checkpoint.note),

@@ -17,6 +17,11 @@ export const FILES_MARKET_PATTERN = /^files:(.+)$/;
 /** Format of one limit: its name, the number of points, and the length of the window in seconds. */
 const RATE_LIMIT = /^([a-z-]+)=(\d{1,9})\/(\d{1,6})$/;
 
+/** Every limit as it is when `RATE_LIMITS` does not change it, in the format of `RATE_LIMITS`. */
+const defaultQuotas = Object.entries<Quota>(quotas)
+  .map(([name, { points, windowSeconds }]) => `${name}=${points}/${windowSeconds}`)
+  .join(" ");
+
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
@@ -240,9 +245,9 @@ export const environmentVariables = {
       .default("")
       .transform(rateLimits)
       .refine((limits) => limits !== undefined),
-    allowed: `<name>=<number>/<seconds>, separated by spaces, such as register=100/600; names: ${Object.keys(quotas).join(", ")}`,
+    allowed: `<name>=<number>/<seconds>, separated by spaces, such as register=100/600; names and defaults: ${defaultQuotas}`,
     fallback: "none",
-    about: "limits that differ from docs/authorization.md",
+    about: "limits that differ from their defaults; docs/authorization.md explains them",
   },
   SANDBOX_SESSION_SECONDS: {
     schema: wholeNumber(1, 86_400).default(60),
@@ -273,7 +278,8 @@ export const environmentVariables = {
     schema: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
     allowed: "debug, info, warn, error or silent",
     fallback: "`info`",
-    about: "least severe level that is logged, as JSON lines on standard error",
+    about:
+      "least severe level that is logged, as JSON lines on standard error, where notes for people stand between them",
   },
 } as const;
 

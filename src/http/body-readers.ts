@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import express, { type Request, type RequestHandler } from "express";
+import { Problem } from "../problem.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /**
@@ -43,6 +44,22 @@ export function readUncodedBody(req: IncomingMessage): Promise<Buffer> {
   req.on("data", (chunk: Buffer) => chunks.push(chunk));
   req.once("end", () => resolve(Buffer.concat(chunks)));
   return promise;
+}
+
+/** Maximum nesting depth of a JSON body of the REST interface; tool inputs need two levels. */
+const MAX_REST_DEPTH = 8;
+
+/**
+ * Checks the nesting depth of a JSON body of the REST interface.
+ *
+ * @throws {Problem} `invalid_request`
+ */
+export function requireShallowJson(body: unknown): void {
+  if (!isNestedDeeperThan(MAX_REST_DEPTH, body)) return;
+  throw new Problem("invalid_request", {
+    detail: `A body nests at most ${MAX_REST_DEPTH} levels deep.`,
+    next: "Send it with fewer levels; /docs/api describes each body.",
+  });
 }
 
 /** Whether objects and arrays in a value are nested more than `levels` deep. */

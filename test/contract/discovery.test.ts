@@ -378,7 +378,11 @@ describe("the server card", () => {
       expect.arrayContaining([...result.supportedVersions]),
     );
     expect(remote.supportedProtocolVersions[0]).toBe(card.protocolVersion);
-    expect(card.capabilities).toEqual(result.capabilities);
+    const { resources, ...others } = card.capabilities as { readonly resources: object };
+    expect(result.capabilities).toEqual({
+      ...others,
+      resources: { ...resources, subscribe: true },
+    });
     const info = result._meta["io.modelcontextprotocol/serverInfo"];
     expect(info).toEqual(card.serverInfo);
     expect(info).toMatchObject({
@@ -400,8 +404,7 @@ describe("the server card", () => {
       readonly capabilities: object;
     }>(askOld("initialize", params));
     expect(serverInfo).toEqual(card.serverInfo);
-    const { resources, ...others } = card.capabilities as { readonly resources: object };
-    expect(capabilities).toEqual({ ...others, resources: { ...resources, subscribe: false } });
+    expect(capabilities).toEqual(card.capabilities);
   });
 
   it("lists the MCP apps extension and the extensions that the authorization server supports", async () => {

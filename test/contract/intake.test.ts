@@ -456,6 +456,19 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     },
   );
 
+  it("answers 400 to JSON that is nested more than eight levels deep", async () => {
+    const { base } = await open();
+    const nested = (levels: number) =>
+      JSON.stringify({
+        ...ada,
+        ...hello,
+        more: JSON.parse("[".repeat(levels) + "]".repeat(levels)),
+      });
+    expect((await post(base, { body: nested(7) })).status).toBe(200);
+    const detail = await refused(await post(base, { body: nested(8) }), 400, "invalid_request");
+    expect(detail).toBe("A body nests at most 8 levels deep.");
+  });
+
   it("supports only POST", async () => {
     const { base } = await open();
     for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {

@@ -140,6 +140,18 @@ describe.each(tools)("the tool $name", ({ name, input, scopes: needed }) => {
   });
 });
 
+/** Tools whose answers contain nothing of the market. */
+const WITHOUT_MARKET = ["manage_watchlist"];
+
+it.each(tools.filter(({ name }) => !WITHOUT_MARKET.includes(name)))(
+  "every answer of $name says of which market it is, so also that it is simulated",
+  ({ output }) => {
+    const schema = z.toJSONSchema(output, { io: "output" });
+    const answers = schema.anyOf ?? schema.oneOf ?? [schema];
+    for (const answer of answers) expect(answer).toMatchObject({ properties: { market: {} } });
+  },
+);
+
 interface Shown {
   readonly name: string;
   readonly value: number | null;

@@ -7,6 +7,7 @@ import type { Limits } from "../../limits/quotas.ts";
 import { applicationOperations } from "../../openapi/operations/applications.ts";
 import { BODY_PROBLEMS } from "../../openapi/problems.ts";
 import { Problem, type ProblemCode } from "../../problem.ts";
+import { requireShallowJson } from "../body-readers.ts";
 import { createRateLimitHandler, mountOperations } from "../mount.ts";
 import { asBodyProblem, bodyBytes } from "../oauth/oauth-request.ts";
 import { parseInput } from "./parse.ts";
@@ -127,6 +128,7 @@ function parseFields(schema: z.ZodType): readonly RequestHandler[] {
     express.raw({ limit: MAX_BODY_BYTES, inflate: false, type: () => true }),
     (req, _res, next) => {
       const sent = parseJson(bodyBytes(req));
+      requireShallowJson(sent);
       req.body = { sent, fields: parseInput(schema, sent) };
       next();
     },

@@ -7,7 +7,7 @@ import { withCallerAddress } from "../../auth/auditor.ts";
 import { FormatQuery } from "../../openapi/tables.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolRoute } from "../../tool.ts";
-import { hasMediaType, isNestedDeeperThan, parseBody } from "../body-readers.ts";
+import { hasMediaType, parseBody, requireShallowJson } from "../body-readers.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { queryValues, type RequestContext } from "../request-context.ts";
@@ -224,9 +224,6 @@ const unquoted = (header: string): string | undefined =>
 /** Maximum size of a request body, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Maximum nesting depth of a body; tool inputs need two levels. */
-const MAX_BODY_DEPTH = 8;
-
 const json = express.json({ limit: MAX_BODY_BYTES, inflate: false });
 
 /** The members of a JSON object. */
@@ -261,9 +258,6 @@ function asObject(body: unknown = {}): JsonObject {
       next: "Send one JSON object.",
     });
   }
-  if (!isNestedDeeperThan(MAX_BODY_DEPTH, body)) return body as JsonObject;
-  throw new Problem("invalid_request", {
-    detail: `A body nests at most ${MAX_BODY_DEPTH} levels deep.`,
-    next: "Send it with fewer levels; /docs/api describes each body.",
-  });
+  requireShallowJson(body);
+  return body as JsonObject;
 }

@@ -10,8 +10,10 @@ export const APP_MEDIA_TYPE = "text/html;profile=mcp-app";
  */
 export const APP_URI = "ui://market-signal/app.html";
 
-/** The protocol revisions and capabilities that the server announces, also in discovery
- *  documents. */
+/**
+ * The protocol revisions that the server supports, and the capabilities that it has in all of them,
+ * as discovery documents announce them.
+ */
 export const mcpProtocol = {
   /** Supported protocol revisions, newest first. */
   versions: [
@@ -24,7 +26,7 @@ export const mcpProtocol = {
   ],
   capabilities: {
     tools: { listChanged: false },
-    resources: { listChanged: false, subscribe: true },
+    resources: { listChanged: false, subscribe: false },
     prompts: { listChanged: false },
     completions: {},
     extensions: {

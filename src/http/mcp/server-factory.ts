@@ -99,7 +99,7 @@ const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
     era === "modern" ? [LATEST_PROTOCOL_REVISION] : SUPPORTED_PROTOCOL_VERSIONS,
   capabilities: {
     ...mcpProtocol.capabilities,
-    resources: { listChanged: false, subscribe: era === "modern" },
+    resources: { ...mcpProtocol.capabilities.resources, subscribe: era === "modern" },
   },
   cacheHints: {
     "tools/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
