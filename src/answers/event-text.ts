@@ -1,6 +1,8 @@
+import { REPORT_WINDOW_COVERAGE } from "../factors/report-windows.ts";
 import { inertText } from "../outbound/inert-text.ts";
 import type { EventPayload } from "./event.ts";
 import { DIRECTION_EVIDENCE_TEXT } from "./meaning.ts";
+import { toPercent } from "./risk.ts";
 
 /** An event in plain English, for people. */
 export interface EventText {
@@ -131,11 +133,13 @@ function reportWording(data: DataOf<"report.alert">): Wording {
   const between =
     report === null
       ? []
-      : [`95 % of past filings came between ${report.earliest} and ${report.latest}.`];
+      : [
+          `${toPercent(REPORT_WINDOW_COVERAGE)} % of past filings came between ${report.earliest} and ${report.latest}.`,
+        ];
   switch (reason) {
     case "report_ahead":
       return {
-        says: `a quarterly report is expected on ${report?.expected}, in ${sessionsUntil} ${sessionsUntil === 1 ? "session" : "sessions"}`,
+        says: `a quarterly report is expected to be filed on ${report?.expected}, in ${sessionsUntil} ${sessionsUntil === 1 ? "session" : "sessions"}`,
         details: between,
       };
     case "report_filed":

@@ -53,7 +53,7 @@ export const instrumentColumns: readonly Column<InstrumentRow>[] = [
       snapshot === undefined
         ? null
         : (nextReportAnswer(instrument, market.knownUntil(), market).nextReport?.expected ?? null),
-    "When the next quarterly report is expected; empty: not known, or none is filed.",
+    "Day on which the next quarterly report is expected to be filed; empty: not known, or none is filed.",
   ),
   instrumentColumn("market", "text", ({ market }) => market.mode),
   instrumentColumn(

@@ -7,7 +7,7 @@ import {
   quarterlyFilings,
   REPORT_BASES,
 } from "../factors/next-report.ts";
-import { reportWindowsOf } from "../factors/report-windows.ts";
+import { REPORT_WINDOW_COVERAGE, reportWindowsOf } from "../factors/report-windows.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
 import { marketDayName } from "../lib/market-day.ts";
 import type { Instrument } from "../market/instrument.ts";
@@ -19,9 +19,15 @@ const Day = z.string();
 
 /** The day on which a company is expected to file its next quarterly report. */
 export const ExpectedReportAnswer = z.object({
+  event: z
+    .literal("filing")
+    .describe("The filing; the results are announced on that day or a few sessions before."),
   expected: Day.describe("An ISO date; an instant where market days are shorter."),
-  earliest: Day.describe("95 % of past filings came between earliest and latest."),
+  earliest: Day,
   latest: Day,
+  windowCoverage: z
+    .number()
+    .describe("Share of past filings that came between earliest and latest, a fraction."),
   basis: z
     .enum(REPORT_BASES)
     .describe(
@@ -32,7 +38,7 @@ export const ExpectedReportAnswer = z.object({
 /** The members about the next quarterly report in an answer about an instrument. */
 export const NextReportFields = z.object({
   nextReport: ExpectedReportAnswer.nullable().describe(
-    "When the next quarterly report is expected, estimated from the company's own past filings. Results are announced on that day or a few sessions before.",
+    "The day on which the next quarterly report is expected to be filed, estimated from the company's own past filings.",
   ),
   nextReportReason: z.string().nullable().describe("Why nextReport is null."),
 });
@@ -42,9 +48,11 @@ export const expectedReportAnswer = (
   { expected, earliest, latest, basis }: ExpectedReport,
   market: ReportMarket,
 ): z.input<typeof ExpectedReportAnswer> => ({
+  event: "filing",
   expected: filingDay(expected, market),
   earliest: filingDay(earliest, market),
   latest: filingDay(latest, market),
+  windowCoverage: REPORT_WINDOW_COVERAGE,
   basis,
 });
 

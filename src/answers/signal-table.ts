@@ -119,7 +119,8 @@ export const signalColumns: readonly Column<SignalRow>[] = [
   {
     name: "nextReport",
     type: "text",
-    about: "When the next quarterly report was expected; empty: not known, or none is filed.",
+    about:
+      "Day on which the next quarterly report was expected to be filed; empty: not known, or none is filed.",
     cell: ({ snapshot: { instrument, at }, context: { market } }) =>
       nextReportAnswer(instrument, at, market).nextReport?.expected ?? null,
   },

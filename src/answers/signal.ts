@@ -25,7 +25,7 @@ import {
 } from "./common.ts";
 import { FieldTable } from "./fields.ts";
 import { noProbabilityReason, SCORE_MEANING } from "./meaning.ts";
-import { ExpectedReportAnswer, NextReportFields, nextReportAnswer } from "./next-report.ts";
+import { NextReportFields, nextReportAnswer } from "./next-report.ts";
 import { RiskAnswer, rangesAt80Percent, riskAnswer } from "./risk.ts";
 import { roundPointDifference } from "./rounding.ts";
 import { exactSignal, roundedSignal, sessionOfSnapshot } from "./signal-point.ts";
@@ -142,9 +142,6 @@ export const SignalAnswer = FullSignal.partial({
   ...InstrumentAnswer.shape,
   evidence: BriefEvidence,
   price: Price.partial({ at: true }).nullable().describe("Newest close as traded."),
-  nextReport: ExpectedReportAnswer.partial({ earliest: true, latest: true, basis: true })
-    .nullable()
-    .describe(FullSignal.shape.nextReport.description ?? ""),
   logged: Logged.unwrap()
     .partial({ at: true })
     .nullable()
@@ -338,7 +335,7 @@ export function briefSignalAnswer(
     evidence: directionEvidenceAnswer(instrument.assetClass, "brief"),
     price: price && { value: price.value, currency: instrument.currency },
     range80: rangesAt80Percent(snapshot, context.market),
-    nextReport: nextReport && { expected: nextReport.expected },
+    nextReport,
     logged: logged && { index: logged.index },
   };
 }

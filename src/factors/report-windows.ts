@@ -1,6 +1,9 @@
 import { Temporal } from "temporal-polyfill";
 import type { ReportWindows } from "./next-report.ts";
 
+/** Share of the filings before a window's year that the window contained, as a fraction. */
+export const REPORT_WINDOW_COVERAGE = 0.95;
+
 /**
  * Windows, in days around the expected day, that contained 95 % of filings. The windows of a year
  * were fitted on the filings of 369 large US companies before that year (`fitReportWindows`). From

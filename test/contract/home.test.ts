@@ -450,12 +450,15 @@ describe("the page of an instrument", () => {
     for (const day of [expected, earliest, latest]) {
       expect(html).toContain(`<time datetime="${day}">`);
     }
+    expect(textOf(html)).toContain("95 % of past filings; results come then or a few sessions");
     expect(html).toContain(
-      `; the next report is expected about ${expected}, between ${earliest} and ${latest}"`,
+      `; the next report is expected to be filed about ${expected}, between ${earliest} and ${latest}"`,
     );
-    expect(textOf(html)).toContain("R? next report expected, in its window");
+    expect(textOf(html)).toContain("R? filing of the next report expected, in its 95 % window");
     const answer = await fetch(`${base}${path}`, { headers: { accept: "text/markdown" } });
-    expect(await answer.text()).toContain(`| ${expected} (${earliest} to ${latest}) |`);
+    expect(await answer.text()).toContain(
+      `| ${expected} (95 % of past filings: ${earliest} to ${latest}) |`,
+    );
     const { html: coin } = await createWeb(base).get("/market/DRIMO-USD.SIM");
     expect(textOf(coin)).not.toMatch(/next report/i);
   });

@@ -10,10 +10,8 @@ import {
   type ReportWindows,
   reportWindowDaysAt,
 } from "../../factors/next-report.ts";
+import { REPORT_WINDOW_COVERAGE } from "../../factors/report-windows.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
-
-/** Nominal coverage of a prediction window, as a fraction. */
-const WINDOW_SHARE = 0.95;
 
 /** Minimum number of prediction errors needed to fit a window. */
 const MIN_ERRORS = 100;
@@ -100,7 +98,7 @@ export const fitReportWindows = (
 function daysHolding(errors: readonly (number | null)[]): ReportWindowDays | undefined {
   const sorted = Float64Array.from(errors.filter((error) => error !== null)).sort();
   if (sorted.length < MIN_ERRORS) return undefined;
-  const outside = Math.floor((sorted.length * (1 - WINDOW_SHARE)) / 2);
+  const outside = Math.floor((sorted.length * (1 - REPORT_WINDOW_COVERAGE)) / 2);
   return [sorted[outside] as number, sorted[sorted.length - 1 - outside] as number];
 }
 

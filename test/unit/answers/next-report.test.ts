@@ -46,9 +46,11 @@ describe("the next report in an answer", () => {
   it("is given as dates, based on what was known at the time of the answer", () => {
     expect(answerOn("2015-03-02T21:15:00Z", FILED)).toEqual({
       nextReport: {
+        event: "filing",
         expected: "2015-04-29",
         earliest: "2015-04-22",
         latest: "2015-05-06",
+        windowCoverage: 0.95,
         basis: "year_before",
       },
       nextReportReason: null,

@@ -86,8 +86,20 @@ function factsOf({ price, confidence, coverage, missingFactors, assetClass, risk
       risk.level,
       el("span.quiet", risk.peerLevel ? ` for it; ${risk.peerLevel} in its class` : " for it"),
     ],
-    nextReport?.expected && ["Next report", `about ${timeText(nextReport.expected)}`],
+    nextReport?.expected && ["Next report", ...reportTexts(nextReport)],
     logged && ["In the log", `entry ${numberOf(logged.index)}`],
+  ];
+}
+
+/** Texts about the expected filing of a report, and the window that held past filings. */
+function reportTexts({ expected, earliest, latest, windowCoverage }) {
+  return [
+    `filed about ${timeText(expected)}`,
+    isKnown(windowCoverage) &&
+      el(
+        "span.quiet",
+        ` ${percentText(windowCoverage, 0)} of past filings: ${timeText(earliest)} to ${timeText(latest)}`,
+      ),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
+import { toPercent } from "../../../answers/risk.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { type Html, html } from "../html.ts";
 import { HISTORY_TABLE_ID, historyPlot } from "./history-figure.ts";
@@ -28,14 +29,14 @@ export function historySection({ signal, history, choice, dayMs }: HistorySectio
 <div class="empty"><p>There is no line yet: too few sessions are recorded, or scores are being computed again after a start. Look again in a minute.</p></div></section>`;
   }
   const change = first.close && last.close ? last.close / first.close - 1 : null;
-  const label = `Score of ${symbol} over ${points.length} sessions: ${first.score} at first, ${last.score} at last; the smoothed score from ${first.scoreSmoothed} to ${last.scoreSmoothed}${nextReport === null ? "" : `; the next report is expected about ${nextReport.expected}, between ${nextReport.earliest} and ${nextReport.latest}`}`;
+  const label = `Score of ${symbol} over ${points.length} sessions: ${first.score} at first, ${last.score} at last; the smoothed score from ${first.scoreSmoothed} to ${last.scoreSmoothed}${nextReport === null ? "" : `; the next report is expected to be filed about ${nextReport.expected}, between ${nextReport.earliest} and ${nextReport.latest}`}`;
   return html`<section aria-labelledby="history">
 <div class="section-head"><h2 id="history">Price and score</h2>${choiceLinks(symbol, choice)}</div>
 <figure class="card chart">
 <p class="readout"><span>${points.length} sessions${change !== null && html`, price <strong>${signedPercentHtml(change)}</strong>`}${keptText(kept)}.<span class="scripted"> Point at the chart, or focus it and use the arrow keys, Home and End.</span></span><output></output></p>
 ${historyPlot({ ...history, signal, isLog: choice.scale === "log", dayMs }, label)}
 </figure>
-<ul class="legend"><li class="price">close${splits > 0 && ` in shares of today (${splits === 1 ? "one split" : `${splits} splits`} since)`}</li><li class="smoothed">smoothed score</li><li class="daily">score of each session</li><li class="long">LONG begins at ${thresholds.enterLong}, ends below ${thresholds.exitLong} (dotted)</li><li class="short">SHORT begins at ${thresholds.enterShort}, ends above ${thresholds.exitShort} (dotted)</li>${signal.range80 && html`<li class="ahead">80 % range ahead</li>`}${kept && kept.outcomes.length > 0 && html`<li class="dots">${kept.horizon}-session range kept <span class="ring">or left</span></li>`}${filed.length > 0 && html`<li class="filed">R report filed</li>`}${nextReport && html`<li class="report">R? next report expected, in its window</li>`}</ul>
+<ul class="legend"><li class="price">close${splits > 0 && ` in shares of today (${splits === 1 ? "one split" : `${splits} splits`} since)`}</li><li class="smoothed">smoothed score</li><li class="daily">score of each session</li><li class="long">LONG begins at ${thresholds.enterLong}, ends below ${thresholds.exitLong} (dotted)</li><li class="short">SHORT begins at ${thresholds.enterShort}, ends above ${thresholds.exitShort} (dotted)</li>${signal.range80 && html`<li class="ahead">80 % range ahead</li>`}${kept && kept.outcomes.length > 0 && html`<li class="dots">${kept.horizon}-session range kept <span class="ring">or left</span></li>`}${filed.length > 0 && html`<li class="filed">R report filed</li>`}${nextReport && html`<li class="report">R? filing of the next report expected, in its ${toPercent(nextReport.windowCoverage)} % window</li>`}</ul>
 <details class="more"><summary>The same in figures</summary>
 <p><a href="${historyAddress(symbol, choice, "/history.csv")}" download>These sessions as CSV</a></p>
 <div class="scroller" tabindex="0"><table class="figures" id="${HISTORY_TABLE_ID}">

@@ -5,6 +5,7 @@ import { markdownTable } from "../../../../wellknown/markdown.ts";
 import { instrumentPath, paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
+import { toPercent } from "../../../answers/risk.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { escapeMarkdown } from "../../../lib/markdown.ts";
 import type { Instrument } from "../../../market/instrument.ts";
@@ -108,9 +109,12 @@ function reportRows(signal: FullSignal): readonly (readonly [string, Figure])[] 
   const { nextReport, nextReportReason } = signal;
   if (signal.assetClass !== "stock") return [];
   if (nextReport === null) return [["Next quarterly filing", nextReportReason]];
-  const { expected, earliest, latest } = nextReport;
+  const { expected, earliest, latest, windowCoverage } = nextReport;
   return [
-    ["Next quarterly filing, estimated from past ones", `${expected} (${earliest} to ${latest})`],
+    [
+      "Next quarterly filing, estimated from past ones; results come then or a few sessions before",
+      `${expected} (${toPercent(windowCoverage)} % of past filings: ${earliest} to ${latest})`,
+    ],
   ];
 }
 

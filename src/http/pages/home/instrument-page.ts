@@ -1,4 +1,5 @@
 import type { Site } from "../../../../wellknown/site.ts";
+import { toPercent } from "../../../answers/risk.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { DAY_MS } from "../../../lib/market-day.ts";
 import { FACTORS_BY_CLASS } from "../../../score/composite.ts";
@@ -170,8 +171,8 @@ const rangeFacts = ({ range80, price: newest, assetClass }: FullSignal): readonl
  */
 function reportText({ nextReport, nextReportReason, asOf }: FullSignal, dayMs: number): Html {
   if (nextReport === null) return html`<span class="quiet">${nextReportReason}</span>`;
-  const { expected, earliest, latest } = nextReport;
-  const results = "results come then or a few sessions before";
+  const { expected, earliest, latest, windowCoverage } = nextReport;
+  const results = `${toPercent(windowCoverage)} % of past filings; results come then or a few sessions before`;
   if (dayMs >= DAY_MS) {
     return html`filed about ${dateTimeHtml(expected)} <span class="quiet">${dateTimeHtml(earliest)} to ${dateTimeHtml(latest)}; ${results}</span>`;
   }

@@ -111,6 +111,8 @@ describe("the chart of price and score", () => {
 
   it("marks filed reports, and the window of the next report after the newest session", () => {
     const nextReport = {
+      event: "filing",
+      windowCoverage: 0.95,
       expected: "2014-02-04",
       earliest: "2014-02-01",
       latest: "2014-02-07",
