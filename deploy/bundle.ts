@@ -1,5 +1,6 @@
 import { dirname, join, relative, resolve } from "node:path";
 import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
+import { hashProgram } from "../src/lib/program-hash.ts";
 
 /** Absolute path of the project's root folder. */
 export const ROOT = join(import.meta.dirname, "..");
@@ -60,6 +61,7 @@ export async function bundle(entries: Entries, dir: string): Promise<RolldownOut
     // The check is off because `depd` calls `eval` to give its wrapper functions the arity of the
     // wrapped functions.
     checks: { eval: false },
+    transform: { define: { PACKAGED_PROGRAM_HASH: JSON.stringify(hashProgram(ROOT)) } },
     plugins: [filesBesideModules(entries), asciiText],
   });
   return build.write({

@@ -21,6 +21,7 @@ import {
   warnIfFolderIsAccessible,
 } from "./process/announce.ts";
 import { isPortShared, listenExclusively, listenShared, originOf } from "./process/bind-port.ts";
+import { programVersion } from "./process/program-version.ts";
 import { createSteadyClock } from "./process/steady-clock.ts";
 import {
   exitAfterTimeout,
@@ -97,6 +98,7 @@ async function main(): Promise<void> {
     warnIfFolderIsAccessible(config.store.folder);
     warnIfDiskIsFull(config.store.folder);
     announceReady(service, config, baseUrl);
+    log.info({ version: programVersion(), market: config.market.kind }, "the service is ready");
     refreshScores(service, log);
     collectWhenScored(service);
   } catch (error) {
@@ -202,6 +204,7 @@ function openAdminSocket(
     databaseUrl: store.databaseUrl,
     context: {
       store: state.store,
+      folder: store.folder,
       keyring: () => Promise.resolve(state.keyring),
       now: Date.now,
       holder: "server",

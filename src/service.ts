@@ -28,7 +28,9 @@ import { Problem } from "./problem.ts";
 import { createReadiness } from "./process/readiness-checks.ts";
 import { gatherSetupFacts } from "./process/setup-facts.ts";
 import { openPersistentState, type PersistentState, type PersistentStateOptions } from "./state.ts";
+import { lastBackupAt } from "./store/backup/last-backup.ts";
 import type { LeaderJob } from "./store/maintenance.ts";
+import type { Records } from "./store/port/records.ts";
 import { createSessionArchiveJob } from "./store/session-archive.ts";
 import {
   createProcessReporter,
@@ -167,7 +169,8 @@ async function createOn(state: PersistentState, options: Measured): Promise<Serv
   };
   const streams = createOpenStreams(repeat);
   const context = createToolContext(scoring, alerts, signalLog);
-  const served = { context, readiness, streams, repeat, signalLog };
+  const { records } = state.store;
+  const served = { context, readiness, streams, repeat, signalLog, records };
   const app = serve({ options, access, alerts, scoring, ...served });
   const { market } = context;
   const { denials, unclaimedCounts: unclaimedCapacity } = access;
@@ -223,13 +226,14 @@ async function createOn(state: PersistentState, options: Measured): Promise<Serv
 interface Surface
   extends Pick<AppOptions, "context" | "readiness" | "streams" | "repeat" | "signalLog"> {
   readonly options: Measured;
+  readonly records: Records;
   readonly access: AuthServices;
   readonly alerts: AlertSystem;
   readonly scoring: Scoring;
 }
 
 /** Creates the HTTP application from its parts. */
-function serve({ options, access, alerts, scoring, ...served }: Surface): App {
+function serve({ options, records, access, alerts, scoring, ...served }: Surface): App {
   const { config, baseUrl, now, log, meters } = options;
   const onError = (error: unknown) => log.error({ err: error }, "a request failed");
   const oauth = createOAuthEndpoints({ ...access, baseUrl });
@@ -279,7 +283,9 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
               market: served.context.market,
               following: scoring.live?.setup,
               readiness: served.readiness,
-              hasLog: served.signalLog !== undefined,
+              signalLog: served.signalLog,
+              lastBackupAt: () => lastBackupAt(records),
+              now,
             }),
         },
       }),

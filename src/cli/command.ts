@@ -11,6 +11,8 @@ import type { ProgressLine } from "./progress-line.ts";
 /** Context of a command on the store, in the server or in a separate process. */
 export interface CommandContext {
   readonly store: Store;
+  /** Absolute path of the data folder (DATA_DIR). */
+  readonly folder: string;
   /** Returns the keys of the store; keys that do not exist yet are created. */
   readonly keyring: () => Promise<Keyring>;
   /** Returns the current time in milliseconds since the epoch. */

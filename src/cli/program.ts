@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
-import pkg from "../../package.json" with { type: "json" };
 import { readStoreSettings } from "../config/config.ts";
 import {
   type TerminalLine,
@@ -8,6 +7,7 @@ import {
   terminalLine,
   terminalMessage,
 } from "../outbound/terminal-text.ts";
+import { programVersion } from "../process/program-version.ts";
 import type { OnCommandProgress } from "../store/backup/progress.ts";
 import { operatorErrorText } from "../store/port/unavailable.ts";
 import { runCommandInServer } from "./admin-client.ts";
@@ -61,7 +61,7 @@ export async function runProgram(call: ProgramInvocation): Promise<number> {
       return SUCCESS;
     }
     if (invocation.kind === "version") {
-      stdout.write(`${pkg.version}\n`);
+      stdout.write(`${programVersion()}\n`);
       return SUCCESS;
     }
     const { isGood, exitCode, lines, result, notes } = await run(invocation, call);

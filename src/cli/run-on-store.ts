@@ -70,6 +70,7 @@ function contextOf(store: Store, { folder, masterKey }: StoreSettings): CommandC
   const { records } = store;
   return {
     store,
+    folder,
     now: Date.now,
     holder: "command",
     async keyring() {

@@ -158,7 +158,7 @@ function secure(res: ServerResponse): void {
 
 /** The routes that programs call: tools over REST and MCP, tokens, and health probes. */
 function programRoutes(options: AppOptions): readonly Route[] {
-  const { context, name, version, now, readiness, streams, repeat } = options;
+  const { context, name, now, readiness, streams, repeat } = options;
   const answers = measuredToolAnswers(createToolAnswers(context), options.meters);
   const api = new ProtectedResource(options, "");
   return [
@@ -175,7 +175,7 @@ function programRoutes(options: AppOptions): readonly Route[] {
       signalLog: options.signalLog,
       isOpen: context.market.source.simulated,
     }),
-    healthRoute({ context, name, version, now, readiness }),
+    healthRoute({ context, name, now, readiness }),
     ...probeRoutes(readiness),
   ];
 }

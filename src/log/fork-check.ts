@@ -1,3 +1,4 @@
+import type { LastCheckpointFile } from "./last-checkpoint-file.ts";
 import type { LogState } from "./log-state.ts";
 import type { LogStore } from "./log-store.ts";
 import { type Hash, isSameHash } from "./merkle.ts";
@@ -36,4 +37,39 @@ export async function forkReason(
 /** Treats missing tiles as a mismatch: a store without them does not contain the signed tree. */
 function noneIfIncomplete(error: unknown): undefined {
   if (!(error instanceof RangeError)) throw error;
+}
+
+/** Where the checkpoints that were signed before are found. */
+export interface SignedBefore {
+  readonly store: LogStore;
+  readonly head: LastCheckpointFile;
+  /** Whether other processes, each with its own folder, may have signed before. */
+  readonly isShared: boolean;
+}
+
+/**
+ * Why a log must not be signed or appended to; `undefined` if both are allowed. Earlier signed
+ * checkpoints are read from this machine and from the store.
+ */
+export async function signingRefusal(
+  { store, head, isShared }: SignedBefore,
+  state: LogState,
+): Promise<string | undefined> {
+  const kept = head.read();
+  const stored = await store.checkpoint();
+  const isOurs = stored?.id === state.id;
+  if (kept === undefined && isOurs && !isShared) {
+    return "log-head is missing in DATA_DIR, so the store may be an old copy";
+  }
+  // The stored checkpoint is usually the one in `log-head`. Checking it again, which takes a
+  // millisecond, is then skipped.
+  const isKept = kept !== undefined && stored?.note.startsWith(`${kept.note.text}\n`);
+  const known = isOurs && !isKept ? [{ ...stored, root: Buffer.from(stored.root, "base64") }] : [];
+  for (const signed of kept === undefined ? known : [kept, ...known]) {
+    const reason = await forkReason(store, state, signed);
+    if (reason !== undefined) return reason;
+  }
+  return state.isRestored && isShared
+    ? "the store was restored from a backup, and what was signed after it is not known"
+    : undefined;
 }

@@ -1,18 +1,12 @@
 import type { Stored } from "../store/port/records.ts";
-import { forkReason } from "./fork-check.ts";
-import type { LastCheckpointFile } from "./last-checkpoint-file.ts";
+import { type SignedBefore, signingRefusal } from "./fork-check.ts";
 import type { LogState } from "./log-state.ts";
-import type { LogStore } from "./log-store.ts";
 import { type SigningKeys, signCheckpoint } from "./signers.ts";
 import { treeEdgeOf } from "./tree-store.ts";
 
 /** Dependencies of the signer. */
-export interface SignerOptions {
-  readonly store: LogStore;
-  readonly head: LastCheckpointFile;
+export interface SignerOptions extends SignedBefore {
   readonly keyring: SigningKeys;
-  /** Whether other processes, each with its own folder, may have signed before. */
-  readonly isShared: boolean;
   /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
 }
@@ -25,28 +19,9 @@ export class LogSigner {
     this.#options = options;
   }
 
-  /**
-   * Why the log must not be signed or appended to; `undefined` if both are allowed. Earlier signed
-   * checkpoints are read from this machine and from the store.
-   */
-  async refusal(state: LogState): Promise<string | undefined> {
-    const { store, head, isShared } = this.#options;
-    const kept = head.read();
-    const stored = await store.checkpoint();
-    const isOurs = stored?.id === state.id;
-    if (kept === undefined && isOurs && !isShared) {
-      return "log-head is missing in DATA_DIR, so the store may be an old copy";
-    }
-    // The stored checkpoint is usually the one in `log-head`. Checking it again, which takes a
-    // millisecond, is then skipped.
-    const isKept = kept !== undefined && stored?.note.startsWith(`${kept.note.text}\n`);
-    const known =
-      isOurs && !isKept ? [{ ...stored, root: Buffer.from(stored.root, "base64") }] : [];
-    for (const signed of kept === undefined ? known : [kept, ...known]) {
-      const reason = await forkReason(store, state, signed);
-      if (reason !== undefined) return reason;
-    }
-    return undefined;
+  /** Why the log must not be signed or appended to; `undefined` if both are allowed. */
+  refusal(state: LogState): Promise<string | undefined> {
+    return signingRefusal(this.#options, state);
   }
 
   /**

@@ -30,6 +30,8 @@ export interface LogState extends StoredTree {
   readonly repeatedAt: number;
   /** Size of the last checkpoint whose cosignatures were logged; absent if none were. */
   readonly anchored?: number;
+  /** Whether the log was restored from a backup; absent if it was not. */
+  readonly isRestored?: true;
   /** When the log began, Unix milliseconds on the market's clock. */
   readonly beganAt: number;
   /** Runs whose outcomes are incomplete or can still be corrected, oldest first. */

@@ -166,6 +166,7 @@ export class SignalLog {
     const policy = path === undefined ? undefined : await witnessesIn(path);
     const opened = new SignalLog(options, policy);
     try {
+      if (state.store.engine === "embedded") await opened.#announceFork();
       if (state.store.engine === "embedded" && !scoring.isProvisional()) {
         const { mode } = scoring.market;
         const isNew = mode === "replay" || (await opened.#store.state()) === undefined;
@@ -194,6 +195,19 @@ export class SignalLog {
     };
     this.#loop = startLoop({ tick, everyMs: RELOAD_EVERY_MS, onError, schedule: scheduleTimer });
     this.#unsubscribe = this.#store.onSigned(this.#loop.wake);
+  }
+
+  /**
+   * Announces before the first answer whether the log must not be signed, because the leader's work
+   * may begin much later.
+   */
+  async #announceFork(): Promise<void> {
+    const state = (await this.#store.state())?.value;
+    if (state === undefined || this.#options.scoring.market.mode === "replay") return;
+    const refusal = await this.#signer.refusal(state);
+    // Whether witnesses still object is known only once they were asked.
+    if (refusal === undefined && this.#witnesses !== undefined) return;
+    await this.#store.announceRefusal(refusal);
   }
 
   async #reload(): Promise<number> {
@@ -262,6 +276,11 @@ export class SignalLog {
    */
   get fault(): string | undefined {
     return this.#refusal === undefined ? this.#witnesses?.fault : `not signed: ${this.#refusal}`;
+  }
+
+  /** Whether the leader may sign the log. */
+  get isSigned(): boolean {
+    return this.#refusal === undefined;
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { IngestSetup } from "../ingest/setup.ts";
+import type { SignalLog } from "../log/signal-log.ts";
 import type { MarketView } from "../market/market-view.ts";
 import type { Readiness } from "./readiness.ts";
 import type { SetupFacts } from "./setup-items.ts";
@@ -15,8 +16,11 @@ interface SetupSources {
   /** Providers of a live market; `undefined` for any other market. */
   readonly following: IngestSetup | undefined;
   readonly readiness: Readiness;
-  /** Whether the market has a signal log. */
-  readonly hasLog: boolean;
+  /** The signal log; `undefined` if the market has none. */
+  readonly signalLog: Pick<SignalLog, "isSigned"> | undefined;
+  /** Reads when the last backup was started, Unix milliseconds; `undefined` if there is none. */
+  readonly lastBackupAt: () => Promise<number | undefined>;
+  readonly now: () => Date;
 }
 
 /** The facts about a running service that the operator page shows; contains no secret settings. */
@@ -24,6 +28,7 @@ export async function gatherSetupFacts(sources: SetupSources): Promise<SetupFact
   const { config, market, following, readiness } = sources;
   const { mail, store } = config;
   const { required, optional } = await readiness();
+  const backupAt = await sources.lastBackupAt();
   return {
     baseUrl: sources.baseUrl,
     market: {
@@ -39,7 +44,9 @@ export async function gatherSetupFacts(sources: SetupSources): Promise<SetupFact
     engine: store.databaseUrl === undefined ? "embedded" : "postgres",
     folder: store.folder,
     isMasterKeySet: store.masterKey !== undefined,
-    hasLog: sources.hasLog,
+    hasLog: sources.signalLog !== undefined,
+    isLogSigned: sources.signalLog?.isSigned ?? true,
+    backupAgeMs: backupAt === undefined ? undefined : sources.now().getTime() - backupAt,
     hasWitnesses: config.witnessesFile !== undefined,
     hasMetrics: config.metricsPort !== undefined,
     proxyHops: config.proxyHops,

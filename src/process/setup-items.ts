@@ -22,6 +22,10 @@ export interface SetupFacts {
   /** Whether the master key comes from its environment variable instead of a file in the folder. */
   readonly isMasterKeySet: boolean;
   readonly hasLog: boolean;
+  /** Whether the signal log may be signed. */
+  readonly isLogSigned: boolean;
+  /** Age of the last backup by `store backup`, in milliseconds; `undefined` if there is none. */
+  readonly backupAgeMs: number | undefined;
   readonly hasWitnesses: boolean;
   readonly hasMetrics: boolean;
   readonly proxyHops: number;
@@ -47,14 +51,7 @@ export interface SetupItem {
 
 /** All setup items, in the order in which an operator deals with them. */
 export const setupItems = (facts: SetupFacts): readonly SetupItem[] => [
-  ...facts.faults.map(
-    ({ name, detail }): SetupItem => ({
-      name: `Component ${name}`,
-      state: "fault",
-      is: detail,
-      next: "GET /readyz says when it is well again; the log says more.",
-    }),
-  ),
+  ...facts.faults.map((fault) => faultItem(fault, facts)),
   addressItem(facts),
   marketItem(facts),
   mailItem(facts),
@@ -75,6 +72,20 @@ export const nextSetupItem = (items: readonly SetupItem[]): SetupItem | undefine
   (["fault", "todo", "advice"] as const)
     .flatMap((state) => items.filter((item) => item.state === state))
     .at(0);
+
+function faultItem(
+  { name, detail }: SetupFacts["faults"][number],
+  { isLogSigned }: SetupFacts,
+): SetupItem {
+  const item = { name: `Component ${name}`, state: "fault", is: detail } as const;
+  return name === "log" && !isLogSigned
+    ? {
+        ...item,
+        next: "As after a restore, signing it would be a fork. If no copy of the store has the missing entries, start a new log (docs/operations.md).",
+        command: "market-signal admin log new",
+      }
+    : { ...item, next: "GET /readyz says when it is well again; the log says more." };
+}
 
 function addressItem({ baseUrl, proxyHops }: SetupFacts): SetupItem {
   const { protocol, hostname } = new URL(baseUrl);
@@ -197,10 +208,16 @@ function masterKeyItem({ isMasterKeySet, folder }: SetupFacts): SetupItem {
       };
 }
 
-const backupItem = ({ engine }: SetupFacts): SetupItem => ({
+/** Maximum age of a recent backup, in milliseconds: a night was missed when it is older. */
+const RECENT_BACKUP_MS = 36 * 3_600_000;
+
+const backupItem = ({ engine, backupAgeMs: ageMs }: SetupFacts): SetupItem => ({
   name: "Backups",
-  state: "advice",
-  is: "The service does not see them.",
+  state: ageMs !== undefined && ageMs <= RECENT_BACKUP_MS ? "done" : "advice",
+  is:
+    ageMs === undefined
+      ? "None was made by market-signal store backup; the service does not see others."
+      : `The last is ${Math.round(ageMs / 3_600_000)} hours old.`,
   next: `Make one each night (deploy/market-signal-backup.timer) and try one out each month with market-signal store drill.${engine === "postgres" ? " A backup of PostgreSQL itself serves as well." : ""}`,
   command: "market-signal store backup <file>",
 });

@@ -1,9 +1,11 @@
-import pkg from "../../package.json" with { type: "json" };
 import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { OpenStreams } from "../http/open-streams.ts";
 import { providerStatuses } from "../ingest/provider-status.ts";
+import { readLogStatus } from "../log/log-status.ts";
 import type { MarketView } from "../market/market-view.ts";
+import { programVersion } from "../process/program-version.ts";
 import type { PersistentState } from "../state.ts";
+import { lastBackupAt } from "../store/backup/last-backup.ts";
 import type { Store } from "../store/port/store.ts";
 import type { LoggedError } from "./log.ts";
 import type { Metrics, StoreGauges } from "./metrics.ts";
@@ -45,7 +47,7 @@ export function createProcessReporter(options: ProcessReporterOptions): ReadProc
   const { mode, knownUntil, instruments } = market;
   const startedAt = now().getTime();
   return () => ({
-    version: pkg.version,
+    version: programVersion(),
     startedAt,
     market: {
       mode,
@@ -91,14 +93,20 @@ export function createServedMetrics(
  * not hide the others.
  */
 async function storeGauges(store: Store, now: number): Promise<StoreGauges> {
-  const [queue, size, providers] = await Promise.allSettled([
+  const [queue, size, providers, log, backedUpAt] = await Promise.allSettled([
     store.backlog(deliveries),
     store.size(),
     providerLags(store, now),
+    readLogStatus(store),
+    lastBackupAt(store.records),
   ]);
+  const refusal = fulfilled(log)?.refusal;
+  const backupAt = fulfilled(backedUpAt);
   return {
     deliveries: fulfilled(queue),
     size: fulfilled(size),
+    isLogSigned: refusal === undefined ? undefined : refusal === null,
+    backupAgeMs: backupAt === undefined ? undefined : Math.max(0, now - backupAt),
     providers: fulfilled(providers),
   };
 }

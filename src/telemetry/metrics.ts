@@ -8,6 +8,10 @@ import type { ProcessReport } from "./report.ts";
 export interface StoreGauges {
   readonly deliveries?: Backlog | undefined;
   readonly size?: StoreSize | undefined;
+  /** Whether the signal log is signed. */
+  readonly isLogSigned?: boolean | undefined;
+  /** Age of the last backup, in milliseconds. */
+  readonly backupAgeMs?: number | undefined;
   /** The live providers in use. */
   readonly providers?: readonly ProviderLag[] | undefined;
 }
@@ -79,6 +83,7 @@ function createGauges(registry: Registry): (values: GaugeValues) => void {
     new Gauge({ name: PREFIX + name, help, labelNames, registers: [registry] });
   const counter = (name: string, help: string, ...labelNames: readonly string[]) =>
     new Counter({ name: PREFIX + name, help, labelNames, registers: [registry] });
+  const build = gauge("build_info", "1, with what the process runs.", "version");
   const leader = gauge("leader", "1 in the process that does what only one may do.");
   const streams = gauge("open_streams", "Answers that stay open.");
   const age = gauge("snapshot_age_seconds", "How far what is served lies behind the market.");
@@ -88,6 +93,7 @@ function createGauges(registry: Registry): (values: GaugeValues) => void {
   const shed = counter("requests_shed_total", "Requests turned away because of too many.");
   const setStoreGauges = createStoreGauges(gauge);
   return (values) => {
+    build.set({ version: values.version }, 1);
     leader.set(values.isLeader ? 1 : 0);
     streams.set(values.openStreams);
     age.set(values.market.behindMs / 1_000);
@@ -110,7 +116,12 @@ type MakeGauge = (name: string, help: string, ...labelNames: readonly string[]) 
  * left out of the scrape.
  */
 function createStoreGauges(gauge: MakeGauge) {
-  const setters = [createQueueGauges(gauge), createSizeGauges(gauge), createProviderGauges(gauge)];
+  const setters = [
+    createQueueGauges(gauge),
+    createSizeGauges(gauge),
+    createSafetyGauges(gauge),
+    createProviderGauges(gauge),
+  ];
   return (values: StoreGauges): void => {
     for (const set of setters) set(values);
   };
@@ -138,6 +149,17 @@ function createSizeGauges(gauge: MakeGauge) {
     if (size === undefined) return;
     records.set(size.records);
     bytes.set(size.bytes);
+  };
+}
+
+function createSafetyGauges(gauge: MakeGauge) {
+  const signed = gauge("log_signed", "1 if the log of signals is signed, 0 if it must not be.");
+  const backup = gauge("backup_age_seconds", "Age of the last backup by store backup.");
+  return ({ isLogSigned, backupAgeMs }: StoreGauges): void => {
+    signed.remove();
+    backup.remove();
+    if (isLogSigned !== undefined) signed.set(isLogSigned ? 1 : 0);
+    if (backupAgeMs !== undefined) backup.set(backupAgeMs / 1_000);
   };
 }
 

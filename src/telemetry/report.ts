@@ -3,6 +3,7 @@ import type { LoggedError } from "./log.ts";
 
 /** State of a running process. */
 export interface ProcessReport {
+  /** What the process runs, with its build (`programVersion`). */
   readonly version: string;
   /** Start time, Unix milliseconds. */
   readonly startedAt: number;

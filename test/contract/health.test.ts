@@ -32,7 +32,9 @@ verifies(
     expect(response.headers.get("content-type")).toContain("application/json");
     expect(body).toMatchObject({
       status: "ok",
-      engine: expect.stringContaining("Market Signal and Verification Service"),
+      engine: expect.stringMatching(
+        /^Market Signal and Verification Service \d+\.\d+\.\d+\+[0-9a-f]{12}(\.[0-9a-f]{12})?, market sandbox/,
+      ),
       timestamp: SANDBOX_NOW.toISOString(),
     });
     expect(body.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -80,7 +82,6 @@ it("the health endpoint answers within its time limit when a component hangs", a
   const route = healthRoute({
     context,
     name: "Service",
-    version: "1",
     now: () => SANDBOX_NOW,
     readiness: silent,
   });

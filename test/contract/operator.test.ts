@@ -21,6 +21,7 @@ async function newLink(): Promise<string> {
     {},
     {
       store: state.store,
+      folder: "",
       keyring: () => Promise.resolve(state.keyring),
       now: () => clock.now.getTime(),
       holder: "server",

@@ -17,6 +17,7 @@ import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import { ROOT } from "../../deploy/bundle.ts";
 import pkg from "../../package.json" with { type: "json" };
+import { hashProgram } from "../../src/lib/program-hash.ts";
 import lock from "../../src/score/method.lock.json" with { type: "json" };
 import { getWith, newToken } from "../support/agent.ts";
 import { atFileEnd } from "../support/file-end.ts";
@@ -32,7 +33,15 @@ const installed = join(program, "../..");
 it("the package is byte-identical when it is packed from another checkout of the same commit", () => {
   const checkout = join(folder, "elsewhere/checkout");
   mkdirSync(checkout, { recursive: true });
-  const parts = ["deploy", "docs", "src", "tools", "wellknown", "package.json"];
+  const parts = [
+    "deploy",
+    "docs",
+    "src",
+    "tools",
+    "wellknown",
+    "package.json",
+    "package-lock.json",
+  ];
   for (const part of [...parts, "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"]) {
     cpSync(join(ROOT, part), join(checkout, part), { recursive: true });
   }
@@ -110,7 +119,7 @@ it("the package computes the same scores as the sources", async () => {
 it("the package prints its version, and lists its commands", () => {
   const said = (option: string) =>
     execFileSync(process.execPath, [program, option], { encoding: "utf8" });
-  expect(said("--version")).toBe(`${pkg.version}\n`);
+  expect(said("--version")).toBe(`${pkg.version}+${hashProgram(ROOT)}\n`);
   expect(said("--help")).toContain("  serve");
 });
 

@@ -69,20 +69,28 @@ class Operator {
   #service: RunningProcess | undefined;
   #witness: ChildProcess | undefined;
 
-  private constructor(name: string, ports: { readonly service: string; readonly witness: string }) {
+  readonly #metricsPort: string;
+
+  private constructor(
+    name: string,
+    ports: { readonly service: string; readonly witness: string; readonly metrics: string },
+  ) {
     this.name = name;
     this.base = `http://127.0.0.1:${ports.service}`;
     this.#witnessPort = ports.witness;
+    this.#metricsPort = ports.metrics;
     this.#env = {
       DATA_DIR: this.data,
       PORT: ports.service,
+      METRICS_PORT: ports.metrics,
       SANDBOX_SESSION_SECONDS: SESSION_SECONDS,
       RATE_LIMITS: LOOSE_LIMITS,
     };
   }
 
   static async open(name: string): Promise<Operator> {
-    return new Operator(name, { service: await freePort(), witness: await freePort() });
+    const [service, witness, metrics] = [await freePort(), await freePort(), await freePort()];
+    return new Operator(name, { service, witness, metrics });
   }
 
   /** Starts the service. @param isWitnessed Whether its policy requires witnesses. */
@@ -184,10 +192,18 @@ class Operator {
     return run(["verify", this.base, "--policy", this.policyFile]);
   }
 
-  /** Runs a command on the store of the service. */
-  async command(...argv: readonly string[]): Promise<void> {
+  /** Runs a command on the store of the service. @returns Its output. */
+  async command(...argv: readonly string[]): Promise<string> {
     const { exitCode, text } = await run(argv, this.#env);
     expect({ argv, exitCode, text }).toMatchObject({ exitCode: 0 });
+    return text;
+  }
+
+  /** Fetches a metric without labels; `undefined` if it is absent. */
+  async metric(name: string): Promise<number | undefined> {
+    const text = await (await fetch(`http://127.0.0.1:${this.#metricsPort}/metrics`)).text();
+    const value = new RegExp(`^market_signal_${name} (.+)$`, "m").exec(text)?.[1];
+    return value === undefined ? undefined : Number(value);
   }
 }
 
@@ -232,14 +248,21 @@ describe("two instances that witness each other", async () => {
 
   it("sign nothing after a backup was restored, until the operator starts a new log", async () => {
     const backup = join(north.folder, "backup");
+    expect(await north.metric("backup_age_seconds")).toBeUndefined();
     await north.command("store", "backup", backup);
+    expect(await north.metric("backup_age_seconds")).toBeGreaterThanOrEqual(0);
     const { origin, size } = (await north.checkpoint()) ?? { origin: "", size: 0 };
-    await north.untilBeyond(size);
+    const seen = await north.untilBeyond(size);
+    const state = join(north.folder, "seen.json");
+    await run(["verify", north.base, "--state", state]);
     await north.stop();
-    await north.command("store", "restore", backup, "--yes");
+    const reason = /not be signed: \d+ leaves were signed and the store has \d+\.\n.*admin log new/;
+    expect(await north.command("store", "restore", backup, "--yes")).toMatch(reason);
     await north.start(true);
     await north.untilRefused(/not signed: \d+ leaves were signed and the store has \d+/);
     expect((await north.checkpoint())?.size).toBeLessThanOrEqual(size);
+    expect(await north.command("admin", "status")).toMatch(/^Log .*NOT SIGNED: .*admin log new/m);
+    expect(await north.metric("log_signed")).toBe(0);
 
     // Repeats the check on another machine, which has no log-head file.
     await north.stop();
@@ -256,6 +279,18 @@ describe("two instances that witness each other", async () => {
     const { text } = await north.verify();
     expect(text).toMatch(/^proved +witnesses/m);
     expect(text).not.toContain("FAILED");
+    expect(await north.command("admin", "status")).toMatch(/^Log .*, signed \d+ s ago$/m);
+    expect(await north.command("admin", "status")).toMatch(/^Backup +the last \d+ s ago/m);
+    expect(await north.metric("log_signed")).toBe(1);
+    // Who looked before the restore is told how much of what was seen is gone.
+    const later = await run(["verify", north.base, "--state", state]);
+    const gap =
+      /^FAILED +history +it takes the place .* names (\d+) entries as its last: (\d+) were seen, so the last (\d+) of them were lost or withdrawn$/m;
+    const [, kept, looked, lost] = gap.exec(later.text) ?? [];
+    expect(later.text).toMatch(gap);
+    expect(Number(looked)).toBeGreaterThanOrEqual(seen);
+    expect(Number(lost)).toBe(Number(looked) - Number(kept));
+    expect(later.exitCode).toBe(1);
   });
 
   it("reject a fork of the other instance's log, which the verifier, the status and the page then report", async () => {

@@ -14,6 +14,7 @@ const VOLATILE: ReadonlySet<string> = new Set([
 /** Members with a measured value or a time of the machine's clock. */
 const MEASURED: ReadonlySet<string> = new Set([
   "client_id_issued_at",
+  "engine",
   "latencyMs",
   "store",
   "queued",

@@ -11,6 +11,7 @@ export const operatorOf =
     const { state } = service;
     const context = {
       store: state.store,
+      folder: "",
       keyring: async () => state.keyring,
       now: () => clock.now.getTime(),
       holder: "server" as const,

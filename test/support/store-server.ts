@@ -38,7 +38,7 @@ export async function startStoreServer(
   const places = { fromEnv, folder, holdsKeys: await hasStoredKeys(records) };
   const keyring = await openKeyring({ records, masterKey: readMasterKey(places), now });
   const maintenance = startMaintenance({ store, keyring, now, onError: () => {} });
-  const context = { store, keyring: async () => keyring, now, holder: "server" as const };
+  const context = { store, folder, keyring: async () => keyring, now, holder: "server" as const };
   const admin = await serveAdmin({ folder, context, databaseUrl });
   const stopping = new AbortController();
   const loading = env.LOAD === undefined ? undefined : load(records, stopping.signal, write);

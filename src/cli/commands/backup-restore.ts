@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LogStore } from "../../log/log-store.ts";
 import { auditOperations } from "../../store/audit/entry.ts";
 import {
   type BackupFacts,
@@ -6,13 +7,14 @@ import {
   openBackup,
   writeBackup,
 } from "../../store/backup/backup.ts";
+import { recordBackup } from "../../store/backup/last-backup.ts";
 import { completedFraction, type OnCommandProgress } from "../../store/backup/progress.ts";
 import type { Operation } from "../../store/port/records.ts";
 import type { DumpRow } from "../../store/port/store.ts";
 import { type CommandContext, ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { rowCountsText, sizeText } from "../format.ts";
 import { openStoreForRestore } from "../restore-target.ts";
-import { FileArgument, YesArgument, yesOption } from "./shared.ts";
+import { FileArgument, logRefusalOf, NEW_LOG_ADVICE, YesArgument, yesOption } from "./shared.ts";
 import { reloadKeysWithNotes } from "./signing-keys.ts";
 
 /** Writes a backup. */
@@ -33,11 +35,19 @@ export const backupCommand = defineStoreCommand({
       onProgress,
     );
     const counts = { records: rows.record, archive: rows.archive };
+    const isRecorded = await store.records
+      .commit([recordBackup(Date.parse(createdAt))])
+      .catch(() => false);
     return {
       isGood: true,
       lines: [`Wrote ${rowCountsText(counts)} as of ${createdAt} to ${file} (${sizeText(bytes)}).`],
       result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts, bytes },
-      notes: ["master.key is not in it; keep a copy apart."],
+      notes: [
+        "master.key is not in it; keep a copy apart.",
+        ...(isRecorded
+          ? []
+          : ["The store could not be written, so admin status does not know of it."]),
+      ],
     };
   },
 });
@@ -65,7 +75,11 @@ export const restoreCommand = defineStoreCommand({
       isGood: true,
       lines: [`Restored ${rowCountsText(counts)} as of ${createdAt} from ${file}.`],
       result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts },
-      notes: [...(await reloadKeysWithNotes(context)), ...restartNotes(context)],
+      notes: [
+        ...(await reloadKeysWithNotes(context)),
+        ...(await logNotes(context)),
+        ...restartNotes(context),
+      ],
     };
   },
 });
@@ -95,6 +109,8 @@ async function load(
   const audit = auditOperations({ ...entry, detail: { createdAt } }, now());
   const loaded = withProgress(batches, rows.record + rows.archive, onProgress);
   await store.load(identity, withRecords(loaded, audit));
+  await store.records.commit([recordBackup(Date.parse(createdAt))]);
+  if (store.engine === "postgres") await new LogStore(store).markRestored();
 }
 
 /**
@@ -137,6 +153,13 @@ async function* withProgress(
     rows += batch.length;
     onProgress({ doing: "restoring", rows, fraction: completedFraction(rows, total) });
   }
+}
+
+/** What the operator must do about a log of signals that is not signed after the restore. */
+async function logNotes(context: CommandContext): Promise<readonly string[]> {
+  const refusal = await logRefusalOf(context);
+  if (refusal === undefined) return [];
+  return [`The log of signals will not be signed: ${refusal}.`, NEW_LOG_ADVICE];
 }
 
 /**

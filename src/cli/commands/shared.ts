@@ -7,6 +7,9 @@ import {
 import { ApiKeyService } from "../../auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../auth/last-use.ts";
 import { isScope, parseScopeNames, type Scope, scopeDescriptions } from "../../auth/scopes.ts";
+import { signingRefusal } from "../../log/fork-check.ts";
+import { LastCheckpointFile } from "../../log/last-checkpoint-file.ts";
+import { LogStore } from "../../log/log-store.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { createOutbox } from "../../mail/outbox.ts";
 import { type AuditEntry, auditOperations } from "../../store/audit/entry.ts";
@@ -59,6 +62,30 @@ export function decisionsOf(context: CommandContext, mailbox?: Outbox): Applicat
     ...(mailbox && { mailbox }),
   });
 }
+
+/**
+ * Why the log of signals is not signed, or will not be by the next server; `undefined` if it may be.
+ */
+export async function logRefusalOf({
+  store,
+  folder,
+  holder,
+}: Pick<CommandContext, "store" | "folder" | "holder">): Promise<string | undefined> {
+  const logs = new LogStore(store);
+  const state = (await logs.state())?.value;
+  // A replay starts a new log each time.
+  if (state === undefined || store.identity.mode === "replay") return undefined;
+  const isShared = store.engine === "postgres";
+  const refusal = await signingRefusal(
+    { store: logs, head: new LastCheckpointFile(folder), isShared },
+    state,
+  );
+  return refusal ?? (isShared || holder === "server" ? logs.refusal() : undefined);
+}
+
+/** What the operator does about a log that is not signed. */
+export const NEW_LOG_ADVICE =
+  "Signing it would be a fork. If no copy of the store has the missing entries, market-signal admin log new starts a new log, whose first entry names the last checkpoint that the store has of the old one.";
 
 /** The outbox for emails; a running server sends the emails in the outbox. */
 export async function outboxOf({ keyring, now }: CommandContext): Promise<Outbox> {

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { alerts, type DeliveryMethod, type WebhookState } from "../../alerts/alert.ts";
 import { deliveries } from "../../alerts/delivery/delivery.ts";
 import { currentFault, providerStatuses } from "../../ingest/provider-status.ts";
+import { type LogStatus, readLogStatus } from "../../log/log-status.ts";
+import { lastBackupAt } from "../../store/backup/last-backup.ts";
 import { leases } from "../../store/lease.ts";
 import { LEADER_LEASE_NAME } from "../../store/maintenance.ts";
 import { readAll } from "../../store/port/read-all.ts";
@@ -15,7 +17,7 @@ import type {
 import type { ProcessReport } from "../../telemetry/report.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
 import { durationText, formatCount, rowCountsText, sizeText } from "../format.ts";
-import { isoOrNull } from "./shared.ts";
+import { isoOrNull, logRefusalOf, NEW_LOG_ADVICE } from "./shared.ts";
 
 /** Shows the state of the service. */
 export const statusCommand = defineStoreCommand({
@@ -39,6 +41,7 @@ export const statusCommand = defineStoreCommand({
 
 async function read(context: CommandContext): Promise<Status> {
   const { store, now, holder, report } = context;
+  const log = await readLogStatus(store);
   const { engine, identity, records } = store;
   const [counts, size, queue, lease] = [
     await store.counts(),
@@ -56,6 +59,8 @@ async function read(context: CommandContext): Promise<Status> {
     isLed: lease !== undefined,
     alerts: await alertStates(context),
     providers: await providersOf({ records, now }),
+    log: log && { ...log, refusal: (await logRefusalOf(context)) ?? null },
+    lastBackupAt: (await lastBackupAt(records)) ?? null,
     report: report?.(),
   };
 }
@@ -95,7 +100,7 @@ async function providersOf(
 }
 
 /** The JSON result, with instants in ISO 8601. */
-function resultOf({ holder, engine, identity, counts, size, report, ...rest }: Status) {
+function resultOf({ holder, engine, identity, counts, size, log, report, ...rest }: Status) {
   const { id: storeId, mode } = identity;
   const { bytes } = size;
   return {
@@ -106,6 +111,8 @@ function resultOf({ holder, engine, identity, counts, size, report, ...rest }: S
     bytes,
     answeredBy: holder,
     ...rest,
+    log: log === undefined ? null : { ...log, signedAt: iso(log.signedAt) },
+    lastBackupAt: iso(rest.lastBackupAt),
     providers: rest.providers.map((one) => ({ ...one, newestAt: iso(one.newestAt) })),
     server: report && {
       ...report,
@@ -141,6 +148,10 @@ interface Status {
     /** Time of the newest observation, Unix milliseconds; `null` if there is none. */
     readonly newestAt: number | null;
   }[];
+  /** State of the signal log; `undefined` if the store has none. */
+  readonly log: LogStatus | undefined;
+  /** When the last backup was started, Unix milliseconds; `null` if none was written. */
+  readonly lastBackupAt: number | null;
   /** Report of the server; `undefined` if no server runs. */
   readonly report: ProcessReport | undefined;
 }
@@ -154,6 +165,8 @@ function statusLines(status: Status, now: number): readonly string[] {
   const lines: readonly (readonly [string, string])[] = [
     ...(report === undefined ? [] : processLines(report, now)),
     ["Store", storeText(status)],
+    ["Log", logText(status, now)],
+    ["Backup", backupText(status, now)],
     [
       "Alerts",
       Object.entries(alerts)
@@ -195,6 +208,21 @@ function storeText({ engine, identity, counts, size, isLed }: Status): string {
   const isShared = engine === "postgres";
   const led = isShared ? `; ${isLed ? "a" : "no"} process leads` : "";
   return `${identity.id}, ${engine}, mode ${identity.mode}: ${rowCountsText(counts)}, ${bytes}${led}`;
+}
+
+function logText({ log, identity }: Status, now: number): string {
+  if (log === undefined)
+    return identity.mode === "files" ? "none: the market stands still" : "none yet";
+  const { origin, entries, signedAt, refusal } = log;
+  const signed =
+    signedAt === null ? "not signed yet" : `signed ${durationText(now - signedAt)} ago`;
+  const state = refusal === null ? signed : `NOT SIGNED: ${refusal}. ${NEW_LOG_ADVICE}`;
+  return `${origin}, ${formatCount(entries)} entries, ${state}`;
+}
+
+function backupText({ lastBackupAt: at, engine }: Status, now: number): string {
+  if (at !== null) return `the last ${durationText(now - at)} ago, by store backup`;
+  return `none by store backup${engine === "postgres" ? "; others are not seen" : ""}`;
 }
 
 function queueText({ waiting, due, oldestDueMs }: Backlog): string {

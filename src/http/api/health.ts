@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isoInstant } from "../../answers/common.ts";
 import { serviceStatusOperations } from "../../openapi/operations/service-status.ts";
+import { programVersion } from "../../process/program-version.ts";
 import type { ComponentStates, Readiness } from "../../process/readiness.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import type { ToolContext } from "../../tool.ts";
@@ -14,7 +15,6 @@ const [, getHealth, getReadiness, getLiveness] = serviceStatusOperations;
 export interface HealthOptions {
   readonly context: ToolContext;
   readonly name: string;
-  readonly version: string;
   readonly readiness: Readiness;
   readonly now: () => Date;
 }
@@ -39,16 +39,16 @@ const TIMED_OUT = [`checks: not finished within ${MAX_WAIT_MS} ms`];
  * GET /api/health, public. It always returns 200: `status` is `ok`, or `degraded` with
  * `reasons`.
  */
-export function healthRoute({ context, name, version, readiness, now }: HealthOptions): Route {
+export function healthRoute({ context, name, readiness, now }: HealthOptions): Route {
   const { market } = context;
   const simulated = market.source.simulated;
-  const engine = `${name} ${version}, market ${market.mode}${simulated ? " (simulated data)" : ""}`;
+  const about = `market ${market.mode}${simulated ? " (simulated data)" : ""}`;
   return routeOf(getHealth, async ({ res }) => {
     const reasons = await failureReasons(readiness);
     const health = {
       status: reasons.length === 0 ? "ok" : "degraded",
       ...(reasons.length > 0 && { reasons }),
-      engine,
+      engine: `${name} ${programVersion()}, ${about}`,
       timestamp: now().toISOString(),
       security: SECURITY,
       market: market.mode,

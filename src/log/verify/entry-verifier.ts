@@ -83,6 +83,7 @@ export class EntryVerifier {
   readonly #gaps = new SessionGaps();
   readonly #settlements: SettlementVerifier;
   #method: LeafOf<"method"> | undefined;
+  #replaces: string | undefined;
   #open: CheckedRun | undefined;
   #lastAt = Number.NEGATIVE_INFINITY;
   #entries = 0;
@@ -132,6 +133,7 @@ export class EntryVerifier {
     switch (leaf.kind) {
       case "method":
         this.#method = leaf;
+        this.#replaces ??= leaf.replaces;
         this.#settlements.setMethod(leaf);
         break;
       case "anchor":
@@ -196,6 +198,14 @@ export class EntryVerifier {
   /** Number of entries at the start of the log that it no longer stores. */
   get skipped(): number {
     return this.#skipped;
+  }
+
+  /**
+   * Text of the last checkpoint of the log that this log takes the place of, as its first `method`
+   * entry that names one says; `undefined` if none does.
+   */
+  get replaces(): string | undefined {
+    return this.#replaces;
   }
 
   /** The terms by which the log is graded; `undefined` if no method registers any. */

@@ -15,6 +15,8 @@ const Method = z.looseObject({
   at: Instant,
   market: MarketMode,
   methodHash: z.string(),
+  /** Text of the last checkpoint of the log that this log takes the place of. */
+  replaces: z.string().optional(),
   settings: z.looseObject({
     signal: z.looseObject({
       thresholds: z.looseObject({ exitLong: z.number(), exitShort: z.number() }),

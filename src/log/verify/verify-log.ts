@@ -17,6 +17,7 @@ import {
   parseVerifierOrFail,
 } from "./signature-check.ts";
 import { createTreeReader, type LogSource, MAX_TEXT_BYTES, readText } from "./source.ts";
+import { checkSuccession } from "./succession-check.ts";
 import { checkTrackRecord } from "./track-record-check.ts";
 import { TreeWalk } from "./tree-walk.ts";
 import { checkCosignatures, type WitnessCheckInput, witnessViewOf } from "./witness-check.ts";
@@ -82,7 +83,9 @@ export async function verifyLog(options: LogVerificationOptions): Promise<Verifi
     now: now(),
     ask: options.ask,
   });
-  const sightings = inOrder([...(known?.sightings ?? []), ...view.sightings]);
+  const former = known?.origin === origin ? undefined : known;
+  const own = former === undefined ? (known?.sightings ?? []) : [];
+  const sightings = inOrder([...own, ...view.sightings]);
   const dated = view.quorum === undefined ? sightings : inOrder([...sightings, view.quorum]);
   const prices = options.prices && new PriceCheck(options.prices);
   const entries = new EntryVerifier({
@@ -99,8 +102,15 @@ export async function verifyLog(options: LogVerificationOptions): Promise<Verifi
   const records = entries.records(size);
   const record = checkTrackRecord(entries, size, answered);
   const scores = await checkScores(entries.recentSignals, entries.signals, options.openFactors);
+  const ofTree =
+    former === undefined
+      ? tree
+      : [
+          ...tree.filter(({ name }) => name !== "history"),
+          checkSuccession(former, entries.replaces),
+        ];
   const checks = [
-    ...[signature, view.check, ...tree, ...entries.checks()],
+    ...[signature, view.check, ...ofTree, ...entries.checks()],
     ...[scores, outcomes, record],
   ];
   if (checks.some(({ outcome }) => outcome === "failed")) return { origin, size, checks, records };

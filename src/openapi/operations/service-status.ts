@@ -18,7 +18,7 @@ export const HealthBody = z.object({
     .array(z.string())
     .optional()
     .describe("What is wrong, one entry per component; absent if the status is `ok`."),
-  engine: z.string().describe("Name, version and market."),
+  engine: z.string().describe("Name, version with the build that runs, and market."),
   timestamp: InstantAnswer,
   security: z.string().describe("Whether sanitization and rate limiting are active."),
   market: MarketMode,

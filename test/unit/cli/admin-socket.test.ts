@@ -48,7 +48,7 @@ async function served(
   await opened.records.commit([put(notes, { key: "a", value: 1 })]);
   const store = given ?? opened;
   const keyring = () => Promise.reject(new Error("there are no keys here"));
-  const context = { store, keyring, now: () => 0, holder: "server" as const };
+  const context = { store, folder, keyring, now: () => 0, holder: "server" as const };
   const admin = await serveAdmin({ folder, context, databaseUrl });
   onTestFinished(() => admin.close());
   return { store, folder, admin };

@@ -14,7 +14,7 @@ const examined = ({ store }: TestStore) =>
   doctorCommand.run(
     {},
     {
-      ...{ store, now: () => START, holder: "command" },
+      ...{ store, folder: "", now: () => START, holder: "command" },
       keyring: () => Promise.reject(new Error("no keys are needed")),
     },
     () => {},

@@ -30,7 +30,7 @@ const verified = (store: Store, args: { readonly state?: string } = {}) =>
   verifyStoreCommand.run(
     args,
     {
-      ...{ store, now: () => 0, holder: "command" },
+      ...{ store, folder: "", now: () => 0, holder: "command" },
       keyring: () => Promise.reject(new Error("no keys are needed")),
     },
     () => {},

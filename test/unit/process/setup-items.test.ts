@@ -12,6 +12,8 @@ const READY: SetupFacts = {
   folder: "/var/lib/market-signal",
   isMasterKeySet: true,
   hasLog: true,
+  isLogSigned: true,
+  backupAgeMs: 3_600_000,
   hasWitnesses: true,
   hasMetrics: true,
   proxyHops: 1,
@@ -22,9 +24,23 @@ const stateOf = (changes: Partial<SetupFacts>, name: string) =>
   setupItems({ ...READY, ...changes }).find((item) => item.name === name);
 
 describe("the operator's setup list", () => {
-  it("contains only backups, which the service cannot check, when everything else is done", () => {
-    const open = setupItems(READY).filter(({ state }) => state !== "done");
-    expect(open.map(({ name }) => name)).toEqual(["Backups"]);
+  it("has nothing to do when everything is done", () => {
+    expect(setupItems(READY).filter(({ state }) => state !== "done")).toEqual([]);
+    expect(nextSetupItem(setupItems(READY))).toBeUndefined();
+  });
+
+  it("names the command for a log that is not signed, and for no other fault", () => {
+    const faults = [
+      { name: "log", detail: "not signed: 9 leaves were signed and the store has 5" },
+      { name: "deliveries", detail: "late" },
+    ];
+    const items = setupItems({ ...READY, isLogSigned: false, faults });
+    expect(items.map(({ command }) => command).slice(0, 2)).toEqual([
+      "market-signal admin log new",
+      undefined,
+    ]);
+    const [witness] = setupItems({ ...READY, faults: faults.slice(0, 1) });
+    expect(witness?.command).toBeUndefined();
   });
 
   it.each([
@@ -35,6 +51,8 @@ describe("the operator's setup list", () => {
     [{ isMasterKeySet: false }, "Master key", "todo", "MASTER_KEY"],
     [{ signUp: "open" as const }, "Sign-up", "advice", "SIGN_UP"],
     [{ hasWitnesses: false }, "Witnesses", "advice", "WITNESSES"],
+    [{ backupAgeMs: undefined }, "Backups", "advice", "store drill"],
+    [{ backupAgeMs: 130_000_000 }, "Backups", "advice", "store drill"],
     [{ hasMetrics: false }, "Metrics", "advice", "METRICS_PORT"],
     [{ missingProviders: ["alpaca needs ALPACA_KEY_ID"] }, "Market", "advice", "provider"],
     [{ market: { ...READY.market, mode: "sandbox" as const } }, "Market", "advice", "MARKET=live"],

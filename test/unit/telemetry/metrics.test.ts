@@ -9,6 +9,8 @@ const VALUES: GaugeValues = {
   unclaimedCapacity: { evicted: 7, refused: 8 },
   deliveries: { waiting: 5, due: 1, oldestDueMs: 2_500 },
   size: { records: 6, bytes: 15 },
+  isLogSigned: false,
+  backupAgeMs: 90_000,
   providers: [
     { id: "one", lagMs: 9_000, failures: 0 },
     { id: "two", lagMs: null, failures: 2 },
@@ -27,6 +29,7 @@ async function samples(metrics: ReturnType<typeof createMetrics>, standing = VAL
 describe("the metrics output", () => {
   it("contains the current values at each scrape", async () => {
     expect(await samples(createMetrics())).toEqual({
+      'market_signal_build_info{version="1"}': 1,
       market_signal_leader: 1,
       market_signal_open_streams: 2,
       market_signal_snapshot_age_seconds: 1.5,
@@ -39,6 +42,8 @@ describe("the metrics output", () => {
       market_signal_delivery_oldest_due_seconds: 2.5,
       market_signal_store_records: 6,
       market_signal_store_bytes: 15,
+      market_signal_log_signed: 0,
+      market_signal_backup_age_seconds: 90,
       'market_signal_provider_lag_seconds{provider="one"}': 9,
       'market_signal_provider_faults{provider="one"}': 0,
       'market_signal_provider_faults{provider="two"}': 2,
@@ -48,8 +53,10 @@ describe("the metrics output", () => {
   it("omits gauges that the store cannot provide, instead of repeating old values", async () => {
     const metrics = createMetrics();
     await samples(metrics);
-    const { deliveries: _, size: __, providers: ___, ...silent } = VALUES;
+    const { deliveries: _, size: __, providers: ___, ...others } = VALUES;
+    const { isLogSigned: _signed, backupAgeMs: _age, ...silent } = others;
     expect(Object.keys(await samples(metrics, { ...silent, denials: {}, shed: 0 }))).toEqual([
+      'market_signal_build_info{version="1"}',
       ...["market_signal_leader", "market_signal_open_streams"],
       ...["market_signal_snapshot_age_seconds", "market_signal_agents_evicted_total"],
       ...["market_signal_agents_refused_total", "market_signal_requests_shed_total"],

@@ -38,6 +38,8 @@ async function scrape() {
     unclaimedCapacity: { evicted: 7, refused: 8 },
     deliveries: { waiting: 5, due: 1, oldestDueMs: 2_500 },
     size: { records: 6, bytes: 15 },
+    isLogSigned: true,
+    backupAgeMs: 60_000,
     providers: [{ id: "one", lagMs: 9_000, failures: 0 }],
   });
   const samples = new Map<string, ReadonlySet<string>>([["up", new Set(["job", "instance"])]]);

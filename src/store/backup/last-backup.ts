@@ -1,0 +1,24 @@
+import { put } from "../port/operations.ts";
+import { collection, type Operation, type Records } from "../port/records.ts";
+
+/** The newest backup of a store. */
+interface LastBackup {
+  /** When the backup was started, Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+const backups = collection<LastBackup>("backup");
+
+const KEY = "last";
+
+/** Records that the store was backed up. */
+export const recordBackup = (createdAt: number): Operation =>
+  put(backups, { key: KEY, value: { createdAt } });
+
+/**
+ * When the newest backup that `store backup` wrote of the store was started, Unix milliseconds;
+ * `undefined` if there is none. Backups by other programs are not known.
+ */
+export async function lastBackupAt(records: Records): Promise<number | undefined> {
+  return (await records.get(backups, KEY))?.value.createdAt;
+}
