@@ -35,6 +35,12 @@ const entries = {
 /** Files copied to the package unchanged. */
 const documents = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "docs"];
 
+/** Files of `deploy` that an installed package needs; the others build images of a checkout. */
+const operatorFiles = [
+  ...["market-signal.service", "market-signal-backup.service", "market-signal-backup.timer"],
+  ...["nginx.conf", "Caddyfile", "example.env", "prometheus-rules.yaml", "grafana-dashboard.json"],
+].map((name) => `deploy/${name}`);
+
 /** File in the package with the licenses of the bundled dependencies. */
 const LICENSES = "THIRD-PARTY-LICENSES.txt";
 
@@ -62,7 +68,9 @@ writeLockedFiles(join(content, "dist/src/method"));
 for (const path of globSync("src/http/**/*.{css,js}", { cwd: ROOT })) {
   cpSync(join(ROOT, path), join(content, "dist", path));
 }
-for (const path of documents) cpSync(join(ROOT, path), join(content, path), { recursive: true });
+for (const path of [...documents, ...operatorFiles]) {
+  cpSync(join(ROOT, path), join(content, path), { recursive: true });
+}
 writeFileSync(join(content, LICENSES), licenses);
 writeFileSync(join(content, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
 // npm stores file modes in the tarball; without this line, the modes would depend on the umask of
@@ -91,7 +99,7 @@ function writeLockedFiles(path: string): void {
 function manifest() {
   const { name, version, description, license, type, engines } = pkg;
   const bin = { [name]: `dist/${name}.js` };
-  const files = ["dist", LICENSES, ...documents];
+  const files = ["dist", "deploy", LICENSES, ...documents];
   return { name, version, description, license, type, bin, engines, files };
 }
 

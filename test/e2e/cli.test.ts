@@ -254,7 +254,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(audits).toHaveLength(1);
       const { records, isGood } = await done("store", ["verify"], to);
       expect({ records, isGood }).toMatchObject({
-        records: { notes: 3, "unsealed-audit": 1 },
+        records: { backup: 1, notes: 3, "unsealed-audit": 1 },
         isGood: true,
       });
     });

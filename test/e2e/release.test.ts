@@ -5,6 +5,7 @@ import { once } from "node:events";
 import {
   chmodSync,
   cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   readdirSync,
@@ -62,6 +63,19 @@ it("the package takes at most 10 MB packed and 40 MB installed, and has no depen
   expect(Object.keys(manifest).sort()).toEqual(
     ["bin", "description", "engines", "files", "license", "name", "type", "version"].sort(),
   );
+});
+
+it("the package contains every file of deploy/ that its documents name for an installed package", () => {
+  const named = /deploy\/([\w.-]*[a-z])/g;
+  const isOfCheckout = /^(Dockerfile|compose|release|bundle|server|README)/;
+  const operations = readFileSync(join(installed, "docs/operations.md"), "utf8");
+  const files = [...operations.matchAll(named)].map(([, name = ""]) => name);
+  const wanted = files.filter((name) => name !== "" && !isOfCheckout.test(name));
+  expect(wanted.length).toBeGreaterThan(3);
+  expect(wanted.filter((name) => !existsSync(join(installed, "deploy", name)))).toEqual([]);
+  for (const name of ["nginx.conf", "Caddyfile", "market-signal-backup.timer"]) {
+    expect(existsSync(join(installed, "deploy", name)), name).toBe(true);
+  }
 });
 
 it("the code contains only Latin-1, which V8 stores in one byte per character", () => {

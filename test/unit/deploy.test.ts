@@ -40,14 +40,27 @@ describe("the deployment files", () => {
   });
 
   it("start the process with the same command as `npm start`", () => {
-    const [, ...words] = pkg.scripts.start.split(" ");
+    const words = pkg.scripts.start.split(" ");
     const options = words.filter((word) => word.includes("-size="));
     const program = ["node", ...options, "dist/market-signal.js"];
     expect(options).toHaveLength(3);
     expect(textOf("Dockerfile")).toContain(
       `ENTRYPOINT ${JSON.stringify(program).replaceAll(",", ", ")}\nCMD ["serve"]\n`,
     );
-    expect(textOf("market-signal.service")).toContain(`/node ${words.join(" ")}\n`);
+    expect(textOf("market-signal.service")).toContain(
+      `\nExecStart=/usr/bin/env node ${options.join(" ")} /usr/local/bin/market-signal serve\n`,
+    );
+  });
+
+  it("run the same program under systemd for the service and its backups, without a path of a checkout but Node's", () => {
+    const units = ["market-signal.service", "market-signal-backup.service"].map(textOf);
+    for (const unit of units) {
+      const lines = unit.split("\n").filter((line) => !line.startsWith("#"));
+      const paths = lines.filter((line) => line.includes("/opt/market-signal"));
+      expect(paths).toEqual([
+        "Environment=PATH=/opt/market-signal/node_modules/.bin:/usr/local/bin:/usr/bin:/bin",
+      ]);
+    }
   });
 
   it("copy every part of the program into the image", () => {

@@ -265,6 +265,25 @@ describeEngines("the signal log", (engine) => {
   });
 });
 
+it("a log restored to a shared store is not signed even by a machine that signed nothing before, until the operator requests a new log", async () => {
+  const { store } = await openStore(model);
+  const sessions = new Sessions();
+  sessions.close(0, "stock", symbolsOf(10));
+  const before = signalLog(store, sessions, { isShared: true });
+  await before.settle();
+  await before.store.markRestored();
+  sessions.close(1, "stock", symbolsOf(10));
+  const elsewhere = signalLog(store, sessions, { isShared: true });
+  await elsewhere.settle();
+  expect(elsewhere.refusals).toEqual([expect.stringContaining("restored from a backup")]);
+
+  const rotate = async () => "kid";
+  const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
+  const { result } = await startNewLogCommand.run({ yes: true }, context as never, () => {});
+  await elsewhere.settle();
+  expect(elsewhere.head.read()).toMatchObject({ origin: result.origin });
+});
+
 it("a new log starts in a store without a log, and cites the log that was last signed on this machine", async () => {
   const folder = dataFolder();
   const sessions = new Sessions();
