@@ -60,7 +60,10 @@ export function panelPage(
   // An instrument has at most one session a day.
   const days = Math.max(1, Math.floor(limit / instruments.length));
   const until = begin + days * market.dayMs - 1;
-  const rows = panelRows(mergeSessions(histories, until), market.sessionAt);
+  const rows = panelRows(mergeSessions(histories, until), {
+    sessionAt: market.sessionAt,
+    barsOf: (symbol) => market.records(symbol).bars,
+  });
   return {
     ...tableOf(panelColumns({ dayMs: market.dayMs, hasFactors }), rows),
     nextCursor: until < end ? isoInstant(until) : null,

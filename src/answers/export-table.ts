@@ -1,7 +1,7 @@
 import { FACTORS, type Factor } from "../factors/reading.ts";
 import { DAY_MS } from "../lib/market-day.ts";
 import type { AssetClass } from "../market/instrument.ts";
-import type { RecordList } from "../market/records.ts";
+import type { Bar, RecordList } from "../market/records.ts";
 import { factorEvidenceOf, METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
 import { isoInstant } from "./common.ts";
@@ -19,6 +19,15 @@ interface PanelRow {
   readonly session: string;
   readonly asOf: string;
   readonly snapshot: PastSnapshot;
+  readonly growth: Growth;
+}
+
+/** Growth of an instrument up to the close of a session. */
+interface Growth {
+  /** First close times the growth since then, splits and dividends included; `null` without a bar. */
+  readonly adjustedClose: number | null;
+  /** Simple return of the session; `null` without a bar, and for the first bar. */
+  readonly totalReturn: number | null;
 }
 
 const panelColumn = (
@@ -46,8 +55,8 @@ const evidence = (factor: Factor): readonly Column<PanelRow>[] => [
 const factorColumns: readonly Column<PanelRow>[] = FACTORS.flatMap(evidence);
 
 /**
- * The columns of the panel: identity, score and price, then the factors. Figures are not rounded,
- * so that the score can be recomputed from the factors.
+ * The columns of the panel: identity, score and price, then the factors and returns. Figures are not
+ * rounded, so that the score can be recomputed from the factors.
  *
  * @param dayMs Length of a market day in milliseconds; if it is under 24 hours, a session is
  * labeled with an instant, not a date.
@@ -82,6 +91,18 @@ export const panelColumns = ({
   panelColumn("price", "number", ({ price }) => price?.value ?? null, "Newest close as traded."),
   panelColumn("methodVersion", "text", ({ methodVersion = METHOD_VERSION }) => methodVersion),
   ...(hasFactors ? factorColumns : []),
+  {
+    name: "adjustedClose",
+    type: "number",
+    about: "First close times the growth since, with splits and dividends; for ratios of rows.",
+    cell: ({ growth }) => growth.adjustedClose,
+  },
+  {
+    name: "totalReturn",
+    type: "number",
+    about: "Return of the session as a fraction, with splits and dividends.",
+    cell: ({ growth }) => growth.totalReturn,
+  },
 ];
 
 /**
@@ -103,18 +124,52 @@ export const closingInstantRange = ({
 const afterStart = (time: string | undefined, ms: number): string | undefined =>
   time?.length === "2020-01-31".length ? isoInstant(Date.parse(time) + ms) : time;
 
+/**
+ * Creates a function that follows the growth of an instrument; instants must not decrease. It begins
+ * at the first bar, so that later splits and dividends change no earlier figure.
+ */
+function followGrowth(bars: RecordList<Bar>): (at: number) => Growth {
+  let next = 0;
+  let adjustedClose: number | null = null;
+  return (at) => {
+    let totalReturn: number | null = null;
+    for (let bar = bars.at(next); bar && bar.availableAt <= at; bar = bars.at(next)) {
+      const { close, logReturn, availableAt } = bar;
+      adjustedClose = (adjustedClose ?? close) * Math.exp(logReturn ?? 0);
+      // Two bars become known at one close if the first was withheld as doubtful.
+      if (availableAt === at && logReturn !== null) {
+        totalReturn = (1 + (totalReturn ?? 0)) * Math.exp(logReturn) - 1;
+      }
+      next += 1;
+    }
+    return { adjustedClose, totalReturn };
+  };
+}
+
+/** What the rows of a panel need of the market. */
+interface PanelSource {
+  readonly sessionAt: (at: number, assetClass: AssetClass) => string;
+  readonly barsOf: (symbol: string) => RecordList<Bar>;
+}
+
 /** The rows of the given sessions, ordered by date and symbol. */
 export function* panelRows(
   sessions: Iterable<PanelSession>,
-  sessionAt: (at: number, assetClass: AssetClass) => string,
+  { sessionAt, barsOf }: PanelSource,
 ): Generator<PanelRow, void> {
+  const growths = new Map<string, (at: number) => Growth>();
   for (const { at, snapshots } of sessions) {
     const [first] = snapshots;
     if (first === undefined) continue;
     // A session of a 24-hour market closes at the first instant of the next day.
     const session = sessionAt(at - 1, first.instrument.assetClass);
     const asOf = isoInstant(at);
-    for (const snapshot of snapshots) yield { session, asOf, snapshot };
+    for (const snapshot of snapshots) {
+      const { symbol } = snapshot.instrument;
+      const growthAt = growths.get(symbol) ?? followGrowth(barsOf(symbol));
+      growths.set(symbol, growthAt);
+      yield { session, asOf, snapshot, growth: growthAt(at) };
+    }
   }
 }
 

@@ -82,7 +82,9 @@ describe("GET /api/export", () => {
     const [own] = await rowsOf(query);
     const withoutFactors = parse(await (await get(query, narrow)).text())[0] as Row;
     const names = FACTORS.flatMap((factor) => [`${factor}Z`, `${factor}Confidence`]);
-    expect(Object.keys(own as Row)).toEqual([...Object.keys(withoutFactors), ...names]);
+    const returns = ["adjustedClose", "totalReturn"];
+    const before = Object.keys(withoutFactors).filter((name) => !returns.includes(name));
+    expect(Object.keys(own as Row)).toEqual([...before, ...names, ...returns]);
     for (const row of await rowsOf(query)) {
       const weights = BASE_FACTOR_WEIGHTS.stock;
       const sum = FACTORS.reduce((total, factor) => {

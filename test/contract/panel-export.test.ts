@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -136,6 +136,39 @@ describe("docs/tables.md", () => {
     expect(statements).toHaveLength(3);
     const rows = await duckdb(`SET file_search_path = '${folder}'`, ...statements);
     expect(rows.map(({ year }) => Number(year))).toEqual([2013, 2014]);
+  });
+
+  it("reads a split and a dividend as no loss", async () => {
+    const split = await smallMarket();
+    const path = join(split, "bars/ACME.csv");
+    const [header = "", ...bars] = (await readFile(path, "utf8")).trim().split("\n");
+    const divided = bars.map((line) => {
+      const [date = "", ...cells] = line.split(",");
+      if (date < "2013-06-10") return line;
+      const prices = cells.slice(0, 4).map((price) => (Number(price) / 7).toFixed(4));
+      const [dividend, ratio] = date === "2013-06-10" ? ["0.02", "7"] : ["0", "1"];
+      return [date, ...prices, cells[4], dividend, ratio].join(",");
+    });
+    await writeFile(path, `${[header, ...divided].join("\n")}\n`);
+    expect((await exported("panel.parquet", "--market", split)).code).toBe(0);
+    const text = await readFile(new URL("../../docs/tables.md", import.meta.url), "utf8");
+    const [table = "", view = ""] = (/```sql\n([\s\S]+?)```/.exec(text)?.[1] ?? "").split("\n");
+    const rows = await duckdb(
+      `SET file_search_path = '${folder}'`,
+      table,
+      view,
+      `SELECT min(later) AS worst, max(later) AS best, count(later)::INTEGER AS rows,
+         max(abs(adjustedClose / before / (1 + totalReturn) - 1)) AS error,
+         min(price / priceBefore - 1) AS asTraded
+       FROM (SELECT *, lag(adjustedClose) OVER v AS before, lag(price) OVER v AS priceBefore
+         FROM ahead WINDOW v AS (PARTITION BY symbol ORDER BY date)) WHERE symbol = 'ACME'`,
+    );
+    const { worst, best, error, asTraded, rows: count } = rows[0] as Record<string, number>;
+    expect(asTraded).toBeLessThan(-0.8);
+    expect(worst).toBeGreaterThan(-0.5);
+    expect(best).toBeLessThan(1);
+    expect(count).toBeGreaterThan(200);
+    expect(error).toBeLessThan(1e-12);
   });
 
   it.skipIf(!hasPandas)("contains pandas commands that can read an export", async () => {

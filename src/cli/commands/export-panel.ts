@@ -110,7 +110,14 @@ async function exportFolder(folder: string, wanted: PanelExport): Promise<number
   const range = { from: Date.parse(from), to: clock.now(Date.now()) };
   const columns = panelColumns({ dayMs: market.dayMs, hasFactors: true });
   const sessions = shownOn(progress, walkPanel({ market, assetClass, ...range }), range.to);
-  const { rows } = tableOf(columns, panelRows(sessions, market.sessionAt));
+  const bars = new Map(
+    market.recordsUntil(range.to).map(({ instrument, bars }) => [instrument.symbol, bars] as const),
+  );
+  const source = {
+    sessionAt: market.sessionAt,
+    barsOf: (symbol: string) => bars.get(symbol) ?? [],
+  };
+  const { rows } = tableOf(columns, panelRows(sessions, source));
   return writeTableFile({ ...wanted, columns, parts: rowBatches(rows, ROWS_PER_PART) });
 }
 
