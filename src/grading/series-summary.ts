@@ -145,6 +145,21 @@ export function neweyWestStandardError(values: readonly number[], lag: number): 
   return Math.sqrt(Math.max(0, variance) / values.length);
 }
 
+/**
+ * t statistic of the mean by `neweyWestStandardError`; the plain t where that is nearer to 0. Over
+ * returns that overlap it spreads 15 to 20 % too wide: only for figures that were registered so.
+ *
+ * @param values In chronological order.
+ * @param lag Number of dates that one horizon spans.
+ * @returns `null` with fewer than two values, or if all values are equal.
+ */
+export function neweyWestT(values: readonly number[], lag: number): number | null {
+  if (values.length < 2 || !hasVariance(values)) return null;
+  const center = mean(values);
+  const plainError = sampleSd(values) / Math.sqrt(values.length);
+  return center / Math.max(neweyWestStandardError(values, lag), plainError);
+}
+
 function autocovariance(deviations: readonly number[], distance: number): number {
   let sum = 0;
   for (let index = distance; index < deviations.length; index++) {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { mean } from "../../../src/factors/statistics.ts";
-import { summarizeSeries } from "../../../src/grading/series-summary.ts";
+import { neweyWestT } from "../../../src/grading/series-summary.ts";
 import { gradedSessionIndices } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import {
@@ -84,7 +84,7 @@ describe.skipIf(isMissing)(
       return {
         without: Number(mean(losses.map((one) => one.without)).toFixed(3)),
         by: Number(mean(losses.map((one) => one.by)).toFixed(3)),
-        t: Number(summarizeSeries(differences, { horizon, step: 5 })?.t.toFixed(1)),
+        t: Number(neweyWestT(differences, Math.ceil(horizon / 5))?.toFixed(1)),
       };
     };
 

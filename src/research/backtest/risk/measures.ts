@@ -4,7 +4,7 @@ import { bootstrapInterval } from "../../../grading/bootstrap.ts";
 import {
   datesPerHorizon,
   type HorizonOverlap,
-  summarizeSeries,
+  neweyWestT,
 } from "../../../grading/series-summary.ts";
 import type { RiskModel } from "../../../risk/forecast.ts";
 import {
@@ -149,7 +149,7 @@ function qlikeOf(
     forecast: mean(losses.map(({ forecast }) => forecast)),
     ewma: mean(losses.map(({ ewma }) => ewma)),
     randomWalk: mean(losses.map(({ randomWalk }) => randomWalk)),
-    t: summarizeSeries(differences, overlap)?.t ?? null,
+    t: neweyWestT(differences, datesPerHorizon(overlap)),
   };
 }
 
