@@ -1,6 +1,7 @@
 import type { Command } from "./command.ts";
 import type { Commands } from "./command-line.ts";
 import { backtestCommand, explainCommand } from "./commands/backtest.ts";
+import { checkFolderCommand } from "./commands/check.ts";
 import { drillCommand } from "./commands/drill.ts";
 import { exportPanelCommand } from "./commands/export-panel.ts";
 import { listenCommand } from "./commands/listen.ts";
@@ -21,6 +22,7 @@ export const commands: Commands = new Map<string, Command>([
   ["witness", witnessLogsCommand],
   ["listen", listenCommand],
   ["export", exportPanelCommand],
+  ["check", checkFolderCommand],
   ["backtest", backtestCommand],
   ["explain", explainCommand],
   ["train", trainCommand],

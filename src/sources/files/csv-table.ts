@@ -1,11 +1,19 @@
 import Papa from "papaparse";
 import type { CsvColumn } from "./columns.ts";
-import { dataError, type FileLocation, quoted } from "./data-error.ts";
+import {
+  dataError,
+  type FileLocation,
+  type OnRefused,
+  quoted,
+  unlessRefused,
+} from "./data-error.ts";
 
 /** A text file read into memory. */
 export interface TextFile {
   readonly path: string;
   readonly content: string;
+  /** Told of every invalid row. Absent: the first one is thrown. */
+  readonly onRefused?: OnRefused | undefined;
 }
 
 type Columns = Readonly<Record<string, CsvColumn<unknown>>>;
@@ -24,10 +32,11 @@ type RowMapper<C extends Columns, R> = (
  * Reads a CSV file into one record per row. The header must be exactly the names of `columns`, in
  * their order. Rows are mapped one by one, so that a large file is never in memory twice.
  *
- * @throws {Error} With file and line, at the first malformed header, row or cell.
+ * @throws {Error} With file and line, at a malformed header, and at the first malformed row or cell
+ * unless `onRefused` of the file is told.
  */
 export function readCsv<C extends Columns, R>(
-  { path, content }: TextFile,
+  { path, content, onRefused }: TextFile,
   columns: C,
   map: RowMapper<C, R>,
 ): R[] {
@@ -41,7 +50,11 @@ export function readCsv<C extends Columns, R>(
   let line = 1;
   for (const cells of lines) {
     const place = { file: path, line: ++line };
-    records.push(map(readRow(cells, place), place, records.at(-1)));
+    const record = unlessRefused(
+      () => map(readRow(cells, place), place, records.at(-1)),
+      onRefused,
+    );
+    if (record !== undefined) records.push(record);
   }
   return records;
 }
@@ -105,7 +118,15 @@ function* quotedLines(text: string, path: string): Generator<Cells, void, void> 
 function requireHeader(header: readonly string[], names: readonly string[], file: string) {
   const expected = names.join(",");
   if (header.join(",") === expected) return;
-  throw dataError({ file, line: 1 }, `the header is ${quoted(header.join(","))}`, expected);
+  const unknown = header.filter((name) => !names.includes(name)).map(quoted);
+  const missing = names.filter((name) => !header.includes(name));
+  const details = [
+    ...(unknown.length > 0 ? [`${unknown.join(", ")} is not known`] : []),
+    ...(missing.length > 0 ? [`${missing.join(", ")} is missing`] : []),
+  ];
+  const detail = details.length > 0 ? ` (${details.join("; ")})` : "";
+  const wrong = `the header is ${quoted(header.join(","))}${detail}`;
+  throw dataError({ file, line: 1 }, wrong, expected);
 }
 
 /** Creates a reader for the rows of one file. */

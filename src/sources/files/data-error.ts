@@ -8,15 +8,43 @@ export interface FileLocation {
   readonly line?: number;
 }
 
+/** Error about invalid data with the message `file:line: wrong: expected`. */
+export class DataError extends Error {
+  readonly place: FileLocation;
+  /** What is wrong. */
+  readonly wrong: string;
+  /** Description of valid data. */
+  readonly expected: string;
+
+  constructor(place: FileLocation, wrong: string, expected: string) {
+    const { file, line } = place;
+    super(`${line === undefined ? file : `${file}:${line}`}: ${wrong}: ${expected}`);
+    this.place = place;
+    this.wrong = wrong;
+    this.expected = expected;
+  }
+}
+
+/** Creates a `DataError`. */
+export const dataError = (place: FileLocation, wrong: string, expected: string): DataError =>
+  new DataError(place, wrong, expected);
+
+/** Called with what is invalid, which is then left out. */
+export type OnRefused = (error: DataError) => void;
+
 /**
- * Error about invalid data with the message `file:line: wrong: expected`.
+ * Returns what `read` returns; `undefined` if it finds invalid data and `onRefused` is told.
  *
- * @param wrong Description of the error.
- * @param expected Description of valid data.
+ * @throws {DataError} If `onRefused` is absent.
  */
-export function dataError({ file, line }: FileLocation, wrong: string, expected: string): Error {
-  const place = line === undefined ? file : `${file}:${line}`;
-  return new Error(`${place}: ${wrong}: ${expected}`);
+export function unlessRefused<T>(read: () => T, onRefused: OnRefused | undefined): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (onRefused === undefined || !(error instanceof DataError)) throw error;
+    onRefused(error);
+    return undefined;
+  }
 }
 
 /** An invalid value in quotes, truncated to 40 characters, with control characters escaped. */

@@ -10,7 +10,7 @@ import type { InstrumentRecords, PointInTimeRecord, RecordList } from "../../mar
 import { readBars } from "./bars.ts";
 import type { TextFile } from "./csv-table.ts";
 import { readOnChain, readShortVolumes } from "./daily-figures.ts";
-import { dataError } from "./data-error.ts";
+import { dataError, type OnRefused, unlessRefused } from "./data-error.ts";
 import { readFundamentals } from "./fundamentals.ts";
 import { readInstruments } from "./instruments.ts";
 import { readMentions } from "./mentions.ts";
@@ -22,13 +22,14 @@ import {
   type PublicationCalendar,
 } from "./publication-calendar.ts";
 
-const INSTRUMENTS = "instruments.csv";
+/** Name of the file that lists the instruments. */
+export const INSTRUMENTS = "instruments.csv";
 
 /**
  * The subfolders of a market folder, each with the extension of its files; a subfolder has one file
  * per symbol.
  */
-const FOLDERS = {
+export const FOLDERS = {
   bars: ".csv",
   fundamentals: ".csv",
   mentions: ".jsonl",
@@ -36,7 +37,7 @@ const FOLDERS = {
   offexchange: ".csv",
   onchain: ".csv",
 } as const;
-type FolderName = keyof typeof FOLDERS;
+export type FolderName = keyof typeof FOLDERS;
 
 /** Options of `readMarketFolder`. */
 export interface ReadOptions {
@@ -48,6 +49,8 @@ export interface ReadOptions {
    * Called after each instrument, with the number of instruments read so far and the total number.
    */
   readonly onProgress?: (done: number, total: number) => void;
+  /** Told of every invalid row and file, which are left out. Absent: the first one is thrown. */
+  readonly onRefused?: OnRefused | undefined;
 }
 
 /**
@@ -55,18 +58,19 @@ export interface ReadOptions {
  * mentions, prints, offexchange and onchain. A missing file, or a file whose first record becomes
  * known after `until`, means that the instrument has no such feed.
  *
- * @throws {Error} With file and line, at the first invalid item; nothing is skipped.
+ * @throws {Error} With file and line, at the first invalid item; nothing is skipped unless
+ * `onRefused` is told.
  */
 export async function readMarketFolder(
   folder: string,
-  { until = Number.POSITIVE_INFINITY, onProgress }: ReadOptions = {},
+  { until = Number.POSITIVE_INFINITY, onProgress, onRefused }: ReadOptions = {},
 ): Promise<Market> {
   // Sorted independently of the file order, since the last digits of sums over a class depend on
   // the order.
-  const instruments = readInstruments(await openInstruments(folder)).sort((one, other) =>
-    one.symbol < other.symbol ? -1 : 1,
+  const instruments = readInstruments({ ...(await openInstruments(folder)), onRefused }).sort(
+    (one, other) => (one.symbol < other.symbol ? -1 : 1),
   );
-  const present = await knownFiles(folder, instruments);
+  const present = await knownFiles(folder, instruments, onRefused);
   const calendar = createPublicationCalendar();
   const records: InstrumentRecords[] = [];
   // The files of the next instrument are read while the files of the current instrument are parsed.
@@ -77,7 +81,7 @@ export async function readMarketFolder(
     // Avoids an unhandled rejection: a read error is thrown when its instrument is reached, unless
     // parsing fails earlier.
     opening.catch(() => undefined);
-    records.push(readInstrument(instrument, files, { calendar, until }));
+    records.push(readInstrument(instrument, files, { calendar, until, onRefused }));
     onProgress?.(records.length, instruments.length);
   }
   return {
@@ -133,17 +137,18 @@ type FilesBySymbol = ReadonlyMap<string, ReadonlyMap<FolderName, string>>;
 async function knownFiles(
   folder: string,
   instruments: readonly Instrument[],
+  onRefused: OnRefused | undefined,
 ): Promise<FilesBySymbol> {
   const files = new Map(instruments.map(({ symbol }) => [symbol, new Map<FolderName, string>()]));
   for (const [name, ending] of Object.entries(FOLDERS) as [FolderName, string][]) {
     for (const entry of await list(join(folder, name))) {
       const file = join(folder, name, entry);
-      const known = entry.endsWith(ending) ? files.get(entry.slice(0, -ending.length)) : undefined;
-      if (known === undefined) {
+      unlessRefused(() => {
+        const known = entry.endsWith(ending) && files.get(entry.slice(0, -ending.length));
+        if (known) return known.set(name, file);
         const wrong = `no symbol of ${INSTRUMENTS} has this name`;
         throw dataError({ file }, wrong, `files here are called SYMBOL${ending}`);
-      }
-      known.set(name, file);
+      }, onRefused);
     }
   }
   return files;
@@ -161,10 +166,16 @@ async function openFiles(
   return new Map(await Promise.all(paths.map(read)));
 }
 
+interface ReadContext {
+  readonly calendar: PublicationCalendar;
+  readonly until: number;
+  readonly onRefused: OnRefused | undefined;
+}
+
 function readInstrument(
   instrument: Instrument,
   files: OpenedFiles,
-  { calendar, until }: { readonly calendar: PublicationCalendar; readonly until: number },
+  { calendar, until, onRefused }: ReadContext,
 ): InstrumentRecords {
   const cut = <R extends PointInTimeRecord>(
     all: RecordList<R> | undefined,
@@ -173,12 +184,13 @@ function readInstrument(
     if (count === 0) return undefined;
     return count === all?.length ? all : all?.slice(0, count);
   };
-  const read = <R extends PointInTimeRecord>(name: FolderName, reader: (file: TextFile) => R[]) => {
+  const open = <T>(name: FolderName, reader: (file: TextFile) => T): T | undefined => {
     const file = files.get(name);
-    return cut(file && reader(file));
+    return file && unlessRefused(() => reader({ ...file, onRefused }), onRefused);
   };
-  const barFile = files.get("bars");
-  const checked = barFile && readBars(barFile, instrument.assetClass, calendar);
+  const read = <R extends PointInTimeRecord>(name: FolderName, reader: (file: TextFile) => R[]) =>
+    cut(open(name, reader));
+  const checked = open("bars", (file) => readBars(file, instrument.assetClass, calendar));
   const doubtedBars = cut(checked?.doubts);
   const fundamentals = read("fundamentals", (file) => readFundamentals(file, calendar));
   const mentions = read("mentions", readMentions);

@@ -3,7 +3,13 @@ import { parseJson } from "../../lib/json.ts";
 import { compareByTimeAndId } from "../../market/point-in-time.ts";
 import type { Mention } from "../../market/records.ts";
 import type { TextFile } from "./csv-table.ts";
-import { createUniquenessCheck, dataError, type FileLocation, quoted } from "./data-error.ts";
+import {
+  createUniquenessCheck,
+  dataError,
+  type FileLocation,
+  quoted,
+  unlessRefused,
+} from "./data-error.ts";
 
 /** Maximum number of characters of a message that are stored; the rest is cut off. */
 const MAX_TEXT_CHARACTERS = 2_000;
@@ -24,16 +30,19 @@ const MessageLine = z.object({
  *
  * @throws {Error} For a line that is not a JSON object of the documented form or repeats an id.
  */
-export function readMentions({ path, content }: TextFile): Mention[] {
+export function readMentions({ path, content, onRefused }: TextFile): Mention[] {
   const lines = content.split("\n");
   if (lines.at(-1) === "") lines.pop();
   const requireNew = createUniquenessCheck("message");
+  const readNew = (line: string, place: FileLocation) => {
+    const mention = readLine(line, place);
+    requireNew(mention.id, place);
+    return mention;
+  };
   return lines
-    .map((line, index) => {
+    .flatMap((line, index) => {
       const place = { file: path, line: index + 1 };
-      const mention = readLine(line, place);
-      requireNew(mention.id, place);
-      return mention;
+      return unlessRefused(() => readNew(line, place), onRefused) ?? [];
     })
     .sort(compareByTimeAndId);
 }
