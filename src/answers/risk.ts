@@ -4,8 +4,10 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { AssetClass, Instrument } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
+import type { Bar, RecordList } from "../market/records.ts";
 import { RISK_MODELS, RISK_RULES } from "../risk/forecast.ts";
-import { riskTableOf } from "../risk/measured-table.ts";
+import { riskTableOf, riskUniverseOf } from "../risk/measured-table.ts";
 import {
   type HorizonOutlook,
   type PriceRange,
@@ -42,6 +44,7 @@ const Range = z.object({
 
 const Horizon = z.object({
   sessions: z.number().int().describe("Trading sessions; for coins days."),
+  universe: z.string().describe("What it was tested on; for others it is untested."),
   volatilityPercent: z.number().describe("Expected standard deviation over them."),
   reportFactor: z
     .number()
@@ -69,8 +72,8 @@ const RiskForecast = z.object({
   from: z.object({ price: z.number(), at: InstantAnswer }).describe("The last known close."),
   annualVolatilityPercent: z.number(),
   horizons: z.array(Horizon),
-  fitted: z.string(),
-  tested: z.string(),
+  fitted: z.string().describe("When."),
+  tested: z.string().describe("When; on the universe of each horizon."),
   sha256: z
     .string()
     .describe("Of the table, canonical JSON; parameters.risk of the method has it."),
@@ -97,6 +100,9 @@ export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
 
 /** Number of market days without a new bar after which an instrument no longer counts as a peer. */
 const PEER_DAYS = 7;
+
+/** Number of closes of a class for which its peers are cached. */
+const MAX_PEER_CLOSES = 50;
 
 const hashes = new WeakMap<RiskTable, string>();
 
@@ -130,7 +136,7 @@ const cachesByMarket = new WeakMap<MarketView, Caches>();
 function cachesOf(market: MarketView): Caches {
   const known = cachesByMarket.get(market) ?? {
     outlooks: new LRUCache({ max: 20_000 }),
-    peers: new LRUCache({ max: 50 }),
+    peers: new LRUCache({ max: MAX_PEER_CLOSES }),
   };
   cachesByMarket.set(market, known);
   return known;
@@ -156,29 +162,42 @@ function outlookAt(
   return known.outlook;
 }
 
-/** Caches the peers of each class, keyed by the list of all instruments. */
+/** Caches the bars of the peers of a class at a close, keyed by the list of all instruments. */
 const peersByList = new WeakMap<
   readonly Instrument[],
-  ReadonlyMap<AssetClass, readonly Instrument[]>
+  LRUCache<string, readonly RecordList<Bar>[]>
 >();
 
-function peersOf(all: readonly Instrument[], assetClass: AssetClass): readonly Instrument[] {
-  let known = peersByList.get(all);
-  if (known === undefined) {
-    const classes = Map.groupBy(all, (one) => one.assetClass);
-    known = new Map([...classes].map(([name, members]) => [name, samplePeers(members)] as const));
-    peersByList.set(all, known);
-  }
-  return known.get(assetClass) ?? [];
+/**
+ * The bars of the instruments with which a level of a class is determined at a close: a sample of
+ * those that had a price by then, so that later listings do not change it.
+ */
+function peersOf(
+  assetClass: AssetClass,
+  at: number,
+  market: MarketView,
+): readonly RecordList<Bar>[] {
+  const all = market.instruments();
+  const samples = peersByList.get(all) ?? new LRUCache({ max: MAX_PEER_CLOSES });
+  peersByList.set(all, samples);
+  const key = `${assetClass} ${at}`;
+  const known =
+    samples.get(key) ??
+    samplePeers(
+      all
+        .filter((one) => one.assetClass === assetClass)
+        .map(({ symbol }) => market.records(symbol).bars)
+        .filter((bars) => countKnownRecords(bars, at) > 0),
+    );
+  samples.set(key, known);
+  return known;
 }
 
 /**
  * The volatility forecasts of a class's peers at a close, with which a risk level is determined.
  */
 function peersAt(assetClass: AssetClass, at: number, market: MarketView): readonly number[] {
-  const lists = peersOf(market.instruments(), assetClass).map(
-    ({ symbol }) => market.records(symbol).bars,
-  );
+  const lists = peersOf(assetClass, at, market);
   const bars = lists.reduce((sum, { length }) => sum + length, 0);
   const { peers } = cachesOf(market);
   const key = `${assetClass} ${at} ${lists.length} ${bars}`;
@@ -215,10 +234,10 @@ export function riskAnswer(
     level,
     peerLevel,
     summary: outlook
-      ? summaryOf(outlook, assetClass, { level, peerLevel }, table)
+      ? summaryOf(outlook, assetClass, { level, peerLevel }, market)
       : `No forecast: ${TOO_FEW_SESSIONS_TEXT}.`,
     table: hashOf(table).slice(0, 16),
-    ...(isFull && { forecast: outlook ? forecastOf(outlook, instrument, table) : null }),
+    ...(isFull && { forecast: outlook ? forecastOf(outlook, instrument, market) : null }),
   };
 }
 
@@ -247,19 +266,26 @@ const BRIEF_PROBABILITY = 0.8;
 function forecastOf(
   { bar, sigma, horizons }: RiskOutlook,
   { assetClass }: Instrument,
-  table: RiskTable,
+  { source }: Pick<MarketView, "source">,
 ): z.input<typeof RiskForecast> {
+  const table = riskTableOf(source);
   return {
     from: { price: bar.close, at: isoInstant(bar.availableAt) },
     annualVolatilityPercent: toPercent(sigma * Math.sqrt(SESSIONS_PER_YEAR[assetClass])),
-    horizons: horizons.map((one) => horizonOf(one, bar.close)),
+    horizons: horizons.map((one) => ({
+      ...horizonOf(one, bar.close),
+      universe: riskUniverseOf(source, assetClass, one.table),
+    })),
     fitted: table.fitted,
     tested: table.tested,
     sha256: hashOf(table),
   };
 }
 
-function horizonOf(outlook: HorizonOutlook, price: number): z.input<typeof Horizon> {
+function horizonOf(
+  outlook: HorizonOutlook,
+  price: number,
+): Omit<z.input<typeof Horizon>, "universe"> {
   const { table, sigma, ranges, fall } = outlook;
   const { horizon, model, fallPercent, evidence } = table;
   const { verdict, fallSkill } = evidence;
@@ -330,13 +356,13 @@ function summaryOf(
   { bar, horizons, sigma }: RiskOutlook,
   assetClass: AssetClass,
   { level, peerLevel }: { readonly level: RiskLevel | null; readonly peerLevel: RiskLevel | null },
-  { tested }: RiskTable,
+  { source }: Pick<MarketView, "source">,
 ): string {
   const yearly = roundTo(100 * sigma * Math.sqrt(SESSIONS_PER_YEAR[assetClass]), 0);
   const levels = [level && `${level} for it`, peerLevel && `${peerLevel} among its class`];
   const words = levels.filter((one) => one !== null).join(", ");
   const [first] = horizons;
-  const range = first && rangeSentence(first, bar.close, { assetClass, tested });
+  const range = first && rangeSentence(first, bar.close, { assetClass, source });
   return [
     `Volatility ${yearly} % a year${words === "" ? "" : `: ${words}`}.`,
     ...(range === undefined ? [] : [range]),
@@ -347,7 +373,10 @@ function summaryOf(
 function rangeSentence(
   outlook: HorizonOutlook,
   price: number,
-  { assetClass, tested }: { readonly assetClass: AssetClass; readonly tested: string },
+  {
+    assetClass,
+    source,
+  }: { readonly assetClass: AssetClass; readonly source: MarketView["source"] },
 ): string {
   const { table, ranges, fall, reportIn } = outlook;
   const { horizon, fallPercent, evidence } = table;
@@ -366,7 +395,7 @@ function rangeSentence(
     fall === null
       ? ""
       : `; ${roundTo(100 * fall, 0)} % chance to end more than ${fallPercent} % lower (skill ${skill} %${across === "" ? "" : " over all"})`;
-  return `95 % range over ${span}: ${quotedPriceText(low)} to ${quotedPriceText(high)} (${signedText(lowPercent)} to ${signedText(highPercent)} %, held ${held} %${across})${chance}. Tested on ${tested}.`;
+  return `95 % range over ${span}: ${quotedPriceText(low)} to ${quotedPriceText(high)} (${signedText(lowPercent)} to ${signedText(highPercent)} %, held ${held} %${across})${chance}. Tested on ${riskUniverseOf(source, assetClass, table)}, ${riskTableOf(source).tested}.`;
 }
 
 /** The reason why ranges are not published, worded to follow a colon. */

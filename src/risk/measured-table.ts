@@ -1,5 +1,5 @@
 import type { AssetClass } from "../market/instrument.ts";
-import type { ReportDayFactors, RiskTable } from "./table.ts";
+import type { HorizonRiskTable, ReportDayFactors, RiskTable } from "./table.ts";
 
 /**
  * The quantiles of `RISK_TABLE` were fitted on outcomes before this ISO date; no outcome from this
@@ -390,6 +390,16 @@ export const SIMULATED_RISK_TABLE: RiskTable = {
 /** The risk table that applies to a market. */
 export const riskTableOf = ({ simulated }: { readonly simulated: boolean }): RiskTable =>
   simulated ? SIMULATED_RISK_TABLE : RISK_TABLE;
+
+/** The universe on which the forecasts of a class over one horizon were tested. */
+export const riskUniverseOf = (
+  { simulated }: { readonly simulated: boolean },
+  assetClass: AssetClass,
+  { evidence }: HorizonRiskTable,
+): string => {
+  const names = { stock: simulated ? "stocks" : "large US stocks", etf: "funds", crypto: "coins" };
+  return `${evidence.instruments} ${names[assetClass]}`;
+};
 
 /**
  * How often a close left the 95 % ranges that alerts watch. The share is above 5 %, since any close

@@ -13,7 +13,8 @@ import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import type { ToolCall } from "../../../src/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
-import { filedFundamental, weekdayBars } from "../risk/bars.ts";
+import { snapshotOf } from "../../support/scripted-market.ts";
+import { filedFundamental, madeBars, weekdayBars } from "../risk/bars.ts";
 import { marketOf, toolContextAt } from "../score/markets.ts";
 
 const DAY_MS = 60_000;
@@ -78,7 +79,7 @@ describe("the risk answer for an instrument", () => {
   it("is a one-line summary with two volatility levels, a range in prices, a probability and the past coverage", () => {
     const { risk } = ask(simulated, { symbol });
     expect(risk.summary).toMatch(
-      /^Volatility \d+ % a year: (calm|usual|wild) for it, (calm|usual|wild) among its class\. 95 % range over 5 sessions: [\d.]+ to [\d.]+ \(-[\d.]+ to \+[\d.]+ %, held 95\.3 %\); \d+ % chance to end more than 5 % lower \(skill \+1\.6 %\)\. Tested on simulated markets of seeds 6 to 10\.$/,
+      /^Volatility \d+ % a year: (calm|usual|wild) for it, (calm|usual|wild) among its class\. 95 % range over 5 sessions: [\d.]+ to [\d.]+ \(-[\d.]+ to \+[\d.]+ %, held 95\.3 %\); \d+ % chance to end more than 5 % lower \(skill \+1\.6 %\)\. Tested on 170 stocks, simulated markets of seeds 6 to 10\.$/,
     );
     expect(risk.forecast).toBeUndefined();
     expect(risk.table).toBe(sha256(SIMULATED_RISK_TABLE).slice(0, 16));
@@ -88,9 +89,11 @@ describe("the risk answer for an instrument", () => {
     const { risk, price } = ask(recorded, { symbol, risk: "full" });
     expect(risk.forecast?.from).toEqual({ price: price.value, at: price.at });
     expect(risk.forecast?.sha256).toBe(sha256(RISK_TABLE));
+    expect(risk.summary).toContain("Tested on 366 large US stocks, 2020-01-01 to 2024-12-06.");
     expect(risk.forecast?.horizons).toMatchObject([
       {
         sessions: 5,
+        universe: "366 large US stocks",
         ranges: [
           { probability: 0.5, coverage: 0.4859 },
           { probability: 0.8, coverage: 0.7886 },
@@ -189,5 +192,43 @@ describe("the risk answer for a company before its next report", () => {
 
   it("is not affected by a report that is months away", () => {
     expect(riskOn("2024-06-03").week?.reportFactor).toBe(1);
+  });
+});
+
+const stockOf = (symbol: string): Instrument => snapshotOf(symbol, 0).instrument;
+
+/** Bars whose log prices move by `factor` times as much as those of `madeBars`. */
+const barsMoving = (factor: number, daysLater = 0): readonly Bar[] =>
+  madeBars(300).map((bar) => {
+    const moved = (price: number) => 100 * (price / 100) ** factor;
+    const prices = { open: moved(bar.open), high: moved(bar.high), low: moved(bar.low) };
+    const availableAt = bar.availableAt + daysLater * 86_400_000;
+    return { ...bar, ...prices, close: moved(bar.close), availableAt };
+  });
+
+describe("the level of risk among the instruments of a class", () => {
+  /** 400 stocks, calm and wild by turns, and more that are listed later. */
+  function marketWith(later: number): MarketView {
+    const bars = new Map([["MID", barsMoving(2)]]);
+    const [calm, wild, unlisted] = [barsMoving(1), barsMoving(4), barsMoving(1, 400)];
+    for (let n = 0; n < 400; n++) bars.set(`E${n}`, n % 2 === 0 ? calm : wild);
+    for (let n = 0; n < later; n++) bars.set(`L${n}`, unlisted);
+    const peers = [...bars.keys()].slice(1).map((symbol) => stockOf(symbol));
+    const view = {
+      source: { ...market.source, simulated: false },
+      dayMs: 86_400_000,
+      instruments: () => peers,
+      records: (symbol: string) => ({ instrument: stockOf(symbol), bars: bars.get(symbol) }),
+    };
+    return view as unknown as MarketView;
+  }
+
+  it("does not depend on instruments that are listed later", () => {
+    const at = barsMoving(2).at(-1)?.availableAt ?? 0;
+    const snapshot = { instrument: stockOf("MID"), price: { value: 1, at } } as PastSnapshot;
+    const levels = [0, 200, 800].map(
+      (later) => riskAnswer(snapshot, marketWith(later), false).peerLevel,
+    );
+    expect(levels).toEqual(["wild", "wild", "wild"]);
   });
 });
