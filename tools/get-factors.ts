@@ -10,7 +10,7 @@ export const getFactors = defineTool({
   name: "get_factors",
   title: "Get factors",
   description:
-    "The evidence behind one score: momentum, valuation, social and dark pool factors, each with its inputs, confidence, contribution in points and, when it is missing, the reason. For contributions alone, or for several instruments, use get_signal.",
+    "The evidence behind one score: momentum, valuation, social and dark pool factors, each with its inputs, confidence, contribution in points and, when it is missing, the reason. One symbol a call; for its points alone use get_signal.",
   scopes: ["factor:read"],
   routes: [{ method: "GET", path: "/api/factors" }],
   isShared: true,

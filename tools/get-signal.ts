@@ -55,7 +55,15 @@ const Points = z.number().min(0).max(100);
 const Fraction = z.number().min(0).max(1);
 
 /** Sort orders of a list; each name says which instruments come first. */
-const SORTS = ["symbol", "score", "lowest_score", "confidence", "rise", "fall"] as const;
+const SORTS = [
+  "symbol",
+  "score",
+  "lowest_score",
+  "confidence",
+  "rise",
+  "fall",
+  "newest_signal",
+] as const;
 
 const Input = z.strictObject({
   symbol: SymbolInput.optional(),
@@ -107,7 +115,7 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    'Score (0 to 100 points) and LONG, SHORT or WAIT of stocks, funds and coins, now or before: one symbol, with price, its expected range, next report and evidence; its history (last, from, to); what moved it (since); or a list with counts, filtered and sorted: {"signal": "LONG", "sort": "score", "limit": 5}. Inputs of factors are in get_factors.',
+    'Score (0 to 100 points) and LONG, SHORT or WAIT of stocks, funds and coins, now or before: one symbol, with price, its expected range, next report and evidence; its history (last, from, to); what moved it (since); or a list with counts, filtered and sorted: {"signal": "LONG", "sort": "score", "limit": 5}; {"sort": "newest_signal", "fields": ["symbol", "previousSignal", "signal", "since"]} for what changed. Files: GET /api/signals?format=csv; all sessions: GET /api/export (CSV, Parquet).',
   scopes: ["signals:read"],
   extraScopes: ["factor:read"],
   routes: [{ method: "GET", path: "/api/signals" }],
@@ -386,6 +394,8 @@ function inOrder(
       return byFigure(({ score }) => -score);
     case "confidence":
       return byFigure(({ confidence }) => confidence);
+    case "newest_signal":
+      return byFigure(({ signal }) => signal.since);
     case "rise":
       return byFigure((snapshot) => scoreChange(snapshot, context) ?? 0);
     case "fall":

@@ -48,7 +48,11 @@ const Updates = z.strictObject({
   kinds: AlertFields.kinds.describe(AS_REGISTERED).optional(),
   scoreMove: AlertFields.scoreMove.describe(AS_REGISTERED).optional(),
   volatilityZ: AlertFields.volatilityZ.describe(AS_REGISTERED).optional(),
-  cooldownDays: AlertFields.cooldownDays.nullable().optional().describe("null: the default."),
+  cooldownDays: AlertFields.cooldownDays
+    .describe(AS_REGISTERED)
+    .nullable()
+    .optional()
+    .describe("null: the default."),
   reportSessions: AlertFields.reportSessions.describe(AS_REGISTERED).optional(),
   url: WebhookUrlInput.optional().describe("It must answer a challenge again."),
   channel: z.string().max(100).nullable().optional().describe("null: polled."),

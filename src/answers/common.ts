@@ -31,10 +31,7 @@ export const InstantInput = z.iso.datetime({
  * Pagination cursor, shared by all list tools; `limit` is not shared, because its range differs
  * between tools.
  */
-export const CursorInput = z
-  .string()
-  .max(200)
-  .describe("nextCursor of the page before; leave it out for the first page.");
+export const CursorInput = z.string().max(200).describe("nextCursor of the page before.");
 
 /** An ISO 8601 instant in an answer. */
 export const InstantAnswer = z.string().meta({ format: "date-time" });

@@ -124,4 +124,7 @@ export const signalColumns: readonly Column<SignalRow>[] = [
     cell: ({ snapshot: { instrument, at }, context: { market } }) =>
       nextReportAnswer(instrument, at, market).nextReport?.expected ?? null,
   },
+  signalColumn("previousSignal", "text", ({ signal }) => signal.previous, {
+    about: "Signal before since; empty: none is recorded.",
+  }),
 ];

@@ -235,6 +235,22 @@ describe("the fields parameter", () => {
     expect(rows).toHaveLength(3);
   });
 
+  it("of a list that begins with the newest signals shows what changed last, and from what", async () => {
+    const fields = ["symbol", "previousSignal", "signal", "since"];
+    const given = { sort: "newest_signal", limit: 10, fields };
+    const { rows } = await bothAnswer("get_signal", "/api/signals", given);
+    const shown = rows as readonly (readonly (string | null)[])[];
+    const since = shown.map((row) => row[3] ?? "");
+    expect(since).toEqual(since.toSorted().reverse());
+    expect(shown.every(([, before, signal]) => before !== signal)).toBe(true);
+    const { rows: all } = await bothAnswer("get_signal", "/api/signals", { limit: 500, fields });
+    const newest = (all as typeof shown)
+      .map((row) => row[3] ?? "")
+      .toSorted()
+      .at(-1);
+    expect(since[0]).toBe(newest);
+  });
+
   it("selects the columns of a history, and a brief answer rounds their values", async () => {
     const fields = ["session", "scoreRaw", "confidence"];
     const given = { symbol: "ALDER.SIM", last: 3, fields };
