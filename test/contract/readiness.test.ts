@@ -1,4 +1,7 @@
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { postJson } from "../support/agent.ts";
 import { startTestService } from "../support/test-service.ts";
 
 const { base, service } = await startTestService();
@@ -28,6 +31,21 @@ it("the readiness endpoint answers GET and HEAD, and no other method", async () 
   const refused = await fetch(`${base}/readyz`, { method: "POST" });
   expect(refused.status).toBe(405);
   expect(refused.headers.get("allow")).toBe("GET, HEAD");
+});
+
+it("a service whose store was removed is not ready and acknowledges no write", async () => {
+  const other = await startTestService();
+  for (const name of readdirSync(other.folder)) rmSync(join(other.folder, name));
+  const refused = await postJson(`${other.base}/oauth/register`, { client_name: "A" });
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect(JSON.stringify(await refused.json())).toContain("files of the store are gone");
+  const response = await fetch(`${other.base}/readyz`);
+  expect(response.status).toBe(503);
+  expect(await response.json()).toMatchObject({
+    checks: { store: { ok: false, detail: "embedded: cannot be written" } },
+  });
+  expect((await fetch(`${other.base}/api/health`)).status).toBe(200);
 });
 
 it("a stopping service is no longer ready, but still alive", async () => {

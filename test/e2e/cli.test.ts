@@ -232,8 +232,13 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       const to = await newPlace();
       await fill(to, ["other"]);
       const other = await begin(to);
-      expect(await done("store", ["restore", file, "--yes"], to)).toMatchObject({ storeId });
+      const early = isServed && (await run("store", ["restore", file, "--yes"], to));
+      if (early) {
+        expect(early.code).toBe(1);
+        expect(early.err).toMatch(/^The service runs on this store \(process \d+.*\): stop it/);
+      }
       await other.stop();
+      expect(await done("store", ["restore", file, "--yes"], to)).toMatchObject({ storeId });
       expect(lasting(await contents(to))).toEqual(lasting(await contents(from)));
       expect((await run("store", ["verify"], to)).code).toBe(0);
     });
@@ -259,12 +264,31 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       });
     });
 
+    it.skipIf(engine !== "postgres" || isServed)(
+      "restore nothing while a process on another machine uses the database, and name it",
+      async () => {
+        const place = await newPlace();
+        await fill(place);
+        const file = join(root, `${places}.backup.gz`);
+        await done("store", ["backup", file], place);
+        const { env } = embeddedPlace();
+        const elsewhere = { ...place, env: { ...place.env, DATA_DIR: env.DATA_DIR ?? "" } };
+        const { child, stop } = await startProcess(elsewhere);
+        const { code, err } = await run("store", ["restore", file, "--yes"], place);
+        expect(code).toBe(1);
+        expect(err).toContain(`The service runs on this store (process ${child.pid}@`);
+        await stop();
+        expect((await run("store", ["restore", file, "--yes"], place)).code).toBe(0);
+      },
+    );
+
     it("restore only after a confirmation, and state what the restore would replace", async () => {
       const place = await newPlace();
       await fill(place);
-      await begin(place);
+      const server = await begin(place);
       const file = join(root, `${places}.backup.gz`);
       await done("store", ["backup", file], place);
+      await server.stop();
       const { code, err } = await run("store", ["restore", file], place);
       expect(code).toBe(1);
       expect(err).toMatch(/^The restore replaces .* records? and .* archive rows?. Say --yes/);
@@ -330,18 +354,18 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
         "truncated.gz": bytes.subarray(0, middle),
         "flipped.gz": Buffer.from(bytes).fill((bytes[middle] ?? 0) ^ 4, middle, middle + 1),
       };
-      for (const [name, content] of Object.entries(damage)) {
-        writeFileSync(join(root, name), content);
-        const { code, err } = await run("store", ["restore", join(root, name), "--yes"], place);
-        expect(code, name).toBe(1);
-        expect(err).toMatch(new RegExp(`${name}, (after )?line \\d+: .*Nothing was changed`));
-      }
       const document = join(root, `${places}.bad.json`);
       writeFileSync(document, '{\n  "format": market\n}\n');
       const { code, err } = await run("store", ["import", document, "--yes"], place);
       expect(code).toBe(1);
       expect(err).toContain(`${document}, line 2, column 13: not JSON`);
       await server.stop();
+      for (const [name, content] of Object.entries(damage)) {
+        writeFileSync(join(root, name), content);
+        const { code, err } = await run("store", ["restore", join(root, name), "--yes"], place);
+        expect(code, name).toBe(1);
+        expect(err).toMatch(new RegExp(`${name}, (after )?line \\d+: .*Nothing was changed`));
+      }
       expect(lasting(await contents(place))).toEqual(before);
     });
 
@@ -628,7 +652,12 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     it("delete a person by email address in any spelling, and nobody else", async () => {
       const place = await lived("ada@people.example");
       const server = await begin(place);
-      const first = await run("admin", ["forget", " Ada@People.example"], place);
+      const asked = await run("admin", ["forget", "ada@people.example"], place);
+      expect(asked.code).toBe(1);
+      expect(asked.err).toMatch(
+        /^This removes for good what is kept of ada@people.example \(accounts: 1, .*\)\. Say --yes/,
+      );
+      const first = await run("admin", ["forget", " Ada@People.example", "--yes"], place);
       expect(first).toMatchObject({ code: 0, err: "" });
       expect(first.out).toMatch(/accounts: 1\n {2}sessions: 1\n.* {2}messages: 1\n/s);
       expect(first.out).toContain("Backups");

@@ -25,6 +25,36 @@ export interface ForgetEmailOptions {
   readonly counted: Readonly<Record<string, Collection<unknown>>>;
 }
 
+/**
+ * Counts what is kept of a person, as `forgetEmail` would delete it.
+ *
+ * @param email Normalized.
+ */
+export async function countEmail(
+  options: ForgetEmailOptions,
+  email: string,
+): Promise<DeletedCounts> {
+  const { records } = options;
+  const { groups, agentGroups } = await groupsOf(records, email);
+  const agents = await allIn(agentGroups, { records, from: clients });
+  const disabled = await allIn(agentGroups, { records, from: setAsideRecords });
+  return {
+    ...(await countsIn(groups, options)),
+    agents: agents.length,
+    disabled: disabled.length,
+  };
+}
+
+/** The groups of a person's records and of their agents, and the accounts with the address. */
+async function groupsOf(records: Records, email: string) {
+  const people = await readAll(records, accounts, emailGroup(email));
+  return {
+    people,
+    groups: [emailGroup(email), ...people.map(({ key }) => accountRecordsGroup(key))],
+    agentGroups: [emailGroup(email), ...people.map(({ key }) => ownedAgentsGroup(key))],
+  };
+}
+
 /** Numbers of deleted records by name; `agents` counts the agents that the person owned. */
 export type DeletedCounts = Readonly<Record<string, number>>;
 
@@ -44,9 +74,7 @@ export async function forgetEmail(
 ): Promise<DeletedCounts> {
   const { records, now } = options;
   await putBack([emailGroup(email)], options);
-  const people = await readAll(records, accounts, emailGroup(email));
-  const groups = [emailGroup(email), ...people.map(({ key }) => accountRecordsGroup(key))];
-  const agentGroups = [emailGroup(email), ...people.map(({ key }) => ownedAgentsGroup(key))];
+  const { people, groups, agentGroups } = await groupsOf(records, email);
   await putBack(agentGroups, options);
 
   const counts = await countsIn(groups, options);

@@ -56,9 +56,9 @@ export const backupCommand = defineStoreCommand({
 export const restoreCommand = defineStoreCommand({
   summary: "Replaces everything in the store by what is in a backup.",
   notes: [
-    "The whole backup is checked first; a damaged one is refused and changes nothing. Where there",
-    "is no store one is made; the files of a damaged one are kept under other names. The master.key",
-    "that belongs to the backup has to be put in its place as well.",
+    "Stop the service before. The whole backup is checked first; a damaged one is refused and changes",
+    "nothing. Where there is no store one is made; the files of a damaged one are kept under other",
+    "names. The master.key that belongs to the backup has to be put in its place as well.",
   ],
   operand: "<file>",
   options: { yes: yesOption },
@@ -66,6 +66,7 @@ export const restoreCommand = defineStoreCommand({
   open: openStoreForRestore,
 
   async run({ file, yes }, context, onProgress) {
+    await refuseServed(context);
     if (!yes) await refuseFilled(context);
     const facts = await checkBackup(file, onProgress);
     await load(file, facts, { context, onProgress });
@@ -75,14 +76,25 @@ export const restoreCommand = defineStoreCommand({
       isGood: true,
       lines: [`Restored ${rowCountsText(counts)} as of ${createdAt} from ${file}.`],
       result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts },
-      notes: [
-        ...(await reloadKeysWithNotes(context)),
-        ...(await logNotes(context)),
-        ...restartNotes(context),
-      ],
+      notes: [...(await reloadKeysWithNotes(context)), ...(await logNotes(context))],
     };
   },
 });
+
+/**
+ * A process that runs on the store has data of it in memory, which it would write into what was
+ * restored.
+ *
+ * @throws {Error} If a process runs on the store.
+ */
+async function refuseServed({ holder, store }: CommandContext): Promise<void> {
+  const running =
+    holder === "server" ? [`process ${process.pid}`] : ((await store.otherProcesses?.()) ?? []);
+  if (running.length === 0) return;
+  throw new Error(
+    `The service runs on this store (${running.join(", ")}): stop it, then restore again. Nothing was changed.`,
+  );
+}
 
 async function refuseFilled({ store }: CommandContext): Promise<void> {
   const counts = await store.counts();
@@ -160,13 +172,4 @@ async function logNotes(context: CommandContext): Promise<readonly string[]> {
   const refusal = await logRefusalOf(context);
   if (refusal === undefined) return [];
   return [`The log of signals will not be signed: ${refusal}.`, NEW_LOG_ADVICE];
-}
-
-/**
- * The note to restart a running server, which still has data in memory that the restore replaced.
- */
-function restartNotes({ holder }: CommandContext): readonly string[] {
-  return holder === "server"
-    ? ["Restart the server, so that it starts from what was restored."]
-    : [];
 }

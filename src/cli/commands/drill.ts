@@ -19,17 +19,18 @@ import { showProgressOn } from "./verify-log.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Restores the newest backup in a folder into a scratch folder, and verifies it. */
+/** Restores a backup into a scratch folder, and verifies it. */
 export const drillCommand = defineLocalCommand({
-  summary: "Restores the newest backup of a folder into a scratch folder, and verifies all of it.",
+  summary: "Restores a backup, or the newest of a folder, into a scratch folder, and verifies it.",
   notes: [
     "Reads every row, the tree of audit rows and the log of signals, and says what is wrong. Nothing",
-    "of the service is touched, and neither it nor its keys are needed. Backups are the files whose",
-    "names end in .gz; the newest by its date in the file system has to be good, whatever the others",
-    "are. The scratch folder is below TMPDIR and removed afterwards; it takes the space of a store.",
+    "of the service is touched, and neither it nor its keys are needed. <backups> is the file that",
+    "`store backup` wrote, or a folder, whose backups are the files with names that end in .gz; the",
+    "newest by its date in the file system has to be good, whatever the others are. The scratch",
+    "folder is below TMPDIR and removed afterwards; it takes the space of a store.",
     "The exit code is 1 when there is a problem.",
   ],
-  operand: "<folder>",
+  operand: "<backups>",
   options: {
     "max-age": {
       value: "<hours>",
@@ -37,12 +38,12 @@ export const drillCommand = defineLocalCommand({
     },
   },
   args: z.strictObject({
-    folder: z.string("is missing: name the folder of the backups").min(1, "is empty"),
+    backups: z.string("is missing: name a backup, or the folder of backups").min(1, "is empty"),
     "max-age": z.coerce.number("is not a number of hours").positive("is not above 0").optional(),
   }),
 
-  async run({ folder: given, "max-age": maxAgeHours }, { folder: from, progress }) {
-    const file = await newestIn(resolve(from, given));
+  async run({ backups, "max-age": maxAgeHours }, { folder: from, progress }) {
+    const file = await newestIn(resolve(from, backups));
     const facts = await checkBackup(file, (step) => progress.show(step));
     const scratch = await mkdtemp(join(tmpdir(), "market-signal-drill-"));
     try {
@@ -69,10 +70,11 @@ export const drillCommand = defineLocalCommand({
 });
 
 /**
- * The path of the newest backup in a folder.
+ * The path of the newest backup in a folder, or the path of a backup itself.
  * @throws {Error} If the folder contains no backup.
  */
 async function newestIn(folder: string): Promise<string> {
+  if (!(await stat(folder)).isDirectory()) return folder;
   const names = (await readdir(folder)).filter((name) => name.endsWith(".gz"));
   const files = await Promise.all(
     names.map(async (name) => {

@@ -2,13 +2,14 @@ import { z } from "zod";
 import { applications, inquiries } from "../../applications/intake-records.ts";
 import { accounts } from "../../auth/accounts/accounts.ts";
 import { browserSessionRecords } from "../../auth/accounts/browser-sessions.ts";
-import { forgetEmail } from "../../auth/accounts/forget.ts";
+import { countEmail, type DeletedCounts, forgetEmail } from "../../auth/accounts/forget.ts";
 import { grants } from "../../auth/accounts/grants.ts";
 import { apiKeys } from "../../auth/keys/api-keys.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { queuedMails } from "../../mail/outbox.ts";
-import { defineStoreCommand } from "../command.ts";
+import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { countLines } from "../format.ts";
+import { YesArgument, yesOption } from "./shared.ts";
 
 /** Collections whose deleted records are counted in the output. */
 const counted = {
@@ -29,12 +30,13 @@ export const forgetCommand = defineStoreCommand({
     "sent, and messages to them. The audit keeps ids, never the address.",
   ],
   operand: "<email>",
-  options: {},
-  args: z.strictObject({ email: EmailAddress }),
+  options: { yes: yesOption },
+  args: z.strictObject({ email: EmailAddress, yes: YesArgument }),
 
-  async run({ email }, { store, now }) {
-    const clock = () => new Date(now());
-    const removed = await forgetEmail({ records: store.records, now: clock, counted }, email);
+  async run({ email, yes }, { store, now }) {
+    const options = { records: store.records, now: () => new Date(now()), counted };
+    if (!yes) refuseKnown(email, await countEmail(options, email));
+    const removed = await forgetEmail(options, email);
     const isKnown = Object.values(removed).some((count) => count > 0);
     return {
       isGood: true,
@@ -46,3 +48,11 @@ export const forgetCommand = defineStoreCommand({
     };
   },
 });
+
+/** @throws {ConfirmationNeeded} If anything is kept of the person, since it cannot be undone. */
+function refuseKnown(email: string, kept: DeletedCounts): void {
+  const found = Object.entries(kept).filter(([, count]) => count > 0);
+  if (found.length === 0) return;
+  const counts = found.map(([name, count]) => `${name}: ${count}`).join(", ");
+  throw new ConfirmationNeeded(`This removes for good what is kept of ${email} (${counts}).`);
+}

@@ -73,6 +73,12 @@ export interface Store {
   /** Counters shared by all processes; absent if only one process can open the store. */
   readonly counters?: Counters;
 
+  /**
+   * Names the other processes that have the store open, for the operator; absent if only one
+   * process can open it.
+   */
+  otherProcesses?(): Promise<readonly string[]>;
+
   /** Counts all rows, which is slow for large stores. */
   counts(): Promise<StoreCounts>;
 

@@ -20,7 +20,12 @@ import { createRunOnce } from "./once.ts";
 import { createPostgresRecords } from "./records.ts";
 import { type ExistingStore, noStoreError, prepareSchema, settleMode } from "./schema.ts";
 import { type DatabaseSession, openSession } from "./session.ts";
-import { type DatabaseTarget, explainConnectionErrors, parseDatabaseTarget } from "./target.ts";
+import {
+  APPLICATION_PREFIX,
+  type DatabaseTarget,
+  explainConnectionErrors,
+  parseDatabaseTarget,
+} from "./target.ts";
 
 /** How long work is retried while the database is unavailable, in milliseconds. */
 const BUDGET_MS = 2_000;
@@ -93,6 +98,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     counters: createPostgresCounters(connection, now),
     counts: () => count(connection),
     size: () => sizeOf(connection),
+    otherProcesses: () => otherProcessesOn(connection),
     backlog: (of) => backlogOf(connection, { collection: of.name, now: now?.() }),
     async *dump() {
       yield* dumpRows(await connect(LONG_MS));
@@ -160,6 +166,16 @@ async function sizeOf(connection: Connection): Promise<StoreSize> {
           from pg_partition_tree('market_signal.archive')) as bytes`;
   const { rows } = await connection.query<StoreSize & QueryResultRow>({ name: "size", text });
   return rows[0] ?? { records: 0, bytes: 0 };
+}
+
+/** The names of the other processes of this program that are connected to the database. */
+async function otherProcessesOn(connection: Connection): Promise<readonly string[]> {
+  const text = `select distinct application_name as name from pg_stat_activity
+    where datname = current_database() and starts_with(application_name, $1)
+      and application_name <> current_setting('application_name') order by 1`;
+  const statement = { name: "others", text, values: [APPLICATION_PREFIX] };
+  const { rows } = await connection.query<{ readonly name: string }>(statement);
+  return rows.map(({ name }) => `process ${name.slice(APPLICATION_PREFIX.length)}`);
 }
 
 /** Parameters of a backlog query. */

@@ -11,7 +11,7 @@ import {
   recordTablesSql,
 } from "./record-sql.ts";
 import type { DatabaseSession } from "./session.ts";
-import { APPLICATION_NAME } from "./target.ts";
+import { APPLICATION_PREFIX } from "./target.ts";
 
 const migrations = `
 /* "if not exists" would ask for the right to create schemas even where there is one. */
@@ -142,9 +142,9 @@ async function removeUnsettled(session: DatabaseSession): Promise<void> {
   const [abandoned] = await session.query<{ id: string }>(
     `delete from market_signal.meta where mode = $1 and not exists (
        select from pg_stat_activity
-       where datname = current_database() and application_name = $2 and pid <> pg_backend_pid()
+       where datname = current_database() and starts_with(application_name, $2) and pid <> pg_backend_pid()
      ) returning id`,
-    [UNSETTLED, APPLICATION_NAME],
+    [UNSETTLED, APPLICATION_PREFIX],
   );
   if (abandoned === undefined) return;
   await session.query("delete from market_signal.record");

@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { Client, type ClientConfig, TypeOverrides } from "pg";
 import { Problem } from "../../problem.ts";
 
@@ -9,8 +10,17 @@ const INT8 = 20;
 const parsers = new TypeOverrides();
 parsers.setTypeParser(INT8, Number);
 
-/** Name by which the connections of this program are known to the server. */
-export const APPLICATION_NAME = "market-signal";
+/** Beginning of `APPLICATION_NAME` of every process. */
+export const APPLICATION_PREFIX = "market-signal ";
+
+/** Maximum length of a name that PostgreSQL keeps whole, in bytes. */
+const MAX_NAME_BYTES = 63;
+
+/** Name by which the connections of this process are known to the database server. */
+const APPLICATION_NAME = `${APPLICATION_PREFIX}${process.pid}@${hostname()}`.slice(
+  0,
+  MAX_NAME_BYTES,
+);
 
 /** Connection settings of a database. */
 export interface DatabaseTarget {

@@ -223,6 +223,7 @@ class SqliteStore implements EmbeddedStore {
   readonly #paths: StorePaths;
   readonly #now: () => number;
   readonly #unlock: () => void;
+  readonly #onWarning: OnWarning;
   readonly #gate: StoreGate;
   readonly #commits: GroupCommit;
   readonly #snapshots = new Set<StoreSnapshot>();
@@ -235,11 +236,12 @@ class SqliteStore implements EmbeddedStore {
     this.#paths = paths;
     this.#now = now;
     this.#unlock = unlock;
+    this.#onWarning = onWarning;
     this.#gate = new StoreGate(onWarning, () => truncateWal(this.#opened.file));
     const tables = () => this.#opened;
     this.#commits = new GroupCommit(
       {
-        transaction: (works) => this.#opened.records.transaction(works),
+        transaction: (works) => this.#written(() => this.#opened.records.transaction(works)),
         part: (work) => this.#opened.records.part(work),
         undoablePart: (work) => this.#opened.records.undoablePart(work),
       },
@@ -251,6 +253,23 @@ class SqliteStore implements EmbeddedStore {
     const identity = { enumerable: true, get: () => this.#opened.identity };
     Object.defineProperty(this, "identity", identity);
     if (opened.hasCrashed) void this.#checkAfterCrash(onWarning);
+  }
+
+  /**
+   * Runs a transaction. What it wrote counts only if the files are still in their folder.
+   *
+   * @throws {Problem} If the files of the store were removed or replaced.
+   */
+  #written<T>(transaction: () => T): T {
+    const result = transaction();
+    const { file } = this.#opened;
+    if (file.isInPlace()) return result;
+    const reason = "The files of the store are gone; it waits for a restart.";
+    this.#gate.freeze(reason);
+    this.#onWarning(
+      `${file.path} was removed or replaced: nothing is written until the service is restarted. Put the last backup back: market-signal store restore <backup file>`,
+    );
+    throw storeUnavailableProblem(reason);
   }
 
   readonly counts = async (): Promise<StoreCounts> => {

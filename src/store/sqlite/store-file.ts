@@ -1,5 +1,7 @@
+import { statSync } from "node:fs";
 import { DatabaseSync, type StatementResultingChanges, type StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
+import { walPathOf } from "./folder.ts";
 
 /** Version of the file format. Files of other versions are not opened. */
 export const FORMAT_VERSION = "2";
@@ -89,6 +91,8 @@ export function checksumOf(columns: readonly SqlValue[]): number {
 export class StoreFile {
   readonly path: string;
   readonly database: DatabaseSync;
+  /** Ids of the files on disk when they were opened. */
+  #onDisk: readonly string[] = [];
   readonly #statements = new Map<string, StatementSync>();
   #writes = 0;
 
@@ -118,7 +122,24 @@ export class StoreFile {
         BEGIN IMMEDIATE;
         COMMIT;
       `);
+      file.#onDisk = file.#filesOnDisk();
       return file;
+    });
+  }
+
+  /**
+   * Whether the file and its write-ahead log are still where they were opened. A file that was
+   * removed or replaced can be written as before, but what is written is lost when it is closed.
+   */
+  isInPlace(): boolean {
+    return this.#filesOnDisk().every((id, at) => id === this.#onDisk[at]);
+  }
+
+  /** Device and inode of each file, as text; `undefined` for a file that is missing. */
+  #filesOnDisk(): readonly string[] {
+    return [this.path, walPathOf(this.path)].map((path) => {
+      const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+      return `${found?.dev}:${found?.ino}`;
     });
   }
 

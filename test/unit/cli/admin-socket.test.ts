@@ -108,12 +108,14 @@ describe("the admin socket", () => {
 
   it("returns errors and requests for confirmation to the client", async () => {
     const { folder, store } = await served(newFolder());
-    const file = join(folder, "b.gz");
-    await expect(ask("store restore", { folder, args: { file, yes: true } })).rejects.toThrow(
-      `${file} cannot be read`,
-    );
-    const asked = ask("store restore", { folder, args: { file, yes: false } });
+    const file = join(folder, "records.json");
+    await expect(ask("store import", { folder, args: { file, yes: true } })).rejects.toThrow(file);
+    await ask("store export", { folder, args: { file } });
+    const asked = ask("store import", { folder, args: { file, yes: false } });
     await expect(asked).rejects.toThrow(ConfirmationNeeded);
+    await expect(ask("store restore", { folder, args: { file, yes: true } })).rejects.toThrow(
+      `The service runs on this store (process ${process.pid})`,
+    );
     expect(await dumpStore(store)).toHaveLength(1);
   });
 

@@ -82,6 +82,16 @@ describe("the restore drill", () => {
     expect(left.filter((name) => name.startsWith("market-signal-drill-"))).toEqual([]);
   });
 
+  it("also takes the file that a backup was written to, under any name", async () => {
+    const file = join(dataFolder(), "before-the-upgrade");
+    copyFileSync(good, file);
+    const { code, out } = await drill(file);
+    expect(out).toContain(file);
+    expect(code).toBe(0);
+    truncateSync(file, readFileSync(good).length - 40);
+    expect(await drill(file)).toMatchObject({ code: 1, err: expect.stringContaining(file) });
+  });
+
   it("reports a damaged newest backup even if an older backup is intact", async () => {
     const folder = folderWith((file) => {
       copyFileSync(good, file);

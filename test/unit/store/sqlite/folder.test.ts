@@ -262,6 +262,24 @@ it("a store whose files are dangling links is treated as damaged, and the links 
   for (const name of FILES) expect(lstatSync(join(folder, name)).isSymbolicLink()).toBe(true);
 });
 
+describe.each(["store.sqlite", "store.sqlite-wal"])("an open store without its %s", (name) => {
+  it.each(["removed", "replaced"])("acknowledges nothing once it was %s", async (how) => {
+    const folder = newFolder();
+    const warnings: string[] = [];
+    const store = await openIn(folder, (message) => warnings.push(message));
+    const write = () => store.records.commit([put(pages, { key: "a", value: 1 })]);
+    expect(await write()).toBe(true);
+    rmSync(join(folder, name));
+    if (how === "replaced") writeFileSync(join(folder, name), "");
+    const refusal = { code: "store_unavailable", detail: expect.stringContaining("are gone") };
+    await expect(write()).rejects.toMatchObject(refusal);
+    await expect(write()).rejects.toMatchObject(refusal);
+    expect(warnings).toEqual([
+      expect.stringContaining(`${join(folder, "store.sqlite")} was removed`),
+    ]);
+  });
+});
+
 it("a directory that is not writable is rejected with its path and a remedy", async () => {
   const file = join(newFolder(), "file");
   writeFileSync(file, "");
