@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { MethodDocument, MethodQuery, methodAnswer } from "../../../src/answers/method.ts";
 import { roundToWholePoints } from "../../../src/answers/rounding.ts";
@@ -79,6 +80,26 @@ describe("an outsider with get_factors and the published tables", () => {
         expect(momentumConfidence(momentum, method), symbol).toBeCloseTo(momentum.confidence, 12);
       }
     }
+  });
+
+  it("finds every input that has a weight in the formulas of the docs", async () => {
+    const path = new URL("../../../docs/method-and-backtest.md", import.meta.url);
+    const [, formulas = ""] =
+      /## Recompute a score\n([\s\S]+?)\n## /.exec(await readFile(path, "utf8")) ?? [];
+    const named = new Set([...formulas.matchAll(/\b[a-z]\w+/g)].map(([name]) => name));
+    const weighted = answers.flatMap(({ factors }) =>
+      factors.flatMap(({ factors: each }) =>
+        Object.values(each).flatMap(({ inputs = [] }) =>
+          inputs.filter(({ weight }) => weight !== 0).map(({ name }) => name),
+        ),
+      ),
+    );
+    const unnamed = [...new Set(weighted)].filter(
+      (name) =>
+        !named.has(name.replace(/(?<=Yield)OwnPast$/, "").replace(/^trend\d+d$/, "trend28d")),
+    );
+    expect(unnamed).toEqual([]);
+    expect(new Set(weighted).size).toBeGreaterThan(12);
   });
 
   it("detects a modified answer or table", () => {
