@@ -26,7 +26,7 @@ export const SCORE_PURPOSE =
 
 /**
  * Describes the measured rank correlation, for example "−.0121 over 21 sessions (95 % interval
- * −.0341 to +.0089; 369 large US stocks, 2014-07 to 2024-12)".
+ * −.0332 to +.0090; 369 large US stocks, 2014-07 to 2024-12)".
  */
 function measured({ ic, interval, horizon, universe, period }: DirectionEvidence): string {
   if (ic === null || interval === null) return `not measured (${universe})`;

@@ -52,7 +52,7 @@ export const DIRECTION_EVIDENCE: Readonly<Record<AssetClass, DirectionEvidence>>
   stock: {
     verdict: "no_evidence",
     ic: -0.0121,
-    interval: { low: -0.0341, high: 0.0089 },
+    interval: { low: -0.0332, high: 0.009 },
     horizon: scoreHorizonText("stock"),
     period: "2014-07/2024-12",
     universe: "369 large US stocks",
@@ -72,7 +72,7 @@ export const DIRECTION_EVIDENCE: Readonly<Record<AssetClass, DirectionEvidence>>
   crypto: {
     verdict: "no_evidence",
     ic: 0.0263,
-    interval: { low: -0.0136, high: 0.0666 },
+    interval: { low: -0.0144, high: 0.0671 },
     horizon: scoreHorizonText("crypto"),
     period: "2019-06/2024-12",
     universe: "13 coins",

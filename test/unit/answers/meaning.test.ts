@@ -44,7 +44,7 @@ describe("the explanation of what scores mean", () => {
 
   it("quotes the figures of the backtest", () => {
     expect(meaning.DIRECTION_EVIDENCE_TEXT).toContain(
-      "−.0121 over 21 sessions (95 % interval −.0341 to +.0089",
+      "−.0121 over 21 sessions (95 % interval −.0332 to +.0090",
     );
     expect(meaning.noProbabilityReason(DIRECTION_EVIDENCE.stock)).toBe(
       "Its out-of-sample Brier skill was −.00008 (95 % interval −.00034 to +.00016): the interval does not lie above 0.",
