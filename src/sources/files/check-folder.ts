@@ -36,7 +36,7 @@ interface DoubtedBar {
 }
 
 /** Records that were read of one kind of file. */
-export interface FeedCount {
+interface FeedCount {
   /** Number of instruments that have at least one. */
   readonly instruments: number;
   readonly records: number;

@@ -1,0 +1,325 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { alerts } from "../../src/alerts/alert.ts";
+import {
+  applicationGroup,
+  applications,
+  inquiries,
+} from "../../src/applications/intake-records.ts";
+import { accounts } from "../../src/auth/accounts/accounts.ts";
+import { clients } from "../../src/auth/agents/agent.ts";
+import { apiKeys } from "../../src/auth/keys/api-keys.ts";
+import { commands } from "../../src/cli/all-commands.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import { NEW_PROVIDER_PROGRESS, providerProgress } from "../../src/ingest/provider-progress.ts";
+import { INGEST_SETUP_KEY, ingestSetups } from "../../src/ingest/setup.ts";
+import { checkpointText } from "../../src/log/checkpoint.ts";
+import { createOutbox } from "../../src/mail/outbox.ts";
+import { unsealedAudit } from "../../src/store/audit/entry.ts";
+import { openKeyring } from "../../src/store/keys/keyring.ts";
+import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
+import { readMasterKey } from "../../src/store/keys/master-key.ts";
+import { put } from "../../src/store/port/operations.ts";
+import type { Collection } from "../../src/store/port/records.ts";
+import { openEmbedded } from "../../src/store/sqlite/open.ts";
+import { atFileEnd } from "../support/file-end.ts";
+import { listenLocally } from "../support/local-server.ts";
+import {
+  type Files,
+  filesOf,
+  honestEntries,
+  randomBelow,
+  VERIFIER,
+} from "../support/log-forger.ts";
+import { temporaryFolder } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
+import { providerSetup } from "../support/providers/states.ts";
+import { smallMarket } from "../support/small-market.ts";
+
+/** A name that repaints the screen, reverses text and begins a line of its own. */
+const HOSTILE =
+  "EVIL\u001b[2J\u001b]0;t\u0007\u001b_\u009b31m\u0090\u0085\u007f\u2028\u202e\u2066\r\nFORGED  all proved";
+
+/** The same of a peer, of which nothing may be repeated. */
+const PEER = HOSTILE.replace("EVIL", "PEER").replace("FORGED", "FALSE");
+
+/** Everything that a terminal obeys, and everything that breaks or reverses a line. */
+const OBEYED = /[[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]--\n]/v;
+
+/** A file name may have all of it. */
+const FOLDER = join(temporaryFolder(), HOSTILE);
+
+const ENV = { DATA_DIR: join(FOLDER, "data"), MASTER_KEY: Buffer.alloc(32, 1).toString("base64") };
+
+/** Whether the name is printed, or (of a peer) not even that. */
+type Shown = "shows the name" | "repeats nothing";
+
+interface Case {
+  readonly args: readonly string[];
+  readonly shown?: Shown;
+}
+
+const own = (...args: readonly string[]): Case => ({ args, shown: "shows the name" });
+const peer = (...args: readonly string[]): Case => ({ args, shown: "repeats nothing" });
+const file = (name: string) => join(FOLDER, name);
+
+/** Commands that run until they are interrupted or start the service have tests of their own below. */
+const OWN_TESTS: readonly string[] = ["serve", "listen"];
+
+/** Calls of each command in the places where it prints what others wrote. */
+const cases = (
+  bases: readonly string[],
+  market: string,
+): Readonly<Record<string, readonly Case[]>> => ({
+  doctor: [own()],
+  "admin status": [{ args: [] }],
+  "admin keys list": [{ args: [] }],
+  "admin keys rotate": [{ args: ["--use", HOSTILE] }, { args: ["--use", "webhook-signing"] }],
+  "admin log new": [{ args: [] }],
+  "admin key create": [{ args: ["--name", HOSTILE, "--scopes", "signals:read"] }],
+  "admin key list": [own()],
+  "admin key revoke": [own(`key_${HOSTILE}`)],
+  "admin applications list": [own()],
+  "admin applications accept": [own(`app_${"e".repeat(16)}`), own(`app_${HOSTILE}`)],
+  "admin applications reject": [own(`app_${"o".repeat(16)}`)],
+  "admin inquiries list": [own()],
+  "admin agents list": [own()],
+  "admin agents disable": [own(HOSTILE)],
+  "admin agents enable": [own(HOSTILE)],
+  "admin accounts list": [own()],
+  "admin accounts disable": [own(`acc_${HOSTILE}`)],
+  "admin accounts enable": [own(`acc_${HOSTILE}`)],
+  "admin alerts list": [own()],
+  "admin alerts disable": [own(`alert_${HOSTILE}`)],
+  "admin alerts enable": [own(`alert_${HOSTILE}`)],
+  "admin audit": [own()],
+  "admin mail": [own()],
+  "admin setup": [{ args: [] }],
+  "admin forget": [own("a@b.example", HOSTILE)],
+  "store backup": [own(file("backup.gz"))],
+  "store export": [own(file("export.json"))],
+  "store import": [{ args: [file("export.json"), "--yes"] }, own(file("none"), "--yes")],
+  "store restore": [own(file("backup.gz"), "--yes"), own(file("junk.gz"), "--yes")],
+  "store migrate": [own("--to", "postgres://b.example/none", HOSTILE)],
+  "store verify": [own("--state", file("junk.gz"))],
+  "store drill": [own(FOLDER)],
+  verify: [
+    ...bases.map((base) => peer(base, "--token", "token")),
+    own(file("none")),
+    own(bases[0] ?? "", "--policy", file("junk.gz")),
+    own(bases[0] ?? "", "--state", file("junk.gz")),
+  ],
+  "log download": [
+    ...bases.map((base, at) => peer(base, `copy-${at}`)),
+    own(bases[0] ?? "", HOSTILE, HOSTILE),
+  ],
+  witness: [own(file("w"), "--name", "w", "--logs", file("junk.gz"))],
+  export: [
+    ...bases.map((base, at) => peer(`panel-${at}.csv`, "--url", base)),
+    own("a.csv", "--market", file("none")),
+  ],
+  check: [own(file("market")), { args: [market] }],
+  backtest: [
+    own(...["--market", file("none"), "--from", "2014-01-01", "--to", "2014-02-01"]),
+    own(
+      ...["--market", market, "--symbols", HOSTILE, "--from", "2014-01-01", "--to", "2014-02-01"],
+    ),
+  ],
+  explain: [
+    own(HOSTILE, "--market", market, "--date", "2014-01-03"),
+    own("ACME", "--market", market, "--date", "2014-01-03"),
+  ],
+  train: [own("--in", file("none")), { args: ["--in", file("junk.gz")] }],
+});
+
+/** Runs a command line in this process. @returns What it printed. */
+async function printed(argv: readonly string[]): Promise<string> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  await runProgram({ argv, env: ENV, folder: FOLDER, terminal: { stdin, stdout, stderr } });
+  return String(stdout.read() ?? "") + String(stderr.read() ?? "");
+}
+
+/** Checks what was printed of a hostile name. */
+function expectInert(text: string, shown: Shown | undefined): void {
+  expect(text).not.toMatch(OBEYED);
+  expect(text).not.toMatch(/^FORGED/m);
+  if (shown === "shows the name") expect(text).toContain("EVIL");
+  if (shown === "repeats nothing") expect(text).not.toMatch(/PEER|FALSE/);
+}
+
+/** Fills a store with records of people and agents whose every name is hostile. */
+async function fillStore(): Promise<void> {
+  mkdirSync(ENV.DATA_DIR, { recursive: true });
+  const store = await openEmbedded({ folder: ENV.DATA_DIR, mode: "sandbox", now: Date.now });
+  const { records } = store;
+  const places = { fromEnv: ENV.MASTER_KEY, folder: ENV.DATA_DIR, holdsKeys: false };
+  const masterKey = readMasterKey(places);
+  const keyring = await openKeyring({ records, masterKey, now: Date.now });
+  const outbox = createOutbox({ vault: createKeyringVault(keyring), now: () => new Date() });
+  const at = Date.now();
+  // Not every member of these records is needed to show them.
+  const record = <T>(
+    of: Collection<T>,
+    key: string,
+    value: object,
+    groups: readonly string[] = [],
+  ) => put(of, { key, value: value as T, groups });
+  const application = { state: "waiting", name: HOSTILE, focus: HOSTILE, registeredAt: at };
+  const entry = {
+    action: HOSTILE,
+    actor: HOSTILE,
+    target: HOSTILE,
+    detail: { [HOSTILE]: HOSTILE },
+  };
+  const fault = { at, kind: "failing", text: HOSTILE } as const;
+  await records.commit([
+    ...["e".repeat(16), "o".repeat(16)].map((id) =>
+      record(applications, id, { id: `app_${id}`, email: `${id}@b.example`, ...application }, [
+        applicationGroup(`app_${id}`),
+      ]),
+    ),
+    record(inquiries, "inq_1", {
+      reference: "inq_1",
+      email: HOSTILE,
+      message: HOSTILE,
+      receivedAt: at,
+    }),
+    record(apiKeys, "key_1", {
+      id: "key_1",
+      name: HOSTILE,
+      scopes: [],
+      hint: "msv",
+      createdAt: at,
+    }),
+    record(accounts, "acc_1", { label: HOSTILE, createdAt: at }),
+    record(clients, "c1", {
+      metadata: { client_name: HOSTILE, scope: "" },
+      agent: { identityType: "anonymous", registeredAt: at, site: HOSTILE },
+    }),
+    record(alerts, "alert_1", {
+      owner: { kind: "agent", id: HOSTILE },
+      ...{ label: HOSTILE, kinds: [], way: { by: "poll" }, createdAt: at },
+      ...{ expiresAt: null, snoozedUntil: null, isPaused: false },
+    }),
+    record(unsealedAudit, "1", { kind: "audit", at, id: "1", body: entry }),
+    put(ingestSetups, {
+      key: INGEST_SETUP_KEY,
+      value: { instruments: 1, unpriced: 0, providers: [providerSetup("one")] },
+    }),
+    put(providerProgress, { key: "one", value: { ...NEW_PROVIDER_PROGRESS, lastFault: fault } }),
+    ...outbox.queueSteps({
+      ...{ to: "a@b.example", subject: "Subject", text: HOSTILE, ttlMs: 600_000 },
+    }),
+  ]);
+  await store.close();
+}
+
+const escapes = Buffer.from(PEER);
+const entries = honestEntries(randomBelow(1), 3);
+const honest = filesOf(entries);
+const renamed = filesOf(entries.map((entry) => entry.replaceAll('"s0"', JSON.stringify(PEER))));
+const forgedOrigin = checkpointText({ origin: "PEER\u009b2J", size: 1, root: Buffer.alloc(32) });
+
+/** Serves a log, and answers everything else with a hostile text. */
+const logOf =
+  (files: Files, texts: Readonly<Record<string, string>> = {}): RequestListener =>
+  ({ url = "" }, res) => {
+    const path = url.slice("/log/".length);
+    res.end(texts[path] ?? files.get(path) ?? escapes);
+  };
+
+/** Servers that answer hostile texts, each where the one before is refused too early. */
+const peers: readonly RequestListener[] = [
+  (_req, res) => void res.end(escapes),
+  (_req, res) => {
+    const detail = { code: PEER, title: PEER, detail: PEER, next: PEER };
+    res.writeHead(400, { "content-type": "application/problem+json" }).end(JSON.stringify(detail));
+  },
+  (_req, res) => {
+    res.writeHead(200, { link: '</PEER%1b[2J>; rel="next"' }).end(`${PEER}\r\n${PEER}\r\n`);
+  },
+  ({ url }, res) => void res.writeHead(302, { location: `/PEER%1b[2J${url}` }).end(),
+  logOf(honest, { checkpoint: `${forgedOrigin}\n— PEER\u009b2J AAAAAAAA\n` }),
+  logOf(honest),
+  logOf(honest, { keys: `${PEER}\n` }),
+  logOf(honest, { keys: `${VERIFIER.replace("log.example", "PEER\u009b2J")}\n` }),
+  logOf(honest, { keys: `${VERIFIER}\n` }),
+  logOf(renamed, { keys: `${VERIFIER}\n` }),
+];
+
+/** Serves until the end of the file. @returns The origin. */
+function served(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  atFileEnd(() => void server.close().closeAllConnections());
+  return listenLocally(server);
+}
+
+/** Starts a command as a process, which is ended with the test. */
+function spawned(argv: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [PROGRAM, ...argv], {
+    env: { PATH: process.env.PATH ?? "", ...env },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
+describe("what others wrote, on the terminal", () => {
+  let calls: Readonly<Record<string, readonly Case[]>>;
+  beforeAll(async () => {
+    await fillStore();
+    writeFileSync(file("junk.gz"), `${HOSTILE} {"`);
+    const market = await smallMarket();
+    const instruments = join(market, "instruments.csv");
+    mkdirSync(file("market"));
+    writeFileSync(join(file("market"), HOSTILE), HOSTILE);
+    writeFileSync(
+      join(file("market"), "instruments.csv"),
+      `symbol,name,assetClass,exchange,currency,sector\n${HOSTILE},${HOSTILE},stock,NYSE,USD,\n`,
+    );
+    const [name = ""] = HOSTILE.split("\r");
+    writeFileSync(instruments, readFileSync(instruments, "utf8").replace("Acme Corp.", name));
+    calls = cases(await Promise.all(peers.map(served)), market);
+  });
+
+  it("has a case for every command", () => {
+    expect([...Object.keys(calls), ...OWN_TESTS].sort()).toEqual([...commands.keys()].sort());
+  });
+
+  it.each([...commands.keys()].filter((name) => !OWN_TESTS.includes(name)))(
+    "controls nothing and begins no line: %s",
+    async (name) => {
+      for (const { args, shown } of calls[name] ?? []) {
+        const argv = [...name.split(" "), ...args];
+        expectInert(await printed(argv), shown);
+        const json = await printed([...argv, "--json"]);
+        expectInert(json, shown === "repeats nothing" ? shown : undefined);
+        expectInert(await printed([...argv, `--${HOSTILE}`]), undefined);
+      }
+    },
+  );
+
+  it("controls nothing and begins no line: serve", async () => {
+    const env = { ...ENV, PORT: "0", MARKET: `files:${file("none")}` };
+    const child = spawned(["serve"], env);
+    let text = "";
+    for await (const part of child.stderr) text += part;
+    expectInert(text, "shows the name");
+  });
+
+  it("controls nothing and begins no line: listen", async () => {
+    const child = spawned(["listen", "--port", "0"], {});
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const next = async () => String((await lines.next()).value);
+    const [, url = ""] = /on (http\S+);/.exec(await next()) ?? [];
+    let line = "";
+    const body = JSON.stringify({ type: HOSTILE, data: { symbol: HOSTILE, signal: HOSTILE } });
+    await fetch(url, { method: "POST", body, headers: { "webhook-id": "1" } });
+    while (!/^\d\d:\d\d:\d\d/.test(line)) line = await next();
+    expectInert(line, "shows the name");
+  });
+});
