@@ -140,7 +140,7 @@ export class SignalLog {
       host: new URL(baseUrl).host,
       now,
       monotonic: () => performance.now(),
-      onRefusal: (reason) => log.error({ reason }, "the signal log is not signed any more"),
+      onRefusal: (reason) => log.error({ reason }, `the signal log is not signed: ${reason}`),
     });
     const { writer, witnesses } = { writer: this.#writer, witnesses: this.#witnesses };
     this.leaderJobs = [

@@ -88,9 +88,9 @@ describe.each(programs)("$name with $file", async ({ name, start }) => {
   });
 
   test(said("refuses a body that is larger than any that the service accepts"), async () => {
-    const headers = { "content-type": "application/json" };
-    const body = "x".repeat(200_000);
-    const answer = await proxy.ask("/api/contact", { method: "POST", headers, body });
+    const headers = { ...keyed, "content-type": "application/json", accept: "application/json" };
+    const body = JSON.stringify("x".repeat(200_000));
+    const answer = await proxy.ask("/mcp", { method: "POST", headers, body });
     expect(answer.status).toBe(413);
   });
 });
