@@ -21,6 +21,7 @@ import {
 } from "./store/maintenance.ts";
 import type { Store, StoreMode } from "./store/port/store.ts";
 import { WriteProbe } from "./store/probe.ts";
+import { createFolder } from "./store/sqlite/folder.ts";
 import { openEmbedded } from "./store/sqlite/open.ts";
 import { measuredRecords } from "./telemetry/instrumented.ts";
 import { type Meters, NO_METERS } from "./telemetry/meters.ts";
@@ -140,6 +141,8 @@ async function openStore({
   if (url === undefined) {
     return openEmbedded({ folder, mode, mustSettle: true, now: storeNow ?? now, onWarning });
   }
+  // Scores, the last checkpoint and the operator's socket are in the folder on PostgreSQL, too.
+  createFolder(folder);
   const { openPostgres } = await import("./store/postgres/open.ts");
   return openPostgres({ url, mode, mustSettle: true, onWarning });
 }

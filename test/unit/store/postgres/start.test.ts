@@ -1,4 +1,8 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import pino from "pino";
 import { expect, it, onTestFinished } from "vitest";
+import { openPersistentState } from "../../../../src/state.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import type { ArchiveRow } from "../../../../src/store/port/archive.ts";
 import { insert, put, requireUnchanged } from "../../../../src/store/port/operations.ts";
@@ -6,6 +10,7 @@ import { collection } from "../../../../src/store/port/records.ts";
 import type { Store, StoreMode } from "../../../../src/store/port/store.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
 import { auditOf, sealAll } from "../../../support/audit.ts";
+import { temporaryFolder } from "../../../support/process.ts";
 import { describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
 
@@ -67,6 +72,19 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     const found = await openPostgres({ url });
     onTestFinished(() => found.close());
     expect(found.identity).toEqual(second.identity);
+  });
+
+  it("makes the data folder of the process, before anything is written there", async () => {
+    const folder = join(temporaryFolder(), "new");
+    const masterKey = Buffer.alloc(32, 7).toString("base64");
+    const state = await openPersistentState({
+      choice: { folder, databaseUrl: await server().createDatabase(), masterKey },
+      mode: "sandbox",
+      now: Date.now,
+      log: pino({ level: "silent" }),
+    });
+    onTestFinished(() => state.close());
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
   it("creates nothing when no mode is given", async () => {
