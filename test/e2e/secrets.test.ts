@@ -323,12 +323,12 @@ describe("a complete journey with every kind of failure", async () => {
     const exported = join(DATA_DIR, "..", `${random()}.json`);
     await storeCommand("backup", backup);
     await storeCommand("export", exported);
+    const files = ["store.sqlite", "store.sqlite-wal"];
     for (const text of [
       gunzipSync(readFileSync(backup)).toString(),
       readFileSync(exported, "utf8"),
-      readFileSync(join(DATA_DIR, "store.sqlite"), "latin1"),
-      readFileSync(join(DATA_DIR, "store.sqlite-wal"), "latin1"),
-    ].filter((text) => text !== "")) {
+      files.map((name) => readFileSync(join(DATA_DIR, name), "latin1")).join(),
+    ]) {
       expect(foundIn(text, { ...seen, agentId })).toEqual(["agentId"]);
     }
   });
