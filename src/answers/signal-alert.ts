@@ -8,24 +8,30 @@ import { roundFraction } from "./rounding.ts";
 const MAX_NAMED = 10;
 
 /**
- * Warns that instruments of an alert of the kind `signal_shift` have too little coverage to become
- * LONG or SHORT now. Empty for other alerts, and if no instrument has too little.
+ * Which instruments of an alert of the kind `signal_shift` have too little coverage to become LONG
+ * or SHORT now; `undefined` for other alerts, and if no instrument has too little.
  */
-export function nextStepsOfSignalAlert(
+export function lowCoverageText(
   alert: Pick<ResolvedAlert, "kinds" | "watched">,
   { snapshots }: Pick<ToolContext, "snapshots">,
-): readonly string[] {
-  if (!alert.kinds.includes("signal_shift")) return [];
+): string | undefined {
+  if (!alert.kinds.includes("signal_shift")) return undefined;
   const { minCoverage } = SIGNAL_THRESHOLDS;
   const thin = snapshots
     .allNewest()
     .filter(({ instrument, coverage }) => coverage < minCoverage && covers(alert, instrument));
-  if (thin.length === 0) return [];
+  if (thin.length === 0) return undefined;
   const named = thin
     .slice(0, MAX_NAMED)
     .map(({ instrument, coverage }) => `${instrument.symbol} (${roundFraction(coverage)})`);
   const more = thin.length - named.length;
-  return [
-    `signal_shift: with the coverage of now (in brackets), ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""} cannot become LONG or SHORT, which need ${minCoverage}. get_factors says what is missing.`,
-  ];
+  return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""} cannot become LONG or SHORT with the coverage of now (in brackets); both need ${minCoverage}.`;
+}
+
+/** The warning of `lowCoverageText` for the owner of an alert; empty without one. */
+export function nextStepsOfSignalAlert(
+  ...[alert, context]: Parameters<typeof lowCoverageText>
+): readonly string[] {
+  const text = lowCoverageText(alert, context);
+  return text === undefined ? [] : [`signal_shift: ${text} get_factors says what is missing.`];
 }

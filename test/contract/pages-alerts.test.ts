@@ -167,6 +167,14 @@ describe("the form of a new alert", () => {
     expect(textOf(page.html)).toContain("Thresholds New signals alone; z of volatility from 2.5");
   });
 
+  it("says which instruments have too little coverage to become LONG or SHORT", async () => {
+    const page = await make(await signedIn(), { symbols: "ALDER.SIM, OSTEL.SIM", signal: "LONG" });
+    expect(textOf(page.html)).toContain(
+      "Coverage OSTEL.SIM (0.39) cannot become LONG or SHORT with the coverage of now",
+    );
+    expect(textOf(page.html)).toContain("whose signal is LONG then");
+  });
+
   it.each<[string, Filled, Partial<Alert>]>([
     [
       "an asset class and a signal",

@@ -21,7 +21,7 @@ describe("an alert on signals", () => {
   it("warns of instruments whose coverage is too low for LONG and SHORT", () => {
     const watched = { by: "symbols", symbols: ["AAA", "TSLA"], signal: "LONG" } as const;
     expect(stepsFor(watched)).toEqual([
-      "signal_shift: with the coverage of now (in brackets), TSLA (0.51) cannot become LONG or SHORT, which need 0.6. get_factors says what is missing.",
+      "signal_shift: TSLA (0.51) cannot become LONG or SHORT with the coverage of now (in brackets); both need 0.6. get_factors says what is missing.",
     ]);
     expect(stepsFor({ ...watched, symbols: ["AAA"] })).toEqual([]);
     expect(nextStepsOfSignalAlert({ kinds: ["volatility"], watched }, context)).toEqual([]);

@@ -33,6 +33,8 @@ export interface AlertPageView {
   /** Events, newest first. */
   readonly events: readonly AlertEvent[];
   readonly attempts: DeliveryAttemptPage;
+  /** Which instruments have too little coverage to become LONG or SHORT; absent if none has. */
+  readonly lowCoverage: string | undefined;
   /** Message about the action that was just completed; absent if there was none. */
   readonly done?: string | undefined;
 }
@@ -52,7 +54,7 @@ const SNOOZES = [
 
 /** The page of one alert: its settings, the actions on it, its events and its deliveries. */
 export function alertPage(view: AlertPageView): PageAnswer {
-  const { details, events, attempts, done } = view;
+  const { details, events, attempts, lowCoverage, done } = view;
   const { id, alert } = details;
   const { label, watched, way, createdAt, expiresAt } = alert;
   const isSent = way.by !== "poll";
@@ -67,6 +69,7 @@ ${descriptionList([
   ["Status", html`<strong>${alertStatusText(details)}</strong>`],
   ["Watches", watchedText(watched)],
   ["Conditions", alertKindsText(alert)],
+  lowCoverage !== undefined && ["Coverage", lowCoverage],
   ["Thresholds", thresholdsText(alert)],
   ["Sent to", isSent ? deliveryTargetText(details) : "Nowhere: its events stand below"],
   ...(isSent ? healthFacts(details) : []),

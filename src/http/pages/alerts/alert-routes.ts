@@ -6,6 +6,7 @@ import { registerAlert } from "../../../../tools/register-alert.ts";
 import { isOwnedBy } from "../../../alerts/alert.ts";
 import { alertVersion } from "../../../alerts/api/changes.ts";
 import { OWN_MAILBOX_CHANNEL_NAME } from "../../../alerts/channels/channels.ts";
+import { lowCoverageText } from "../../../answers/signal-alert.ts";
 import type { Caller } from "../../../auth/caller.ts";
 import { fingerprint } from "../../../lib/fingerprint.ts";
 import { Problem } from "../../../problem.ts";
@@ -262,12 +263,18 @@ async function showAlert(visit: AlertVisit): Promise<void> {
   const details = await ownAlert(visit);
   const target = { caller, alertId: id };
   const cursor = query.get("cursor") ?? undefined;
-  const [events, attempts] = await Promise.all([
+  const { context } = options;
+  const [events, attempts, watched] = await Promise.all([
     alerts.newestEvents(target, MAX_EVENTS_SHOWN),
     alerts.attempts(target, { cursor, limit: MAX_ATTEMPTS_SHOWN }),
+    context.watchlists.resolve(details.alert.watched),
   ]);
+  const lowCoverage = lowCoverageText({ ...details.alert, watched }, context);
   const done = DONE[query.get("done") as keyof typeof DONE];
-  show(res, alertPage({ formToken: browser.formToken, details, events, attempts, done }));
+  show(
+    res,
+    alertPage({ formToken: browser.formToken, details, events, attempts, lowCoverage, done }),
+  );
 }
 
 async function showEditForm(visit: AlertVisit): Promise<void> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { alertGroup, alerts, type InstrumentSelector } from "../../../../src/alerts/alert.ts";
+import { watchlists } from "../../../../src/alerts/watchlists/watchlist.ts";
 import { type ClientRecord, clients } from "../../../../src/auth/agents/agent.ts";
 import { allScopes } from "../../../../src/auth/scopes.ts";
 import { put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
@@ -430,6 +431,11 @@ describe("the recipients of an event", () => {
       ...alertSteps("coins", { watched: { by: "filter", assetClass: "crypto" } }),
       ...alertSteps("longs", { watched: { by: "filter", signal: "LONG" } }),
       ...alertSteps("volatile", { kinds: ["volatility"] }),
+      put(watchlists, { key: "list", value: { owner: OWNER, name: "mine", symbols: ["B", "C"] } }),
+      ...alertSteps("listed", { watched: { by: "watchlist", key: "list", name: "mine" } }),
+      ...alertSteps("listedLong", {
+        watched: { by: "watchlist", key: "list", name: "mine", signal: "LONG" },
+      }),
     ]);
     const stage = createScriptedMarket();
     const leader = leaderOf(store, stage);
@@ -441,7 +447,7 @@ describe("the recipients of an event", () => {
     const heard = told.map(({ alertId, payload }) => `${alertId} ${payload.data.symbol}`);
     expect(heard.sort()).toEqual([
       ...["at15 B", "at15 C", "at5 A", "at5 B", "at5 C", "at50 C"],
-      ...["coins C", "longs C", "onlyB B"],
+      ...["coins C", "listed B", "listed C", "listedLong C", "longs C", "onlyB B"],
     ]);
   });
 
