@@ -48,7 +48,7 @@ export function announceReady(service: Service, config: Config, baseUrl: string)
     `  Health  ${baseUrl}/api/health`,
     `  Account ${baseUrl}/account`,
     `  Data    ${config.store.folder}`,
-    "  Setup   npx market-signal admin setup",
+    "  Setup   npx --no-install market-signal admin setup",
     "  Stop with Ctrl-C.",
   ];
   for (const line of lines) say(line);

@@ -943,7 +943,7 @@ describe("the page of the track record", () => {
     expect(html).toContain("The prices of this market are made up");
     expect(textOf(html)).toMatch(/Nothing yet The log began on .* a verdict needs 60 periods/);
     expect(textOf(html)).toMatch(/Stock, 21 sessions: not before 21 Nov 2026, 05:23/);
-    expect(html).toContain(`npx market-signal verify ${base} --state seen.json`);
+    expect(html).toContain(`npx --no-install market-signal verify ${base} --state seen.json`);
     const { html: home } = await web.get("/");
     expect(home).toContain('href="/track-record"');
     expect(home).toContain("Verify what was said");

@@ -92,7 +92,7 @@ describe("GET /operator", () => {
     for (const attempt of attempts) {
       expect(attempt.status).toBe(403);
       const text = "html" in attempt ? attempt.html : await attempt.text();
-      expect(text).toContain("npx market-signal admin setup");
+      expect(text).toContain("npx --no-install market-signal admin setup");
       expect(text).not.toContain("Sent from");
     }
   });

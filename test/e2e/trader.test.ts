@@ -110,7 +110,7 @@ describe("the pages of the market", () => {
       expect(await page.locator("[role=img] .panel:visible").count()).toBeGreaterThanOrEqual(9);
     }
     if (path === PROOF) {
-      await page.getByText("npx market-signal verify ./ALDER.SIM-").waitFor();
+      await page.getByText("npx --no-install market-signal verify ./ALDER.SIM-").waitFor();
     }
     expect(complaints).toEqual([]);
   });

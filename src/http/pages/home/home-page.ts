@@ -156,7 +156,7 @@ function verifySection({ baseUrl, market }: Site): Html {
   return html`<section aria-labelledby="verify">
 <h2 id="verify">Verify what was said</h2>
 <p>Every signal is logged when its session closes, in a log that nobody can rewrite unnoticed, and settled when its returns are known: the <a href="${paths.trackRecord}">track record</a>. Keep a line of it, and you can prove later that nothing was changed, dropped or added:</p>
-<div class="address"><code id="verify-command">npx market-signal verify ${baseUrl} --state seen.json</code>${copyButton("verify-command", "the command")}</div>
+<div class="address"><code id="verify-command">npx --no-install market-signal verify ${baseUrl} --state seen.json</code>${copyButton("verify-command", "the command")}</div>
 <p class="quiet">The line is the <a href="${paths.logCheckpoint}">signed checkpoint</a>. It proves what was said, not that it was right. To check one signal in the browser, open its instrument and go to “Proof”.</p>
 </section>`;
 }

@@ -263,9 +263,9 @@ ${checkItem("check-memory", "The log has everything that this browser saw of it 
 <section aria-labelledby="without-us">
 <h2 id="without-us">Check it without us</h2>
 <p>1. <a href="${file}" download>Download the proof</a>. 2. Check it on your own machine, offline, where this program is installed, as in a checkout of it:</p>
-<div class="address"><code id="verify-file">npx market-signal verify ./${symbol}-${index}.tlog-proof --key "${key}"</code>${copyButton("verify-file", "the command")}</div>
+<div class="address"><code id="verify-file">npx --no-install market-signal verify ./${symbol}-${index}.tlog-proof --key "${key}"</code>${copyButton("verify-file", "the command")}</div>
 <p>The key is the one that signs today; keep it, and a later proof cannot come from another log. The whole log, and that it only grows:</p>
-<div class="address"><code id="verify-log">npx market-signal verify ${site.baseUrl} --state seen.json</code>${copyButton("verify-log", "the command for the log")}</div>
+<div class="address"><code id="verify-log">npx --no-install market-signal verify ${site.baseUrl} --state seen.json</code>${copyButton("verify-log", "the command for the log")}</div>
 <p class="quiet">Both name each check as proved, not proved or failed. They end with exit code 1 if anything failed, and with 2 if nothing did but something cannot be proved: at a first look that nothing was taken back since an earlier one, and without witnesses that others saw the same log.</p>
 </section>
 <section aria-labelledby="proof">

@@ -119,10 +119,10 @@ const verifySection = (
 <ol class="card plain steps">
 <li>Keep <a href="${paths.logCheckpoint}">the checkpoint</a> of the log <code>${origin}</code>. It is signed after every session, and every statement and outcome is an entry under it.</li>
 <li>Check all of it, and that it only grew since you last looked:
-<div class="address"><code id="verify-command">npx market-signal verify ${baseUrl} --state seen.json</code>${copyButton("verify-command", "the command that checks the log")}</div></li>
+<div class="address"><code id="verify-command">npx --no-install market-signal verify ${baseUrl} --state seen.json</code>${copyButton("verify-command", "the command that checks the log")}</div></li>
 <li>Keep a copy, and grade it with your own prices:
-<div class="address"><code id="download-command">npx market-signal log download ${baseUrl} ./log</code>${copyButton("download-command", "the command that downloads the log")}</div>
-<div class="address"><code id="prices-command">npx market-signal verify ./log --prices ./prices</code>${copyButton("prices-command", "the command that grades it")}</div></li>
+<div class="address"><code id="download-command">npx --no-install market-signal log download ${baseUrl} ./log</code>${copyButton("download-command", "the command that downloads the log")}</div>
+<div class="address"><code id="prices-command">npx --no-install market-signal verify ./log --prices ./prices</code>${copyButton("prices-command", "the command that grades it")}</div></li>
 </ol>
 <p class="quiet">As data: <a href="/api/track-record">/api/track-record</a>, with a token. The log proves what was said and when it stood there, not that it was right.</p>
 </section>`;

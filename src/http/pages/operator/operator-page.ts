@@ -10,7 +10,7 @@ import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 
 /** The command that prints a link to the operator's page. */
-const COMMAND = "npx market-signal admin setup";
+const COMMAND = "npx --no-install market-signal admin setup";
 
 /** Labels of the states of setup items. */
 const STATES: Readonly<Record<SetupItem["state"], string>> = {
@@ -51,8 +51,8 @@ ${
       )
 }</section>
 <section><h2>How it is doing</h2>
-${commandBlock("status", "npx market-signal admin status")}
-${commandBlock("doctor", "npx market-signal doctor")}</section>
+${commandBlock("status", "npx --no-install market-signal admin status")}
+${commandBlock("doctor", "npx --no-install market-signal doctor")}</section>
 <p class="news" id="news" role="status"></p>`,
   };
 }
