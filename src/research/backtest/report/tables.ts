@@ -13,7 +13,7 @@ import {
   sharpeText,
   tValueText,
 } from "./figures.ts";
-import { VERDICT_WORDS } from "./words.ts";
+import { sessionCountText, VERDICT_WORDS } from "./words.ts";
 
 /** A table of figures whose first column is the row header. */
 interface Table {
@@ -44,7 +44,7 @@ export const horizonCell = (horizon: number, step: number): string =>
 /** Explains the mark of overlapping windows; `undefined` if no window overlaps. */
 export const overlapNote = ({ horizons, step }: ClassResult): string | undefined =>
   horizons.some(({ horizon }) => horizon > step)
-    ? `${OVERLAP_MARK} Windows overlap those of the next dates, ${step} sessions apart.`
+    ? `${OVERLAP_MARK} Windows overlap those of the next dates, ${sessionCountText(step)} apart.`
     : undefined;
 
 /** Table of the coefficients for all horizons. */

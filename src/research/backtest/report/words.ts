@@ -167,13 +167,14 @@ export function coverageSentence({ comparison, coverage, leftOut }: ClassResult)
   );
 }
 
-/** Why there is no decile book; `undefined` if there is one, or only one instrument. */
+/** Why there is no decile book; `undefined` if there is one, or at most one instrument. */
 export function decileReason({
   comparison,
   coverage,
   horizons,
 }: Pick<ClassResult, "comparison" | "coverage" | "horizons">): string | undefined {
-  if (comparison === "through_time" || horizons.some(({ book }) => book !== null)) return undefined;
+  if (comparison === "through_time" || coverage.names.most === 0) return undefined;
+  if (horizons.some(({ book }) => book !== null)) return undefined;
   return `Deciles: left out. They need at least ${MIN_DECILE_INSTRUMENTS} instruments on a date, three in each; there are at most ${coverage.names.most}.`;
 }
 
