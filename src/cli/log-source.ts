@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { parseJson } from "../lib/json.ts";
@@ -96,14 +96,16 @@ export async function readTextFromUrl(address: string): Promise<string | undefin
   return undefined;
 }
 
-/** Reads a log that was downloaded to a folder. */
+/** Reads a log that was downloaded to a folder; the folder may come from somebody else. */
 export const folderLogSource = (folder: string): LogSource => ({
-  async read(path) {
+  async read(path, maxBytes) {
     try {
-      return await readFile(join(folder, ...path.split("/")));
+      return await readWholeBody(createReadStream(join(folder, ...path.split("/"))), maxBytes);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT") return undefined;
+      if (code !== undefined) throw error;
+      throw new CheckFailure(`${path} is longer than ${maxBytes} bytes`);
     }
   },
 });

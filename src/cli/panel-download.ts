@@ -96,6 +96,9 @@ async function resumed(
 const isPageOf = (page: string, first: string): boolean =>
   page.split("?", 1)[0] === first.split("?", 1)[0];
 
+/** Maximum length of the header line, in characters; that of the service has some 500. */
+const MAX_HEADER_LENGTH = 16_384;
+
 interface Page {
   readonly header: string;
   readonly rows: readonly string[];
@@ -112,6 +115,9 @@ async function fetchPage(url: URL, token: string | undefined): Promise<Page> {
     );
   });
   const [header = "", ...rows] = String(body).split("\r\n").slice(0, -1);
+  if (header.length > MAX_HEADER_LENGTH) {
+    throw new Error(`${url.origin} names more columns than a panel has.`);
+  }
   const next = nextPage(response.headers.get("link"), url);
   if (next !== null && rows.length === 0) {
     throw new Error(`${url.origin} names a next page after one without rows.`);

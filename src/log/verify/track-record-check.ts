@@ -82,7 +82,8 @@ function compare(
   for (const [path, value] of valuesIn(trackRecordFiguresAnswer(figures))) {
     const other = found.get(path) ?? null;
     if (isSame(value, other)) continue;
-    const wrong = `${assetClass} over ${horizon} sessions: ${path} is ${value} by the entries, and answered as ${other}`;
+    const answer = typeof other === "string" ? "another text" : other;
+    const wrong = `${assetClass} over ${horizon} sessions: ${path} is ${value} by the entries, and answered as ${answer}`;
     throw new CheckFailure(wrong);
   }
   compareVerdicts(answered, mine?.runs ?? [], terms);
@@ -115,7 +116,7 @@ function compareVerdicts(
   const found = verdicts.map(({ at, verdict }) => `${verdict} at ${at}`);
   if (expected.join() === found.join()) return;
   throw new CheckFailure(
-    `${assetClass} over ${horizon} sessions: the verdicts are ${listOf(expected)} by the entries, and answered as ${listOf(found)}`,
+    `${assetClass} over ${horizon} sessions: the verdicts are ${listOf(expected)} by the entries, and answered otherwise`,
   );
 }
 

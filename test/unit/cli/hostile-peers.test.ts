@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import type { RequestListener, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -95,6 +95,18 @@ describe("a log that sends more than is due", () => {
 const HEADER = "date,symbol\r\n";
 const ROW = "2026-01-02,AAA\r\n";
 
+describe("a folder with a log, from somebody else", () => {
+  it("is not read on at a file that has no end", async () => {
+    const folder = temporaryFolder();
+    symlinkSync("/dev/zero", join(folder, "checkpoint"));
+    const { code, out } = await run(folder, "verify", ".");
+    expect({ code, out }).toEqual({
+      code: 1,
+      out: "FAILED      checkpoint  checkpoint is longer than 65536 bytes\n",
+    });
+  });
+});
+
 describe("a service that exports without end", () => {
   const exported = async (answer: RequestListener) => {
     const folder = temporaryFolder();
@@ -111,6 +123,11 @@ describe("a service that exports without end", () => {
       code: 1,
       err: expect.stringContaining("more than 67108864 bytes"),
     });
+  });
+
+  it("is left at a header of more columns than any", async () => {
+    const { code, err } = await exported((_req, res) => void res.end(`${"a,".repeat(9_000)}\r\n`));
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("more columns than") });
   });
 
   it("is left at a next page that does not advance, or follows one without rows", async () => {
