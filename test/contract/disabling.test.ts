@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { type Channel, channels } from "../../src/alerts/channels/channel.ts";
 import { deliveries } from "../../src/alerts/delivery/delivery.ts";
 import { forgetEmail } from "../../src/auth/accounts/forget.ts";
+import { accountRecordsGroup } from "../../src/auth/agents/agent.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
+import { put, remove } from "../../src/store/port/operations.ts";
 import { setAsideRecords } from "../../src/store/set-aside.ts";
 import { getWith, newToken, register, tokenOf } from "../support/agent.ts";
 import { bearer, claimedAgent, makeAlert, watcherIn } from "../support/alert-events.ts";
@@ -105,7 +108,11 @@ describe("an account that the operator disables", () => {
     const id = String(account?.id);
     await operator("admin agents disable", { id: own.agent.client_id });
 
+    const channel = { key: "channel", value: {} as Channel, groups: [accountRecordsGroup(id)] };
+    await records.commit([put(channels, channel)]);
+
     await operator("admin accounts disable", { id });
+    expect(await records.get(channels, "channel")).toBeUndefined();
     expect(await statuses()).toEqual([401, 401, 401]);
     expect((await person.web.get("/account")).url.pathname).toBe("/sign-in");
     const page = await person.signIn();
@@ -115,6 +122,8 @@ describe("an account that the operator disables", () => {
     );
 
     await operator("admin accounts enable", { id });
+    expect(await records.get(channels, "channel")).toMatchObject({ groups: channel.groups });
+    await records.commit([remove(channels, "channel")]);
     expect(await statuses()).toEqual([200, 200, 200]);
     expect(await statusOf(bearer(own.token))).toBe(401);
   });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { channels } from "../../alerts/channels/channel.ts";
 import { type AccountRecord, accounts } from "../../auth/accounts/accounts.ts";
 import { CLIENT_REMOVED_TOPIC } from "../../auth/accounts/owned-agents.ts";
 import { accountRecordsGroup, clients, ownedAgentsGroup } from "../../auth/agents/agent.ts";
@@ -18,11 +19,14 @@ const account: Disabled<AccountRecord> = {
   async dependents(accountId, { store: { records }, now }) {
     const keys = await readAll(records, apiKeys, accountRecordsGroup(accountId));
     const agents = await readAll(records, clients, ownedAgentsGroup(accountId));
+    // Codes and notices that wait for a channel belong to no alert.
+    const outlets = await readAll(records, channels, accountRecordsGroup(accountId));
     const together = { at: now(), withKey: accountId };
     return {
-      counts: { keys: keys.length, agents: agents.length },
+      counts: { keys: keys.length, agents: agents.length, channels: outlets.length },
       steps: [
         ...keys.flatMap((key) => setAsideOperations(apiKeys, key, together)),
+        ...outlets.flatMap((outlet) => setAsideOperations(channels, outlet, together)),
         ...agents.flatMap((agent) => setAsideOperations(clients, agent, together)),
         ...agents.map(({ key }) => announce(CLIENT_REMOVED_TOPIC, key)),
       ],
