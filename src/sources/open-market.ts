@@ -1,6 +1,7 @@
 import type { MarketSettings } from "../config/config.ts";
 import type { ReplaySettings } from "../config/replay.ts";
 import type { Market } from "../market/market.ts";
+import { DataError } from "./files/data-error.ts";
 import type { ReadOptions } from "./files/market-folder.ts";
 import { dailyClock, type MarketClock, ReplayClock, stoppedClock } from "./market-clock.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
@@ -43,7 +44,13 @@ export async function openMarket(
 /** Reads a market folder. The code that reads it is loaded only when needed. */
 async function readFolder(folder: string, options: ReadOptions): Promise<Market> {
   const { readMarketFolder } = await import("./files/market-folder.ts");
-  return readMarketFolder(folder, options);
+  try {
+    return await readMarketFolder(folder, options);
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    const { message } = error;
+    throw new Error(`${message}; "market-signal check" lists all of it.`, { cause: error });
+  }
 }
 
 /**

@@ -194,6 +194,12 @@ describe("the check of a folder that the service refuses", () => {
     );
   });
 
+  it("is what the service names when it does not start", async () => {
+    await expect(startTestService({ MARKET: `files:${folder}` })).rejects.toThrow(
+      /instruments\.csv:3: exchange "LSE" .* "market-signal check" lists all of it/,
+    );
+  });
+
   it("counts what was accepted, and lists bars that are doubted", async () => {
     const { text } = await check(folder, "--json");
     const { feeds, doubted } = JSON.parse(text);
