@@ -266,6 +266,9 @@ describe("the filter of the market page", () => {
     const { items } = await signals();
     const symbols = (some: readonly Item[]) => some.map(({ symbol }) => symbol);
     expect(symbolsIn(await page("?q=aldermoor"))).toEqual(["ALDER.SIM"]);
+    const inside = await page("?q=ldermoor");
+    expect(symbolsIn(inside)).toEqual(["ALDER.SIM"]);
+    expect(textOf(inside)).toContain("One instrument whose name has the text only inside a word.");
     expect(symbolsIn(await page("?q=&class=&signal="))).toEqual(symbols(items));
     const coins = await signals("&assetClass=crypto");
     expect(symbolsIn(await page("?class=crypto"))).toEqual(symbols(coins.items));

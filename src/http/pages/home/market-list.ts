@@ -4,7 +4,7 @@ import { type FullSignalItem, fullSignalItem } from "../../../answers/signal.ts"
 import type { Scope } from "../../../auth/scopes.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
-import { searchInstruments } from "../../../market/symbols.ts";
+import { matchInstruments, searchInstruments } from "../../../market/symbols.ts";
 import type { Direction } from "../../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
@@ -42,6 +42,8 @@ export interface MarketRow {
 export interface MarketList {
   /** Number of matching instruments on all pages. */
   readonly found: number;
+  /** Whether names contain the search text only inside a word, so that it is hardly meant. */
+  readonly isInsideWords: boolean;
   /** Number of covered instruments. */
   readonly total: number;
   /**
@@ -115,6 +117,7 @@ export function createListMarket(context: ToolContext): ListMarket {
     const maySeeFactors = scopes.has("factor:read");
     return {
       found: found.length,
+      isInsideWords: isInsideWords(all, filter.q ?? ""),
       total: all.length,
       counts: {
         LONG: count("LONG"),
@@ -190,6 +193,15 @@ function select(filter: MarketFilter, context: ToolContext): readonly Snapshot[]
   return keyed?.toSorted((a, b) => b.value - a.value).map(({ one }) => one) ?? found;
 }
 
+const isInsideWords = (all: readonly Instrument[], text: string): boolean =>
+  matchInstruments(all, text)[0]?.match === "substring" && inSector(all, text).length === 0;
+
+/** Instruments whose sector begins with a text. */
+function inSector(all: readonly Instrument[], text: string): readonly Instrument[] {
+  const wanted = text.toLowerCase();
+  return all.filter(({ sector }) => sector?.toLowerCase().startsWith(wanted));
+}
+
 /**
  * Instruments whose symbol or name matches a text, in the order of `find_instruments`, followed by
  * those whose sector begins with the text.
@@ -197,7 +209,5 @@ function select(filter: MarketFilter, context: ToolContext): readonly Snapshot[]
 function searched(all: readonly Instrument[], text: string): readonly Instrument[] {
   const found = searchInstruments(all, text);
   if (text === "") return found;
-  const wanted = text.toLowerCase();
-  const inSector = all.filter(({ sector }) => sector?.toLowerCase().startsWith(wanted));
-  return [...new Set([...found, ...inSector])];
+  return [...new Set([...found, ...inSector(all, text)])];
 }

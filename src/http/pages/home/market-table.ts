@@ -99,7 +99,7 @@ export function marketTable(list: MarketList, filter: MarketFilter): Html {
   return html`<div class="tools">${countLinks(list, filter)}
 <form id="pick" method="get" action="/#compare">${hiddenFilter(filter)}<p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED_INSTRUMENTS}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form></div>
 <table class="market" role="table">
-<caption>${found === 1 ? "One instrument" : html`${found} instruments`}. ${SCORE_MEANING} ${SCORE_CAVEAT} ${SIGNAL_RULE}${note}</caption>
+<caption>${found === 1 ? "One instrument" : html`${found} instruments`}${list.isInsideWords && " whose name has the text only inside a word"}. ${SCORE_MEANING} ${SCORE_CAVEAT} ${SIGNAL_RULE}${note}</caption>
 <thead role="rowgroup"><tr role="row">
 ${titles.map((title) => header(title, filter))}
 </tr></thead>
