@@ -13,6 +13,7 @@ import { webhookKeysRouter } from "./http/discovery/discovery-routes.ts";
 import { claimRouter } from "./http/oauth/claim-endpoints.ts";
 import { createOAuthEndpoints } from "./http/oauth/endpoints.ts";
 import { createOpenStreams } from "./http/open-streams.ts";
+import { isLocalSandbox } from "./http/pages/code-on-page.ts";
 import { pagesRouter } from "./http/pages/pages.ts";
 import type { ServedRoute } from "./http/served-routes.ts";
 import { openScoring, type Scoring, type ScoringOptions } from "./ingest/create.ts";
@@ -60,7 +61,7 @@ export interface ServiceOptions
     Pick<AppOptions, "mcpAddition"> {
   readonly config: Pick<
     Config,
-    "store" | "proxyHops" | "mcpFastPath" | "metricsPort" | "witnessesFile"
+    "store" | "host" | "proxyHops" | "mcpFastPath" | "metricsPort" | "witnessesFile"
   > &
     AuthServicesOptions["config"] &
     AlertSystemOptions["config"] &
@@ -273,6 +274,7 @@ function serve({ options, records, access, alerts, scoring, ...served }: Surface
         onError,
         context: served.context,
         isMailShownToOperator: config.mail === undefined,
+        isLocalSandbox: isLocalSandbox(config, baseUrl),
         signUp: config.signUp,
         operator: {
           access: access.operatorAccess,

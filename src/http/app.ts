@@ -196,7 +196,7 @@ function createExpress(options: AppOptions, writeError: WriteError): Express {
   const { mode: market } = context.market;
   const site = { baseUrl, name, version, anonymousScopes, market, mcp: mcpProtocol };
   app.use(discoveryRouter(site, now));
-  app.use(apiDocsRouter(site));
+  app.use(apiDocsRouter(site, context.market));
   app.use(homeRouter({ ...options, site }));
   app.use(notFoundHandler);
   app.use(errorHandler(writeError));

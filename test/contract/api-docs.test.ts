@@ -8,7 +8,8 @@ import { codeSamplesOf, sampleRequest } from "../../src/http/docs/code-samples.t
 import { type ApiDescription, operationsOf } from "../../src/http/docs/described.ts";
 import { groupBySection } from "../../src/http/docs/sections.ts";
 import { newToken } from "../support/agent.ts";
-import { sharedTestService } from "../support/test-service.ts";
+import { smallMarket } from "../support/small-market.ts";
+import { sharedTestService, startTestService } from "../support/test-service.ts";
 
 const { base } = await sharedTestService();
 
@@ -43,7 +44,7 @@ describe("GET /docs/api", () => {
     expect(policy).toMatch(/^default-src 'none'; style-src 'self';/);
     expect(policy).toContain("script-src 'self'; connect-src 'self'");
     expect(policy).not.toContain("unsafe");
-    expect(page).toContain("Not investment advice.");
+    expect(page).toContain("not investment advice.");
     expect(page).toContain('<a href="/">Market Signal and Verification Service</a>');
     expect(page.replace(/<script defer src="[^"]+"><\/script>/g, "")).not.toMatch(
       /<script|style=|\son\w+=/,
@@ -234,5 +235,35 @@ describe("the code samples of the page, run unchanged against the service", () =
       ...LARGE,
     });
     expect(silent((await call).stdout)).toEqual([]);
+  });
+
+  it("name instruments that the market has, or none where its instruments are not public", async () => {
+    const MARKET = `files:${await smallMarket()}`;
+    const codeOf = async (at: string) => {
+      const html = await (await fetch(`${at}/docs/api`)).text();
+      return Array.from(
+        html.matchAll(/<code id="([a-z_]+)-curl">(.*?)<\/code>/gs),
+        ([, id = "", code = ""]) => ({
+          id,
+          code: decoded(code),
+        }),
+      );
+    };
+    const open = await startTestService({ MARKET });
+    const samples = await codeOf(open.base);
+    expect(samples.filter(({ code }) => code.includes(".SIM"))).toEqual([]);
+    const headers = { authorization: `Bearer ${await newToken(open.base)}` };
+    // A recorded market has no log in which a signal could be verified.
+    const asked = samples.filter(
+      ({ id, code }) => code.includes("symbol=") && id !== "verify_signal",
+    );
+    for (const { code } of asked) {
+      const [, url = ""] = /curl -sS '([^']*)'/.exec(code) ?? [];
+      expect((await fetch(url, { headers })).status, url).toBe(200);
+    }
+    const closed = await startTestService({ MARKET, ANONYMOUS_SCOPES: "factor:read" });
+    const hidden = (await codeOf(closed.base)).filter(({ code }) => code.includes("symbol="));
+    expect(hidden.length).toBeGreaterThan(2);
+    for (const { code } of hidden) expect(code).toContain("symbol=SYMBOL");
   });
 });

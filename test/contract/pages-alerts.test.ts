@@ -274,14 +274,29 @@ describe("the form of a new alert", () => {
     },
   );
 
-  it("suggests instruments for a name that is not a symbol, and uses the selected instrument", async () => {
+  it.each(["alder", "ALDER", "Aldermoor", "aldermoor circuits"])(
+    "takes %s for the one instrument that it names",
+    async (symbols) => {
+      const made = await make(await signedIn(), { symbols: `${symbols}, toniq.sim` });
+      expect((await stored(idIn(made))).value.watched).toMatchObject({
+        symbols: ["ALDER.SIM", "TONIQ.SIM"],
+      });
+    },
+  );
+
+  it.each([
+    ["br", ["BRAKN.SIM", "BRIKT.SIM"]],
+    // Inside a word of one name: it may be another company's.
+    ["dermoor", ["ALDER.SIM"]],
+  ])("shows what %s fits, and uses the selected instrument", async (text, fitting) => {
     const person = await signedIn();
-    const page = await make(person, { symbols: "alder, TONIQ.SIM" });
-    expect(textOf(page.html)).toContain("Choose what you mean by “alder”");
-    const form = page.form("/account/alerts");
-    const made = await person.web.submit(form, { symbol: ["ALDER.SIM"] });
+    const page = await make(person, { symbols: `${text}, TONIQ.SIM` });
+    expect(textOf(page.html)).toContain(`Choose what you mean by “${text}”`);
+    for (const symbol of fitting) expect(page.html).toContain(`value="${symbol}"`);
+    const [symbol = ""] = fitting;
+    const made = await person.web.submit(page.form("/account/alerts"), { symbol: [symbol] });
     expect((await stored(idIn(made))).value.watched).toMatchObject({
-      symbols: ["ALDER.SIM", "TONIQ.SIM"],
+      symbols: [symbol, "TONIQ.SIM"].toSorted(),
     });
   });
 

@@ -4,7 +4,7 @@ import type { Operation, Records } from "../../src/store/port/records.ts";
 import { currentRequestId } from "../../src/telemetry/request-id.ts";
 import { startSmtp } from "../support/smtp.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
-import { createWeb, textOf } from "../support/web.ts";
+import { createWeb, textOf, type WebPage } from "../support/web.ts";
 
 const testService = await startTestService();
 const { base } = testService;
@@ -14,6 +14,9 @@ beforeEach(() => {
 });
 
 const codeOf = async (email: string) => (await testService.codesTo(email)).at(-1) ?? "";
+
+/** The page to which the form for the code returns the person. */
+const returnOf = (page: WebPage) => Object.fromEntries(page.form("/sign-in/code").fields).return_to;
 
 describe("signing in", () => {
   it.each([
@@ -40,9 +43,9 @@ describe("signing in", () => {
     const start = await web.get("/sign-in");
     expect(start.html).toContain('autocomplete="email"');
     const asked = await web.submit(start.form("/sign-in"), { email: " Ann@Example.com " });
-    expect(asked.url.href).toBe(`${base}/sign-in/code?return_to=%2Faccount`);
+    expect(returnOf(asked)).toBe("/account");
     expect(asked.html).toMatch(/inputmode="numeric" autocomplete="one-time-code"/);
-    expect(textOf(asked.html)).toContain("If ann@example.com can sign in, there is a code");
+    expect(textOf(asked.html)).toContain("If ann@example.com can sign in, the code below");
     const code = await codeOf("ann@example.com");
     const spaced = `${code.slice(0, 4)} ${code.slice(4)}`;
     const account = await web.submit(asked.form("/sign-in/code"), { code: spaced });
@@ -98,7 +101,7 @@ describe("signing in", () => {
       const last = (await web.submit(form, { code: "wrong" })).form("/sign-in");
       expect(Object.fromEntries(last.fields)).toMatchObject({ return_to: "/claim" });
       const again = await web.submit(last, { email: "cat@example.com" });
-      expect(again.url.href).toBe(`${own.base}/sign-in/code?return_to=%2Fclaim`);
+      expect(returnOf(again)).toBe("/claim");
     },
   );
 
@@ -143,7 +146,7 @@ describe("signing in", () => {
       const page = await person.web.get(`/sign-in?return_to=${encodeURIComponent(place)}`);
       const filled = { email: person.email, return_to: place };
       const forged = await person.web.submit(page.form("/sign-in"), filled);
-      expect(forged.url.searchParams.get("return_to")).toBe(end);
+      expect(returnOf(forged)).toBe(end);
       const { url, leavesFor } = await person.web.signIn(person.email, codeOf, page);
       expect([url.pathname + url.search, leavesFor]).toEqual([end, undefined]);
     }
@@ -156,22 +159,54 @@ describe("signing in", () => {
     expect(html).toContain(`value="${person.email}"`);
   });
 
-  it("shows a hint about where to find the code only when the service sends no mail", async () => {
-    const said = async (at: string) => {
-      const web = createWeb(at);
-      const start = await web.get("/sign-in");
-      const asked = await web.submit(start.form("/sign-in"), { email: "dan@example.com" });
-      return [textOf(start.html), textOf(asked.html)].join();
+  it("shows the code on the page of a local sandbox, which signs the person in", async () => {
+    const web = createWeb(base);
+    const start = await web.get("/sign-in");
+    expect(textOf(start.html)).toContain("You get a code on the next page");
+    const asked = await web.submit(start.form("/sign-in"), { email: "dan@example.com" });
+    expect(textOf(asked.html)).toContain("this is a sandbox on your machine, which sends no mail");
+    const form = asked.form("/sign-in/code");
+    expect(Object.fromEntries(form.fields).code).toBe(await codeOf("dan@example.com"));
+    expect((await web.submit(form, {})).url.pathname).toBe("/account");
+  });
+
+  it.each([
+    ["forwarded", "for=203.0.113.7"],
+    ["x-forwarded-for", "203.0.113.7"],
+    ["x-forwarded-host", "127.0.0.1"],
+    ["x-real-ip", "127.0.0.1"],
+    ["via", "1.1 proxy"],
+    ["cf-connecting-ip", "203.0.113.7"],
+  ])("shows no code to a request with %s, and says where it is", async (name, value) => {
+    const web = createWeb(base);
+    const start = await web.get("/sign-in");
+    const fields = {
+      ...Object.fromEntries(start.form("/sign-in").fields),
+      email: "eve@example.com",
     };
-    const without = await said(base);
-    expect(without).toContain("a code from the operator of this service, which sends no mail");
-    expect(without).toMatch(/market-signal admin mail.*Code from the operator/);
-    expect(without).not.toMatch(/by email|from the email|spam|on its way/);
+    const headers = { cookie: web.cookie(), origin: base, [name]: value };
+    const ask = (path: string, init: RequestInit = {}) =>
+      fetch(base + path, { headers, redirect: "manual", ...init });
+    expect(textOf(await (await ask("/sign-in")).text())).toContain(
+      "a code from the operator of this service, which sends no mail",
+    );
+    const asked = await ask("/sign-in", { method: "POST", body: new URLSearchParams(fields) });
+    expect([asked.status, await asked.text()]).toEqual([303, expect.not.stringMatching(/\d{8}/)]);
+    const shown = textOf(await (await ask("/sign-in/code")).text());
+    expect(shown).toMatch(/market-signal admin mail.*Code from the operator/);
+    expect(shown).not.toMatch(/by email|from the email|spam|on its way/);
+  });
+
+  it("says that the code comes by email where mail is sent", async () => {
     const mail = { SMTP_URL: "smtp://127.0.0.1:9", MAIL_FROM: "signals@example.com" };
-    const mailing = await said((await startTestService(mail)).base);
-    expect(mailing).toContain("You get a code by email");
-    expect(mailing).toMatch(/a code is on its way\. Code from the email.*spam folder/);
-    expect(mailing).not.toMatch(/operator|npm run/);
+    const web = createWeb((await startTestService(mail)).base);
+    const start = await web.get("/sign-in");
+    expect(textOf(start.html)).toContain("You get a code by email");
+    const asked = textOf(
+      (await web.submit(start.form("/sign-in"), { email: "dan@example.com" })).html,
+    );
+    expect(asked).toMatch(/a code is on its way\. Code from the email.*spam folder/);
+    expect(asked).not.toMatch(/operator|npm run|\d{8}/);
   });
 
   it("offers no external provider when none is configured", async () => {

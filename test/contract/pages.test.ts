@@ -85,7 +85,34 @@ describe("a page", () => {
   });
 });
 
+it.each(["/docs/api", "/nothing/here", "/account"])(
+  "does not ask a person who is signed in to sign in: %s",
+  async (path) => {
+    const person = testService.person();
+    await person.signIn();
+    const headers = { cookie: person.web.cookie(), accept: "text/html" };
+    const html = await (await fetch(base + path, { headers })).text();
+    const [nav = ""] = /<nav aria-label="Pages">.*?<\/nav>/s.exec(html) ?? [];
+    expect(nav).toContain('<a href="/account"');
+    expect(nav).not.toContain("Sign in");
+  },
+);
+
 describe("an error on a page", () => {
+  it("speaks of a missing page to people, and of endpoints to programs", async () => {
+    const at = (accept: string) => fetch(`${base}/nothing/here`, { headers: { accept } });
+    const page = await at("text/html");
+    expect(page.status).toBe(404);
+    const [, main = ""] = /<main>(.*?)<\/main>/s.exec(await page.text()) ?? [];
+    expect(textOf(main)).toMatch(/^Page not found There is no page at this address\./);
+    expect(main).not.toMatch(/GET|llms|well-known|catalog/);
+    const problem = await at("application/json");
+    expect(await problem.json()).toMatchObject({
+      code: "not_found",
+      next: expect.stringContaining("/.well-known/api-catalog"),
+    });
+  });
+
   it.each([
     ["PUT", "/sign-in", "GET, HEAD, POST"],
     ["GET", "/sign-out", "POST"],
@@ -239,7 +266,7 @@ describe("the CSRF check of a form", () => {
     body.delete("email");
     body.set("email", "a@b.example");
     const answer = await post("/sign-in", String(body), { cookie: web.cookie(action) });
-    expect(answer.status).toBe(303);
+    expect(answer.status).toBe(200);
   });
 });
 

@@ -54,7 +54,7 @@ async function consent(window: Page): Promise<void> {
   const email = "reader@example.com";
   await window.getByLabel("Your email address").fill(email);
   await window.getByRole("button", { name: "Send me a code" }).click();
-  const field = window.getByLabel("Code from the operator");
+  const field = window.getByLabel("Code", { exact: true });
   await field.waitFor();
   await field.fill((await testService.codesTo(email)).at(-1) ?? "");
   await window.getByRole("button", { name: "Sign in" }).click();
@@ -147,8 +147,8 @@ describe("the API reference in a browser", () => {
     );
   });
 
-  it("opens at the operation to which a link from the home page or a link in an older format refers", async () => {
-    const { page, complaints } = await openReference({}, "/");
+  it("opens at the operation to which a link from the track record or a link in an older format refers", async () => {
+    const { page, complaints } = await openReference({}, "/track-record");
     await page.getByRole("link", { name: "work every number out again" }).click();
     await expect.poll(() => topOf(operation(page, "get_factors"))).toBeLessThan(200);
     for (const [hash, id] of [

@@ -122,3 +122,49 @@ describe("nginx with deploy/nginx.conf", () => {
     expect((await proxy.ask("/livez", { localAddress: "127.0.2.1" })).status).toBe(200);
   });
 });
+
+describe("a sandbox with default settings behind nginx", async () => {
+  const isMissing = !isInstalled("nginx");
+  const title = "shows no sign-in code, whatever headers nginx adds: %s";
+
+  /** Signs in over a connection until the page that follows the email address. */
+  async function codePage(origin: string, ask: (path: string, options: object) => Answer) {
+    const cookies: string[] = [];
+    const headers = () => ({ cookie: cookies.join("; "), origin });
+    let body = "";
+    for (const _visit of ["first", "after the redirect to the public address"]) {
+      const answer = await ask("/sign-in", { headers: headers() });
+      cookies.push(...answer.all("set-cookie").map((line) => line.split(";")[0] ?? ""));
+      body = answer.body;
+    }
+    const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(body) ?? [];
+    expect(form_token).not.toBe("");
+    const sent = new URLSearchParams({ form_token, return_to: "/", email: "eve@example.com" });
+    return ask("/sign-in", {
+      method: "POST",
+      headers: { ...headers(), "content-type": "application/x-www-form-urlencoded" },
+      body: String(sent),
+    });
+  }
+  type Answer = ReturnType<ProxyProgram["ask"]>;
+
+  it.skipIf(isMissing).each([
+    ["those of deploy/nginx.conf", (text: string) => text],
+    ["none", (text: string) => text.replaceAll(/^ *proxy_(?:set_header|http_version).*\n/gm, "")],
+  ])(isMissing ? `${title} SKIPPED: nginx is not installed` : title, async (_, change) => {
+    const [inner, port] = [await freePort(), await freePort()];
+    const { baseUrl } = await startProcess({ PORT: inner });
+    const proxy = await startNginx({ inner, port, change });
+    const proxied = await codePage(baseUrl, (path, options) => proxy.ask(path, options));
+    expect([proxied.status, proxied.body]).toEqual([303, expect.not.stringMatching(/\d{8}/)]);
+    const direct = await codePage(baseUrl, async (path, options) => {
+      const response = await fetch(baseUrl + path, { redirect: "manual", ...options });
+      const all = (name: string) =>
+        name === "set-cookie"
+          ? response.headers.getSetCookie()
+          : [response.headers.get(name) ?? ""];
+      return { status: response.status, all, body: await response.text() };
+    });
+    expect([direct.status, direct.body]).toEqual([200, expect.stringMatching(/value="\d{8}"/)]);
+  });
+});

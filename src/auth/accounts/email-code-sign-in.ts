@@ -74,8 +74,9 @@ export class EmailCodeSignIn {
    *
    * @param browser Secret of the browser; the code is valid only in this browser.
    * @param email Normalized.
+   * @returns The code, which must not leave this machine by any other way than the email.
    */
-  async sendCode(browser: string, email: string): Promise<void> {
+  async sendCode(browser: string, email: string): Promise<string> {
     const { records, mailbox, serviceName, hashAddress } = this.#options;
     const isAllowed = await maySignIn(email, this.#options);
     const code = newCode();
@@ -94,6 +95,7 @@ export class EmailCodeSignIn {
         cause: hashAddress(widestNetwork(callerAddress())),
       }),
     ]);
+    return code;
   }
 
   /** The email address to which this browser's pending code was sent. */

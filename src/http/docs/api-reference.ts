@@ -5,6 +5,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import { strongEtag } from "../../lib/etag.ts";
 import { memo } from "../../lib/memo.ts";
+import type { MarketView } from "../../market/market-view.ts";
 import { openApiDocument } from "../../openapi/document.ts";
 import { referenceMarkdown } from "../../openapi/reference-markdown.ts";
 import { serveGetOnly } from "../allowed-methods.ts";
@@ -61,7 +62,7 @@ const HTML_HEADERS = {
  * GET /docs/api: the API reference as a page or as Markdown, with its assets. Everything is
  * rendered at the first request.
  */
-export function apiDocsRouter(site: Site): Router {
+export function apiDocsRouter(site: Site, market: Pick<MarketView, "instruments">): Router {
   const pageOf = (page: Page) =>
     representationOf(
       MEDIA_TYPES.html,
@@ -70,7 +71,9 @@ export function apiDocsRouter(site: Site): Router {
   const page = memo(() => {
     const description = openApiDocument(site, discoveryDocuments) as unknown as ApiDescription;
     const assets = { stylePath: style.address, scriptPath: script.address };
-    return pageOf(referencePage(description, assets));
+    const isPublic = site.anonymousScopes.includes("signals:read");
+    const symbols = isPublic ? market.instruments().map(({ symbol }) => symbol) : [];
+    return pageOf(referencePage(description, assets, symbols));
   });
   const redirect = memo(() => pageOf(oauthRedirectPage(redirectScript.address)));
   const markdown = memo(() =>

@@ -59,6 +59,32 @@ export function sampleRequest(operation: DescribedOperation, baseUrl: string): S
   };
 }
 
+/** Matches the symbols of the recorded examples, which are those of the sandbox. */
+const SANDBOX_SYMBOL = /[A-Z]+(?:-USD)?\.SIM\b/g;
+
+/**
+ * Replaces the symbols of the sandbox in a request, so that it runs on the given market.
+ *
+ * @param covered Symbols of the market; a symbol of the sandbox that is one of them stays.
+ */
+export function withCoveredSymbols(
+  { url, body, ...request }: SampleRequest,
+  covered: readonly string[],
+): SampleRequest {
+  const [stock = "SYMBOL", other = stock] = covered;
+  const replace = (text: string, encode: (symbol: string) => string) =>
+    text.replaceAll(SANDBOX_SYMBOL, (symbol) =>
+      covered.includes(symbol) ? symbol : encode(symbol.includes("-USD") ? other : stock),
+    );
+  return {
+    ...request,
+    url: replace(url, encodeURIComponent),
+    ...(body !== undefined && {
+      body: replace(body, (symbol) => JSON.stringify(symbol).slice(1, -1)),
+    }),
+  };
+}
+
 function bodyText(mediaType: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (mediaType === FORM_MEDIA_TYPE)

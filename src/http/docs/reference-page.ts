@@ -4,7 +4,12 @@ import { copyButton } from "../pages/copy.ts";
 import { type Html, html } from "../pages/html.ts";
 import type { Page } from "../pages/layout.ts";
 import { ACCOUNT_PATH } from "../pages/return-to.ts";
-import { codeSamplesOf, sampleRequest, TOKEN_VARIABLE } from "./code-samples.ts";
+import {
+  codeSamplesOf,
+  sampleRequest,
+  TOKEN_VARIABLE,
+  withCoveredSymbols,
+} from "./code-samples.ts";
 import {
   type ApiDescription,
   type DescribedBody,
@@ -36,8 +41,16 @@ interface ReferenceAssets {
   readonly scriptPath: string;
 }
 
-/** The API reference, rendered from the OpenAPI description alone. */
-export function referencePage(description: ApiDescription, assets: ReferenceAssets): Page {
+/**
+ * The API reference, rendered from the OpenAPI description.
+ *
+ * @param symbols Symbols of the market for the code samples; empty if they are not public.
+ */
+export function referencePage(
+  description: ApiDescription,
+  assets: ReferenceAssets,
+  symbols: readonly string[],
+): Page {
   const groups = groupBySection(operationsOf(description));
   return {
     heading: "API reference",
@@ -49,16 +62,22 @@ export function referencePage(description: ApiDescription, assets: ReferenceAsse
 <link rel="service-desc" type="${OPENAPI_MEDIA_TYPE}" href="${paths.openapi}">
 <link rel="alternate" type="text/markdown" href="${REFERENCE_MARKDOWN_PATH}">
 `,
-    body: html`<p class="lead">Every operation of version ${description.info.version}, with code that runs as it stands. Also as <a href="${REFERENCE_MARKDOWN_PATH}">Markdown</a> and as <a href="${paths.openapi}">OpenAPI 3.1</a>.</p>
+    body: html`<p class="lead">Every operation of version ${description.info.version}, with code that runs as it stands${symbols.length === 0 && " once SYMBOL is one that you may see"}. Also as <a href="${REFERENCE_MARKDOWN_PATH}">Markdown</a> and as <a href="${paths.openapi}">OpenAPI 3.1</a>.</p>
 <div class="reference" data-redirect="${OAUTH_REDIRECT_PATH}" data-scopes="${Object.keys(scopeDescriptions).join(" ")}">
 ${contents(groups)}
 <div class="sections">
 ${start(description)}
-${groups.map(([section, operations]) => sectionPart(section, operations, description))}
+${groups.map(([section, operations]) => sectionPart(section, operations, { description, symbols }))}
 </div>
 </div>
 <p class="news" id="news" role="status"></p>`,
   };
+}
+
+/** What the operations are rendered from. */
+interface Source {
+  readonly description: ApiDescription;
+  readonly symbols: readonly string[];
 }
 
 type Groups = ReturnType<typeof groupBySection>;
@@ -92,15 +111,16 @@ ${richText(info.description)}
 const sectionPart = (
   { id, title, about }: ReferenceSection,
   operations: readonly DescribedOperation[],
-  description: ApiDescription,
+  source: Source,
 ): Html => html`<section id="${id}" class="group">
 <h2>${title}</h2>
 <p>${richLine(about)}</p>
-${operations.map((one) => operationPart(one, description))}
-${id === "alerts" && eventsPart(description)}
+${operations.map((one) => operationPart(one, source))}
+${id === "alerts" && eventsPart(source.description)}
 </section>`;
 
-function operationPart(operation: DescribedOperation, description: ApiDescription): Html {
+function operationPart(operation: DescribedOperation, source: Source): Html {
+  const { description } = source;
   const { id, method, path, summary, parameters, body, answers, failures } = operation;
   const { schemas } = description.components;
   return html`<article id="${id}">
@@ -113,7 +133,7 @@ ${body && html`<h4>Body <code>${body.mediaType}</code></h4>${memberList(body.sch
 ${answersPart(answers, description)}
 ${failuresPart(failures)}
 </div><div>
-${codePart(operation, description)}
+${codePart(operation, source)}
 ${exampleOf(id, answers)}
 </div></div>
 </article>`;
@@ -149,10 +169,10 @@ function failuresPart(failures: readonly DescribedFailure[]): Html | false {
 }
 
 /** Code samples, of which the first is expanded, and the form that sends the request. */
-function codePart(operation: DescribedOperation, { servers }: ApiDescription): Html {
+function codePart(operation: DescribedOperation, { description, symbols }: Source): Html {
   const { id, method } = operation;
-  const baseUrl = servers[0]?.url ?? "";
-  const request = sampleRequest(operation, baseUrl);
+  const baseUrl = description.servers[0]?.url ?? "";
+  const request = withCoveredSymbols(sampleRequest(operation, baseUrl), symbols);
   return html`${codeSamplesOf(request).map(({ language, code }, at) => {
     const codeId = `${id}-${language}`;
     return html`<details class="sample" name="${id}-code"${at === 0 && html` open`}><summary>${language}</summary>

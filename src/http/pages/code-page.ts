@@ -14,6 +14,8 @@ export interface SignInCodeView {
   readonly errors?: FieldErrors;
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
+  /** The code itself, if the page may show it. */
+  readonly code?: string | undefined;
   readonly signUp: SignUpMode;
 }
 
@@ -38,6 +40,13 @@ const byOperator: DeliveryTexts = {
   missing: "No code? You can",
 };
 
+const onPage: DeliveryTexts = {
+  sent: "the code below is yours",
+  hint: html`<p class="note">The code stands here because this is a sandbox on your machine, which sends no mail.</p>`,
+  label: "Code",
+  missing: "You can",
+};
+
 /**
  * The page with the form for the sign-in code. Its text does not reveal whether the address can
  * sign in.
@@ -48,11 +57,14 @@ export function signInCodePage({
   email,
   errors = [],
   isMailShownToOperator,
+  code,
   signUp,
 }: SignInCodeView): PageAnswer {
-  const { sent, hint, label, missing } = isMailShownToOperator ? byOperator : byMail;
+  const byOthers = isMailShownToOperator ? byOperator : byMail;
+  const { sent, hint, label, missing } = code === undefined ? byOthers : onPage;
   const focus = errors.length === 0 && html` autofocus`;
   return {
+    isSignedIn: false,
     heading: "Enter the code",
     errors,
     body: html`<p class="lead">If <strong>${untrustedText(email)}</strong> can sign in, ${sent}.</p>
@@ -65,6 +77,7 @@ ${form(
     id: "code",
     label,
     hint: "It works in this browser only.",
+    value: code,
     errors,
     attributes: html`class="code" type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false" required maxlength="20"${focus}`,
   })}

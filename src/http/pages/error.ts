@@ -39,19 +39,27 @@ export function createErrorPageHandler({
   now,
   onError,
 }: ErrorPageOptions): ErrorRequestHandler {
-  const showError = createErrorPageSender(show, now);
   return (error, _req, res, next) => {
     const problem = toPageProblem(error);
     // A `Problem` with status 500 was already reported where it was created.
     if (problem.status === 500 && problem !== error) onError(error);
     if (res.headersSent) return next(error);
-    showError(res, error);
+    show(res, errorPage(problem, now().getTime()));
   };
 }
 
-/** Creates the function that responds with an error page. */
+/** What a person reads at an address that no route serves; programs read which documents list them. */
+const NO_PAGE = new Problem("not_found", {
+  detail: "There is no page at this address.",
+  next: "The address may be mistyped, or the page may be gone.",
+});
+
+/** Creates the function that responds with an error page to requests that no page handles. */
 export function createErrorPageSender(show: SendPage, now: () => Date): SendErrorPage {
-  return (res, error) => show(res, errorPage(toPageProblem(error), now().getTime()));
+  return (res, error) => {
+    const problem = toPageProblem(error);
+    show(res, errorPage(problem.code === "not_found" ? NO_PAGE : problem, now().getTime()));
+  };
 }
 
 /** Converts an error to a problem; an error without a status is a bug. */

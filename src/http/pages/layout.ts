@@ -14,8 +14,8 @@ export interface Page {
    * screen readers.
    */
   readonly errors?: FieldErrors;
-  /** Whether a person is signed in, as far as the page knows. */
-  readonly isSignedIn?: boolean;
+  /** Whether a person is signed in; `undefined` if the page is the same for everyone. */
+  readonly isSignedIn?: boolean | undefined;
   /** The navigation entry to which the page belongs; absent if there is none. */
   readonly place?: Place;
   /** URL to which the page redirects automatically. */
@@ -87,13 +87,16 @@ ${errorSummary(errors)}${body}
 `;
 }
 
-/**
- * The navigation. It has the same entries on every page. A page that does not know whether a person
- * is signed in links to the sign-in page, which redirects signed-in people to their account.
- */
-const navigation = ({ place, isSignedIn = false }: Page): Html =>
+/** Label of the account, which leads people who are not signed in to the sign-in page. */
+const accountLabel = (isSignedIn: boolean | undefined): string => {
+  if (isSignedIn === undefined) return "Account";
+  return isSignedIn ? PLACES.account[1] : "Sign in";
+};
+
+/** The navigation. It has the same entries on every page. */
+const navigation = ({ place, isSignedIn }: Page): Html =>
   html`<nav aria-label="Pages">${Object.entries(PLACES).map(
     ([name, [href, text]]) =>
-      html`<a href="${href}"${name === place && html` aria-current="page"`}>${name === "account" && !isSignedIn ? "Sign in" : text}</a>
+      html`<a href="${href}"${name === place && html` aria-current="page"`}>${name === "account" ? accountLabel(isSignedIn) : text}</a>
 `,
   )}</nav>`;

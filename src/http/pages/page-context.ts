@@ -48,6 +48,11 @@ export interface PagesOptions {
   readonly limits: Limits;
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
+  /**
+   * Whether sign-in codes may be shown on the page (`isLocalSandbox`), to requests that did not pass
+   * a proxy.
+   */
+  readonly isLocalSandbox: boolean;
   /** Access to the operator's page, and the facts that it shows. */
   readonly operator: {
     readonly access: OperatorAccess;

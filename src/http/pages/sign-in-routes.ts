@@ -8,6 +8,7 @@ import { EmailAddress } from "../../mail/email-address.ts";
 import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
+import { mayBeProxied } from "./code-on-page.ts";
 import { signInCodePage } from "./code-page.ts";
 import { readForm, submittedValue, validateForm } from "./form.ts";
 import type { PageAnswer } from "./page-answer.ts";
@@ -41,7 +42,8 @@ export function signInRoutes(options: PageContext): Router {
 }
 
 function sendRoute(router: Router, options: PageContext): void {
-  const { csrf, show, signIn, accounts } = options;
+  const { csrf, show, signIn, accounts, isMailShownToOperator, signUp } = options;
+  const mayShowCode = (req: Request) => options.isLocalSandbox && !mayBeProxied(req);
   const emailOf = async ({ session }: Browser) =>
     session && (await accounts.find(session.accountId))?.email;
 
@@ -51,19 +53,23 @@ function sendRoute(router: Router, options: PageContext): void {
       const browser = await csrf.openPage(req, res);
       const place = safeReturnPath(queryOf(req).get("return_to"));
       const email = await emailOf(browser);
-      show(res, signInPageFor(browser, options, { place, email }));
+      const isCodeShown = mayShowCode(req);
+      show(res, signInPageFor(browser, options, { place, email, isCodeShown }));
     })
     .post(...readForm, async (req, res) => {
       const browser = await csrf.requireOwnForm(req);
       const place = safeReturnPath(submittedValue(req, "return_to"));
+      const isCodeShown = mayShowCode(req);
       const { data } = validateForm(SendForm, req);
       if (data === undefined) {
         const [email, error] = [submittedValue(req, "email"), "Enter one email address."];
-        return show(res, signInPageFor(browser, options, { place, email, error }));
+        return show(res, signInPageFor(browser, options, { place, email, error, isCodeShown }));
       }
       await countCode(req, data.email, options);
-      await signIn.sendCode(browser.secret, data.email);
-      res.redirect(303, withReturnPath("/sign-in/code", place));
+      const code = await signIn.sendCode(browser.secret, data.email);
+      if (!isCodeShown) return res.redirect(303, withReturnPath("/sign-in/code", place));
+      const { formToken } = browser;
+      show(res, signInCodePage({ ...data, code, formToken, place, isMailShownToOperator, signUp }));
     })
     .all(rejectOtherMethods(["get", "post"]));
 }
@@ -98,12 +104,14 @@ interface SignInPageParameters {
   readonly email: string | undefined;
   /** Error message to show on the page. */
   readonly error?: string;
+  /** Whether the next page shows the code; default: `false`. */
+  readonly isCodeShown?: boolean;
 }
 
 function signInPageFor(
   { formToken }: Browser,
   { upstream, isMailShownToOperator, signUp }: PageContext,
-  { error, ...requested }: SignInPageParameters,
+  { error, isCodeShown = false, ...requested }: SignInPageParameters,
 ): PageAnswer {
   const errors = error === undefined ? [] : [{ id: "email", text: error }];
   return signInPage({
@@ -111,6 +119,7 @@ function signInPageFor(
     formToken,
     errors,
     isMailShownToOperator,
+    isCodeShown,
     signUp,
     upstream: upstream?.name,
   });

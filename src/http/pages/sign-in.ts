@@ -15,6 +15,8 @@ export interface SignInView {
   readonly upstream: string | undefined;
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
+  /** Whether the next page shows the code. */
+  readonly isCodeShown: boolean;
   readonly signUp: SignUpMode;
 }
 
@@ -51,16 +53,21 @@ export function signInPage({
   errors = [],
   upstream,
   isMailShownToOperator,
+  isCodeShown,
   signUp,
 }: SignInView): PageAnswer {
-  const giver = isMailShownToOperator
+  const byOthers = isMailShownToOperator
     ? "from the operator of this service, which sends no mail"
     : "by email";
+  const giver = isCodeShown
+    ? "on the next page, because this is a sandbox on your machine"
+    : byOthers;
   const hidden = { return_to: place };
   const byProvider = html`<p class="or">or</p>
 ${form({ action: "/sign-in/provider", formToken, hidden }, html`<button class="second">Sign in with ${upstream}</button>`)}`;
   return {
     place: "account",
+    isSignedIn: false,
     heading: "Sign in",
     errors,
     body: html`<p class="lead">You get a code ${giver}. There is no password.</p>

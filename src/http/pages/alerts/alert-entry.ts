@@ -4,7 +4,7 @@ import type { AlertView } from "../../../alerts/api/queries.ts";
 import { normalizedAlertKinds } from "../../../answers/alert-input.ts";
 import { resolveInstrument } from "../../../answers/lookup.ts";
 import type { Instrument } from "../../../market/instrument.ts";
-import { resolveSymbol, searchInstruments } from "../../../market/symbols.ts";
+import { matchInstruments, resolveSymbol, searchInstruments } from "../../../market/symbols.ts";
 import { Problem } from "../../../problem.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
@@ -110,8 +110,8 @@ const MAX_NAMES = 5;
 export type InstrumentNameFields = Pick<AlertEntry, "symbols" | "symbol">;
 
 /**
- * The instruments of an entry: the symbols, and the matching instruments for each name that is not
- * a symbol.
+ * The instruments of an entry: the symbols, also of names that only one instrument has, and the
+ * matching instruments for each other name.
  */
 export function matchEntryInstruments(
   { symbols, symbol }: InstrumentNameFields,
@@ -127,12 +127,21 @@ export function matchEntryInstruments(
       const words = part.split(/\s+/);
       return !isKnown(part) && words.some(isKnown) ? words : [part];
     });
-  const suggestions: readonly InstrumentSuggestion[] = parts
+  // A name that only one instrument has is meant; within other words it may be another's.
+  const namedBy = (text: string): string => {
+    if (isKnown(text)) return text;
+    const [one, ...others] = matchInstruments(all, text).filter(
+      ({ match }) => match !== "substring",
+    );
+    return one !== undefined && others.length === 0 ? one.instrument.symbol : text;
+  };
+  const meant = parts.map(namedBy);
+  const suggestions: readonly InstrumentSuggestion[] = meant
     .filter((part) => !isKnown(part))
     .slice(0, MAX_NAMES)
     .map((text) => ({ text, found: searchInstruments(all, text).slice(0, MAX_FOUND) }));
   // Once a suggestion for a name is chosen, the name itself is no longer looked up.
-  const names = symbol.length > 0 ? parts.filter(isKnown) : parts;
+  const names = symbol.length > 0 ? meant.filter(isKnown) : meant;
   return { symbols: [...names, ...symbol], suggestions: symbol.length > 0 ? [] : suggestions };
 }
 

@@ -35,7 +35,7 @@ export const instrumentsField = ({
   html`${field({
     id: "symbols",
     label: "Symbols or names",
-    hint: "Up to 100, with commas or spaces between. A name shows what it fits.",
+    hint: "Up to 100, with commas or spaces between. A name will do if it fits one instrument.",
     value: entry.symbols,
     errors,
     attributes: html`type="text" autocomplete="off" spellcheck="false" autocapitalize="characters"`,

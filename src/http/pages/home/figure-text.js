@@ -74,28 +74,15 @@ const fourDigitsText = (value) =>
   Math.abs(value) >= LARGE ? compactNumberText(value) : significantText(value);
 
 /**
- * An input figure of `get_factors` as people read it: fractions and returns in percent, amounts in
- * dollars, counts without a unit, and everything else with its unit.
+ * An input figure of `get_factors` as people read it: fractions and returns in percent, counts and
+ * prices without a unit, and everything else with its unit.
  * @param {number} value
- * @param {string | undefined} unit
+ * @param {string} [unit]
  */
-export const inputText = (value, unit) => {
-  switch (unit) {
-    case "fraction":
-      return `${fourDigitsText(100 * value)}\u00a0%`;
-    case "fraction per year":
-      return `${fourDigitsText(100 * value)}\u00a0% per year`;
-    case "log return":
-      return signedPercentText(Math.expm1(value));
-    case "USD":
-      return `$${compactNumberText(value)}`;
-    case "count":
-    case "price":
-    case undefined:
-      return fourDigitsText(value);
-    default:
-      return `${fourDigitsText(value)} ${unit}`;
-  }
+export const inputText = (value, unit = "") => {
+  if (unit === "log return") return signedPercentText(Math.expm1(value));
+  if (/^fraction/.test(unit)) return `${fourDigitsText(100 * value)}\u00a0%${unit.slice(8)}`;
+  return `${fourDigitsText(value)} ${unit.replace(/^(count|price)$/, "")}`.trim();
 };
 
 /**

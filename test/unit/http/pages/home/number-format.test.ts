@@ -33,7 +33,7 @@ describe("an input figure of a factor", () => {
     ["fraction", 0.06261, "6.261 %"],
     ["fraction per year", 0.1148, "11.48 % per year"],
     ["log return", Math.log(1.25), "+25.0 %"],
-    ["USD", 80_400_000_000, "$80.4B"],
+    ["USD", 80_400_000_000, "80.4B USD"],
     ["count", 231, "231"],
     ["price", 3.323, "3.323"],
     ["standard deviations", -0.02024, "−0.02024 standard deviations"],
