@@ -508,7 +508,10 @@ function dangerousTags(html: string): readonly string[] {
       const outsideQuotes = attributes.replace(/"[^"]*"|'[^']*'/g, '""');
       const isActive = /^(script|img|svg|iframe|object|embed|base|math|video|audio)$/i.test(name);
       const runs = /\s(on\w+|style|srcdoc)\s*=/i.test(outsideQuotes);
-      const leads = /=\s*["']?\s*(javascript|data|vbscript):/i.test(attributes);
+      // The value of a field is text, which a refused form shows again.
+      const leads = /\s(?!value=)[\w:-]+\s*=\s*["']?\s*(javascript|data|vbscript):/i.test(
+        attributes,
+      );
       const isOwn = name === "script" && OWN_SCRIPT.test(attributes);
       return (isActive && !isOwn) || runs || (leads && name !== "link");
     })
