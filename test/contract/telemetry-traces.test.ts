@@ -2,11 +2,11 @@ import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentele
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
-  BasicTracerProvider,
+  TracerProvider,
   InMemorySpanExporter,
   type ReadableSpan,
   SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+} from "@opentelemetry/sdk-trace";
 import { beforeEach, describe, expect, it } from "vitest";
 import { measuredSender, tracedProviderRequests } from "../../src/telemetry/instrumented.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
@@ -18,7 +18,7 @@ import { loopbackSender } from "../support/webhook-alerts.ts";
 
 const exporter = new InMemorySpanExporter();
 trace.setGlobalTracerProvider(
-  new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+  new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }),
 );
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 propagation.setGlobalPropagator(new W3CTraceContextPropagator());
