@@ -25,6 +25,10 @@ export interface KnownFigure {
   readonly availableAt: number;
 }
 
+/** Figures of which the value of the newest period is kept. */
+const NEWEST_FIGURES = ["equity", "assets", "debt", "cash", "netIncome"] as const;
+type NewestFigure = (typeof NEWEST_FIGURES)[number];
+
 /**
  * Figures from the filings known at an instant. They change only when another filing becomes known.
  */
@@ -33,8 +37,8 @@ export interface FilingFigures {
   readonly trailing: Readonly<
     Partial<Record<"netIncome" | "freeCashFlow" | "ebitda", KnownFigure>>
   >;
-  /** Values of the newest period, USD. */
-  readonly newest: Readonly<Partial<Record<"equity" | "debt" | "cash", KnownFigure>>>;
+  /** Values of the newest period of each figure, USD; flows are those of one quarter. */
+  readonly newest: Readonly<Partial<Record<NewestFigure, KnownFigure>>>;
   /** The positive numbers of shares outstanding in the newest two periods, oldest first. */
   readonly shareCounts: readonly Fundamental[];
   /** When the newest filing became known, Unix milliseconds. */
@@ -61,7 +65,7 @@ export function readFilingFigures(
     const figure = trailingYear(of(metric), dayMs);
     return figure === undefined ? [] : [[metric, figure] as const];
   });
-  const newest = (["equity", "debt", "cash"] as const).flatMap((metric) => {
+  const newest = NEWEST_FIGURES.flatMap((metric) => {
     const figure = of(metric).at(-1);
     return figure === undefined ? [] : [[metric, figure] as const];
   });

@@ -1,4 +1,6 @@
 import type { Bar } from "../market/records.ts";
+import { decayFactor, ewmaStep } from "./statistics.ts";
+import { sessionVariance, VOLATILITY_RULES } from "./volatility.ts";
 
 /** Windows of the momentum of listed instruments, in bars. */
 export const PRICE_HISTORY_RULES = {
@@ -41,7 +43,13 @@ const PEAK = 6;
 const PEAK_AGE = 7;
 /** Offset of ln(highest high / highest high of the older bars in the window). */
 const LEAD = 8;
-const FIGURES = 9;
+/** Offsets of the exponentially weighted variances of a session; NaN before the first return. */
+const FAST_VARIANCE = 9;
+const SLOW_VARIANCE = 10;
+const FIGURES = 11;
+
+const FAST_DECAY = decayFactor(1, VOLATILITY_RULES.fastHalfLife);
+const SLOW_DECAY = decayFactor(1, VOLATILITY_RULES.slowHalfLife);
 
 /** Lead, in log units, above which rounding errors cannot change which high is the highest. */
 const CLEAR_LEAD = 1e-9;
@@ -73,6 +81,9 @@ export interface PriceHistory {
   bars: number;
 }
 
+/** The parts of a bar that a history uses. */
+export type PricedBar = Parameters<typeof sessionVariance>[0] & Pick<Bar, "logReturn">;
+
 /** The market's daily log returns by session number. */
 export type MarketReturns = readonly number[];
 
@@ -91,7 +102,11 @@ export function createPriceHistories(): () => PriceHistory {
 
 function createChunk(): Chunk {
   const figures = new Float64Array(CHUNK * FIGURES);
-  for (let at = PEAK; at < figures.length; at += FIGURES) figures[at] = Number.NEGATIVE_INFINITY;
+  for (let base = 0; base < figures.length; base += FIGURES) {
+    figures[base + PEAK] = Number.NEGATIVE_INFINITY;
+    figures[base + FAST_VARIANCE] = Number.NaN;
+    figures[base + SLOW_VARIANCE] = Number.NaN;
+  }
   return {
     returns: new Float32Array(CHUNK * RING),
     highs: new Float32Array(CHUNK * RING),
@@ -143,9 +158,10 @@ export function recentLogReturn(history: PriceHistory, count: number): number {
  */
 export function addBar(
   history: PriceHistory,
-  { high, close, logReturn }: Pick<Bar, "high" | "close" | "logReturn">,
+  bar: PricedBar,
   { session, market }: { readonly session: number; readonly market: MarketReturns },
 ): void {
+  const { high, close, logReturn } = bar;
   const { returns, highs, sessions, figures } = history.chunk;
   const at = slot(history, history.bars);
   returns[at] = logReturn ?? Number.NaN;
@@ -155,6 +171,7 @@ export function addBar(
   history.bars++;
   shiftReturn(history, { age: PRICE_HISTORY_RULES.skipBars, sign: 1, market });
   shiftReturn(history, { age: PRICE_HISTORY_RULES.yearBars, sign: -1, market });
+  if (logReturn !== null) addVariance(history, sessionVariance(bar, logReturn));
 
   const base = history.index * FIGURES;
   const peak = (figures[base + PEAK] as number) - change(returns[at] as number);
@@ -166,6 +183,49 @@ export function addBar(
   if (isPeak) figures[base + LEAD] = own - peak;
   if (own < peak && age >= PRICE_HISTORY_RULES.yearBars)
     findPeak(history, PRICE_HISTORY_RULES.yearBars);
+}
+
+/** Adds the variance of a session to the running means; NaN and infinity are left out. */
+function addVariance(history: PriceHistory, variance: number): void {
+  if (!Number.isFinite(variance)) return;
+  const { figures } = history.chunk;
+  const base = history.index * FIGURES;
+  const { fast, slow } = runningVariances(history);
+  const isFirst = Number.isNaN(slow);
+  figures[base + FAST_VARIANCE] = isFirst ? variance : ewmaStep(fast, variance, FAST_DECAY);
+  figures[base + SLOW_VARIANCE] = isFirst ? variance : ewmaStep(slow, variance, SLOW_DECAY);
+}
+
+/**
+ * Exponentially weighted means of the variance of a session (`sessionVariance`), with half-lives of
+ * 2 and 42 sessions; `NaN` before the first return.
+ */
+export function runningVariances({ chunk: { figures }, index }: PriceHistory): {
+  readonly fast: number;
+  readonly slow: number;
+} {
+  const base = index * FIGURES;
+  return {
+    fast: figures[base + FAST_VARIANCE] as number,
+    slow: figures[base + SLOW_VARIANCE] as number,
+  };
+}
+
+/** Sums over the usable returns of the newest 252 sessions, as `readMomentumSums` has them. */
+export function readYearSums(history: PriceHistory, market: MarketReturns): MomentumSums {
+  const older = readMomentumSums(history);
+  const newest = sumReturns(history, market, {
+    from: Math.max(0, history.bars - PRICE_HISTORY_RULES.skipBars),
+    to: history.bars,
+  });
+  return {
+    n: older.n + newest.n,
+    r: older.r + newest.r,
+    m: older.m + newest.m,
+    rr: older.rr + newest.rr,
+    mm: older.mm + newest.mm,
+    rm: older.rm + newest.rm,
+  };
 }
 
 /** Change of the log price; 0 if the return is unknown. */
@@ -256,9 +316,19 @@ export function recomputeSumsAndPeak(history: PriceHistory, market: MarketReturn
 
 const SUM_NAMES = Object.keys(SUM) as readonly (keyof MomentumSums)[];
 
-/** Recomputes the sums over the returns in the window, oldest first. */
-function sumWindow(history: PriceHistory, market: MarketReturns): MomentumSums {
-  const { bars } = history;
+/** Recomputes the sums over the returns in the window. */
+const sumWindow = (history: PriceHistory, market: MarketReturns): MomentumSums =>
+  sumReturns(history, market, {
+    from: Math.max(0, history.bars - PRICE_HISTORY_RULES.yearBars),
+    to: history.bars - PRICE_HISTORY_RULES.skipBars,
+  });
+
+/** Sums over the usable returns of the bars at positions [from, to), oldest first. */
+function sumReturns(
+  history: PriceHistory,
+  market: MarketReturns,
+  { from, to }: { readonly from: number; readonly to: number },
+): MomentumSums {
   const { returns, sessions } = history.chunk;
   const first = slot(history, 0);
   let n = 0;
@@ -267,12 +337,7 @@ function sumWindow(history: PriceHistory, market: MarketReturns): MomentumSums {
   let rr = 0;
   let mm = 0;
   let rm = 0;
-  const end = bars - PRICE_HISTORY_RULES.skipBars;
-  for (
-    let position = Math.max(0, bars - PRICE_HISTORY_RULES.yearBars);
-    position < end;
-    position++
-  ) {
+  for (let position = from; position < to; position++) {
     const at = first + (position & (RING - 1));
     const own = returns[at] as number;
     // The comparison is negated so that it also excludes NaN.

@@ -114,8 +114,10 @@ export function createVolatilityReader(): (
  * @param logReturn Log return of the bar.
  * @returns A variance of log returns; may be infinite or NaN for absurd prices.
  */
-export function sessionVariance(bar: Bar, logReturn: number): number {
-  const { open, high, low, close, dividend } = bar;
+export function sessionVariance(
+  { open, high, low, close, dividend }: Pick<Bar, "open" | "high" | "low" | "close" | "dividend">,
+  logReturn: number,
+): number {
   const gap = logReturn + Math.log((open + dividend) / (close + dividend));
   const range =
     Math.log(high / close) * Math.log(high / open) + Math.log(low / close) * Math.log(low / open);

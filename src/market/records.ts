@@ -138,6 +138,7 @@ export type FundamentalMetric =
   | "freeCashFlow"
   | "ebitda"
   | "equity"
+  | "assets"
   | "debt"
   | "cash"
   | "shares";

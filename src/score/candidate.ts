@@ -1,6 +1,7 @@
 import { EARNINGS_SURPRISE_RULES } from "../factors/earnings-surprise.ts";
 import { MIN_PEER_GROUP_SIZE } from "../factors/ecdf.ts";
-import { mean, normalQuantile } from "../factors/statistics.ts";
+import { normalScores } from "../factors/normal-scores.ts";
+import { mean } from "../factors/statistics.ts";
 import { runningCandidate as lock } from "../method/running.ts";
 
 /** The signals whose mean is the result of the candidate method (`CANDIDATE`). */
@@ -146,9 +147,15 @@ class RankedReading implements CandidateReading {
 
 function rank({ sectors, surprise, residualMomentum, monthReturn }: CandidateInputs): Scores {
   return {
-    surprise: normalScores(surprise),
-    residualMomentum: normalScores(sectorRelative(residualMomentum, sectors)),
-    reversal: normalScores(sectorRelative(monthReturn, sectors).map((value) => -value)),
+    surprise: normalScores(surprise, CANDIDATE_RULES.minPeers),
+    residualMomentum: normalScores(
+      sectorRelative(residualMomentum, sectors),
+      CANDIDATE_RULES.minPeers,
+    ),
+    reversal: normalScores(
+      sectorRelative(monthReturn, sectors).map((value) => -value),
+      CANDIDATE_RULES.minPeers,
+    ),
   };
 }
 
@@ -174,21 +181,4 @@ function sectorRelative(values: Float64Array, sectors: readonly (string | null)[
   return values.map(
     (value, position) => value - (means.get(sectors[position] ?? null) ?? classMean),
   );
-}
-
-/**
- * Normal scores Phi^-1((rank - 0.5) / n), with mean ranks for ties; `NaN` for missing values, and
- * for all if there are too few.
- */
-function normalScores(values: Float64Array): Float64Array {
-  const sorted = values.filter((value) => !Number.isNaN(value)).sort();
-  const count = sorted.length;
-  if (count < CANDIDATE_RULES.minPeers) return values.map(() => Number.NaN);
-  const scores = new Map<number, number>();
-  for (let start = 0, end = 0; start < count; start = end) {
-    const value = sorted[start] as number;
-    while (sorted[end] === value) end++;
-    scores.set(value, normalQuantile((start + end) / 2 / count));
-  }
-  return values.map((value) => scores.get(value) ?? Number.NaN);
 }

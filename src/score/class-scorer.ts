@@ -1,14 +1,11 @@
 import { type Benchmark, createBenchmark } from "../factors/benchmark.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
-import { MAX_BAR_AGE_DAYS, measureListedMomentum } from "../factors/momentum.ts";
-import {
-  createPriceHistories,
-  recentLogReturn,
-  recomputeSumsAndPeak,
-} from "../factors/price-history.ts";
+import { MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
+import { createPriceHistories, recomputeSumsAndPeak } from "../factors/price-history.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentRecords } from "../market/records.ts";
-import { CANDIDATE_RULES, computeCandidateReadings } from "./candidate.ts";
+import { CANDIDATE_RULES } from "./candidate.ts";
+import { rankClose } from "./close-ranking.ts";
 import {
   BASE_FACTOR_WEIGHTS,
   type Composite,
@@ -21,7 +18,6 @@ import {
   type ClassContext,
   createInstrumentState,
   endSession,
-  freshSurprise,
   type InstrumentMeasurement,
   type InstrumentState,
   measureInstrument,
@@ -229,7 +225,7 @@ export class ClassScorer {
     for (const state of this.#states) this.#recomputeSums(state);
     const isStored = ahead !== undefined;
     if (isStored && this.#assetClass === CANDIDATE_RULES.assetClass) {
-      readCandidates(this.#states, at);
+      rankClose(this.#states, { at, market: this.#benchmark.returns, dayMs: this.#dayMs });
     }
     const peers: InstrumentMeasurement[] = [];
     for (const state of this.#states) {
@@ -284,33 +280,6 @@ export class ClassScorer {
   }
 }
 
-/**
- * Computes the results of the candidate method for the instruments that traded in a session; the
- * other instruments get no result.
- */
-function readCandidates(states: readonly InstrumentState[], at: number): void {
-  const trading = states.filter(({ newestBar }) => newestBar?.availableAt === at);
-  const surprise = new Float64Array(trading.length);
-  const residualMomentum = new Float64Array(trading.length);
-  const monthReturn = new Float64Array(trading.length);
-  // A single loop, because `Float64Array.from` with mappers is 25 % slower for 10,000 instruments.
-  for (const [index, state] of trading.entries()) {
-    const { listed } = state;
-    surprise[index] = freshSurprise(state);
-    residualMomentum[index] = (listed && measureListedMomentum(listed)?.res) ?? Number.NaN;
-    monthReturn[index] = listed
-      ? recentLogReturn(listed, CANDIDATE_RULES.reversalSessions)
-      : Number.NaN;
-  }
-  const sectors = trading.map(({ instrument }) => instrument.sector);
-  const readings = computeCandidateReadings(
-    { sectors, surprise, residualMomentum, monthReturn },
-    at,
-  );
-  for (const state of states) state.candidate = undefined;
-  for (const [index, state] of trading.entries()) state.candidate = readings[index];
-}
-
 /** Selects the benchmark for the next session; in a small class, all instruments belong to it. */
 function chooseBenchmark(states: readonly InstrumentState[]): void {
   if (states.length <= BENCHMARK_SIZE) return;
@@ -346,7 +315,7 @@ function evaluate(
   measured: MeasuredInstrument,
   context: ReadingContext,
 ): { readonly inputs: SnapshotInputs; readonly composite: Composite } {
-  const { instrument, bars, newestBar, candidate } = measured.state;
+  const { instrument, bars, newestBar, candidate, steadiness } = measured.state;
   const { missedSessions } = measured;
   const readings = computeFactorReadings(measured, context);
   const { at, series, tables } = context;
@@ -361,6 +330,7 @@ function evaluate(
     missedSessions,
     tables,
     candidate,
+    steadiness,
   };
   return {
     inputs,

@@ -53,6 +53,7 @@ import {
   type MessageTextAnalyzer,
 } from "./message-stream.ts";
 import type { SignalState } from "./signal-hysteresis.ts";
+import { STEADINESS_RULES, type SteadinessReading } from "./steadiness.ts";
 
 /** Raw measurements of one instrument at one instant, before the comparison with its peers. */
 export interface InstrumentMeasurement {
@@ -101,6 +102,8 @@ export interface InstrumentState {
    * in that session.
    */
   candidate: CandidateReading | undefined;
+  /** Steadiness at the newest close; `undefined` if the instrument was not ranked there. */
+  steadiness: SteadinessReading | undefined;
   readonly yields: YieldHistory | undefined;
   readonly messages: MessageStream | undefined;
   readonly block: Feed<Print, BlockPressureTracker> | undefined;
@@ -169,6 +172,7 @@ export function createInstrumentState(
     shares: undefined,
     surprise: undefined,
     candidate: undefined,
+    steadiness: undefined,
     yields: fundamentals && createYieldHistory(dayMs),
     messages: mentions && createMessageStream({ halfLifeMs, dayMs, authors, readText }),
     block: prints && createFeed(createBlockPressureTracker()),
@@ -284,6 +288,19 @@ export function measureInstrument(
 export function freshSurprise({ surprise, bars }: InstrumentState): number {
   if (surprise === undefined) return Number.NaN;
   return bars - surprise.bars <= EARNINGS_SURPRISE_RULES.sessions ? surprise.value : Number.NaN;
+}
+
+/**
+ * Minus the net income of the newest quarter divided by the newest total assets; `NaN` if either is
+ * unknown, or the net income was filed more than `maxEarningsAgeDays` ago.
+ */
+export function lossOnAssets({ filings }: InstrumentState, at: number, dayMs: number): number {
+  const { netIncome, assets } = filings.newest;
+  if (netIncome === undefined || assets === undefined || !(assets.value > 0)) return Number.NaN;
+  const ageDays = (at - netIncome.availableAt) / dayMs;
+  return ageDays <= STEADINESS_RULES.maxEarningsAgeDays
+    ? -netIncome.value / assets.value
+    : Number.NaN;
 }
 
 /** Shared measurement of instruments that have neither prints nor short volumes. */

@@ -11,10 +11,11 @@ import {
 } from "./snapshot.ts";
 
 /**
- * A snapshot with only the evidence of its factors, not their inputs, and without the peer tables
- * and the result of the candidate method.
+ * A snapshot with only the evidence of its factors, not their inputs, and without the peer tables,
+ * the result of the candidate method and the steadiness.
  */
-export interface SignalRecord extends Omit<Snapshot, "factors" | "tables" | "candidate"> {
+export interface SignalRecord
+  extends Omit<Snapshot, "factors" | "tables" | "candidate" | "steadiness"> {
   readonly evidence: FactorEvidence;
 }
 

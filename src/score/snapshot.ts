@@ -19,6 +19,7 @@ import {
 } from "./composite.ts";
 import type { PeerTables } from "./peers.ts";
 import type { SessionScore, SignalState } from "./signal-hysteresis.ts";
+import type { SteadinessReading } from "./steadiness.ts";
 
 /** Release of the method, increased when scores are meant to change. */
 export const METHOD_RELEASE = "1.1.0";
@@ -91,6 +92,8 @@ export interface Snapshot {
    * in that session.
    */
   readonly candidate?: CandidateReading | undefined;
+  /** Steadiness at the last close; `undefined` if the instrument was not ranked there. */
+  readonly steadiness?: SteadinessReading | undefined;
 }
 
 /**
@@ -141,6 +144,7 @@ export interface SnapshotInputs {
   readonly series: string;
   readonly tables: PeerTables;
   readonly candidate: CandidateReading | undefined;
+  readonly steadiness: SteadinessReading | undefined;
 }
 
 /** Selects the inputs that determine the signal. */
@@ -163,7 +167,7 @@ export function createSnapshot(
   composite: Composite,
   signal: SignalState,
 ): Snapshot {
-  const { instrument, at, series, readings, newestBar, tables, candidate } = inputs;
+  const { instrument, at, series, readings, newestBar, tables, candidate, steadiness } = inputs;
   const weights = BASE_FACTOR_WEIGHTS[instrument.assetClass];
   const contributions = scoreContributions(composite.score, readings, weights);
   const result = (factor: Factor): FactorResult =>
@@ -187,6 +191,7 @@ export function createSnapshot(
     },
     tables,
     candidate,
+    steadiness,
   };
 }
 

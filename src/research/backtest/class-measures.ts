@@ -35,6 +35,7 @@ import type { ReportAccuracy } from "./report-dates.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { gradeRisk } from "./risk/grade.ts";
 import type { RiskMeasures } from "./risk/measures.ts";
+import { gradeSteadiness, type SteadinessMeasures } from "./risk/steadiness.ts";
 import { measureRiskAdjusted, type RiskAdjusted } from "./risk-adjusted.ts";
 import type { SignalCount } from "./signal-count.ts";
 import { type CoefficientSlice, slicesByRegime, slicesByYear } from "./slices.ts";
@@ -99,6 +100,8 @@ export interface ClassMeasures {
   readonly scoreShares: readonly number[];
   /** Risk measures by horizon; only for the composite, since risk belongs to no factor. */
   readonly risk: readonly RiskMeasures[];
+  /** Grades of the steadiness by horizon; only for stocks and the composite. */
+  readonly steadiness: readonly SteadinessMeasures[];
   /** Accuracy of the predicted filing dates; only for stocks and the composite. */
   readonly reports: ReportAccuracy | null;
   /**
@@ -158,6 +161,7 @@ export function measureClass(replayed: ReplayedClass): ClassMeasures {
             question,
           )
         : [],
+    steadiness: gradeSteadiness(panel.dates, grid, question),
     reports,
     record,
     signals: panel.signals,

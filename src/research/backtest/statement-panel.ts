@@ -15,6 +15,8 @@ export interface SignalStatement {
   readonly call: -1 | 0 | 1;
   /** The published score with two decimals; only for the composite. */
   readonly score?: number;
+  /** Steadiness in [0, 100]; only for the composite, and only if the instrument was ranked. */
+  readonly steadiness?: number;
 }
 
 /** Statements on one graded date. */
@@ -119,6 +121,7 @@ function statementOf(snapshot: Snapshot, subject: BacktestSubject): SignalStatem
       z: normalQuantile(snapshot.score / 100),
       call: CALLS[snapshot.signal.direction],
       score: roundedSignal(snapshot).scoreRaw,
+      ...(snapshot.steadiness && { steadiness: snapshot.steadiness.value }),
     };
   }
   const z =

@@ -11,7 +11,7 @@ const METRICS = {
   equity: "equity",
   sharesOutstanding: "shares",
   dilutedShares: "shares",
-  totalAssets: null,
+  totalAssets: "assets",
   operatingCashFlow: null,
   capitalExpenditure: null,
   freeCashFlow: "freeCashFlow",

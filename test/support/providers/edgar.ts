@@ -134,6 +134,7 @@ const BY_YEAR_SO_FAR = [
 ];
 const INSTANTS = [
   "StockholdersEquity",
+  "Assets",
   "CashAndCashEquivalentsAtCarryingValue",
   "LongTermDebtNoncurrent",
   "LongTermDebtCurrent",

@@ -24,7 +24,16 @@ const shapes = {
   }),
   fundamentals: z.strictObject({
     ...Known,
-    metric: z.enum(["netIncome", "freeCashFlow", "ebitda", "equity", "debt", "cash", "shares"]),
+    metric: z.enum([
+      "netIncome",
+      "freeCashFlow",
+      "ebitda",
+      "equity",
+      "assets",
+      "debt",
+      "cash",
+      "shares",
+    ]),
     periodEnd: Instant,
     value: z.number(),
   }),

@@ -91,6 +91,9 @@ describe("the price history of a stock", () => {
           Array.from({ length }, (_, t) => ({
             high: 1 + Math.abs(a * Math.sin(t * 3)),
             close: 1,
+            open: 1,
+            low: 1,
+            dividend: 0,
             logReturn: t === 0 ? null : a * Math.sin(t) + b * Math.cos(t ** 2),
           })),
         );

@@ -2,6 +2,7 @@ import {
   addBar,
   createPriceHistories,
   type MarketReturns,
+  type PricedBar,
   type PriceHistory,
   recomputeSumsAndPeak,
 } from "../../../src/factors/price-history.ts";
@@ -36,17 +37,15 @@ export const referenceMarket: MarketReturns = Array.from({ length: 2_000 }, (_, 
   t === 0 ? 0 : logMarket(t) - logMarket(t - 1),
 );
 
-type PriceBar = Pick<Bar, "high" | "close" | "logReturn">;
-
 /** Builds a price history bar by bar. */
-export function runningHistory(bars: readonly PriceBar[], market = referenceMarket): PriceHistory {
+export function runningHistory(bars: readonly PricedBar[], market = referenceMarket): PriceHistory {
   const history = createPriceHistories()();
   for (const [session, bar] of bars.entries()) addBar(history, bar, { session, market });
   return history;
 }
 
 /** Builds a price history and recomputes its sums from scratch at the end. */
-export function historyOf(bars: readonly PriceBar[], market = referenceMarket): PriceHistory {
+export function historyOf(bars: readonly PricedBar[], market = referenceMarket): PriceHistory {
   const history = runningHistory(bars, market);
   recomputeSumsAndPeak(history, market);
   return history;

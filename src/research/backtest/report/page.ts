@@ -23,6 +23,7 @@ import {
   tValueText,
 } from "./figures.ts";
 import { RISK_FORECAST_EXPLANATION, riskSection } from "./risk.ts";
+import { STEADINESS_EXPLANATION, steadinessSection } from "./steadiness.ts";
 import { REPORT_STYLE } from "./style.ts";
 import {
   coefficientTable,
@@ -111,6 +112,7 @@ ${result.sameDay && sameDayNote(result.sameDay)}
 ${result.nextOpen && nextOpenNote(result.nextOpen)}
 ${isMeasured && main && measured(result, main)}
 ${riskSection(result)}
+${steadinessSection(result)}
 ${result.reports && html`<h3>Next report</h3><p>${earningsReportsSentence(result.reports)}</p>`}
 </section>`;
 }
@@ -176,6 +178,7 @@ const methodSection = (result: BacktestResult): Html => html`<section id="method
 <p>t and intervals of coefficients and spreads allow for overlap and autocorrelation: their standard error is that of equal-weighted cosines (Lazarus, Lewis, Stock and Watson, 2018), and t is the normal quantile with the same tail as its Student t. The plain t assumes independent dates, and is used where it is nearer to 0. Intervals of the skill of probabilities come from a block bootstrap with seed ${result.question.seed}.</p>
 <h3>Risk</h3>
 <p>${RISK_FORECAST_EXPLANATION}</p>
+<p>${STEADINESS_EXPLANATION}</p>
 <h3>What is not shown</h3>
 <ul>${caveats(result).map((caveat) => html`<li>${caveat}</li>`)}</ul>
 </section>`;

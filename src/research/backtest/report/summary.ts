@@ -14,6 +14,7 @@ import {
   tValueText,
 } from "./figures.ts";
 import { riskLines } from "./risk.ts";
+import { steadinessLines } from "./steadiness.ts";
 import { horizonCell, overlapNote } from "./tables.ts";
 import {
   CLASS_WORDS,
@@ -71,6 +72,7 @@ function classLines(result: ClassResult, question: BacktestQuestion): readonly T
     ...(isMeasured ? ["", ...horizonLines(result), ""] : []),
     ...riskAdjustedLines(result),
     ...riskLines(result),
+    ...steadinessLines(result),
     ...(result.reports === null ? [] : [`  ${earningsReportsSentence(result.reports)}`]),
     `  Published signal: LONG ${reportPercentText(signals.shares.LONG, 0)}, WAIT ${reportPercentText(signals.shares.WAIT, 0)}, SHORT ${reportPercentText(signals.shares.SHORT, 0)}; ` +
       `${signals.changesPerYear.toFixed(1)} changes a year, ${reportPercentText(signals.flipBackShare)} reversed.`,

@@ -106,6 +106,7 @@ describe("the SEC EDGAR provider", () => {
     const at = (tag: string) => balanceSheetValue("ACME", tag, "2025-12-31");
     const common = { end: `2025-12-31${END_OF_DAY}`, known: "2026-02-14" };
     expect(newest("equity")).toEqual({ ...common, value: at("StockholdersEquity") });
+    expect(newest("assets")).toEqual({ ...common, value: at("Assets") });
     expect(newest("cash")).toEqual({
       ...common,
       value: at("CashAndCashEquivalentsAtCarryingValue"),

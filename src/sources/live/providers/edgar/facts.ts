@@ -25,6 +25,7 @@ export const XBRL_TAGS = {
     "StockholdersEquity",
     "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest",
   ],
+  assets: ["Assets"],
   cash: [
     "CashAndCashEquivalentsAtCarryingValue",
     "CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents",

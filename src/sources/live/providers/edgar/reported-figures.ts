@@ -29,6 +29,7 @@ const METRICS = {
   ebitda: (known, end) =>
     sum(known.quarter(XBRL_TAGS.operatingIncome, end), known.quarter(XBRL_TAGS.depreciation, end)),
   equity: (known, end) => known.instant(XBRL_TAGS.equity, end),
+  assets: (known, end) => known.instant(XBRL_TAGS.assets, end),
   cash: (known, end) => known.instant(XBRL_TAGS.cash, end),
   debt: (known, end) => {
     const later = known.instant(XBRL_TAGS.laterDebt, end);

@@ -1,0 +1,164 @@
+import { describe, expect, it } from "vitest";
+import { normalQuantile } from "../../../src/factors/statistics.ts";
+import { randomAt } from "../../../src/grading/random.ts";
+import {
+  blendedLogVolatility,
+  logBelowHigh,
+  rankSteadiness,
+  STEADINESS_INPUTS,
+  STEADINESS_RULES,
+  type SteadinessInputs,
+  steadinessAt,
+  yearVolatilityAndBeta,
+} from "../../../src/score/steadiness.ts";
+import { historyOf, referenceBars, referenceMarket } from "../factors/reference.ts";
+
+const COUNT = 40;
+const MIN_PEERS = 30;
+
+/** Inputs of 40 stocks: `bad` makes the last one the riskiest in every input. */
+function inputsOf(
+  change: (name: string, position: number) => number | undefined,
+): SteadinessInputs {
+  const column = (name: string, seed: number) =>
+    Float64Array.from(
+      { length: COUNT },
+      (_, position) => change(name, position) ?? randomAt(seed, position),
+    );
+  return Object.fromEntries(
+    STEADINESS_INPUTS.map((name, seed) => [name, column(name, seed)]),
+  ) as unknown as SteadinessInputs;
+}
+
+const unchanged = () => undefined;
+
+describe("steadiness", () => {
+  it("is the normal score of the weighted normal scores of five inputs", () => {
+    const ranking = rankSteadiness(
+      inputsOf((_, position) => position),
+      7,
+      MIN_PEERS,
+    );
+    for (let position = 0; position < COUNT; position++) {
+      const share = (position + 0.5) / COUNT;
+      const reading = steadinessAt(ranking, position);
+      expect(reading).toEqual({
+        at: 7,
+        peers: COUNT,
+        value: expect.any(Number),
+        riskZ: expect.any(Number),
+      });
+      expect(reading?.riskZ).toBeCloseTo(normalQuantile(share), 12);
+      expect(reading?.value).toBeCloseTo(100 * (1 - share), 10);
+    }
+  });
+
+  it("weighs the inputs as its rules say", () => {
+    for (const name of STEADINESS_INPUTS) {
+      // Only one input varies, so that its order alone decides.
+      const one = rankSteadiness(
+        inputsOf((other, position) => (other === name ? -position : 0)),
+        0,
+        MIN_PEERS,
+      );
+      expect(steadinessAt(one, 0)?.value, name).toBeLessThan(steadinessAt(one, 1)?.value ?? 0);
+    }
+    // Two stocks change places in one input each: the heavier input decides.
+    const [heavy, light] = ["yearVolatility", "belowHigh"] as const;
+    const both = rankSteadiness(
+      inputsOf((name, position) => {
+        if (name === heavy) return position === 0 ? 1 : 0;
+        if (name === light) return position === 1 ? 1 : 0;
+        return 0;
+      }),
+      0,
+      MIN_PEERS,
+    );
+    expect(STEADINESS_RULES.weights[heavy]).toBeGreaterThan(STEADINESS_RULES.weights[light]);
+    expect(steadinessAt(both, 0)?.value ?? 0).toBeLessThan(steadinessAt(both, 1)?.value ?? 0);
+  });
+
+  it("counts a missing input as 0, and ranks no stock without a variance", () => {
+    const without = rankSteadiness(
+      inputsOf((name, position) => {
+        if (position === 0) return name === "volatility" ? Number.NaN : 1;
+        return position === 1 && name !== "volatility" ? Number.NaN : undefined;
+      }),
+      0,
+      MIN_PEERS,
+    );
+    expect(steadinessAt(without, 0)).toBeUndefined();
+    expect(steadinessAt(without, 1)?.peers).toBe(COUNT - 1);
+  });
+
+  it("ranks nothing with fewer than 30 stocks", () => {
+    const few = rankSteadiness(inputsOf(unchanged), 0, COUNT + 1);
+    expect(Array.from({ length: COUNT }, (_, position) => steadinessAt(few, position))).toEqual(
+      new Array(COUNT).fill(undefined),
+    );
+  });
+});
+
+describe("the inputs of steadiness", () => {
+  const bars = referenceBars(400);
+  const returns = bars.flatMap(({ logReturn }) => (logReturn === null ? [] : [logReturn]));
+
+  it("measure the returns of 252 sessions, or of fewer from 126 on", () => {
+    for (const length of [126, 127, 200, 253, 254, 400]) {
+      const own = returns.slice(Math.max(0, length - 1 - 252), length - 1);
+      const market = referenceMarket.slice(length - own.length, length);
+      const history = historyOf(bars.slice(0, length));
+      const { yearVolatility, beta } = yearVolatilityAndBeta(history, referenceMarket);
+      if (own.length < STEADINESS_RULES.minReturns) {
+        expect([yearVolatility, beta]).toEqual([Number.NaN, Number.NaN]);
+        continue;
+      }
+      const mean = (values: readonly number[]) =>
+        values.reduce((sum, value) => sum + value, 0) / values.length;
+      const [center, marketCenter] = [mean(own), mean(market)];
+      const variance = mean(own.map((value) => (value - center) ** 2));
+      const covariance = mean(
+        own.map((value, index) => (value - center) * ((market[index] as number) - marketCenter)),
+      );
+      const marketVariance = mean(market.map((value) => (value - marketCenter) ** 2));
+      expect(yearVolatility).toBeCloseTo(Math.log(Math.sqrt(variance)), 6);
+      expect(beta).toBeCloseTo(covariance / marketVariance, 5);
+    }
+  });
+
+  it("measure the distance from the year's high from 240 bars on", () => {
+    expect(logBelowHigh(historyOf(bars.slice(0, 239)))).toBeNaN();
+    const known = bars.slice(0, 300);
+    let close = 0;
+    const closes = known.map(({ logReturn }) => {
+      close += logReturn ?? 0;
+      return close;
+    });
+    const highs = closes.slice(-252).map((close) => close + Math.log(1.01));
+    expect(logBelowHigh(historyOf(known))).toBeCloseTo(
+      Math.max(...highs) - (closes.at(-1) ?? 0),
+      6,
+    );
+  });
+
+  it("blend a fast and a slow variance, which begin with the first return", () => {
+    expect(blendedLogVolatility(historyOf(bars.slice(0, 1)))).toBeNaN();
+    const [decayFast, decaySlow] = [2 ** (-1 / 2), 2 ** (-1 / 42)];
+    let fast = Number.NaN;
+    let slow = Number.NaN;
+    for (const { open, high, low, close, logReturn } of bars) {
+      if (logReturn === null) continue;
+      const gap = logReturn + Math.log(open / close);
+      const range =
+        Math.log(high / close) * Math.log(high / open) +
+        Math.log(low / close) * Math.log(low / open);
+      const variance = gap ** 2 + Math.max(0, range);
+      fast = Number.isNaN(fast) ? variance : decayFast * fast + (1 - decayFast) * variance;
+      slow = Number.isNaN(slow) ? variance : decaySlow * slow + (1 - decaySlow) * variance;
+    }
+    expect(blendedLogVolatility(historyOf(bars))).toBeCloseTo(
+      Math.log(0.4 * Math.sqrt(fast) + 0.6 * Math.sqrt(slow)),
+      12,
+    );
+  });
+});
