@@ -67,7 +67,7 @@ const SORTS = [
 
 const Input = z.strictObject({
   symbol: SymbolInput.optional(),
-  symbols: z.array(Ticker).min(1).max(50).optional().describe("Several at once."),
+  symbols: z.array(Ticker).min(1).max(50).optional().describe("Several."),
   watchlist: WatchlistNameInput.optional().describe("Those of a watchlist."),
   detail: DetailInput,
   fields: FieldsInput,
@@ -101,9 +101,7 @@ const Input = z.strictObject({
     .min(0)
     .max(500)
     .default(50)
-    .describe(
-      "Most rows of a page; 0: only counts, which obey filters; WAIT excludes insufficientData.",
-    ),
+    .describe("Most rows; 0: only counts, which obey filters; WAIT excludes insufficientData."),
   cursor: CursorInput.optional(),
 });
 
@@ -115,7 +113,7 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    'Score (0 to 100 points) and LONG, SHORT or WAIT of stocks, funds and coins, now or before: one symbol, with price, its expected range, next report and evidence; its history (last, from, to); what moved it (since); or a list with counts, filtered and sorted: {"signal": "LONG", "sort": "score", "limit": 5}; {"sort": "newest_signal", "fields": ["symbol", "previousSignal", "signal", "since"]} for what changed. Files: GET /api/signals?format=csv; all sessions: GET /api/export (CSV, Parquet).',
+    'Score (0 to 100 points) and LONG, SHORT or WAIT of stocks, funds and coins, now or before: one symbol, with price, its expected range, next report and evidence; its history (last, from, to); what moved it (since); a list with counts, filtered and sorted: {"signal": "LONG", "sort": "score", "limit": 5}; {"sort": "newest_signal"} for what changed. As files: /api/signals?format=csv; all sessions: /api/export.',
   scopes: ["signals:read"],
   extraScopes: ["factor:read"],
   routes: [{ method: "GET", path: "/api/signals" }],

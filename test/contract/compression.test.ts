@@ -67,7 +67,7 @@ describe("the live parts of a page", () => {
   const live = { "x-live-parts": "only" };
 
   it.each([
-    ["/", ["standing", "instruments"]],
+    ["/", ["known", "standing", "instruments"]],
     ["/market/ALDER.SIM", ["instrument"]],
   ])("are served alone, with the same HTML as in the full page: %s", async (path, ids) => {
     const whole = await (await fetch(base + path)).text();

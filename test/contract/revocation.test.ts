@@ -39,12 +39,12 @@ function keysOf({ service, clock }: TestService) {
   return new ApiKeyService({ records, mode: "sandbox", now, audit: () => [], lastUse });
 }
 
-/** Disables the account of the person who signed in last. */
-async function disableNewestAccount(testService: TestService): Promise<void> {
+/** Disables the account of a person as an operator does, who knows the email address. */
+async function disableAccountOf(testService: TestService, email: string): Promise<void> {
   const operator = operatorOf(testService);
-  const list = rowsOf(await operator("admin accounts list", { disabled: false }), "accounts");
-  const emails = list.filter(({ disabledAt }) => disabledAt === null);
-  await operator("admin accounts disable", { id: emails[0]?.id });
+  const list = rowsOf(await operator("admin accounts list", { email }), "accounts");
+  expect(list.length).toBe(1);
+  await operator("admin accounts disable", { id: list[0]?.id });
 }
 
 /** The ways in which a credential can end before it expires. */
@@ -89,12 +89,20 @@ const endings: Readonly<Record<string, (testService: TestService) => Promise<End
     return { headers: bearer(await tokenOf(testService.base, agent)), end };
   },
   async "a token of a person whose account the operator disabled"(testService) {
-    const { access_token } = await testService.person().tokens();
-    return { headers: bearer(access_token), end: () => disableNewestAccount(testService) };
+    const someone = testService.person();
+    const { access_token } = await someone.tokens();
+    return {
+      headers: bearer(access_token),
+      end: () => disableAccountOf(testService, someone.email),
+    };
   },
   async "an API key of a person whose account the operator disabled"(testService) {
-    const key = await testService.person().createKey(["signals:read"]);
-    return { headers: { "x-api-key": key }, end: () => disableNewestAccount(testService) };
+    const someone = testService.person();
+    const key = await someone.createKey(["signals:read"]);
+    return {
+      headers: { "x-api-key": key },
+      end: () => disableAccountOf(testService, someone.email),
+    };
   },
   async "a revoked API key"(testService) {
     const keys = keysOf(testService);

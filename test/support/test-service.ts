@@ -155,7 +155,7 @@ async function openTestService(
 
 /** Sign-in codes in the text of an email. */
 export function codesIn(email: string): readonly string[] {
-  return Array.from(email.matchAll(/^Your code: (\d{8})$/gm), ([, code = ""]) => code);
+  return Array.from(email.matchAll(/^ *Your code: (\d{8})$/gm), ([, code = ""]) => code);
 }
 
 async function listen(server: Server): Promise<string> {
