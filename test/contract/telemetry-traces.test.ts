@@ -2,10 +2,10 @@ import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentele
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
-  TracerProvider,
   InMemorySpanExporter,
   type ReadableSpan,
   SimpleSpanProcessor,
+  TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { beforeEach, describe, expect, it } from "vitest";
 import { measuredSender, tracedProviderRequests } from "../../src/telemetry/instrumented.ts";
