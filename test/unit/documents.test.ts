@@ -6,7 +6,7 @@ import { commands as programCommands } from "../../src/cli/all-commands.ts";
 const root = join(import.meta.dirname, "../..");
 const textOf = (file: string) => readFileSync(join(root, file), "utf8");
 
-const documents = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].concat(
+const documents = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].concat(
   globSync("docs/*.md", { cwd: root }),
 );
 const readme = textOf("README.md");

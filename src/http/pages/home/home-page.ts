@@ -188,7 +188,7 @@ function connectSection(site: Site): Html {
   const { baseUrl, name } = site;
   return html`<section aria-labelledby="connect" class="connect">
 <h2 id="connect">Connect your agent</h2>
-<p>${name} gives AI agents, and people, a score from 0 to 100 for each instrument, the signal LONG, SHORT or WAIT that follows from it, and the four factors behind both. ${agentAccessText(site)} Every answer says what was known, when, and from which source. The <a href="${paths.reference}">API reference</a> has every operation.</p>
+<p>${name} gives AI agents, and people, a score from 0 to 100 for each instrument, the signal LONG, SHORT or WAIT that follows from it, and the four factors behind both. ${agentAccessText(site)} Answers say what was known and when; with <code>detail=full</code> also from which sources. The <a href="${paths.reference}">API reference</a> has every operation.</p>
 <p>Most clients need this address alone: they register themselves and send you to the sign-in page.</p>
 <div class="address"><code id="address">${baseUrl}${paths.mcp}</code>${copyButton("address", "the address")}</div>
 <div class="clients">${clientSetups(site).map(clientPart)}</div>
