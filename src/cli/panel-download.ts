@@ -108,6 +108,9 @@ interface Page {
 async function fetchPage(url: URL, token: string | undefined): Promise<Page> {
   const response = await requestWithRetries(url, bearerHeaders(token));
   if (!response.ok) throw new Error(await refusalText(response, url));
+  if (!/^text\/csv\b/i.test(response.headers.get("content-type") ?? "")) {
+    throw new Error(`${url.origin} does not answer CSV: give the address of the service itself.`);
+  }
   const body = await readWholeBody(response.body ?? [], MAX_PAGE_BYTES).catch((cause) => {
     throw new Error(
       `${url.origin} broke off, or answers a page of more than ${MAX_PAGE_BYTES} bytes: run the command again to continue.`,

@@ -47,6 +47,7 @@ async function breakingAt(broken: number): Promise<string> {
     const response = await fetch(`${base}${url}`, { headers: { authorization } });
     const link = response.headers.get("link");
     if (link !== null) res.setHeader("link", link);
+    res.setHeader("content-type", response.headers.get("content-type") ?? "");
     const body = await response.text();
     if (count !== broken) return void res.end(body);
     res.write(body.slice(0, body.length / 2), () => res.destroy());

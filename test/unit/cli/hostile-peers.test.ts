@@ -107,10 +107,18 @@ describe("a folder with a log, from somebody else", () => {
   });
 });
 
+/** Answers with the content type of a panel. */
+const asCsv =
+  (answer: RequestListener): RequestListener =>
+  (req, res) => {
+    res.setHeader("content-type", "text/csv; charset=utf-8");
+    answer(req, res);
+  };
+
 describe("a service that exports without end", () => {
   const exported = async (answer: RequestListener) => {
     const folder = temporaryFolder();
-    const base = await serveForTest(answer);
+    const base = await serveForTest(asCsv(answer));
     const argv = ["export", "a.csv", "--url", base, "--token", "env:TOKEN"];
     const { code, err } = await run(folder, ...argv);
     return { code, err, base };
@@ -122,6 +130,16 @@ describe("a service that exports without end", () => {
     expect({ code, err }).toEqual({
       code: 1,
       err: expect.stringContaining("more than 67108864 bytes"),
+    });
+  });
+
+  it("is left at an answer that is no CSV", async () => {
+    const { code, err, base } = await exported((_req, res) =>
+      res.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome</h1>\r\n"),
+    );
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: `${base} does not answer CSV: give the address of the service itself.\n`,
     });
   });
 
@@ -171,11 +189,13 @@ describe("a service that exports without end", () => {
   it("is left at --max-gb", async () => {
     const folder = temporaryFolder();
     let day = 0;
-    const base = await serveForTest((_req, res) => {
-      day += 1;
-      const cursor = new Date(Date.UTC(2026, 0, day)).toISOString();
-      res.writeHead(200, link(`/api/export?cursor=${cursor}`)).end(HEADER + ROW.repeat(100));
-    });
+    const base = await serveForTest(
+      asCsv((_req, res) => {
+        day += 1;
+        const cursor = new Date(Date.UTC(2026, 0, day)).toISOString();
+        res.writeHead(200, link(`/api/export?cursor=${cursor}`)).end(HEADER + ROW.repeat(100));
+      }),
+    );
     const { code, err } = await run(
       folder,
       "export",
