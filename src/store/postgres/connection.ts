@@ -7,8 +7,10 @@ import {
   type QueryResultRow,
 } from "pg";
 import { storeUnavailableProblem } from "../port/unavailable.ts";
+import { showPresence } from "./presence.ts";
 import { retry } from "./retry.ts";
 import type { DatabaseTarget } from "./target.ts";
+
 /**
  * Runs a statement on the given connection.
  *
@@ -70,7 +72,7 @@ export interface Connection {
  * @param budgetMs How long work is retried while the database is unavailable, in milliseconds. No
  * work lasts longer than 1.5 times this budget, plus the additional time for large work.
  */
-export function openConnection({ config }: DatabaseTarget, budgetMs: number): Connection {
+export function openConnection({ config, user }: DatabaseTarget, budgetMs: number): Connection {
   const pool = new Pool({
     ...config,
     max: POOL_SIZE,
@@ -86,7 +88,7 @@ export function openConnection({ config }: DatabaseTarget, budgetMs: number): Co
   let isClosed = false;
   const run = async <T>(work: Work<T>, extraMs = 0): Promise<T> => {
     if (isClosed) throw storeUnavailableProblem("The store is closed.");
-    const result = retry((leftMs) => attemptOn(pool, work, leftMs), budgetMs + extraMs);
+    const result = retry((leftMs) => attemptOn({ pool, user }, work, leftMs), budgetMs + extraMs);
     underWay.add(result);
     try {
       return await result;
@@ -108,13 +110,24 @@ export function openConnection({ config }: DatabaseTarget, budgetMs: number): Co
 
 const ignore = () => undefined;
 
-async function attemptOn<T>(pool: Pool, work: Work<T>, budgetMs: number): Promise<T> {
+/** The connections that show their presence to other processes. */
+const present = new WeakSet<PoolClient>();
+
+async function attemptOn<T>(
+  { pool, user }: { readonly pool: Pool; readonly user: number },
+  work: Work<T>,
+  budgetMs: number,
+): Promise<T> {
   const deadline = performance.now() + budgetMs;
+  const leftMs = () => Math.max(1, Math.round(deadline - performance.now()));
   const client = await pool.connect();
   let hasFailed = true;
   try {
-    const leftMs = Math.max(1, Math.round(deadline - performance.now()));
-    const result = await work(client, leftMs);
+    if (!present.has(client)) {
+      await runStatement(client, showPresence(user), leftMs());
+      present.add(client);
+    }
+    const result = await work(client, leftMs());
     hasFailed = false;
     return result;
   } finally {

@@ -17,15 +17,11 @@ import { type Connection, openConnection } from "./connection.ts";
 import { createPostgresCounters } from "./counters.ts";
 import { dumpRows, replaceAllRows } from "./dump.ts";
 import { createRunOnce } from "./once.ts";
+import { APPLICATION_PREFIX, OTHER_CONNECTIONS_SQL } from "./presence.ts";
 import { createPostgresRecords } from "./records.ts";
 import { type ExistingStore, noStoreError, prepareSchema, settleMode } from "./schema.ts";
 import { type DatabaseSession, openSession } from "./session.ts";
-import {
-  APPLICATION_PREFIX,
-  type DatabaseTarget,
-  explainConnectionErrors,
-  parseDatabaseTarget,
-} from "./target.ts";
+import { type DatabaseTarget, explainConnectionErrors, parseDatabaseTarget } from "./target.ts";
 
 /** How long work is retried while the database is unavailable, in milliseconds. */
 const BUDGET_MS = 2_000;
@@ -168,14 +164,22 @@ async function sizeOf(connection: Connection): Promise<StoreSize> {
   return rows[0] ?? { records: 0, bytes: 0 };
 }
 
-/** The names of the other processes of this program that are connected to the database. */
+/** The other processes that use the store, each by its name and the connections of that name. */
 async function otherProcessesOn(connection: Connection): Promise<readonly string[]> {
-  const text = `select distinct application_name as name from pg_stat_activity
-    where datname = current_database() and starts_with(application_name, $1)
-      and application_name <> current_setting('application_name') order by 1`;
-  const statement = { name: "others", text, values: [APPLICATION_PREFIX] };
-  const { rows } = await connection.query<{ readonly name: string }>(statement);
-  return rows.map(({ name }) => `process ${name.slice(APPLICATION_PREFIX.length)}`);
+  const text = `select name, string_agg(pid::text, ' ' order by pid) as pids
+    from (${OTHER_CONNECTIONS_SQL}) others group by name order by name`;
+  const { rows } = await connection.query<Connected>({ name: "others", text });
+  return rows.map(({ name, pids }) => {
+    const shown = name.replace(`${APPLICATION_PREFIX} `, "") || "without a name";
+    return `process ${shown} on PostgreSQL backend ${pids}`;
+  });
+}
+
+/** Connections of the same name. */
+interface Connected {
+  readonly name: string;
+  /** The process ids of their backends on the database server, separated by spaces. */
+  readonly pids: string;
 }
 
 /** Parameters of a backlog query. */

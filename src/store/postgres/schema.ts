@@ -4,6 +4,7 @@ import { claimFunctionSql } from "./claim-sql.ts";
 import { counterTableSql } from "./counters.ts";
 import { lockKeySql } from "./locks.ts";
 import { onceFunctionsSql, onceTablesSql } from "./once-sql.ts";
+import { OTHER_CONNECTIONS_SQL } from "./presence.ts";
 import {
   commitFunctionSql,
   outboxMigrationSql,
@@ -11,7 +12,6 @@ import {
   recordTablesSql,
 } from "./record-sql.ts";
 import type { DatabaseSession } from "./session.ts";
-import { APPLICATION_PREFIX } from "./target.ts";
 
 const migrations = `
 /* "if not exists" would ask for the right to create schemas even where there is one. */
@@ -140,11 +140,9 @@ async function migrateFrom(session: DatabaseSession, version: number): Promise<v
  */
 async function removeUnsettled(session: DatabaseSession): Promise<void> {
   const [abandoned] = await session.query<{ id: string }>(
-    `delete from market_signal.meta where mode = $1 and not exists (
-       select from pg_stat_activity
-       where datname = current_database() and starts_with(application_name, $2) and pid <> pg_backend_pid()
-     ) returning id`,
-    [UNSETTLED, APPLICATION_PREFIX],
+    `delete from market_signal.meta
+     where mode = $1 and not exists (${OTHER_CONNECTIONS_SQL}) returning id`,
+    [UNSETTLED],
   );
   if (abandoned === undefined) return;
   await session.query("delete from market_signal.record");

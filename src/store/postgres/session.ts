@@ -1,5 +1,6 @@
-import { Client, type ClientConfig, type QueryResultRow } from "pg";
+import { Client, type QueryResultRow } from "pg";
 import { runStatement } from "./connection.ts";
+import { showPresence } from "./presence.ts";
 import { retry, unavailableProblem } from "./retry.ts";
 import type { DatabaseTarget } from "./target.ts";
 
@@ -29,10 +30,10 @@ export interface SessionTimeouts {
  * @throws {Problem} `store_unavailable` if connecting times out.
  */
 export async function openSession(
-  { config }: DatabaseTarget,
+  target: DatabaseTarget,
   { connectMs, answerMs }: SessionTimeouts,
 ): Promise<DatabaseSession> {
-  const client = await retry((leftMs) => connectAlone(config, leftMs), connectMs);
+  const client = await retry((leftMs) => connectAlone(target, leftMs), connectMs);
   return {
     async query<R extends QueryResultRow>(text: string, values: unknown[] = []) {
       try {
@@ -50,11 +51,14 @@ export async function openSession(
   };
 }
 
-async function connectAlone(config: ClientConfig, timeoutMs: number): Promise<Client> {
+async function connectAlone({ config, user }: DatabaseTarget, timeoutMs: number): Promise<Client> {
+  const deadline = performance.now() + timeoutMs;
   const client = new Client({ ...config, connectionTimeoutMillis: timeoutMs, keepAlive: true });
   client.on("error", ignore);
   try {
-    return await client.connect();
+    await client.connect();
+    await runStatement(client, showPresence(user), Math.max(1, deadline - performance.now()));
+    return client;
   } catch (error) {
     await disconnect(client);
     throw error;

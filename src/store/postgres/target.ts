@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { Client, type ClientConfig, TypeOverrides } from "pg";
 import { Problem } from "../../problem.ts";
+import { APPLICATION_PREFIX, drawUser } from "./presence.ts";
 
 /**
  * OID of the type `int8`. The driver returns such values as text, because they may exceed a
@@ -10,14 +11,14 @@ const INT8 = 20;
 const parsers = new TypeOverrides();
 parsers.setTypeParser(INT8, Number);
 
-/** Beginning of `APPLICATION_NAME` of every process. */
-export const APPLICATION_PREFIX = "market-signal ";
-
 /** Maximum length of a name that PostgreSQL keeps whole, in bytes. */
 const MAX_NAME_BYTES = 63;
 
-/** Name by which the connections of this process are known to the database server. */
-const APPLICATION_NAME = `${APPLICATION_PREFIX}${process.pid}@${hostname()}`.slice(
+/**
+ * Name by which an operator knows the connections of this process, unless DATABASE_URL sets another
+ * one.
+ */
+const APPLICATION_NAME = `${APPLICATION_PREFIX} ${process.pid}@${hostname()}`.slice(
   0,
   MAX_NAME_BYTES,
 );
@@ -27,6 +28,8 @@ export interface DatabaseTarget {
   /** Database and host, without the password, for messages. */
   readonly name: string;
   readonly config: ClientConfig;
+  /** Number that all connections of this target show to other processes. */
+  readonly user: number;
 }
 
 /**
@@ -40,7 +43,7 @@ export function parseDatabaseTarget(url: string): DatabaseTarget {
   try {
     const { host, port, database } = new Client(config);
     const place = host.startsWith("/") ? host : `${host}:${port}`;
-    return { name: `the database "${database}" on ${place}`, config };
+    return { name: `the database "${database}" on ${place}`, config, user: drawUser() };
   } catch (error) {
     throw new Error(`DATABASE_URL cannot be used: ${(error as Error).message}.`);
   }

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { Client } from "pg";
 import pino from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { openPersistentState } from "../../../../src/state.ts";
@@ -22,6 +23,9 @@ const outbox = collection<ArchiveRow>("outbox");
 const WAITING = { kind: "audit", at: 7, id: "w", subject: "t", body: { action: "a", target: "t" } };
 const EVENT = { kind: "alert-event", at: 8, id: "msg_1", subject: "client:c", body: { n: 1 } };
 const ATTEMPT = { kind: "delivery-attempt", at: 9, id: "x", body: { n: 2 } };
+
+/** Timeout in milliseconds, long enough for a busy machine. */
+const PATIENT_MS = 20_000;
 
 describePostgres("the opening of a PostgreSQL database", (server) => {
   it("creates one store, even when three processes open it concurrently", async () => {
@@ -51,12 +55,56 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     );
   });
 
-  it("binds a store only once a start has settled it", async () => {
+  it.each([
+    ["without a name", ""],
+    ["with a name in DATABASE_URL", "mine"],
+  ])("sees every other process that uses it, %s", async (_, named) => {
+    const url = withName(await server().createDatabase(), named);
+    const first = await open({ url });
+    expect(await first.otherProcesses?.()).toEqual([]);
+    const second = await openPostgres({ url });
+    expect(await first.otherProcesses?.()).toHaveLength(1);
+    expect(await second.otherProcesses?.()).toHaveLength(1);
+    await second.close();
+    await expect.poll(() => first.otherProcesses?.(), { timeout: PATIENT_MS }).toEqual([]);
+  });
+
+  it("sees another process that had to make its connections again", async () => {
+    const url = withName(await server().createDatabase(), "mine");
+    await open({ url, budgetMs: PATIENT_MS });
+    await sql(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()`,
+    );
+    const other = await open({ url, budgetMs: PATIENT_MS });
+    await expect.poll(() => other.otherProcesses?.(), { timeout: PATIENT_MS }).toHaveLength(1);
+  });
+
+  it("sees a process of an earlier version, by the name of its connections", async () => {
     const url = await server().createDatabase();
+    const store = await open({ url });
+    const earlier = new Client({ connectionString: url, application_name: "market-signal" });
+    await earlier.connect();
+    expect(await store.otherProcesses?.()).toEqual([
+      expect.stringMatching(/^process market-signal on PostgreSQL backend \d+$/),
+    ]);
+    await earlier.end();
+  });
+
+  it.each([
+    ["without a name", ""],
+    ["with a name in DATABASE_URL", "mine"],
+  ])("binds a store only once a start has settled it, %s", async (_, named) => {
+    const url = withName(await server().createDatabase(), named);
     const start = (mode: StoreMode) => openPostgres({ url, mode, mustSettle: true });
     const failed = await start("files");
     await failed.records.commit([put(pages, { key: "a", value: 1 })]);
     await failed.close();
+    // The server ends a connection a moment after the process has closed it.
+    const connected = `select from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`;
+    await expect.poll(() => sql(url, connected), { timeout: PATIENT_MS }).toEqual([]);
     await expect(openPostgres({ url })).rejects.toThrow(/there is no store in the database/);
     const second = await start("sandbox");
     onTestFinished(() => second.close());
@@ -246,6 +294,10 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     expect(await records.list(outbox, { limit: 9 })).toEqual([]);
   });
 });
+
+/** Names the connections of a URL, as an operator may; `""` leaves the name to the program. */
+const withName = (url: string, name: string): string =>
+  name === "" ? url : `${url}${url.includes("?") ? "&" : "?"}application_name=${name}`;
 
 /**
  * Opens a store of schema 4 that has one archived delivery attempt, one record, and the given
