@@ -380,6 +380,8 @@ describe("an authorization request", () => {
     testService.clock.now = new Date();
     const page = await person.web.get(request(client_id, { ...to, prompt: "login" }));
     const place = page.url.searchParams.get("return_to") ?? "";
+    // The sign-in must be later than the request, which oidc-provider dates by the wall clock.
+    testService.clock.now = new Date();
     await person.signIn();
 
     const headers = { cookie: person.web.cookie(place), "sec-fetch-site": "same-origin" };

@@ -275,13 +275,16 @@ describe("fundamentals in a market folder", () => {
     ]);
   });
 
-  it("include filings with any delay, but only the metrics that the method uses", async () => {
+  it("include filings with any delay, but only the metrics that are used", async () => {
     const figures = await readFigures(
       "equity,2013-12-31,2015-02-03,1",
       "revenue,2014-12-31,2015-02-03,2",
       "totalAssets,2014-12-31,2015-02-03,3",
     );
-    expect(figures?.map(({ value }) => value)).toEqual([1]);
+    expect(figures?.map(({ metric, value }) => [metric, value])).toEqual([
+      ["equity", 1],
+      ["assets", 3],
+    ]);
   });
 
   it("use shares outstanding instead of diluted shares, but only within the same filing", async () => {
