@@ -15,7 +15,8 @@ import { type CommandOutcome, ConfirmationNeeded } from "./command.ts";
 /** A command to run in the server. */
 export interface ServerCommandRequest {
   readonly name: string;
-  readonly args: unknown;
+  /** The arguments as they were written. */
+  readonly input: unknown;
   readonly settings: StoreSettings;
   /** Cancels the command when aborted. */
   readonly signal: AbortSignal;
@@ -64,9 +65,9 @@ async function send(command: ServerCommandRequest): Promise<IncomingMessage | un
 
 async function post(
   socketPath: string,
-  { name, args, settings, signal }: ServerCommandRequest,
+  { name, input, settings, signal }: ServerCommandRequest,
 ): Promise<IncomingMessage> {
-  const body = Buffer.from(JSON.stringify(args));
+  const body = Buffer.from(JSON.stringify(input));
   const { databaseUrl } = settings;
   const outgoing = request({
     socketPath,

@@ -12,6 +12,7 @@ import {
 } from "./admin-protocol.ts";
 import { bindSocket, openSocketAddress } from "./admin-socket-path.ts";
 import { type CommandContext, ConfirmationNeeded } from "./command.ts";
+import { parseArguments } from "./command-line.ts";
 import { rejectStoreFileArguments } from "./run-on-store.ts";
 
 /**
@@ -40,7 +41,7 @@ export interface AdminSocket {
 
 /**
  * Accepts the operator's commands on `admin.sock` in a folder: `POST /<command>` with the arguments
- * as JSON; the response is a sequence of JSON lines. Only the owner of the process can connect. A
+ * as JSON, as they were written; the response is a sequence of JSON lines. Only the owner of the process can connect. A
  * socket left by a crash is replaced; a socket that another server on the same database serves is
  * left alone.
  *
@@ -134,7 +135,7 @@ async function readRequest(req: IncomingMessage) {
   if (!(Number(req.headers["content-length"]) <= MAX_BODY_BYTES)) {
     throw new Error("the arguments are too long");
   }
-  const args = command.args.parse(JSON.parse(await text(req)));
+  const args = parseArguments(command, JSON.parse(await text(req)));
   return { command, args };
 }
 

@@ -22,6 +22,9 @@ export type ParsedCommandLine =
       readonly kind: "run";
       readonly name: string;
       readonly command: Command;
+      /** The arguments as they were written, for the server, which parses them itself. */
+      readonly input: object;
+      /** The parsed arguments. */
       readonly args: unknown;
       /** Whether to print the result as JSON. */
       readonly isJson: boolean;
@@ -79,11 +82,9 @@ export function readCommandLine(
   const { help, json, ...options } = values;
   if (help === true) return { kind: "help", about: name };
   const known = withPaths(command, withVariables(command, options, env), folder);
-  const args = validateArgs(
-    command,
-    withOperands(command, { options: known, positionals, folder }),
-  );
-  return { kind: "run", name, command, args, isJson: json === true };
+  const input = withOperands(command, { options: known, positionals, folder });
+  const args = parseArguments(command, input);
+  return { kind: "run", name, command, input, args, isJson: json === true };
 }
 
 const isCalled = (name: string, argv: readonly string[]) =>
@@ -180,14 +181,22 @@ function withOperands(command: Command, { options, positionals, folder }: Parsed
   return { ...options, ...Object.fromEntries(operands) };
 }
 
-/** @throws {UsageError} With the name of the invalid argument. */
-function validateArgs(command: Command, args: object): unknown {
-  const { success, data, error } = command.args.safeParse(args);
+/**
+ * Parses the arguments of a command by its schema.
+ *
+ * @param input Options and operands by name, as they were written.
+ * @throws {UsageError} With the name of the invalid argument.
+ */
+export function parseArguments(command: Command, input: unknown): unknown {
+  const { success, data, error } = command.args.safeParse(input);
   if (success) return data;
   const [issue] = error.issues;
-  const name = String(issue?.path[0]);
-  const isOperand = operandsOf(command).includes(name);
-  throw new UsageError(`${isOperand ? `<${name}>` : `--${name}`}: ${issue?.message}.`);
+  const name = issue?.path[0];
+  if (name === undefined) throw new UsageError(`${issue?.message}.`);
+  const isOperand = operandsOf(command).includes(String(name));
+  throw new UsageError(
+    `${isOperand ? `<${String(name)}>` : `--${String(name)}`}: ${issue?.message}.`,
+  );
 }
 
 /**

@@ -123,7 +123,9 @@ async function runConfirmed(run: StoreRun, call: ProgramInvocation): Promise<Com
     if (!terminal.stdin.isTTY) throw new Error(`${error.message} Say --yes to do it.`);
     if (!(await isConfirmed(`${error.message} Go on? (y/N) `, terminal)))
       throw new Error("Nothing was changed.");
-    return runOnce({ ...run, args: { ...(run.args as object), yes: true } }, call);
+    const confirmed = { yes: true };
+    const input = { ...run.input, ...confirmed };
+    return runOnce({ ...run, input, args: { ...(run.args as object), ...confirmed } }, call);
   }
 }
 
@@ -144,7 +146,7 @@ async function isConfirmed(question: string, { stdin, stderr }: Terminal): Promi
  * first interrupt cancels the command cleanly; the second interrupt kills the process.
  */
 async function runOnce(
-  { name, command, args }: StoreRun,
+  { name, command, input, args }: StoreRun,
   { env, terminal }: ProgramInvocation,
 ): Promise<CommandOutcome> {
   const settings = readStoreSettings(env);
@@ -158,7 +160,7 @@ async function runOnce(
   };
   process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
-    const served = await runCommandInServer({ name, args, settings, signal }, onProgress);
+    const served = await runCommandInServer({ name, input, settings, signal }, onProgress);
     return served ?? (await runCommandDirectly({ command, args, settings }, onProgress));
   } catch (error) {
     signal.throwIfAborted();

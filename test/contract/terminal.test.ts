@@ -36,7 +36,7 @@ import {
   randomBelow,
   VERIFIER,
 } from "../support/log-forger.ts";
-import { temporaryFolder } from "../support/process.ts";
+import { startProcess, temporaryFolder } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
 import { providerSetup } from "../support/providers/states.ts";
 import { smallMarket } from "../support/small-market.ts";
@@ -138,9 +138,9 @@ const cases = (
 });
 
 /** Runs a command line in this process. @returns What it printed. */
-async function printed(argv: readonly string[]): Promise<string> {
+async function printed(argv: readonly string[], env = ENV, folder = FOLDER): Promise<string> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  await runProgram({ argv, env: ENV, folder: FOLDER, terminal: { stdin, stdout, stderr } });
+  await runProgram({ argv, env, folder, terminal: { stdin, stdout, stderr } });
   return String(stdout.read() ?? "") + String(stderr.read() ?? "");
 }
 
@@ -321,5 +321,74 @@ describe("what others wrote, on the terminal", () => {
     await fetch(url, { method: "POST", body, headers: { "webhook-id": "1" } });
     while (!/^\d\d:\d\d:\d\d/.test(line)) line = await next();
     expectInert(line, "shows the name");
+  });
+});
+
+const list = ["--since", "2h", "--limit", "7"];
+
+/** A call of each command on the store with all its options, and what a running server answers. */
+const servedCalls: Readonly<Record<string, readonly [args: readonly string[], says: RegExp]>> = {
+  doctor: [[], /^No live market/],
+  "admin status": [[], /A server runs and answered\.\n$/],
+  "admin keys list": [[], /^address-hash /],
+  "admin keys rotate": [["--use", "webhook-signing"], /^New key for webhook-signing/],
+  "admin log new": [["--yes"], /^The log is now /],
+  "admin key create": [["--name", "A", "--scopes", "signals:read", "--days", "7"], /^Key key_/],
+  "admin key list": [[], / {2}A\n/],
+  "admin key revoke": [["key_none"], /^There is no key key_none\.\n$/],
+  "admin applications list": [["--state", "waiting", "--token", "none"], /^There are no/],
+  "admin applications accept": [
+    ["app_none", "--with-key", "--scopes", "signals:read"],
+    /^There is no application app_none\.\n$/,
+  ],
+  "admin applications reject": [["app_none"], /^There is no application app_none\.\n$/],
+  "admin inquiries list": [[], /^There are no inquiries\.\n$/],
+  "admin agents list": [
+    [...list, "--network", "::1", "--owner", "acc_none", "--claimed", "no", "--disabled"],
+    /^There are no/,
+  ],
+  "admin agents disable": [["none"], /^There is no agent none;/],
+  "admin agents enable": [["none"], /^There is no agent none;/],
+  "admin accounts list": [[...list, "--email", "a@b.example", "--disabled"], /^There are no/],
+  "admin accounts disable": [["acc_none"], /^There is no account acc_none;/],
+  "admin accounts enable": [["acc_none"], /^There is no account acc_none;/],
+  "admin alerts list": [
+    [...list, "--owner", "acc_none", "--by", "poll", "--disabled"],
+    /^There are/,
+  ],
+  "admin alerts disable": [["alert_none"], /^There is no alert alert_none;/],
+  "admin alerts enable": [["alert_none"], /^There is no alert alert_none;/],
+  "admin audit": [[...list, "--action", "key.created", "--id", "operator"], /key\.created/],
+  "admin mail": [[], /^No message waits\.\n$/],
+  "admin setup": [[], /^http:\/\/127\.0\.0\.1:\d+\/operator\?link=/],
+  "admin forget": [["a@b.example", "--yes"], /^Nothing is kept of a@b\.example\.\n$/],
+  "store backup": [["served.gz"], /^Wrote .* to /],
+  "store restore": [["served.gz", "--yes"], /^The service runs on this store/],
+  "store export": [["served.json"], /^Wrote /],
+  "store import": [["served.json", "--yes"], / written, /],
+  "store migrate": [
+    ["--to", "postgres://none.example/none?sslmode=verify-full&sslrootcert=/none"],
+    /^DATABASE_URL cannot be used: ENOENT/,
+  ],
+  "store verify": [["--state", "served.state"], /\nok\n$/],
+};
+
+describe("a command on the store of a running service", () => {
+  const folder = temporaryFolder();
+  const env = { ...ENV, DATA_DIR: join(folder, "data") };
+  beforeAll(() => startProcess(env));
+
+  it("has a case for every command, with every option", () => {
+    const options = [...commands].flatMap(([name, { needs, options: own }]) =>
+      needs === "store" ? [[name, ...Object.keys(own)].sort()] : [],
+    );
+    const given = Object.entries(servedCalls).map(([name, [args]]) =>
+      [name, ...args.filter((arg) => arg.startsWith("--")).map((arg) => arg.slice(2))].sort(),
+    );
+    expect(given).toEqual(options);
+  });
+
+  it.each(Object.entries(servedCalls))("is run by the service: %s", async (name, [args, says]) => {
+    expect(await printed([...name.split(" "), ...args], env, folder)).toMatch(says);
   });
 });

@@ -71,7 +71,7 @@ interface Asking {
 const ask = (name: string, { folder, args = {}, onProgress = () => {}, ...rest }: Asking) =>
   runCommandInServer(
     {
-      ...{ name, args, signal: rest.signal ?? new AbortController().signal },
+      ...{ name, input: args, signal: rest.signal ?? new AbortController().signal },
       settings: { folder, databaseUrl: rest.databaseUrl, masterKey: undefined },
     },
     onProgress,
@@ -122,10 +122,13 @@ describe("the admin socket", () => {
   it("rejects unknown commands, methods and arguments, and bodies that are too long", async () => {
     const { folder } = await served(newFolder());
     await expect(ask("shutdown", { folder })).rejects.toThrow('knows no command "shutdown"');
-    await expect(ask("store backup", { folder, args: { file: "relative" } })).rejects.toThrow(
-      "absolute",
-    );
-    await expect(ask("admin status", { folder, args: { x: 1 } })).rejects.toThrow("x");
+    for (const [name, args, said] of [
+      ["store backup", { file: "relative" }, "<file>: must be absolute."],
+      ["admin audit", { limit: "0" }, "--limit: is not a whole number from 1 to 10000."],
+      ["admin status", { x: 1 }, 'Unrecognized key: "x".'],
+    ] as const) {
+      await expect(ask(name, { folder, args })).rejects.toThrow(new Error(said));
+    }
     await expect(ask("admin status", { folder, args: "x".repeat(70_000) })).rejects.toThrow(
       "too long",
     );
