@@ -111,13 +111,9 @@ export type WebhookState =
       readonly reason: "gone" | "failing" | "unverified";
     };
 
-/** A webhook to which the events of one alert are sent. */
-export interface Webhook {
+/** A webhook to which the events of one alert are sent, without its URL. */
+interface WebhookSettings {
   readonly by: "webhook";
-  /** The URL, encrypted; see `openWebhookUrl`. */
-  readonly sealedUrl: string;
-  /** Keyed hash of owner and URL, by which webhooks are compared and deliveries are queued. */
-  readonly endpoint: string;
   /**
    * Scopes of the credential that set the URL. Events contain only data that these scopes allow.
    * Absent in old records, whose events contain the data that the owner's scopes allow.
@@ -126,6 +122,25 @@ export interface Webhook {
   readonly secrets: SigningSecrets;
   readonly state: WebhookState;
 }
+
+/** A webhook as it is stored: its URL is encrypted, because it often contains a secret. */
+export interface SealedWebhook extends WebhookSettings {
+  /** The URL, encrypted; see `openWebhookUrl`. */
+  readonly sealedUrl: string;
+  /** Keyed hash of owner and URL; see `webhookEndpoint`. */
+  readonly endpoint: string;
+}
+
+/**
+ * A webhook as earlier versions stored it: with its URL in plain text. The start seals it; later it
+ * can come from an export of an earlier version.
+ */
+export interface PlainWebhook extends WebhookSettings {
+  readonly url: string;
+}
+
+/** A webhook to which the events of one alert are sent. */
+export type Webhook = SealedWebhook | PlainWebhook;
 
 /** Delivery to a channel of the account. Events are sent while the channel is active. */
 interface ChannelDelivery {

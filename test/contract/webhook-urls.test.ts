@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { alerts } from "../../src/alerts/alert.ts";
+import { type Alert, alerts } from "../../src/alerts/alert.ts";
 import { writeBackup } from "../../src/store/backup/backup.ts";
 import { writeExport } from "../../src/store/backup/export.ts";
 import { insert, replace } from "../../src/store/port/operations.ts";
@@ -12,6 +12,7 @@ import { postJson } from "../support/agent.ts";
 import { receiver } from "../support/delivery-worker.ts";
 import { temporaryFolder } from "../support/process.ts";
 import { startTestService } from "../support/test-service.ts";
+import { withPlainUrl } from "../support/webhook-alerts.ts";
 
 /** A part of the path of every webhook URL here. */
 const SECRET = "hook-9f2c71d05be84a36";
@@ -49,14 +50,18 @@ async function start(DATA_DIR: string, key?: string) {
   return { service, key: headers["x-api-key"], post, urlOf, store: service.service.state.store };
 }
 
+/** The alert with an active webhook, as earlier versions stored it. */
+function activePlain(alert: Alert, url: string): Alert {
+  const { way, ...rest } = withPlainUrl(alert, url);
+  return { ...rest, way: { ...way, state: { is: "active", since: 0 } } as typeof way };
+}
+
 /** Stores alerts as earlier versions did: with the URL of their webhook in plain text. */
 async function storePlain(folder: string, id: string, url: string): Promise<void> {
   const store = await openEmbedded({ folder, now: () => 0 });
   const alert = await store.records.get(alerts, id);
-  if (alert?.value.way.by !== "webhook") throw new Error("It has no webhook.");
-  const { sealedUrl: _, endpoint: __, ...way } = alert.value.way;
-  const state = { is: "active", since: 0 };
-  const value = { ...alert.value, way: { ...way, state, url } } as unknown as typeof alert.value;
+  if (alert === undefined) throw new Error("It is missing.");
+  const value = activePlain(alert.value, url);
   // Of several rows that change, SQLite leaves parts in its file.
   const others = Array.from({ length: 30 }, (_, at) =>
     insert(alerts, { key: `alert_of_before_${at}`, value }),
@@ -101,4 +106,29 @@ it("a URL that an earlier version stored in plain text is sealed at the start, a
   expect(await copiesOf(second.store)).not.toContain(SECRET);
   await second.service.stop();
   expect(bytesIn(folder)).not.toContain(SECRET);
+});
+
+it("a URL in plain text that appears after the start is listed, delivered to, and sealed by a change of it", async () => {
+  const inbox = await receiver();
+  const url = `${inbox.url}/${SECRET}`;
+  const { service, key, post, store } = await start(temporaryFolder());
+  const delivery = { type: "webhook", url: "https://hooks.example.com/in" };
+  const { id } = await post("", { symbols: ["ALDER.SIM"], delivery });
+  const stored = async () => (await store.records.get(alerts, id)) ?? expect.fail("It is missing.");
+  const before = await stored();
+  await store.records.commit([replace(alerts, before, { value: activePlain(before.value, url) })]);
+
+  const headers = { "x-api-key": key };
+  const list = await fetch(`${service.base}/api/alerts`, { headers });
+  expect(await list.json()).toMatchObject({ items: [{ id, delivery: { url } }] });
+  await post(`/${id}/test`, {});
+  expect(await inbox.arrived(1)).toHaveLength(1);
+  const body = JSON.stringify({ url });
+  const patched = await fetch(`${service.base}/api/alerts/${id}`, {
+    ...{ method: "PATCH", body },
+    headers: { ...headers, "content-type": "application/json" },
+  });
+  expect(await patched.json()).toMatchObject({ status: "active", delivery: { url } });
+  expect(JSON.stringify(await stored())).not.toContain(SECRET);
+  await service.stop();
 });

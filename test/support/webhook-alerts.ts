@@ -71,6 +71,14 @@ export function webhookAlert(options: WebhookAlertOptions): WebhookAlert {
   return { key, value, groups: groupsOfAlert(key, owner), secret };
 }
 
+/** The alert as earlier versions stored it: with the URL of its webhook in plain text. */
+export function withPlainUrl(alert: Alert, url: string): Alert {
+  const { way } = alert;
+  if (way.by !== "webhook") throw new Error("It has no webhook.");
+  const { by, secrets, state, scopes } = way;
+  return { ...alert, way: { by, ...(scopes && { scopes }), secrets, state, url } };
+}
+
 /** The operation that stores an alert. */
 export const storeWebhookAlert = ({ key, value, groups }: WebhookAlert): Operation =>
   insert(alerts, { key, value, groups });

@@ -19,7 +19,13 @@ import { enqueueChallenge } from "../delivery/delivery.ts";
 import { endpointHealthRecords } from "../delivery/endpoint-health.ts";
 import { releaseHeldDeliveries } from "../delivery/held-deliveries.ts";
 import { createNextSecret } from "../delivery/signing.ts";
-import { type SealedWebhookUrl, sealWebhookUrl } from "../delivery/webhook-url.ts";
+import {
+  sealedWebhook,
+  sealWebhookUrl,
+  type WebhookOf,
+  type WebhookUrlKeys,
+  webhookEndpoint,
+} from "../delivery/webhook-url.ts";
 import { guardWatchlistReference } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { alertRemovalOperations, requireOwnedAlert } from "./ownership.ts";
@@ -64,6 +70,7 @@ export interface AlertChanges
  * not included.
  */
 export function alertVersion({
+  owner,
   label,
   kinds,
   watched,
@@ -72,7 +79,12 @@ export function alertVersion({
   expiresAt,
   snoozedUntil,
 }: Alert): string {
-  const to = way.by === "webhook" ? way.endpoint : way.by === "channel" ? way.channelId : null;
+  const to =
+    way.by === "webhook"
+      ? webhookEndpoint(owner, way)
+      : way.by === "channel"
+        ? way.channelId
+        : null;
   const settings = [label, kinds, watched, thresholds, to, expiresAt, snoozedUntil];
   return fingerprint(JSON.stringify(settings));
 }
@@ -98,7 +110,7 @@ export function updateAlert(
   wanted: AlertRequest,
   { thresholds, url, channelId, signal, ...changes }: AlertChanges,
 ): Promise<StoredAlert> {
-  const { now, urlPolicy, vault, endpointKey } = options;
+  const { now, urlPolicy } = options;
   return applyChange(options, wanted, async ({ key, value, groups }) => {
     const { version = alertVersion(value) } = wanted;
     if (version !== alertVersion(value)) throw editConflictProblem();
@@ -113,14 +125,12 @@ export function updateAlert(
         : []),
     ];
     const before = isRouted ? withChannel(value.way, channelId) : value.way;
-    const sealed = (text: string) => {
-      const alert = { alertId: key, owner: value.owner };
-      return sealWebhookUrl(validateWebhookUrl(text, urlPolicy), alert, { vault, endpointKey });
-    };
-    const { way, isMoved } =
-      url === undefined
-        ? { way: before, isMoved: false }
-        : withUrl(before, sealed(url), wanted.caller.scopes, at);
+    const { scopes } = wanted.caller;
+    const target = url !== undefined && { url: validateWebhookUrl(url, urlPolicy), scopes, at };
+    const of = { alertId: key, owner: value.owner };
+    const { way, isMoved } = target
+      ? withUrl(before, target, of, options)
+      : { way: before, isMoved: false };
     return {
       value: {
         ...value,
@@ -171,20 +181,32 @@ function withChannel(way: DeliveryMethod, channelId: string | null): DeliveryMet
   return channelId === null ? { by: "poll" } : { by: "channel", channelId };
 }
 
+/** The URL that a credential gives a webhook. */
+interface WebhookTarget {
+  /** A normalized URL. */
+  readonly url: string;
+  /** Scopes of the credential. */
+  readonly scopes: ReadonlySet<Scope>;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
 /**
  * Sets the URL of a webhook and the scopes of the credential that set it. A different URL must be
  * verified.
  */
 function withUrl(
   way: DeliveryMethod,
-  url: SealedWebhookUrl,
-  scopes: ReadonlySet<Scope>,
-  at: number,
+  { url, scopes, at }: WebhookTarget,
+  of: WebhookOf,
+  keys: WebhookUrlKeys,
 ): { readonly way: DeliveryMethod; readonly isMoved: boolean } {
   if (way.by !== "webhook") throw noWebhookProblem(way.by);
-  const isMoved = way.endpoint !== url.endpoint;
+  const before = sealedWebhook(way, of, keys);
+  const after = sealWebhookUrl(url, of, keys);
+  const isMoved = before.endpoint !== after.endpoint;
   const state = isMoved ? pendingWebhookState(at) : way.state;
-  return { way: { ...way, ...url, scopes: [...scopes], state }, isMoved };
+  return { way: { ...before, ...after, scopes: [...scopes], state }, isMoved };
 }
 
 /**

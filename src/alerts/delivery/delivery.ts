@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { announce, insert, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Stored } from "../../store/port/records.ts";
-import type { StoredAlert, Webhook } from "../alert.ts";
+import type { OwnerIdentity, StoredAlert, Webhook } from "../alert.ts";
 import { CHALLENGE_MESSAGE_TYPE, challengeBody, FIRST_CHALLENGE_DELAY_MS } from "./challenge.ts";
+import { webhookEndpoint } from "./webhook-url.ts";
 
 /** A message that is queued for a webhook or a channel. */
 export interface Delivery {
@@ -140,8 +141,8 @@ const ENDPOINT = "endpoint:";
  * Group of the deliveries of one owner to one URL. They share a queue and a circuit breaker. No
  * other owner can fill that queue or open that breaker.
  */
-export const endpointGroup = ({ endpoint }: Pick<Webhook, "endpoint">): string =>
-  ENDPOINT + endpoint;
+export const endpointGroup = (owner: OwnerIdentity, webhook: Webhook): string =>
+  ENDPOINT + webhookEndpoint(owner, webhook);
 
 /** Finds the `endpointGroup` among the groups of a delivery. */
 export function findEndpointGroup(groups: readonly string[]): string {
@@ -247,7 +248,7 @@ function queueOf({ key, value, groups }: StorableAlert): Queue | undefined {
     case "poll":
       return undefined;
     case "webhook":
-      return { alertId: key, groups: [...own, endpointGroup(way)] };
+      return { alertId: key, groups: [...own, endpointGroup(value.owner, way)] };
     case "channel": {
       const { channelId } = way;
       const ofChannel = [queuedDeliveriesGroup(channelId), channelEndpointGroup(channelId)];

@@ -3,6 +3,7 @@ import { announce, insert, remove, removeGroup, replace } from "../../store/port
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import {
   ALERTS_TOPIC,
+  type AlertOwner,
   alertStatusAt,
   alerts,
   type DeliveryMethod,
@@ -19,6 +20,7 @@ import {
   queuedDeliveriesGroup,
 } from "./delivery.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
+import { webhookEndpoint } from "./webhook-url.ts";
 
 /**
  * A webhook or channel is disabled after `afterMs` milliseconds without a success, if it has failed
@@ -96,9 +98,9 @@ export async function disableWebhook(
   const alert = await records.get(alerts, alertId);
   const way = alert?.value.way;
   if (alert === undefined || way?.by !== "webhook") return undefined;
-  if (!isUnchanged(way, attempted.value.way)) return undefined;
-  const state: WebhookState = { is: "disabled", since: at, reason };
   const { owner } = alert.value;
+  if (!isUnchanged(owner, way, attempted.value.way)) return undefined;
+  const state: WebhookState = { is: "disabled", since: at, reason };
   const all = await records.list(alerts, { group: ownerGroup(owner), limit: MAX_NOTIFIED });
   const others = all.filter(
     ({ key, value }) =>
@@ -126,10 +128,10 @@ const oncePerChannel = (list: readonly StoredAlert[]): readonly StoredAlert[] =>
   ).values(),
 ];
 
-function isUnchanged(way: Webhook, before: DeliveryMethod): boolean {
+function isUnchanged(owner: AlertOwner, way: Webhook, before: DeliveryMethod): boolean {
   return (
     before.by === "webhook" &&
-    way.endpoint === before.endpoint &&
+    webhookEndpoint(owner, way) === webhookEndpoint(owner, before) &&
     way.state.since === before.state.since
   );
 }

@@ -1,17 +1,24 @@
-import { createHmac } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import type { Keyring } from "../../store/keys/keyring.ts";
 import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import { replace } from "../../store/port/operations.ts";
 import { readRecordPages } from "../../store/port/read-all.ts";
 import type { Store } from "../../store/port/store.ts";
-import { type Alert, alerts, type OwnerIdentity, ownerKey, type Webhook } from "../alert.ts";
+import {
+  alerts,
+  type OwnerIdentity,
+  ownerKey,
+  type PlainWebhook,
+  type SealedWebhook,
+  type Webhook,
+} from "../alert.ts";
 
 /** The URL of a webhook in the form in which it is stored, because it often contains a secret. */
-export type SealedWebhookUrl = Pick<Webhook, "sealedUrl" | "endpoint">;
+export type SealedWebhookUrl = Pick<SealedWebhook, "sealedUrl" | "endpoint">;
 
 /** The alert of a webhook. */
-interface WebhookOf {
+export interface WebhookOf {
   readonly alertId: string;
   readonly owner: OwnerIdentity;
 }
@@ -19,7 +26,7 @@ interface WebhookOf {
 /** Keys with which URLs of webhooks are sealed. */
 export interface WebhookUrlKeys {
   readonly vault: Vault;
-  /** 32-byte key of `Webhook.endpoint`; it must never change. */
+  /** 32-byte key of `SealedWebhook.endpoint`; it must never change. */
   readonly endpointKey: Uint8Array;
 }
 
@@ -45,24 +52,44 @@ export const sealWebhookUrl = (
   { vault, endpointKey }: WebhookUrlKeys,
 ): SealedWebhookUrl => ({
   sealedUrl: vault.seal(url, contextOf(alertId)),
-  endpoint: createHmac("sha256", endpointKey)
-    .update(JSON.stringify([ownerKey(owner), url]))
-    .digest("base64url"),
+  endpoint: createHmac("sha256", endpointKey).update(identityOf(owner, url)).digest("base64url"),
 });
 
+/** The URL of an owner as text, which is hashed. */
+const identityOf = (owner: OwnerIdentity, url: string): string =>
+  JSON.stringify([ownerKey(owner), url]);
+
+/** The webhook with its URL sealed, unless it is already. */
+export function sealedWebhook(
+  webhook: Webhook,
+  of: WebhookOf,
+  keys: WebhookUrlKeys,
+): SealedWebhook {
+  if (!isPlain(webhook)) return webhook;
+  const { url: _, ...settings } = webhook;
+  return { ...settings, ...sealWebhookUrl(plainUrl(webhook), of, keys) };
+}
+
+const isPlain = (webhook: Webhook): webhook is PlainWebhook => "url" in webhook;
+
+const plainUrl = ({ url }: PlainWebhook): string => new URL(url).href;
+
 /**
- * Opens the URL of a webhook.
+ * Hash of owner and URL, by which webhooks are compared and deliveries are queued. That of a URL in
+ * plain text is the one by which earlier versions queued.
+ */
+export const webhookEndpoint = (owner: OwnerIdentity, webhook: Webhook): string =>
+  isPlain(webhook)
+    ? hash("sha256", identityOf(owner, plainUrl(webhook)), "base64url")
+    : webhook.endpoint;
+
+/**
+ * Opens the URL of a webhook, sealed or in plain text. Every reader of a URL calls this.
  *
  * @throws {Error} If the key that sealed the URL no longer exists.
  */
-export const openWebhookUrl = (
-  vault: Vault,
-  alertId: string,
-  { sealedUrl }: Pick<Webhook, "sealedUrl">,
-): string => vault.open(sealedUrl, contextOf(alertId));
-
-/** A webhook as earlier versions stored it: with its URL in plain text. */
-type PlainWebhook = Omit<Webhook, "sealedUrl" | "endpoint"> & { readonly url: string };
+export const openWebhookUrl = (vault: Vault, alertId: string, webhook: Webhook): string =>
+  isPlain(webhook) ? plainUrl(webhook) : vault.open(webhook.sealedUrl, contextOf(alertId));
 
 /**
  * Seals the URLs that an earlier version stored in plain text. An embedded store is then written
@@ -72,23 +99,14 @@ export async function sealPlainWebhookUrls(store: Store, keys: WebhookUrlKeys): 
   let sealed = 0;
   for await (const page of readRecordPages(store.records, alerts)) {
     for (const alert of page) {
-      const value = withSealedUrl(alert.key, alert.value, keys);
-      if (value === undefined) continue;
+      const { owner, way } = alert.value;
+      if (way.by !== "webhook" || !isPlain(way)) continue;
+      const of = { alertId: alert.key, owner };
+      const value = { ...alert.value, way: sealedWebhook(way, of, keys) };
       // Each alert on its own: another process that starts may be sealing it too.
       await store.records.commit([replace(alerts, alert, { value })]);
       sealed += 1;
     }
   }
   if (sealed > 0 && store.engine === "embedded") await store.load(store.identity, store.dump());
-}
-
-function withSealedUrl(alertId: string, alert: Alert, keys: WebhookUrlKeys): Alert | undefined {
-  const { owner } = alert;
-  const way = alert.way as Exclude<Alert["way"], Webhook> | PlainWebhook | Webhook;
-  if (way.by !== "webhook" || !("url" in way)) return undefined;
-  const { url, ...webhook } = way;
-  return {
-    ...alert,
-    way: { ...webhook, ...sealWebhookUrl(new URL(url).href, { alertId, owner }, keys) },
-  };
 }

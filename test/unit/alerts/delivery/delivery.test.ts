@@ -18,7 +18,7 @@ const URL_OF_ALERT = "https://inbox.example/hook?key=1";
 const alert = webhookAlert({ url: URL_OF_ALERT });
 const groupOf = (url: string, owner = OWNER) => {
   const { way } = webhookAlert({ url, owner }).value;
-  return way.by === "webhook" && endpointGroup(way);
+  return way.by === "webhook" && endpointGroup(owner, way);
 };
 const message = { eventId: "msg_1", type: "signal.shift", body: "{}" };
 

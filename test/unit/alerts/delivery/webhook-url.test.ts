@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { alerts, type Webhook } from "../../../../src/alerts/alert.ts";
+import { alerts } from "../../../../src/alerts/alert.ts";
 import {
   openWebhookUrl,
   sealPlainWebhookUrls,
@@ -11,6 +11,7 @@ import {
   storeWebhookAlert,
   vault,
   webhookAlert,
+  withPlainUrl,
 } from "../../../support/webhook-alerts.ts";
 
 const URL_OF_ALERT = "https://inbox.example/hook?key=1";
@@ -20,18 +21,17 @@ describeEngines("URLs that an earlier version stored in plain text", (engine) =>
     const { store, records } = await openStore(engine);
     const alert = webhookAlert({ url: URL_OF_ALERT });
     const sealed = webhookAlert({ url: URL_OF_ALERT });
-    const { sealedUrl: _, endpoint: __, ...way } = alert.value.way as Webhook;
-    const plain = { ...alert.value, way: { ...way, url: "https://INBOX.example:443/hook?key=1" } };
+    const plain = withPlainUrl(alert.value, "https://INBOX.example:443/hook?key=1");
     const polled = { ...alert.value, way: { by: "poll" } };
     await records.commit([
-      put(alerts, { key: alert.key, value: plain as never }),
+      put(alerts, { key: alert.key, value: plain }),
       put(alerts, { key: "polled", value: polled as never }),
       storeWebhookAlert(sealed),
     ]);
     const wayOf = async (key: string) => (await records.get(alerts, key))?.value.way;
     await sealPlainWebhookUrls(store, { vault, endpointKey });
     const found = await wayOf(alert.key);
-    if (found?.by !== "webhook") throw new Error("It has no webhook.");
+    if (found?.by !== "webhook" || "url" in found) throw new Error("It has no webhook.");
     expect(JSON.stringify(found)).not.toContain("key=1");
     expect(openWebhookUrl(vault, alert.key, found)).toBe(URL_OF_ALERT);
     expect(() => openWebhookUrl(vault, sealed.key, found)).toThrow();
