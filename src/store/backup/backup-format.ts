@@ -10,9 +10,9 @@ const BACKUP_FORMAT = "market-signal-backup";
 
 /**
  * Format version, incremented when older programs cannot read the format. Backups of version 1 can
- * contain outbox records; those of version 2 contain none.
+ * contain outbox records. Those of versions 1 and 2 can contain URLs of webhooks in plain text.
  */
-const BACKUP_VERSION = 2;
+const BACKUP_VERSION = 3;
 
 /** Number of rows per batch when a backup is read. */
 const BATCH_ROWS = 500;
@@ -20,7 +20,7 @@ const BATCH_ROWS = 500;
 /** Schema of the first line of a backup. */
 const BackupHeader = z.strictObject({
   format: z.literal(BACKUP_FORMAT),
-  version: z.union([z.literal(1), z.literal(BACKUP_VERSION)]),
+  version: z.literal([1, 2, BACKUP_VERSION]),
   storeId: z.string().min(1),
   mode: z.enum(["sandbox", "files", "replay", "live"]),
   /** When the backup was started. */

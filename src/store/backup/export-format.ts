@@ -9,8 +9,11 @@ import { requireJson } from "./json-text.ts";
 /** Name of the format, at the start of every export. */
 export const EXPORT_FORMAT = "market-signal-export";
 
-/** Format version, incremented when older programs cannot read the format. */
-export const EXPORT_FORMAT_VERSION = 1;
+/**
+ * Format version, incremented when older programs cannot read the format. Exports of version 1 can
+ * contain URLs of webhooks in plain text.
+ */
+export const EXPORT_FORMAT_VERSION = 2;
 
 /**
  * Collections with transient state, which would be meaningless in another store or at another time.
@@ -47,7 +50,7 @@ export type ExportedRecord = z.infer<typeof ExportedRecord>;
 /** Schema of an export without the contents of its collections. */
 const Head = z.object({
   format: z.literal(EXPORT_FORMAT),
-  version: z.literal(EXPORT_FORMAT_VERSION),
+  version: z.literal([1, EXPORT_FORMAT_VERSION]),
   storeId: z.string().min(1),
   mode: z.enum(["sandbox", "files", "replay", "live"]),
   exportedAt: z.iso.datetime(),

@@ -26,7 +26,7 @@ import { checkBeforeOpening, resolveSymbolicLink } from "./integrity-check.ts";
 import { insertCopiedRecord } from "./next-store.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
 import { damagedFileError, explainFileErrors } from "./sqlite-errors.ts";
-import { checksumOf, FORMAT_2_UPGRADE_SQL, FORMAT_VERSION, StoreFile } from "./store-file.ts";
+import { checksumOf, FORMAT_1_UPGRADE_SQL, FORMAT_VERSION, StoreFile } from "./store-file.ts";
 
 /** Size in bytes up to which format 1 checked the archive at every start. */
 const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;
@@ -123,8 +123,8 @@ function openChecked(path: string, isChecked: boolean): StoreFile {
 }
 
 /**
- * Copies the archive file page by page, because it is the larger file and its tables are unchanged
- * in format 2. The file is open exclusively, and its write-ahead log is empty.
+ * Copies the archive file page by page, because it is the larger file and its tables are
+ * unchanged. The file is open exclusively, and its write-ahead log is empty.
  */
 function copyArchive(from: string, to: string, onProgress: OnMigrationProgress): void {
   const [source, target] = [openSync(from, "r"), openSync(to, "r+")];
@@ -152,7 +152,7 @@ function addRecords(source: StoreFile, to: string, onProgress: OnMigrationProgre
   const file = StoreFile.open(to);
   try {
     file.database.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
-    for (const sql of FORMAT_2_UPGRADE_SQL) file.database.exec(sql);
+    for (const sql of FORMAT_1_UPGRADE_SQL) file.database.exec(sql);
     for (const name of ["mode", "moved"] as const) {
       const value = facts.get(name);
       if (value !== undefined) file.setMeta(name, value);

@@ -50,7 +50,7 @@ import {
   sqliteErrorAsProblem,
 } from "./sqlite-errors.ts";
 import type { StoreTables } from "./steps.ts";
-import { FORMAT_VERSION, SCHEMA_SQL, StoreFile } from "./store-file.ts";
+import { FORMAT_VERSION, OPENED_FORMATS, SCHEMA_SQL, StoreFile } from "./store-file.ts";
 import { truncateWal } from "./write-ahead-log.ts";
 
 /** Options of `openEmbedded`. */
@@ -162,10 +162,22 @@ function openExisting(paths: StorePaths, mode: StoreMode | undefined): Opened | 
   }
   const opened = openFile(paths);
   const refusal = refusalToOpen(opened, paths.folder, mode);
-  if (opened.isSettled && refusal === undefined) return opened;
+  if (opened.isSettled && refusal === undefined) return inCurrentFormat(opened);
   opened.file.close();
   if (opened.isSettled) throw new Error(refusal);
   return undefined;
+}
+
+/** Marks the file, so that older programs do not open it from now on. */
+function inCurrentFormat(opened: Opened): Opened {
+  const { file } = opened;
+  file.closingOnError(() =>
+    explainFileErrors(file.path, () => {
+      if (file.meta().get("format") === FORMAT_VERSION) return;
+      file.transaction(() => file.setMeta("format", FORMAT_VERSION));
+    }),
+  );
+  return opened;
 }
 
 function openNew(paths: StorePaths, { mode, mustSettle }: EmbeddedOptions): Opened {
@@ -186,8 +198,8 @@ function openFile({ store }: StorePaths): Opened {
   return file.closingOnError(() => {
     const facts = explainFileErrors(path, () => file.meta());
     const [format, id, mode] = [facts.get("format"), facts.get("id"), facts.get("mode")];
-    if (format !== FORMAT_VERSION)
-      throw new Error(`${path} has a format of another version (${format})`);
+    if (format === undefined || !OPENED_FORMATS.includes(format))
+      throw otherFormatError(path, format);
     if (id === undefined || mode === undefined) throw damagedFileError(path, "a fact is missing");
     explainFileErrors(path, () => {
       checkAtStart(file);
@@ -199,6 +211,11 @@ function openFile({ store }: StorePaths): Opened {
     return { file, ...tables, identity, isSettled, moved: facts.get("moved"), hasCrashed };
   });
 }
+
+const otherFormatError = (path: string, format = "unknown"): Error =>
+  new Error(
+    `${path} was written by another version of this program (format ${format}, known is ${FORMAT_VERSION}); install that version`,
+  );
 
 function refusalToOpen({ identity, moved }: Opened, folder: string, mode?: StoreMode) {
   if (moved !== undefined) {

@@ -3,8 +3,14 @@ import { DatabaseSync, type StatementResultingChanges, type StatementSync } from
 import { crc32 } from "node:zlib";
 import { walPathOf } from "./folder.ts";
 
-/** Version of the file format. Files of other versions are not opened. */
-export const FORMAT_VERSION = "2";
+/**
+ * Version of the file format, incremented when older programs cannot read the records. In format 3
+ * the URLs of webhooks are sealed; the start of the service seals those of format 2.
+ */
+export const FORMAT_VERSION = "3";
+
+/** Versions of the file format that are opened: their tables are the same. */
+export const OPENED_FORMATS: readonly string[] = ["2", FORMAT_VERSION];
 
 /** SQL that creates the table with facts about the file. */
 const META =
@@ -49,10 +55,10 @@ export const START_CHECKED_TABLES: readonly string[] = ["meta", "record", "recor
 export const SCHEMA_SQL: readonly string[] = [META, ...RECORDS, ...ARCHIVE];
 
 /**
- * SQL statements that turn an archive file of format 1 into a file of format 2. Its meta and
- * archive tables are unchanged.
+ * SQL statements that turn an archive file of format 1 into a file of the current format. Its meta
+ * and archive tables are unchanged.
  */
-export const FORMAT_2_UPGRADE_SQL = RECORDS;
+export const FORMAT_1_UPGRADE_SQL = RECORDS;
 
 /**
  * Checkpoint interval, in pages of the write-ahead log (16 MB). With a longer log, writes are

@@ -202,7 +202,7 @@ describe("a damaged backup", () => {
       (text) => text.replace("signal-backup", "signal-export"),
       "line 1: no backup",
     ],
-    ["a later version", (text) => text.replace('"version":2', '"version":3'), "line 1: no backup"],
+    ["a later version", (text) => text.replace('"version":3', '"version":4'), "line 1: no backup"],
     [
       "another mode",
       (text) => text.replace('"mode":"sandbox"', '"mode":"toy"'),

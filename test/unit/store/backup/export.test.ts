@@ -76,7 +76,7 @@ describe("the export of a store", () => {
     const file = await exported(opened);
     expect(readFileSync(file, "utf8")).toBe(`{
   "format": "market-signal-export",
-  "version": 1,
+  "version": 2,
   "storeId": "${opened.store.identity.id}",
   "mode": "sandbox",
   "exportedAt": "2026-11-21T12:00:00.010Z",
@@ -150,11 +150,12 @@ describeEngines("the import of an export document", (engine) => {
     expect(used).toMatchObject({ value: { text: "" }, consumedAt: expect.any(Number) });
   });
 
-  it("replaces only the collections in the document, and writes one audit row", async () => {
+  it("replaces only the collections in the document, here one of version 1, and writes one audit row", async () => {
     const opened = await openStore(engine);
     await fill(opened);
     const document = {
       ...JSON.parse(readFileSync(await exported(opened), "utf8")),
+      version: 1,
       collections: {
         notes: {
           b: { value: 1 },
@@ -212,7 +213,7 @@ describe("an invalid export document", () => {
     ],
     ["a truncated file", (text) => text.slice(0, -3), "the file ends too early"],
     ["another format", (text) => text.replace("-export", "-backup"), ": format: "],
-    ["a later version", (text) => text.replace('"version": 1', '"version": 2'), ": version: "],
+    ["a later version", (text) => text.replace('"version": 2', '"version": 3'), ": version: "],
     [
       "another mode",
       (text) => text.replace('"sandbox"', '"files"'),

@@ -32,12 +32,15 @@ const ROWS = [
   { table: "archive", kind: "delivery-attempt", at: 9, id: "x", subject: null, text: '{"n":2}' },
 ];
 
-/** Writes a backup in the format of version 1. */
-function backupOf(rows: readonly { readonly table: string; readonly text: string }[]): string {
+/** Writes a backup in an earlier version of the format. */
+function backupOf(
+  rows: readonly { readonly table: string; readonly text: string }[],
+  version = 1,
+): string {
   const folder = mkdtempSync(join(tmpdir(), "backup-1-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const header = {
-    ...{ format: "market-signal-backup", version: 1, storeId: "store-1", mode: "sandbox" },
+    ...{ format: "market-signal-backup", version, storeId: "store-1", mode: "sandbox" },
     createdAt: "2026-01-02T03:04:05.678Z",
   };
   const text = [header, ...rows].map((line) => `${JSON.stringify(line)}\n`).join("");
@@ -82,6 +85,11 @@ describe("a backup in format version 1", () => {
     expect(waiting.map(({ value }) => value)).toEqual([WAITING]);
     await sealAll({ ...store, clock: { now: 10 } });
     expect(await auditOf(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
+  });
+
+  it("is restored in version 2 too", async () => {
+    const { records } = await restored(backupOf(ROWS.slice(0, 1), 2));
+    expect(await records.get(pages, "plain")).toMatchObject({ value: { text: "ключ 😀" } });
   });
 
   it("is checked by its number of rows", async () => {

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { put } from "../../../../src/store/port/operations.ts";
@@ -19,6 +20,7 @@ import type { DumpRow, StoreMode } from "../../../../src/store/port/store.ts";
 import { lockFolder, replaceFile, storePathsIn } from "../../../../src/store/sqlite/folder.ts";
 import { NextStore } from "../../../../src/store/sqlite/next-store.ts";
 import { openEmbedded } from "../../../../src/store/sqlite/open.ts";
+import { checksumOf } from "../../../../src/store/sqlite/store-file.ts";
 import { copyOf, fill, NOW, namesIn, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
 const OPENER = fileURLToPath(new URL("../../../../src/store/sqlite/open.ts", import.meta.url));
@@ -101,6 +103,47 @@ describe("the files of an embedded store", () => {
     await fill(store);
     await store.close();
     expect(namesIn(folder)).toEqual(FILES);
+  });
+});
+
+describe("the format of a store", () => {
+  const FORMAT = `SELECT value FROM meta WHERE name = 'format'`;
+  const formatIn = (folder: string, change?: string) => {
+    const database = new DatabaseSync(join(folder, "store.sqlite"));
+    try {
+      if (change !== undefined) {
+        const crc = checksumOf(["format", change]);
+        const sql = "UPDATE meta SET value = ?, crc = ? WHERE name = 'format'";
+        database.prepare(sql).run(change, crc);
+      }
+      return database.prepare(FORMAT).get()?.value;
+    } finally {
+      database.close();
+    }
+  };
+
+  it("is raised from 2 by a start that opens it, so that older programs refuse it, with its content as before", async () => {
+    const folder = newFolder();
+    const store = await openIn(folder);
+    await fill(store);
+    const rows = await rowsOf(store);
+    await store.close();
+    expect(formatIn(folder, "2")).toBe("2");
+    await expect(openEmbedded({ folder, mode: "live", now: () => NOW })).rejects.toThrow("MARKET");
+    expect(formatIn(folder)).toBe("2");
+    const opened = await openIn(folder);
+    expect(await rowsOf(opened)).toEqual(rows);
+    await opened.close();
+    expect(formatIn(folder)).toBe("3");
+  });
+
+  it("is rejected when it is newer than the program, and stays unchanged", async () => {
+    const folder = newFolder();
+    await (await openIn(folder)).close();
+    formatIn(folder, "99");
+    const opening = openEmbedded({ folder, mode: "sandbox", now: () => NOW });
+    await expect(opening).rejects.toThrow(/another version.+format 99.+install that version/);
+    expect(formatIn(folder)).toBe("99");
   });
 });
 
