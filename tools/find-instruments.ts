@@ -22,7 +22,7 @@ import { FactorStatusAnswer, factorStatusAnswer } from "../src/answers/why.ts";
 import { FACTORS } from "../src/factors/reading.ts";
 import { paginate } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
-import { MATCHES, matchInstruments } from "../src/market/symbols.ts";
+import { isTickerQuery, MATCHES, matchInstruments } from "../src/market/symbols.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";
 import { tableOf } from "../src/tables/table.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
@@ -42,7 +42,7 @@ const FullCandidate = z.object({
     .enum(MATCHES)
     .optional()
     .describe(
-      "With query: symbol, or word: all words of the name; prefix: they begin so; substring: only inside a word, rarely what is meant.",
+      "With query: symbol; word: all its words; prefix: their beginnings; some: not all of them; substring: only inside a word. The last two are rarely meant.",
     ),
 });
 
@@ -129,14 +129,23 @@ export const findInstruments = defineTool({
 /** Why nothing was found, or why what was found is hardly what was meant; `undefined` otherwise. */
 function noteOf(
   [best]: readonly InstrumentRow[],
-  { query }: Query,
+  { query, assetClass }: Query,
   { market }: ToolContext,
 ): string | undefined {
-  const isLikely = best !== undefined && best.match !== "substring";
-  if (isLikely) return undefined;
+  const among = assetClass === undefined ? "" : ` of class ${assetClass}`;
   const named = JSON.stringify(query);
-  const missing = `${named} is not covered${notCoveredReason(market)}.`;
-  return best === undefined ? missing : `${missing} These names only contain it inside a word.`;
+  if (isTickerQuery(query)) {
+    return best?.match === "symbol" ? undefined : `No ticker${among} is ${query.trim()}.`;
+  }
+  const retry = "Names are those of the data source: try the ticker or one word.";
+  if (best === undefined) {
+    return `No ticker or name${among} contains ${named}${notCoveredReason(market)}. ${retry}`;
+  }
+  if (best.match === "some") {
+    return `No name${among} has all words of ${named}; these have some. ${retry}`;
+  }
+  if (best.match !== "substring") return undefined;
+  return `No name${among} has the word ${named}; these only contain it inside a word.`;
 }
 
 /** Request for the page of instruments that a query asks for. */

@@ -27,7 +27,7 @@ export function unpricedInstruments({
 }
 
 /**
- * Explains why a real symbol may be unknown, worded to follow "is covered"; empty if the market is
+ * Explains why a real symbol may be unknown, worded to follow what was not found; empty if the market is
  * not simulated.
  */
 export const notCoveredReason = ({ source }: MarketView): string =>
@@ -51,7 +51,7 @@ export function resolveInstrument(symbol: string, { market }: ToolContext): Inst
     throw new Problem("ambiguous_symbol", { detail, next: didYouMean });
   }
   throw new Problem("unknown_symbol", {
-    detail: `No instrument ${named} is covered${notCoveredReason(market)}.`,
+    detail: `No instrument has the symbol ${named}${notCoveredReason(market)}.`,
     next: candidates.length > 0 ? didYouMean : lookElsewhere(market),
   });
 }

@@ -1,4 +1,5 @@
 import { distance } from "fastest-levenshtein";
+import { coinNamed } from "./coin-names.ts";
 import type { Instrument } from "./instrument.ts";
 
 /** Maximum number of candidates suggested for an unknown symbol. */
@@ -11,6 +12,18 @@ const MAX_TYPOS = 1;
  * ticker.
  */
 const MIN_NEAR_LENGTH = 4;
+
+/**
+ * Minimum length, in characters, of a query that is compared with whole words of names, and of one
+ * that is compared with parts of them. A shorter query is meant as a ticker.
+ */
+const MIN_WORD_LENGTH = 2;
+const MIN_PART_LENGTH = 3;
+/**
+ * Maximum number of names that have a word for which alone an instrument is found. A word of more
+ * names, such as Corp., hardly tells one from another.
+ */
+const MAX_NAMES_WITH_WORD = 20;
 
 /**
  * Maximum length of a search text, in UTF-16 code units. A longer text matches nothing, since it
@@ -63,6 +76,12 @@ interface Index {
   /** Coins by the part of the symbol before the quote currency: BTC in BTC-USD. */
   readonly coinsByBase: ReadonlyMap<string, readonly Entry[]>;
 }
+
+/** Whether a query is too short for parts of names, so that it is meant as a ticker. */
+export const isTickerQuery = (query: string): boolean => {
+  const { length } = symbolKey(query);
+  return length > 0 && length < MIN_PART_LENGTH;
+};
 
 /** The index of each list, cached because the same lists are searched repeatedly. */
 const indexes = new WeakMap<readonly Instrument[], Index>();
@@ -139,13 +158,22 @@ const hasAll = (words: readonly string[], holds: (word: string) => boolean): boo
  * How an instrument matches a query, best first:
  * - `symbol`: the query is its symbol, in any spelling; a coin also matches without its quote
  *   currency
- * - `word`: every word of the query is a word of its name
+ * - `word`: every word of the query is a word of its name, or the query is the name of its coin
  * - `prefix`: its symbol begins with the query, or its name has a word that begins with each word
  *   of the query
+ * - `some`: nothing matches better, and its name has some words of the query, of four letters or
+ *   more, that few names have
  * - `substring`: its name only contains the query, inside a word
+ *
+ * A query of one letter is only compared with symbols, one of two letters also with whole words.
  */
-export const MATCHES = ["symbol", "word", "prefix", "substring"] as const;
+export const MATCHES = ["symbol", "word", "prefix", "some", "substring"] as const;
 export type Match = (typeof MATCHES)[number];
+
+/** A match by which an instrument is hardly the one that is meant. */
+export type WeakMatch = Extract<Match, "some" | "substring">;
+export const isWeakMatch = (match: Match | undefined): match is WeakMatch =>
+  match === "some" || match === "substring";
 
 /** An instrument that matches a query; without `match` if the query is empty. */
 export interface FoundInstrument {
@@ -174,18 +202,43 @@ export function matchInstruments(
     entries.filter((entry) =>
       hasAll(words, (word) => entry.words.some((own) => isMatch(own, word))),
     );
-  const groups: readonly (readonly [Match, readonly Entry[]])[] = [
-    ["symbol", byKey.get(key) ?? coinsByBase.get(key) ?? []],
-    ["word", hasWords((own, word) => own === word)],
-    ["prefix", entries.filter((entry) => entry.key.startsWith(key))],
-    ["prefix", hasWords((own, word) => own.startsWith(word))],
-    ["substring", entries.filter(({ name }) => text !== "" && name.includes(text))],
-  ];
+  const isTicker = isTickerQuery(query);
   const found = new Map<Entry, Match>();
-  for (const [match, group] of groups) {
+  const add = (match: Match, group: readonly Entry[]) => {
     for (const entry of group) if (!found.has(entry)) found.set(entry, match);
-  }
+  };
+  add("symbol", byKey.get(key) ?? coinsByBase.get(key) ?? []);
+  add("word", coinsByBase.get(coinNamed(text) ?? "") ?? []);
+  if (key.length >= MIN_WORD_LENGTH)
+    add(
+      "word",
+      hasWords((own, word) => own === word),
+    );
+  add(
+    "prefix",
+    entries.filter((entry) => entry.key.startsWith(key)),
+  );
+  if (!isTicker)
+    add(
+      "prefix",
+      hasWords((own, word) => own.startsWith(word)),
+    );
+  if (!isTicker && found.size === 0) add("some", withSomeWord(entries, words));
+  if (!isTicker && text !== "")
+    add(
+      "substring",
+      entries.filter(({ name }) => name.includes(text)),
+    );
   return Array.from(found, ([{ instrument }, match]) => ({ instrument, match }));
+}
+
+/** Entries whose name has one of the words that tell names apart. */
+function withSomeWord(entries: readonly Entry[], words: readonly string[]): readonly Entry[] {
+  const found = words
+    .filter(({ length }) => length >= MIN_NEAR_LENGTH)
+    .map((word) => entries.filter((entry) => entry.words.includes(word)))
+    .filter(({ length }) => length <= MAX_NAMES_WITH_WORD);
+  return [...new Set(found.flat())];
 }
 
 /** The instruments that match a query, as `matchInstruments` finds and orders them. */

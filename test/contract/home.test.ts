@@ -269,6 +269,9 @@ describe("the filter of the market page", () => {
     const inside = await page("?q=ldermoor");
     expect(symbolsIn(inside)).toEqual(["ALDER.SIM"]);
     expect(textOf(inside)).toContain("One instrument whose name has the text only inside a word.");
+    const some = await page("?q=aldermoor+computer");
+    expect(symbolsIn(some)).toEqual(["ALDER.SIM"]);
+    expect(textOf(some)).toContain("One instrument whose name has only some words of the text.");
     expect(symbolsIn(await page("?q=&class=&signal="))).toEqual(symbols(items));
     const coins = await signals("&assetClass=crypto");
     expect(symbolsIn(await page("?class=crypto"))).toEqual(symbols(coins.items));

@@ -144,7 +144,7 @@ it("a tracked instrument without a price gets not_available_then instead of unkn
     ]);
   }
   expect(await (await get("/api/signals?symbol=AAPLE")).json()).toMatchObject({
-    ...{ code: "unknown_symbol", detail: 'No instrument "AAPLE" is covered.' },
+    ...{ code: "unknown_symbol", detail: 'No instrument has the symbol "AAPLE".' },
   });
   const page = (query: string) =>
     get(`/api/instruments?detail=full&${query}`).then((found) => found.json());

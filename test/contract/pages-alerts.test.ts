@@ -221,7 +221,7 @@ describe("the form of a new alert", () => {
       "an unknown instrument",
       { symbols: "Nothing Inc" },
       "symbols",
-      /No instrument "Nothing Inc" is covered/,
+      /No instrument has the symbol "Nothing Inc"/,
     ],
     ["no event kind", { kinds: [] }, "kinds", /The events must have at least 1 entry/],
     [
@@ -460,7 +460,9 @@ describe("the form of a watchlist", () => {
   it("reports an unknown symbol at its field, and preserves the input", async () => {
     const { person, form, field } = await list();
     const refused = await person.web.submit(form, { [field]: "ALDER.SIM NOPE.SIM" });
-    expect(refused.html).toContain(`<a href="#${field}">No instrument &quot;NOPE.SIM&quot;`);
+    expect(refused.html).toContain(
+      `<a href="#${field}">No instrument has the symbol &quot;NOPE.SIM&quot;`,
+    );
     expect(refused.html).toContain("ALDER.SIM NOPE.SIM</textarea>");
   });
 });

@@ -242,8 +242,21 @@ describe("find_instruments", () => {
     expect(found).not.toHaveProperty("note");
     expect(await find("query=lder&fields=symbol,match")).toMatchObject({
       rows: [["ALDER.SIM", "substring"]],
-      note: expect.stringMatching(/^"lder" is not covered.+ only contain it inside a word\.$/),
+      note: 'No name has the word "lder"; these only contain it inside a word.',
     });
+    expect(await find("query=circuits%20computer&fields=symbol,match")).toMatchObject({
+      rows: [["ALDER.SIM", "some"]],
+      note: expect.stringMatching(
+        /^No name has all words of "circuits computer"; these have some\./,
+      ),
+    });
+    expect(await find("query=nothing&assetClass=etf")).toMatchObject({
+      total: 0,
+      note: expect.stringMatching(
+        /^No ticker or name of class etf contains "nothing": .+ one word\.$/,
+      ),
+    });
+    expect(await find("query=a")).toMatchObject({ note: "No ticker is a." });
     expect(await find("limit=1")).not.toHaveProperty("items.0.match");
   });
 });

@@ -1,6 +1,6 @@
+import { coinsNamedIn } from "../../market/coin-names.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import { createNewYorkDateReader } from "../../market/new-york.ts";
-import { coinsNamedIn } from "./coin-names.ts";
 import { coinTicker } from "./provider-symbols.ts";
 import { currentTicker } from "./ticker-changes.ts";
 

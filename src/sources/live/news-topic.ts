@@ -1,5 +1,5 @@
+import { coinName, coinsNamedIn } from "../../market/coin-names.ts";
 import type { Instrument } from "../../market/instrument.ts";
-import { coinName, coinsNamedIn } from "./coin-names.ts";
 import { coinTicker } from "./provider-symbols.ts";
 
 /** Search query for news about an instrument, and a test for headlines. */

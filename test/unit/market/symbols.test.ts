@@ -90,7 +90,8 @@ describe("the resolution of a symbol", () => {
 
 describe("an instrument search", () => {
   it("ranks a ticker that starts with the query higher than a name that contains it", () => {
-    expect(symbolsOf(searchInstruments(instruments, "ap"))).toEqual(["APLE", "AAPL"]);
+    expect(symbolsOf(searchInstruments(instruments, "ap"))).toEqual(["APLE"]);
+    expect(symbolsOf(searchInstruments(instruments, "app"))).toEqual(["AAPL", "APLE"]);
     expect(symbolsOf(searchInstruments(instruments, "hathaway"))).toEqual(["BRK-B"]);
   });
 
@@ -113,14 +114,20 @@ describe("an instrument search", () => {
   });
 
   it.each([
-    ["f", ["F symbol", "FRD prefix", "FOX prefix", "HIG substring"]],
+    ["f", ["F symbol", "FRD prefix", "FOX prefix"]],
+    ["z", []],
+    ["3m", ["MMM word"]],
+    ["Fordham University", ["FRD some"]],
+    ["bitcoin", ["BTC-USD word"]],
+    ["ether", []],
+    ["constructor", []],
     ["ford", ["F word", "FRD prefix", "HIG substring"]],
     ["Motor Co.", ["F word"]],
     ["btc", ["BTC-USD symbol", "GBTC word"]],
     ["hart", ["HIG prefix"]],
     ["artfor", ["HIG substring"]],
     ["'", []],
-    ["", ["HIG", "FRD", "F", "FOX", "GBTC", "BTC-USD"]],
+    ["", ["HIG", "FRD", "F", "FOX", "GBTC", "MMM", "BTC-USD"]],
   ])("for %j says how each instrument matches, best first", (query, found) => {
     const list = [
       namedInstrument("HIG", "The Hartford Insurance Group"),
@@ -128,12 +135,21 @@ describe("an instrument search", () => {
       namedInstrument("F", "Ford Motor Co."),
       namedInstrument("FOX", "Fox Corp."),
       namedInstrument("GBTC", "Grayscale BTC Trust"),
-      namedInstrument("BTC-USD", "Bitcoin", "crypto"),
+      namedInstrument("MMM", "3M Company"),
+      namedInstrument("BTC-USD", "BTC", "crypto"),
     ];
     const matches = matchInstruments(list, query).map(({ instrument, match }) =>
       match === undefined ? instrument.symbol : `${instrument.symbol} ${match}`,
     );
     expect(matches).toEqual(found);
+  });
+
+  it("finds no instrument by one word of a query that most names have", () => {
+    const list = [..."ABCDEFGHIJKLMNOPQRSTU"].map((letter) =>
+      namedInstrument(letter.repeat(3), `${letter}land Corp.`),
+    );
+    expect(searchInstruments(list, "Unknown Corp.")).toEqual([]);
+    expect(symbolsOf(searchInstruments(list.slice(1), "Unknown Corp."))).toHaveLength(20);
   });
 
   it("lists every instrument for an empty query, and none for a query without a match", () => {

@@ -4,7 +4,12 @@ import type { AlertView } from "../../../alerts/api/queries.ts";
 import { normalizedAlertKinds } from "../../../answers/alert-input.ts";
 import { resolveInstrument } from "../../../answers/lookup.ts";
 import type { Instrument } from "../../../market/instrument.ts";
-import { matchInstruments, resolveSymbol, searchInstruments } from "../../../market/symbols.ts";
+import {
+  isWeakMatch,
+  matchInstruments,
+  resolveSymbol,
+  searchInstruments,
+} from "../../../market/symbols.ts";
 import { Problem } from "../../../problem.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
@@ -130,9 +135,7 @@ export function matchEntryInstruments(
   // A name that only one instrument has is meant; within other words it may be another's.
   const namedBy = (text: string): string => {
     if (isKnown(text)) return text;
-    const [one, ...others] = matchInstruments(all, text).filter(
-      ({ match }) => match !== "substring",
-    );
+    const [one, ...others] = matchInstruments(all, text).filter(({ match }) => !isWeakMatch(match));
     return one !== undefined && others.length === 0 ? one.instrument.symbol : text;
   };
   const meant = parts.map(namedBy);

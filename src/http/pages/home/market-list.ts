@@ -4,7 +4,12 @@ import { type FullSignalItem, fullSignalItem } from "../../../answers/signal.ts"
 import type { Scope } from "../../../auth/scopes.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
-import { matchInstruments, searchInstruments } from "../../../market/symbols.ts";
+import {
+  isWeakMatch,
+  matchInstruments,
+  searchInstruments,
+  type WeakMatch,
+} from "../../../market/symbols.ts";
 import type { Direction } from "../../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
@@ -42,8 +47,8 @@ export interface MarketRow {
 export interface MarketList {
   /** Number of matching instruments on all pages. */
   readonly found: number;
-  /** Whether names contain the search text only inside a word, so that it is hardly meant. */
-  readonly isInsideWords: boolean;
+  /** The best match of the search text if nothing that it finds is likely meant. */
+  readonly weakMatch: WeakMatch | undefined;
   /** Number of covered instruments. */
   readonly total: number;
   /**
@@ -117,7 +122,7 @@ export function createListMarket(context: ToolContext): ListMarket {
     const maySeeFactors = scopes.has("factor:read");
     return {
       found: found.length,
-      isInsideWords: isInsideWords(all, filter.q ?? ""),
+      weakMatch: weakMatch(all, filter.q ?? ""),
       total: all.length,
       counts: {
         LONG: count("LONG"),
@@ -193,8 +198,10 @@ function select(filter: MarketFilter, context: ToolContext): readonly Snapshot[]
   return keyed?.toSorted((a, b) => b.value - a.value).map(({ one }) => one) ?? found;
 }
 
-const isInsideWords = (all: readonly Instrument[], text: string): boolean =>
-  matchInstruments(all, text)[0]?.match === "substring" && inSector(all, text).length === 0;
+function weakMatch(all: readonly Instrument[], text: string): WeakMatch | undefined {
+  const match = matchInstruments(all, text)[0]?.match;
+  return isWeakMatch(match) && inSector(all, text).length === 0 ? match : undefined;
+}
 
 /** Instruments whose sector begins with a text. */
 function inSector(all: readonly Instrument[], text: string): readonly Instrument[] {

@@ -1,6 +1,7 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
 import { roundToWholePoints } from "../../../answers/rounding.ts";
+import type { WeakMatch } from "../../../market/symbols.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
@@ -67,6 +68,12 @@ const { enterLong, exitLong, enterShort, exitShort } = SIGNAL_THRESHOLDS;
 /** Text that explains why a signal can contradict the score next to it. */
 const SIGNAL_RULE = `In brackets the smoothed score, which decides the signal: LONG from ${enterLong} until it falls under ${exitLong}, SHORT from ${enterShort} until it rises over ${exitShort}.`;
 
+/** What the names have of a search text that finds nothing that is likely meant. */
+const WEAK_MATCH: Readonly<Record<WeakMatch, string>> = {
+  some: "only some words of the text",
+  substring: "the text only inside a word",
+};
+
 /** The filter as hidden fields of the form that compares, so that comparing keeps it. */
 const hiddenFilter = ({ compare: _, ...others }: MarketFilter): readonly Html[] =>
   Object.entries(others)
@@ -99,7 +106,7 @@ export function marketTable(list: MarketList, filter: MarketFilter): Html {
   return html`<div class="tools">${countLinks(list, filter)}
 <form id="pick" method="get" action="/#compare">${hiddenFilter(filter)}<p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED_INSTRUMENTS}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form></div>
 <table class="market" role="table">
-<caption>${found === 1 ? "One instrument" : html`${found} instruments`}${list.isInsideWords && " whose name has the text only inside a word"}. ${SCORE_MEANING} ${SCORE_CAVEAT} ${SIGNAL_RULE}${note}</caption>
+<caption>${found === 1 ? "One instrument" : html`${found} instruments`}${list.weakMatch && ` whose name has ${WEAK_MATCH[list.weakMatch]}`}. ${SCORE_MEANING} ${SCORE_CAVEAT} ${SIGNAL_RULE}${note}</caption>
 <thead role="rowgroup"><tr role="row">
 ${titles.map((title) => header(title, filter))}
 </tr></thead>

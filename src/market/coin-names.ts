@@ -43,3 +43,7 @@ export function coinsNamedIn(text: string): readonly string[] {
  */
 export const coinName = (ticker: string): string | undefined =>
   LONGEST_FIRST.find((name) => COIN_NAMES[name] === ticker);
+
+/** Ticker of the coin with a name, in lower case; `undefined` if the name is no coin's alone. */
+export const coinNamed = (name: string): string | undefined =>
+  (Object.hasOwn(COIN_NAMES, name) && COIN_NAMES[name]) || undefined;
