@@ -7,8 +7,8 @@ import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
 import { type Config, readConfig, secretSettingValues } from "./config/config.ts";
 import { sendProblem } from "./http/errors.ts";
 import { createLoadShedder } from "./http/load-shedding.ts";
+import { isLocalSandbox } from "./http/pages/code-on-page.ts";
 import { createBoundedServer } from "./http/server.ts";
-import { isLoopbackHost } from "./lib/loopback.ts";
 import { terminalMessage } from "./outbound/terminal-text.ts";
 import { Problem } from "./problem.ts";
 import {
@@ -75,6 +75,7 @@ async function main(): Promise<void> {
       log,
       processParts: () => ({ shed, lastErrors: lastErrors() }),
       onProgress: showMarketProgress(config.market.kind === "live" ? "lists" : "instruments"),
+      // Whoever started a local sandbox without a terminal reads its sign-in codes in the output.
       onEmail: process.stderr.isTTY || isLocalSandbox(config, baseUrl) ? showEmail : undefined,
     });
     const admin = await openAdminSocket(service, config, baseUrl);
@@ -132,13 +133,6 @@ function refuseWhileStarting(...[, res]: Parameters<RequestListener>): void {
     headers: { "retry-after": "1" },
   });
   sendProblem(res, problem);
-}
-
-/** Whether the service is a sandbox that only this machine can reach. Its emails may then be written
- *  to standard error even without a terminal, since there is no other way to get sign-in codes. */
-function isLocalSandbox({ market, host, proxyHops }: Config, baseUrl: string): boolean {
-  const hosts = [host.includes(":") ? `[${host}]` : host, new URL(baseUrl).hostname];
-  return market.kind === "sandbox" && proxyHops === 0 && hosts.every(isLoopbackHost);
 }
 
 /**

@@ -13,7 +13,7 @@ import { webhookKeysRouter } from "./http/discovery/discovery-routes.ts";
 import { claimRouter } from "./http/oauth/claim-endpoints.ts";
 import { createOAuthEndpoints } from "./http/oauth/endpoints.ts";
 import { createOpenStreams } from "./http/open-streams.ts";
-import { isLocalSandbox } from "./http/pages/code-on-page.ts";
+import { accountLinkOf, type CodeOnPage, createCodeOnPage } from "./http/pages/code-on-page.ts";
 import { pagesRouter } from "./http/pages/pages.ts";
 import type { ServedRoute } from "./http/served-routes.ts";
 import { openScoring, type Scoring, type ScoringOptions } from "./ingest/create.ts";
@@ -81,6 +81,11 @@ export interface Service {
   readonly app: RequestListener;
   /** All routes that are served over HTTP. */
   readonly routes: readonly ServedRoute[];
+  /**
+   * Address of the account page for the person at the terminal. In a local sandbox it is a secret:
+   * the browser that opens it is shown its sign-in codes.
+   */
+  readonly accountLink: string;
   /** The served market, for the output to the operator at the start. */
   readonly market: MarketView;
   /** Providers and instruments of a live market; absent for a recorded or simulated market. */
@@ -172,7 +177,8 @@ async function createOn(state: PersistentState, options: Measured): Promise<Serv
   const context = createToolContext(scoring, alerts, signalLog);
   const { records } = state.store;
   const served = { context, readiness, streams, repeat, signalLog, records };
-  const app = serve({ options, access, alerts, scoring, ...served });
+  const codeOnPage = createCodeOnPage(options.config, options.baseUrl);
+  const app = serve({ options, access, alerts, scoring, codeOnPage, ...served });
   const { market } = context;
   const { denials, unclaimedCounts: unclaimedCapacity } = access;
   const report = createProcessReporter({
@@ -205,6 +211,7 @@ async function createOn(state: PersistentState, options: Measured): Promise<Serv
     market,
     app: app.handle,
     routes: app.routes,
+    accountLink: accountLinkOf(codeOnPage, options.baseUrl),
     refresh: scoring.refresh,
     untilNextRefresh: scoring.untilNextRefresh,
     isProvisional: scoring.isProvisional,
@@ -231,10 +238,12 @@ interface Surface
   readonly access: AuthServices;
   readonly alerts: AlertSystem;
   readonly scoring: Scoring;
+  readonly codeOnPage: CodeOnPage | undefined;
 }
 
 /** Creates the HTTP application from its parts. */
-function serve({ options, records, access, alerts, scoring, ...served }: Surface): App {
+function serve(surface: Surface): App {
+  const { options, records, access, alerts, scoring, codeOnPage, ...served } = surface;
   const { config, baseUrl, now, log, meters } = options;
   const onError = (error: unknown) => log.error({ err: error }, "a request failed");
   const oauth = createOAuthEndpoints({ ...access, baseUrl });
@@ -274,7 +283,7 @@ function serve({ options, records, access, alerts, scoring, ...served }: Surface
         onError,
         context: served.context,
         isMailShownToOperator: config.mail === undefined,
-        isLocalSandbox: isLocalSandbox(config, baseUrl),
+        codeOnPage,
         signUp: config.signUp,
         operator: {
           access: access.operatorAccess,

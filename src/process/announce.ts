@@ -46,7 +46,7 @@ export function announceReady(service: Service, config: Config, baseUrl: string)
     `  MCP     ${baseUrl}/mcp`,
     `  REST    ${baseUrl}/api/signals`,
     `  Health  ${baseUrl}/api/health`,
-    `  Account ${baseUrl}/account`,
+    `  Account ${service.accountLink}`,
     `  Data    ${config.store.folder}`,
     "  Setup   npx --no-install market-signal admin setup",
     "  Stop with Ctrl-C.",

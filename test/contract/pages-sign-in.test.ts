@@ -9,6 +9,10 @@ import { createWeb, textOf, type WebPage } from "../support/web.ts";
 const testService = await startTestService();
 const { base } = testService;
 
+/** The link that the terminal shows, and its token. */
+const link = testService.service.accountLink;
+const token = new URL(link).searchParams.get("here") ?? "";
+
 beforeEach(() => {
   testService.clock.now = SANDBOX_NOW;
 });
@@ -45,7 +49,7 @@ describe("signing in", () => {
     const asked = await web.submit(start.form("/sign-in"), { email: " Ann@Example.com " });
     expect(returnOf(asked)).toBe("/account");
     expect(asked.html).toMatch(/inputmode="numeric" autocomplete="one-time-code"/);
-    expect(textOf(asked.html)).toContain("If ann@example.com can sign in, the code below");
+    expect(textOf(asked.html)).toContain("If ann@example.com can sign in, there is a code for you");
     const code = await codeOf("ann@example.com");
     const spaced = `${code.slice(0, 4)} ${code.slice(4)}`;
     const account = await web.submit(asked.form("/sign-in/code"), { code: spaced });
@@ -159,15 +163,49 @@ describe("signing in", () => {
     expect(html).toContain(`value="${person.email}"`);
   });
 
-  it("shows the code on the page of a local sandbox, which signs the person in", async () => {
+  it("shows the code to the browser that opened the terminal's link of a local sandbox, which signs the person in", async () => {
     const web = createWeb(base);
-    const start = await web.get("/sign-in");
+    const start = await web.get(link);
+    expect(start.url.href).toBe(`${base}/sign-in?return_to=%2Faccount`);
     expect(textOf(start.html)).toContain("You get a code on the next page");
     const asked = await web.submit(start.form("/sign-in"), { email: "dan@example.com" });
+    expect(asked.headers.get("cache-control")).toBe("no-store");
     expect(textOf(asked.html)).toContain("this is a sandbox on your machine, which sends no mail");
     const form = asked.form("/sign-in/code");
     expect(Object.fromEntries(form.fields).code).toBe(await codeOf("dan@example.com"));
     expect((await web.submit(form, {})).url.pathname).toBe("/account");
+    expect((await web.get(link)).url.href).toBe(`${base}/account`);
+  });
+
+  it("remembers the terminal's link in a cookie for this session and site, and leaves its token nowhere else", async () => {
+    const { status, headers } = await fetch(link, { redirect: "manual" });
+    expect([status, headers.get("location")]).toEqual([303, "/account"]);
+    expect([headers.get("referrer-policy"), headers.get("cache-control")]).toEqual([
+      "no-referrer",
+      "no-store",
+    ]);
+    const cookie = `market-signal-here=${token}; Path=/; HttpOnly; SameSite=Strict`;
+    expect(headers.getSetCookie()).toContain(cookie);
+    expect(token).toMatch(/^[\w-]{43}$/);
+    expect(testService.logged.join()).not.toContain(token);
+  });
+
+  it.each([
+    ["without the link", undefined],
+    ["with an empty token", ""],
+    ["with a wrong token", "A".repeat(43)],
+    ["with the beginning of the token", token.slice(0, 42)],
+  ])("shows no code to a browser %s, and says where it is", async (_, tried) => {
+    const web = createWeb(base);
+    const start = await web.get(tried === undefined ? "/sign-in" : `/sign-in?here=${tried}`);
+    expect(web.cookie()).not.toContain("market-signal-here");
+    expect(start.url.searchParams.has("here")).toBe(false);
+    const asked = await web.submit(start.form("/sign-in"), { email: "eve@example.com" });
+    expect(asked.url.pathname).toBe("/sign-in/code");
+    expect(asked.html).not.toMatch(/\d{8}/);
+    expect(textOf(asked.html)).toMatch(
+      /on the terminal of the service, and npx --no-install market-signal admin mail shows it/,
+    );
   });
 
   it.each([
@@ -179,7 +217,7 @@ describe("signing in", () => {
     ["cf-connecting-ip", "203.0.113.7"],
   ])("shows no code to a request with %s, and says where it is", async (name, value) => {
     const web = createWeb(base);
-    const start = await web.get("/sign-in");
+    const start = await web.get(link);
     const fields = {
       ...Object.fromEntries(start.form("/sign-in").fields),
       email: "eve@example.com",
@@ -199,8 +237,11 @@ describe("signing in", () => {
 
   it("says that the code comes by email where mail is sent", async () => {
     const mail = { SMTP_URL: "smtp://127.0.0.1:9", MAIL_FROM: "signals@example.com" };
-    const web = createWeb((await startTestService(mail)).base);
-    const start = await web.get("/sign-in");
+    const own = await startTestService(mail);
+    expect(own.service.accountLink).toBe(`${own.base}/account`);
+    const web = createWeb(own.base);
+    const start = await web.get(`/sign-in?here=${token}`);
+    expect(web.cookie()).not.toContain("market-signal-here");
     expect(textOf(start.html)).toContain("You get a code by email");
     const asked = textOf(
       (await web.submit(start.form("/sign-in"), { email: "dan@example.com" })).html,

@@ -3,7 +3,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { IntakeService } from "../../src/applications/intake.ts";
@@ -17,7 +16,7 @@ import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { postJson } from "../support/agent.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
-import { startProcess, temporaryFolder } from "../support/process.ts";
+import { accountLinkOf, startProcess, temporaryFolder } from "../support/process.ts";
 import { startStoreServer } from "../support/store-server.ts";
 import { dumpStore } from "../support/stores.ts";
 
@@ -347,11 +346,12 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
 }
 
 describe("a running service", () => {
-  it("prints the URL of the account page, and queues an email to an accepted applicant", async () => {
+  it("prints the link to the account page, and queues an email to an accepted applicant", async () => {
     const DATA_DIR = temporaryFolder();
-    const { baseUrl, child } = await startProcess({ DATA_DIR });
-    const told = createInterface({ input: child.stderr ?? process.stdin });
-    for await (const line of told) if (line.includes(`${baseUrl}/account`)) break;
+    const running = await startProcess({ DATA_DIR });
+    const { baseUrl } = running;
+    const opened = await fetch(await accountLinkOf(running), { redirect: "manual" });
+    expect([opened.status, opened.headers.get("location")]).toEqual([303, "/account"]);
     const place = { env: { DATA_DIR }, open: () => expect.fail() };
     await postJson(`${baseUrl}/api/apply`, ada);
     const [application] = await listOf(["applications", "list"], place, "applications");

@@ -4,7 +4,7 @@ import { connect } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { newKey } from "../support/admin.ts";
 import { EXAMPLE_REGISTRATION } from "../support/agent.ts";
-import { freePort, startProcess, temporaryFolder } from "../support/process.ts";
+import { accountLinkOf, freePort, startProcess, temporaryFolder } from "../support/process.ts";
 import {
   isInstalled,
   type ProxyProgram,
@@ -125,15 +125,20 @@ describe("nginx with deploy/nginx.conf", () => {
 
 describe("a sandbox with default settings behind nginx", async () => {
   const isMissing = !isInstalled("nginx");
-  const title = "shows no sign-in code, whatever headers nginx adds: %s";
+  const title =
+    "shows no sign-in code but to the browser with the terminal's link, whatever headers nginx adds: %s";
 
   /** Signs in over a connection until the page that follows the email address. */
-  async function codePage(origin: string, ask: (path: string, options: object) => Answer) {
+  async function codePage(
+    origin: string,
+    ask: (path: string, options: object) => Answer,
+    path = "/sign-in",
+  ) {
     const cookies: string[] = [];
     const headers = () => ({ cookie: cookies.join("; "), origin });
     let body = "";
-    for (const _visit of ["first", "after the redirect to the public address"]) {
-      const answer = await ask("/sign-in", { headers: headers() });
+    for (const visited of [path, "/sign-in"]) {
+      const answer = await ask(visited, { headers: headers() });
       cookies.push(...answer.all("set-cookie").map((line) => line.split(";")[0] ?? ""));
       body = answer.body;
     }
@@ -150,21 +155,34 @@ describe("a sandbox with default settings behind nginx", async () => {
 
   it.skipIf(isMissing).each([
     ["those of deploy/nginx.conf", (text: string) => text],
-    ["none", (text: string) => text.replaceAll(/^ *proxy_(?:set_header|http_version).*\n/gm, "")],
-  ])(isMissing ? `${title} SKIPPED: nginx is not installed` : title, async (_, change) => {
+    // Then nginx sends what a browser on this machine would send: HTTP/1.1 and a loopback Host.
+    [
+      "none",
+      (text: string, inner: string) =>
+        text
+          .replaceAll(/^ *proxy_set_header (?!Connection).*\n/gm, "")
+          .replace("proxy_pass http://market_signal", `proxy_pass http://127.0.0.1:${inner}`),
+    ],
+  ])(isMissing ? `${title} SKIPPED: nginx is not installed` : title, async (_, changeFor) => {
     const [inner, port] = [await freePort(), await freePort()];
-    const { baseUrl } = await startProcess({ PORT: inner });
+    const running = await startProcess({ PORT: inner });
+    const { baseUrl } = running;
+    const link = await accountLinkOf(running);
+    const change = (text: string) => changeFor(text, inner);
     const proxy = await startNginx({ inner, port, change });
     const proxied = await codePage(baseUrl, (path, options) => proxy.ask(path, options));
     expect([proxied.status, proxied.body]).toEqual([303, expect.not.stringMatching(/\d{8}/)]);
-    const direct = await codePage(baseUrl, async (path, options) => {
+    const onMachine = async (path: string, options: object) => {
       const response = await fetch(baseUrl + path, { redirect: "manual", ...options });
       const all = (name: string) =>
         name === "set-cookie"
           ? response.headers.getSetCookie()
           : [response.headers.get(name) ?? ""];
       return { status: response.status, all, body: await response.text() };
-    });
+    };
+    const unproved = await codePage(baseUrl, onMachine);
+    expect([unproved.status, unproved.body]).toEqual([303, expect.not.stringMatching(/\d{8}/)]);
+    const direct = await codePage(baseUrl, onMachine, link.slice(baseUrl.length));
     expect([direct.status, direct.body]).toEqual([200, expect.stringMatching(/value="\d{8}"/)]);
   });
 });

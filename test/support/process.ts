@@ -57,6 +57,15 @@ export async function runToEnd(env: Readonly<Record<string, string>>) {
   return { code, said };
 }
 
+/** The address of the account that a process prints at its start; reads what it printed before. */
+export async function accountLinkOf({ child }: RunningProcess): Promise<string> {
+  for await (const line of createInterface({ input: child.stderr ?? process.stdin })) {
+    const [, link] = /^ {2}Account (\S+)$/.exec(line) ?? [];
+    if (link !== undefined) return link;
+  }
+  throw new Error("the process ended before it printed the address of the account");
+}
+
 /** Finds a TCP port of the loopback address that is not in use. */
 export async function freePort(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");

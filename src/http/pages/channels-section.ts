@@ -125,7 +125,7 @@ ${descriptionList([
     lastSuccessText(lastSuccessAt),
   ],
 ])}
-${isUnsent && html`<p class="note">This service sends no mail yet: its operator sees what it would send, codes too. If that is you, it stands on the terminal of the service, and <code>market-signal admin mail</code> shows it.</p>`}
+${isUnsent && html`<p class="note">This service sends no mail yet: its operator sees what it would send, codes too. If that is you, it stands on the terminal of the service, and <code>npx --no-install market-signal admin mail</code> shows it.</p>`}
 ${state.is === "pending" && codeForm(channel, action, { formToken, errors })}
 <div class="buttons">${channelButtons(channel, action, formToken)}</div>
 ${(state.is === "active" || state.is === "paused") && scheduleForm(channel, action, { formToken, errors })}

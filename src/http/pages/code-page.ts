@@ -35,7 +35,7 @@ const byMail: DeliveryTexts = {
 
 const byOperator: DeliveryTexts = {
   sent: "there is a code for you",
-  hint: html`<p class="note">This service sends no mail yet, so its operator has the code: ask them for it. If that is you, it stands on the terminal of the service, and <code>market-signal admin mail</code> shows it.</p>`,
+  hint: html`<p class="note">This service sends no mail yet, so its operator has the code: ask them for it. If that is you, it stands on the terminal of the service, and <code>npx --no-install market-signal admin mail</code> shows it.</p>`,
   label: "Code from the operator",
   missing: "No code? You can",
 };

@@ -16,6 +16,7 @@ import type { CodeGuessGuard } from "../../limits/code-guard.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import type { SetupFacts } from "../../process/setup-items.ts";
 import type { ToolContext } from "../../tool.ts";
+import type { CodeOnPage } from "./code-on-page.ts";
 import type { CsrfGuard } from "./form.ts";
 import type { SendPage } from "./page-answer.ts";
 import type { Throttle, ThrottleNetworks } from "./throttle.ts";
@@ -48,11 +49,8 @@ export interface PagesOptions {
   readonly limits: Limits;
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
-  /**
-   * Whether sign-in codes may be shown on the page (`isLocalSandbox`), to requests that did not pass
-   * a proxy.
-   */
-  readonly isLocalSandbox: boolean;
+  /** Sign-in codes on the page; `undefined` unless the service is a local sandbox. */
+  readonly codeOnPage: CodeOnPage | undefined;
   /** Access to the operator's page, and the facts that it shows. */
   readonly operator: {
     readonly access: OperatorAccess;

@@ -8,7 +8,7 @@ import { EmailAddress } from "../../mail/email-address.ts";
 import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
-import { mayBeProxied } from "./code-on-page.ts";
+import { TOKEN_PARAMETER } from "./code-on-page.ts";
 import { signInCodePage } from "./code-page.ts";
 import { readForm, submittedValue, validateForm } from "./form.ts";
 import type { PageAnswer } from "./page-answer.ts";
@@ -42,8 +42,8 @@ export function signInRoutes(options: PageContext): Router {
 }
 
 function sendRoute(router: Router, options: PageContext): void {
-  const { csrf, show, signIn, accounts, isMailShownToOperator, signUp } = options;
-  const mayShowCode = (req: Request) => options.isLocalSandbox && !mayBeProxied(req);
+  const { csrf, show, signIn, accounts, isMailShownToOperator, signUp, codeOnPage } = options;
+  const mayShowCode = (req: Request) => codeOnPage?.isShownTo(req) ?? false;
   const emailOf = async ({ session }: Browser) =>
     session && (await accounts.find(session.accountId))?.email;
 
@@ -51,7 +51,13 @@ function sendRoute(router: Router, options: PageContext): void {
     .route("/sign-in")
     .get(async (req, res) => {
       const browser = await csrf.openPage(req, res);
-      const place = safeReturnPath(queryOf(req).get("return_to"));
+      const query = queryOf(req);
+      const place = safeReturnPath(query.get("return_to"));
+      const token = query.get(TOKEN_PARAMETER);
+      if (token !== null) {
+        codeOnPage?.admit(res, token);
+        return res.redirect(303, place);
+      }
       const email = await emailOf(browser);
       const isCodeShown = mayShowCode(req);
       show(res, signInPageFor(browser, options, { place, email, isCodeShown }));

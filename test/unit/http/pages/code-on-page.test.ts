@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../../../src/config/config.ts";
-import { isLocalSandbox, mayBeProxied } from "../../../../src/http/pages/code-on-page.ts";
+import { createCodeOnPage, mayBeProxied } from "../../../../src/http/pages/code-on-page.ts";
 
 const LOCAL = "http://127.0.0.1:3000";
 
@@ -26,7 +26,20 @@ describe("a sign-in code on the page", () => {
     ["a recorded market", { MARKET: "files:/data" }, LOCAL, false],
     ["a live market", { MARKET: "live" }, LOCAL, false],
   ])("is for a local sandbox alone: %s", (_, env, baseUrl, expected) => {
-    expect(isLocalSandbox(readConfig(env), baseUrl)).toBe(expected);
+    expect(createCodeOnPage(readConfig(env), baseUrl) !== undefined).toBe(expected);
+  });
+
+  it("is for browsers with the token of this process, which another process does not know", () => {
+    const [here, elsewhere] = [LOCAL, LOCAL].map((url) => createCodeOnPage(readConfig({}), url));
+    const token = new URL(here?.link ?? "").searchParams.get("here");
+    const headers = { host: "127.0.0.1:3000", cookie: `market-signal-here=${token}` };
+    const isShown = (code: typeof here, more = {}) =>
+      code?.isShownTo({ headers: { ...headers, ...more }, httpVersion: "1.1" } as IncomingMessage);
+    expect(isShown(here)).toBe(true);
+    expect(isShown(elsewhere)).toBe(false);
+    expect(isShown(here, { cookie: "market-signal-here=" })).toBe(false);
+    expect(isShown(here, { cookie: undefined })).toBe(false);
+    expect(isShown(here, { via: "1.1 proxy" })).toBe(false);
   });
 
   it.each([
