@@ -1,6 +1,7 @@
 import { type TrackRecordTerms, trackRecordTerms } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { collection } from "../store/port/records.ts";
+import type { DumpRow } from "../store/port/store.ts";
 import type { StoredTree } from "./tree-store.ts";
 
 /** State of the log; replaced with every append, so that two leaders cannot fork the log. */
@@ -130,4 +131,10 @@ export function upgradeLogState(value: LogState | EarlierState): LogState {
       return { ...run, settlements, method: null };
     }),
   };
+}
+
+/** Marks the log as restored from a backup, in the row of its state; other rows are unchanged. */
+export function markRestored(row: DumpRow): DumpRow {
+  if (row.table !== "record" || row.collection !== logStates.name) return row;
+  return { ...row, text: JSON.stringify({ ...JSON.parse(row.text), isRestored: true }) };
 }

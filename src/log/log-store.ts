@@ -209,14 +209,6 @@ export class LogStore {
     ]);
   }
 
-  /** Marks the log as restored from a backup. */
-  async markRestored(): Promise<void> {
-    await updateRecord(this.#records, { collection: logStates, key: KEY }, (stored) => {
-      if (stored === undefined) return undefined;
-      return [replace(logStates, stored, { value: { ...stored.value, isRestored: true } })];
-    });
-  }
-
   /**
    * Appends leaves if the state has not changed since it was read.
    *

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LogStore } from "../../log/log-store.ts";
+import { markRestored } from "../../log/log-state.ts";
 import { auditOperations } from "../../store/audit/entry.ts";
 import {
   type BackupFacts,
@@ -119,28 +119,38 @@ async function load(
   const { batches } = await openBackup(file);
   const entry = { action: "store.restored", actor: "operator", target: identity.id };
   const audit = auditOperations({ ...entry, detail: { createdAt } }, now());
+  const added = [...audit, recordBackup(Date.parse(createdAt))];
   const loaded = withProgress(batches, rows.record + rows.archive, onProgress);
-  await store.load(identity, withRecords(loaded, audit));
-  await store.records.commit([recordBackup(Date.parse(createdAt))]);
-  if (store.engine === "postgres") await new LogStore(store).markRestored();
+  const marked = store.engine === "postgres" ? withMark(loaded) : loaded;
+  await store.load(identity, withRecords(marked, added));
+}
+
+/** Marks the log of signals as restored. */
+async function* withMark(
+  batches: AsyncIterable<readonly DumpRow[]>,
+): AsyncGenerator<readonly DumpRow[]> {
+  for await (const batch of batches) yield batch.map(markRestored);
 }
 
 /**
- * Appends the rows that a commit of `operations` would insert, with revisions newer than those in
- * the batches, so that the dump and these rows load atomically.
+ * Appends the rows that a commit of `operations` would insert or put, with revisions newer than
+ * those in the batches, so that the dump and these rows load atomically.
  */
 async function* withRecords(
   batches: AsyncIterable<readonly DumpRow[]>,
   operations: readonly Operation[],
 ): AsyncGenerator<readonly DumpRow[]> {
+  const written = operations.filter((each) => each.kind === "insert" || each.kind === "put");
+  const isReplaced = (row: DumpRow) =>
+    row.table === "record" &&
+    written.some(({ collection, key }) => collection === row.collection && key === row.key);
   let revision = 0;
   for await (const batch of batches) {
     for (const row of batch)
       if (row.table === "record") revision = Math.max(revision, row.revision);
-    yield batch;
+    yield batch.filter((row) => !isReplaced(row));
   }
-  const inserted = operations.filter((each) => each.kind === "insert");
-  yield inserted.map(({ collection, key, value }, at) => ({
+  yield written.map(({ collection, key, value }, at) => ({
     table: "record",
     collection,
     key,

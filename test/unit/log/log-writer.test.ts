@@ -4,6 +4,7 @@ import { startNewLogCommand } from "../../../src/cli/commands/log-new.ts";
 import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { Committer, commitmentHash } from "../../../src/log/leaves.ts";
 import { proofFileText } from "../../../src/log/log-reader.ts";
+import { markRestored } from "../../../src/log/log-state.ts";
 import { leafHash, treeHash, verifyConsistency, verifyInclusion } from "../../../src/log/merkle.ts";
 import { verifyNote } from "../../../src/log/note-signatures.ts";
 import { parseTilePath } from "../../../src/log/tile-path.ts";
@@ -22,7 +23,7 @@ import {
   verifierOf,
   verifierTextOf,
 } from "../../support/signal-log.ts";
-import { describeEngines, model, openStore } from "../../support/stores.ts";
+import { describeEngines, dumpStore, inBatches, model, openStore } from "../../support/stores.ts";
 
 const symbolsOf = (count: number) =>
   Array.from({ length: count }, (_, at) => `S${String(at).padStart(5, "0")}`);
@@ -271,7 +272,7 @@ it("a log restored to a shared store is not signed even by a machine that signed
   sessions.close(0, "stock", symbolsOf(10));
   const before = signalLog(store, sessions, { isShared: true });
   await before.settle();
-  await before.store.markRestored();
+  await store.load(store.identity, inBatches((await dumpStore(store)).map(markRestored), 100));
   sessions.close(1, "stock", symbolsOf(10));
   const elsewhere = signalLog(store, sessions, { isShared: true });
   await elsewhere.settle();

@@ -1,4 +1,9 @@
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { restoreCommand } from "../../../../src/cli/commands/backup-restore.ts";
+import { LogStore } from "../../../../src/log/log-store.ts";
+import { writeBackup } from "../../../../src/store/backup/backup.ts";
+import { lastBackupAt, recordBackup } from "../../../../src/store/backup/last-backup.ts";
 import {
   put,
   remove,
@@ -8,6 +13,8 @@ import {
 } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
+import { dataFolder, Sessions, signalLog } from "../../../support/signal-log.ts";
+import { model, openStore } from "../../../support/stores.ts";
 import { describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
 
@@ -69,6 +76,34 @@ describePostgres("a store that was replaced while a process was idle", (server) 
     const commit = () => store.records.commit([put(pages, { key: "a", value: 1 })]);
     await expect(commit()).rejects.toMatchObject(REPLACED);
     expect(await commit()).toBe(true);
+  });
+});
+
+describePostgres("a restore that is killed once the rows are loaded", (server) => {
+  it("has marked the log of signals as restored, and knows of the backup", async () => {
+    const { store: source, clock } = await openStore(model);
+    const sessions = new Sessions();
+    sessions.close(0, "stock", ["A"]);
+    await signalLog(source, sessions).settle();
+    await source.records.commit([recordBackup(1)]);
+    const file = join(dataFolder(), "backup.gz");
+    await writeBackup({ store: source, file, now: () => clock.now }, () => {});
+
+    const url = await server().createDatabase();
+    const store = await open({ url });
+    const load: Store["load"] = async (...dump) => {
+      await store.load(...dump);
+      await store.close();
+    };
+    const context = { store: { ...store, load }, now: () => clock.now, holder: "command" };
+    const restore = restoreCommand.run({ file, yes: true }, context as never, () => {});
+    await expect(restore).rejects.toThrow("closed");
+    const restored = await open({ url });
+    expect((await new LogStore(restored).state())?.value).toMatchObject({ isRestored: true });
+    expect(await lastBackupAt(restored.records)).toBe(clock.now);
+    expect(await restored.counts()).toMatchObject({
+      records: (await source.counts()).records + 1,
+    });
   });
 });
 
