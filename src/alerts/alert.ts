@@ -252,5 +252,7 @@ export function alertStatusAt(alert: Alert, now: number): AlertStatus {
 }
 
 /** Whether an alert sends its events to a channel. */
-export const isSentToChannel = ({ value: { way } }: StoredAlert, channelId: string): boolean =>
-  way.by === "channel" && way.channelId === channelId;
+export const isSentToChannel = (
+  { value: { way } }: Pick<StoredAlert, "value">,
+  channelId: string,
+): boolean => way.by === "channel" && way.channelId === channelId;

@@ -1,6 +1,7 @@
 import { requireUnchanged } from "../store/port/operations.ts";
 import { readAll } from "../store/port/read-all.ts";
-import type { Operation, Records } from "../store/port/records.ts";
+import type { Collection, Operation, Records } from "../store/port/records.ts";
+import { findKept, readKept } from "../store/set-aside.ts";
 import { accounts } from "./accounts/accounts.ts";
 import { grants, scopesOfGrant } from "./accounts/grants.ts";
 import { accountRecordsGroup, clients } from "./agents/agent.ts";
@@ -58,9 +59,29 @@ export async function entitlementCheckOperations(
   return isEntitledToEvents(scopes) ? checks : undefined;
 }
 
-/** Whether an alert owner still exists, regardless of its scopes. */
-export async function ownerExists(records: Records, owner: EntitledOwner): Promise<boolean> {
-  return (await rightsOf(records, owner)) !== NO_RIGHTS;
+/**
+ * Whether an alert owner still exists, regardless of its scopes. An owner that the operator has
+ * disabled does: it can come back.
+ */
+export async function ownerExists(
+  records: Records,
+  { kind, id, clientId }: EntitledOwner,
+): Promise<boolean> {
+  const isKept = async (of: Collection<unknown>, key: string) =>
+    (await findKept(records, of, key)) !== undefined;
+  switch (kind) {
+    case "agent":
+      return isKept(clients, id);
+    case "user": {
+      const isRegistered =
+        clientId === undefined ||
+        hasMetadataDocument(clientId) ||
+        (await isKept(clients, clientId));
+      return isRegistered && isKept(accounts, id);
+    }
+    case "service":
+      return (await readKept(records, apiKeys, apiKeyGroup(id))).length > 0;
+  }
 }
 
 /**
@@ -74,7 +95,7 @@ export async function quotaOwner(
 ): Promise<EntitledOwner> {
   const { kind, id, accountId } = owner;
   if (kind !== "agent" || accountId === undefined) return owner;
-  const application = (await records.get(clients, id))?.value.agent.owner?.through;
+  const application = (await findKept(records, clients, id))?.value.agent.owner?.through;
   return application === undefined
     ? owner
     : { kind: "user", id: accountId, clientId: application.clientId };

@@ -1,4 +1,4 @@
-import { insert, put, removeUnchanged } from "./port/operations.ts";
+import { insert, put, remove, removeUnchanged, replace } from "./port/operations.ts";
 import { readAll } from "./port/read-all.ts";
 import {
   type Collection,
@@ -39,6 +39,74 @@ export async function findSetAside(
   key: string,
 ): Promise<Stored<SetAsideRecord> | undefined> {
   return records.get(setAsideRecords, setAsideKey(of, key));
+}
+
+/**
+ * A record that exists, or one that is set aside and can come back. What asks whether a record is
+ * gone for good, or changes what must not come back as it was, reads these.
+ */
+export interface Kept<T> extends Pick<Stored<T>, "key" | "value" | "groups" | "revision"> {
+  /** How it is set aside; absent for a record that is not. */
+  readonly aside?: Stored<SetAsideRecord>;
+}
+
+const keptOf = <T>(aside: Stored<SetAsideRecord>): Kept<T> => {
+  const { key, value, groups } = aside.value;
+  return { key, value: value as T, groups, revision: aside.revision, aside };
+};
+
+/** Finds a record, also one that is set aside. */
+export async function findKept<T>(
+  records: Records,
+  of: Collection<T>,
+  key: string,
+): Promise<Kept<T> | undefined> {
+  const found = await records.get(of, key);
+  if (found !== undefined) return found;
+  const aside = await findSetAside(records, of, key);
+  // Between the two readings, the record may have been put back.
+  return aside === undefined ? records.get(of, key) : keptOf(aside);
+}
+
+/** Every record of a group, also those that are set aside. */
+export async function readKept<T>(
+  records: Records,
+  of: Collection<T>,
+  group: string,
+): Promise<readonly Kept<T>[]> {
+  const before = await readAll(records, of, group);
+  const aside = await readAll(records, setAsideRecords, group);
+  // Between the two readings, a record may have been put back.
+  const after = await readAll(records, of, group);
+  const own = aside.filter(({ value }) => value.collection === of.name);
+  const all: readonly Kept<T>[] = [...before, ...own.map((each) => keptOf<T>(each)), ...after];
+  return [...new Map(all.map((kept) => [kept.key, kept])).values()];
+}
+
+/** Changes a record, also one that is set aside. The commit fails if it has changed since then. */
+export function replaceKept<T>(of: Collection<T>, kept: Kept<T>, value: T): Operation {
+  const { aside } = kept;
+  if (aside === undefined) return replace(of, kept, { value });
+  return replace(setAsideRecords, aside, { value: { ...aside.value, value } });
+}
+
+/** Removes a record, also one that is set aside. The commit fails if it has changed since then. */
+export const removeKept = <T>(of: Collection<T>, kept: Kept<T>): Operation =>
+  kept.aside === undefined
+    ? removeUnchanged(of, kept)
+    : removeUnchanged(setAsideRecords, kept.aside);
+
+/** The operation that removes a record for good if it is set aside. */
+export const removeSetAside = (of: Collection<unknown>, key: string): Operation =>
+  remove(setAsideRecords, setAsideKey(of, key));
+
+/**
+ * The operation that lets a record stay aside when the record with which it was set aside is put
+ * back.
+ */
+export function separateOperation(stored: Stored<SetAsideRecord>): Operation {
+  const { with: _, ...value } = stored.value;
+  return replace(setAsideRecords, stored, { value, groups: value.groups });
 }
 
 /** Every record of a collection that is set aside. */

@@ -14,6 +14,7 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { bearer, makeAlert } from "../support/alert-events.ts";
+import { operatorOf } from "../support/operator.ts";
 import { authorizationRequest, CALLBACK, type Person, type UserTokens } from "../support/person.ts";
 import { LOOSE_LIMITS, SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { textOf } from "../support/web.ts";
@@ -456,6 +457,28 @@ describe("an application that claims an agent on behalf of a person", () => {
     const another = await newAgent({ scope: "signals:read" });
     const { body } = await claim(another, another.claim.code, tokens.access_token);
     expect(body.scope).toBe(scope.join(" "));
+  });
+
+  it("keeps neither a withdrawn scope nor alerts of an agent that the operator had disabled meanwhile", async () => {
+    const person = testService.person();
+    const operator = operatorOf(testService);
+    const { tokens, agent, own } = await claimedThrough(person, await person.tokens());
+    const id = agent.client_id;
+    const alertId = await makeAlert(testService, bearer(await tokenOf(base, agent)));
+    await operator("admin agents disable", { id });
+    const page = await person.web.get(
+      authorizationRequest(base, { client_id: tokens.client.client_id, prompt: "consent" }).url,
+    );
+    const scope = ["signals:read", "factor:read"];
+    await person.web.submit(page.form(page.url.pathname), { decision: "allow", scope });
+    await operator("admin agents enable", { id });
+    const alert = { symbols: ["ALDER.SIM"] };
+    expect((await postJson(`${base}/api/alerts`, alert, bearer(own))).status).toBe(403);
+
+    await operator("admin agents disable", { id });
+    await postForm(`${base}/oauth/revoke`, { token: tokens.refresh_token });
+    await expect(operator("admin agents enable", { id })).rejects.toThrow("There is no agent");
+    expect(await testService.service.state.store.records.get(alerts, alertId)).toBeUndefined();
   });
 
   it("cannot claim another agent once its access has ended", async () => {

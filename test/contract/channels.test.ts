@@ -5,6 +5,7 @@ import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { claimedAgent } from "../support/alert-events.ts";
 import { type ChatServer, startChat } from "../support/chat-server.ts";
+import { operatorOf, rowsOf } from "../support/operator.ts";
 import type { Person } from "../support/person.ts";
 import { sharedTestService, startTestService, type TestService } from "../support/test-service.ts";
 import { textOf, type WebPage } from "../support/web.ts";
@@ -329,6 +330,20 @@ describe("an alert that is sent to a channel", () => {
     const now = await fetch(`${testService.base}/api/alerts/${made.body.id}`, { headers });
     expect(await now.json()).toMatchObject({ delivery: { type: "poll" } });
   });
+
+  it("is recorded but no longer sent if its channel is removed while the operator has it disabled", async () => {
+    const person = await withChannel(await chatOf("slack"));
+    const key = await keyOf(person);
+    const id = (await call(key, "", { symbols: ["ALDER.SIM"], channel: "Mine" })).body.id;
+    const operator = operatorOf(testService);
+    await operator("admin alerts disable", { id });
+    const page = await person.web.get("/account");
+    await person.web.submit(page.form(`/account/channels/${idIn(page)}/remove`));
+    await operator("admin alerts enable", { id });
+    const headers = { authorization: `Bearer ${key}` };
+    const now = await fetch(`${testService.base}/api/alerts/${id}`, { headers });
+    expect(await now.json()).toMatchObject({ delivery: { type: "poll" } });
+  });
 });
 
 describe("an email channel", () => {
@@ -397,6 +412,27 @@ describe("an unsubscribed address", () => {
     for (const { web } of people) {
       expect(cardsOf(await web.get("/account"))[0]).toMatch(/Stopped: it was unsubscribed/);
     }
+  });
+
+  it("stays unsubscribed when a disabled account is enabled again", async () => {
+    const to = "three@mail.example";
+    const person = testService.person();
+    await person.signIn();
+    await add(person, { kind: "email", to, token: "" });
+    await emailed(to, 1);
+    const page = await enter(person, codeIn((await wholeEmails(testService, to))[0]?.text));
+    await person.web.submit(page.form(`/account/channels/${idIn(page)}/test`));
+    await emailed(to, 2);
+    const link = (await wholeEmails(testService, to))[1]?.unsubscribeUrl ?? "";
+    const operator = operatorOf(testService);
+    const listed = await operator("admin accounts list", { email: person.email });
+    const id = rowsOf(listed, "accounts")[0]?.id;
+    await operator("admin accounts disable", { id });
+    expect(await (await fetch(link)).text()).toContain("<button");
+    expect((await fetch(link, { method: "POST" })).status).toBe(200);
+    await operator("admin accounts enable", { id });
+    expect(cardsOf(await person.web.get("/account"))[0]).toMatch(/Stopped: it was unsubscribed/);
+    expect(await wholeEmails(testService, to)).toEqual([]);
   });
 });
 

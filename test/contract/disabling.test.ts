@@ -1,14 +1,20 @@
 import { describe, expect, it } from "vitest";
+import { alerts, ownerGroup, type StoredAlert } from "../../src/alerts/alert.ts";
+import { groupsOfAlert, newAlertId } from "../../src/alerts/api/ownership.ts";
 import { type Channel, channels } from "../../src/alerts/channels/channel.ts";
 import { deliveries } from "../../src/alerts/delivery/delivery.ts";
+import { accounts } from "../../src/auth/accounts/accounts.ts";
 import { forgetEmail } from "../../src/auth/accounts/forget.ts";
 import { accountRecordsGroup } from "../../src/auth/agents/agent.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { put, remove } from "../../src/store/port/operations.ts";
+import { readAll } from "../../src/store/port/read-all.ts";
+import type { Records } from "../../src/store/port/records.ts";
 import { setAsideRecords } from "../../src/store/set-aside.ts";
-import { getWith, newToken, register, tokenOf } from "../support/agent.ts";
+import { getWith, newToken, postJson, register, tokenOf } from "../support/agent.ts";
 import { bearer, claimedAgent, makeAlert, watcherIn } from "../support/alert-events.ts";
 import { operatorOf, rowsOf } from "../support/operator.ts";
+import type { Person } from "../support/person.ts";
 import { startReceiver } from "../support/receivers.ts";
 import { startTestService } from "../support/test-service.ts";
 import { queuedEvent, storeWebhookAlert, webhookAlert } from "../support/webhook-alerts.ts";
@@ -20,6 +26,17 @@ const operator = operatorOf(testService);
 
 const statusOf = async (headers: Readonly<Record<string, string>>) =>
   (await fetch(`${base}/api/signals?limit=1`, { headers })).status;
+
+/** The account of a person who has signed in. */
+async function accountOf(person: Person): Promise<string> {
+  const listed = await operator("admin accounts list", { email: person.email });
+  return String(rowsOf(listed, "accounts")[0]?.id);
+}
+
+/** Stores a watchlist of a caller. @returns The status of the answer. */
+const setList = async (token: string, watchlist: string) =>
+  (await postJson(`${base}/api/watchlists`, { watchlist, symbols: ["ALDER.SIM"] }, bearer(token)))
+    .status;
 
 describe("an agent that the operator disables", () => {
   it("loses tokens, registration and alerts, and has them again once it is enabled", async () => {
@@ -46,6 +63,33 @@ describe("an agent that the operator disables", () => {
       expect.arrayContaining(["client.disabled", "client.enabled"]),
     );
     expect(audited.filter(({ actor }) => actor === "operator")).toHaveLength(2);
+  });
+
+  it("keeps its watchlists and alerts while another agent of its person needs the room", async () => {
+    const person = testService.person();
+    const { agent, token } = await claimedAgent(testService, person);
+    const other = await claimedAgent(testService, person, "Day shift");
+    const id = agent.client_id;
+    expect(await setList(token, "Mine")).toBe(200);
+    const alertId = await makeAlert(testService, bearer(token), {
+      symbols: undefined,
+      watchlist: "Mine",
+    });
+    const { value } = (await records.get(alerts, alertId)) as StoredAlert;
+    const more = Array.from({ length: 99 }, newAlertId);
+    await records.commit(
+      more.map((key) => put(alerts, { key, value, groups: groupsOfAlert(key, value.owner) })),
+    );
+
+    await operator("admin agents disable", { id });
+    expect(await setList(other.token, "Theirs")).toBe(200);
+    await expect(makeAlert(testService, bearer(other.token))).rejects.toThrow("409");
+    await operator("admin agents enable", { id });
+
+    const lists = await (await getWith(token, `${base}/api/watchlists`)).json();
+    expect(lists).toMatchObject({ watchlists: [{ name: "Mine" }] });
+    expect((await getWith(token, `${base}/api/alerts/${alertId}`)).status).toBe(200);
+    expect(await readAll(records, alerts, ownerGroup(value.owner))).toHaveLength(100);
   });
 
   it("loses its registration as long as it is disabled", async () => {
@@ -101,11 +145,7 @@ describe("an account that the operator disables", () => {
     const headers = [bearer(token), { "x-api-key": key }, bearer(access_token)];
     const statuses = () => Promise.all(headers.map(statusOf));
     expect(await statuses()).toEqual([200, 200, 200]);
-    const [account] = rowsOf(
-      await operator("admin accounts list", { email: person.email }),
-      "accounts",
-    );
-    const id = String(account?.id);
+    const id = await accountOf(person);
     await operator("admin agents disable", { id: own.agent.client_id });
 
     const channel = { key: "channel", value: {} as Channel, groups: [accountRecordsGroup(id)] };
@@ -128,14 +168,62 @@ describe("an account that the operator disables", () => {
     expect(await statusOf(bearer(own.token))).toBe(401);
   });
 
+  it("does not bring back an agent or a key that was ended on its own meanwhile", async () => {
+    const person = testService.person();
+    const { agent, token } = await claimedAgent(testService, person);
+    const key = await person.createKey(["signals:read"]);
+    const id = await accountOf(person);
+    const keys = rowsOf(await operator("admin key list", {}), "keys");
+    const keyId = keys.find(({ accountId }) => accountId === id)?.id;
+    await operator("admin accounts disable", { id });
+
+    const agentId = { id: agent.client_id };
+    expect((await operator("admin agents disable", agentId)).lines).toEqual([
+      `Disabled the agent ${agentId.id} on its own: it stays so when ${id} is enabled.`,
+    ]);
+    expect((await operator("admin key revoke", { id: keyId })).lines).toEqual([
+      `Revoked ${keyId}.`,
+    ]);
+    await expect(operator("admin agents enable", agentId)).rejects.toThrow(
+      `is of ${id}, which is disabled: enable that first`,
+    );
+
+    await operator("admin accounts enable", { id });
+    expect(await statusOf(bearer(token))).toBe(401);
+    expect(await statusOf({ "x-api-key": key })).toBe(401);
+    await operator("admin agents enable", agentId);
+    expect(await statusOf(bearer(token))).toBe(200);
+  });
+
+  it("stays disabled while it is forgotten, even if that is interrupted", async () => {
+    const person = testService.person();
+    const { token } = await claimedAgent(testService, person);
+    const id = await accountOf(person);
+    await operator("admin accounts disable", { id });
+    let left = 1;
+    const dying: Records = {
+      ...records,
+      async commit(operations) {
+        left -= 1;
+        if (left < 0) throw new Error("killed");
+        return records.commit(operations);
+      },
+    };
+    const forgetting = { now: () => clock.now, counted: { accounts } };
+    await expect(forgetEmail({ records: dying, ...forgetting }, person.email)).rejects.toThrow(
+      "killed",
+    );
+    expect(await statusOf(bearer(token))).toBe(401);
+    expect((await person.signIn()).html).toContain("has disabled this account");
+    expect(await forgetEmail({ records, ...forgetting }, person.email)).toEqual({
+      ...{ accounts: 1, agents: 0 },
+    });
+  });
+
   it("can be forgotten, with all that was set aside", async () => {
     const person = testService.person();
     await claimedAgent(testService, person);
-    const [account] = rowsOf(
-      await operator("admin accounts list", { email: person.email }),
-      "accounts",
-    );
-    const id = String(account?.id);
+    const id = await accountOf(person);
     await operator("admin accounts disable", { id });
     await forgetEmail({ records, now: () => clock.now, counted: {} }, person.email);
     const left = await records.list(setAsideRecords, { limit: 1_000 });
@@ -155,6 +243,26 @@ describe("an alert that the operator disables", () => {
     expect(listed).toMatchObject({ id, label: "Mine", by: "poll" });
     await operator("admin alerts enable", { id });
     expect(await status()).toBe(200);
+  });
+
+  it("keeps its watchlist, which its owner cannot delete meanwhile", async () => {
+    const { token } = await claimedAgent(testService, testService.person());
+    await setList(token, "Mine");
+    const wanted = { symbols: undefined, watchlist: "Mine" };
+    const id = await makeAlert(testService, bearer(token), wanted);
+    const path = `${base}/api/watchlists/Mine`;
+    const deletion = async () => {
+      const answer = await fetch(path, { method: "DELETE", headers: bearer(token) });
+      return { status: answer.status, text: await answer.text() };
+    };
+    await operator("admin alerts disable", { id });
+    const refused = await deletion();
+    expect(refused.status).toBe(409);
+    expect(refused.text).toContain("An alert that the operator of this service has disabled");
+    expect(refused.text).toContain("POST /api/contact");
+    await operator("admin alerts enable", { id });
+    expect((await getWith(token, `${base}/api/alerts/${id}`)).status).toBe(200);
+    expect((await deletion()).text).toContain("1 of the alerts watch it");
   });
 });
 

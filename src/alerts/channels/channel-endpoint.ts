@@ -3,6 +3,7 @@ import type { Vault } from "../../store/keys/vault.ts";
 import { announce, remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
+import { type Kept, replaceKept } from "../../store/set-aside.ts";
 import { accountAlertsGroup } from "../alert.ts";
 import {
   DELIVERIES_TOPIC,
@@ -20,6 +21,7 @@ import {
 import { endpointHealthRecords } from "../delivery/endpoint-health.ts";
 import type { WebhookResponse } from "../delivery/sender.ts";
 import {
+  type Channel,
   type ChannelState,
   type ChannelTarget,
   channels,
@@ -139,10 +141,10 @@ export class ChannelEndpoint implements Endpoint {
 
 /** The operations that disable a channel and delete its queued deliveries. */
 export const disableChannelOperations = (
-  channel: StoredChannel,
+  channel: Kept<Channel>,
   state: ChannelState,
 ): readonly Operation[] => [
-  replace(channels, channel, { value: { ...channel.value, state } }),
+  replaceKept(channels, channel, { ...channel.value, state }),
   removeGroup(queuedDeliveriesGroup(channel.key)),
   remove(endpointHealthRecords, channel.key),
 ];

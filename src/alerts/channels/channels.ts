@@ -20,13 +20,8 @@ import {
 } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import {
-  ALERTS_TOPIC,
-  accountAlertsGroup,
-  alerts,
-  isSentToChannel,
-  type StoredAlert,
-} from "../alert.ts";
+import { type Kept, readKept, replaceKept } from "../../store/set-aside.ts";
+import { ALERTS_TOPIC, type Alert, accountAlertsGroup, alerts, isSentToChannel } from "../alert.ts";
 import {
   DELIVERIES_TOPIC,
   EVENT_RETENTION_MS,
@@ -337,7 +332,7 @@ export class ChannelService {
     const action = isShared ? "channel.shared" : "channel.unshared";
     await this.#change(accountId, channelId, action, async ({ value: before }) => {
       const value = { ...before, isShared };
-      const all = await readAll(records, alerts, accountAlertsGroup(accountId));
+      const all = await readKept(records, alerts, accountAlertsGroup(accountId));
       const ended = all.filter(
         (alert) => isSentToChannel(alert, channelId) && !mayUseChannel(alert.value.owner, value),
       );
@@ -371,7 +366,7 @@ export class ChannelService {
     await this.#count([["channel-change", accountId]]);
     for (;;) {
       const channel = await requireChannel(records, accountId, channelId);
-      const all = await readAll(records, alerts, accountAlertsGroup(accountId));
+      const all = await readKept(records, alerts, accountAlertsGroup(accountId));
       const isRemoved = await records.commit([
         removeUnchanged(channels, channel),
         ...all.filter((alert) => isSentToChannel(alert, channelId)).flatMap(polledFromNow),
@@ -470,7 +465,7 @@ const byName = (one: Pick<Channel, "name">, other: Pick<Channel, "name">): numbe
 
 const active = (since: number): ChannelState => ({ is: "active", since });
 
-const polledFromNow = (alert: StoredAlert): readonly Operation[] => [
-  replace(alerts, alert, { value: { ...alert.value, way: { by: "poll" } } }),
+const polledFromNow = (alert: Kept<Alert>): readonly Operation[] => [
+  replaceKept(alerts, alert, { ...alert.value, way: { by: "poll" } }),
   announce(ALERTS_TOPIC, alert.key),
 ];

@@ -3,8 +3,8 @@ import type { Auditor } from "../../auth/auditor.ts";
 import { isEqualConstantTime } from "../../auth/secrets.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { Vault } from "../../store/keys/vault.ts";
-import { readAll } from "../../store/port/read-all.ts";
 import type { Records } from "../../store/port/records.ts";
+import { findKept, readKept } from "../../store/set-aside.ts";
 import { type Channel, channelGroup, channels, decryptChannelTarget } from "./channel.ts";
 import { disableChannelOperations } from "./channel-endpoint.ts";
 
@@ -67,11 +67,14 @@ export class UnsubscribeService {
   async channelOf(token: string): Promise<Pick<Channel, "hint" | "state"> | undefined> {
     const { records, tokens } = this.#options;
     const channelId = tokens.channelOf(token);
-    return channelId === undefined ? undefined : (await records.get(channels, channelId))?.value;
+    return channelId === undefined
+      ? undefined
+      : (await findKept(records, channels, channelId))?.value;
   }
 
   /**
-   * Disables every channel that sends to the same address as the channel in the token.
+   * Disables every channel that sends to the same address as the channel in the token, also
+   * channels of accounts that the operator has disabled.
    *
    * @returns Whether the token is valid, even if the channel was already unsubscribed.
    */
@@ -79,11 +82,11 @@ export class UnsubscribeService {
     const { records, tokens, vault } = this.#options;
     const channelId = tokens.channelOf(token);
     if (channelId === undefined) return false;
-    const channel = await records.get(channels, channelId);
+    const channel = await findKept(records, channels, channelId);
     if (channel === undefined) return true;
     const target = decryptChannelTarget(vault, channel);
     const group = target.kind === "email" ? emailGroup(target.to) : channelGroup(channelId);
-    const all = await readAll(records, channels, group);
+    const all = await readKept(records, channels, group);
     await Promise.all(all.map(({ key }) => this.#disable(key)));
     return true;
   }
@@ -91,7 +94,7 @@ export class UnsubscribeService {
   async #disable(channelId: string): Promise<void> {
     const { records, audit, now } = this.#options;
     for (;;) {
-      const channel = await records.get(channels, channelId);
+      const channel = await findKept(records, channels, channelId);
       if (channel === undefined || channel.value.state.is === "disabled") return;
       const since = now().getTime();
       const isEnded = await records.commit([

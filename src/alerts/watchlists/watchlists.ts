@@ -6,7 +6,9 @@ import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import { insert, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation } from "../../store/port/records.ts";
+import { type Kept, readKept } from "../../store/set-aside.ts";
 import {
+  type Alert,
   type AlertOwner,
   alerts,
   type InstrumentSelector,
@@ -216,9 +218,9 @@ export class WatchlistService {
     for (;;) {
       const list = await records.get(watchlists, key);
       if (list === undefined || quotaGroup(list.value.owner) !== group) return false;
-      const own = await readAll(records, alerts, group);
-      const count = own.filter(({ value: { watched } }) => isWatching(watched, key)).length;
-      if (count > 0) throw watchlistInUseProblem(count);
+      const own = await readKept(records, alerts, group);
+      const users = own.filter(({ value: { watched } }) => isWatching(watched, key));
+      if (users.length > 0) throw watchlistInUseProblem(users);
       const recorded = audit({ action: "watchlist.deleted", actor, target: key });
       if (await records.commit([removeUnchanged(watchlists, list), ...recorded])) return true;
     }
@@ -315,11 +317,19 @@ const watchlistNotFoundProblem = (): Problem =>
     next: "manage_watchlist (GET /api/watchlists) lists yours.",
   });
 
-const watchlistInUseProblem = (count: number): Problem =>
-  new Problem("wrong_state", {
-    detail: `${count} of the alerts watch it.`,
-    next: "Change or delete these alerts first: list_alerts, manage_alert.",
-  });
+function watchlistInUseProblem(users: readonly Kept<Alert>[]): Problem {
+  const reachable = users.filter(({ aside }) => aside === undefined);
+  // Its owner neither finds nor deletes an alert that is disabled.
+  return reachable.length > 0
+    ? new Problem("wrong_state", {
+        detail: `${reachable.length} of the alerts watch it.`,
+        next: "Change or delete these alerts first: list_alerts, manage_alert.",
+      })
+    : new Problem("wrong_state", {
+        detail: "An alert that the operator of this service has disabled watches it.",
+        next: "Ask the operator: POST /api/contact takes a message.",
+      });
+}
 
 const watchlistLimitProblem = (): Problem =>
   new Problem("alert_limit", {

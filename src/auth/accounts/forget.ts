@@ -1,9 +1,8 @@
 import { emailGroup } from "../../mail/email-address.ts";
 import { auditOperations } from "../../store/audit/entry.ts";
 import { removeGroup } from "../../store/port/operations.ts";
-import { readAll } from "../../store/port/read-all.ts";
-import type { Collection, Records, Stored } from "../../store/port/records.ts";
-import { putBackOperations, setAsideRecords } from "../../store/set-aside.ts";
+import type { Collection, Records } from "../../store/port/records.ts";
+import { type Kept, readKept } from "../../store/set-aside.ts";
 import { accountRecordsGroup, clientGroup, clients, ownedAgentsGroup } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
 import { lastUseRemovalOperation } from "../last-use.ts";
@@ -37,17 +36,12 @@ export async function countEmail(
   const { records } = options;
   const { groups, agentGroups } = await groupsOf(records, email);
   const agents = await allIn(agentGroups, { records, from: clients });
-  const disabled = await allIn(agentGroups, { records, from: setAsideRecords });
-  return {
-    ...(await countsIn(groups, options)),
-    agents: agents.length,
-    disabled: disabled.length,
-  };
+  return { ...(await countsIn(groups, options)), agents: agents.length };
 }
 
 /** The groups of a person's records and of their agents, and the accounts with the address. */
 async function groupsOf(records: Records, email: string) {
-  const people = await readAll(records, accounts, emailGroup(email));
+  const people = await readKept(records, accounts, emailGroup(email));
   return {
     people,
     groups: [emailGroup(email), ...people.map(({ key }) => accountRecordsGroup(key))],
@@ -61,7 +55,8 @@ export type DeletedCounts = Readonly<Record<string, number>>;
 /**
  * Deletes a person's data: every account with this email address, everything that belongs to these
  * accounts, the agents that they own or that gave the address at registration, and every other
- * record stored under the address.
+ * record stored under the address. What the operator has disabled is deleted as it is, and never
+ * takes effect again.
  *
  * Agents are deleted one at a time, then everything else in one commit. After an interruption, a
  * repeated call deletes the rest. The audit log gets a row with the id of each agent and account.
@@ -73,10 +68,7 @@ export async function forgetEmail(
   email: string,
 ): Promise<DeletedCounts> {
   const { records, now } = options;
-  await putBack([emailGroup(email)], options);
   const { people, groups, agentGroups } = await groupsOf(records, email);
-  await putBack(agentGroups, options);
-
   const counts = await countsIn(groups, options);
   const agents = await removeAgents(agentGroups, options);
   const allowed = await allIn(groups, { records, from: grants });
@@ -94,15 +86,6 @@ export async function forgetEmail(
   return { ...counts, agents: agents + late };
 }
 
-/** Puts back what the operator has disabled, so that it is found and deleted. */
-async function putBack(
-  groups: readonly string[],
-  { records, now }: ForgetEmailOptions,
-): Promise<void> {
-  for (const stored of await allIn(groups, { records, from: setAsideRecords }))
-    await records.commit(await putBackOperations(records, stored, now().getTime()));
-}
-
 async function countsIn(
   groups: readonly string[],
   { records, counted }: ForgetEmailOptions,
@@ -113,12 +96,15 @@ async function countsIn(
   return Object.fromEntries(await Promise.all(counts));
 }
 
-/** Every record of the groups. A record in several groups is returned once. */
+/**
+ * Every record of the groups, also those that the operator has disabled. A record in several groups
+ * is returned once.
+ */
 async function allIn<T>(
   groups: readonly string[],
   { records, from }: { readonly records: Records; readonly from: Collection<T> },
-): Promise<readonly Stored<T>[]> {
-  const found = await Promise.all(groups.map((group) => readAll(records, from, group)));
+): Promise<readonly Kept<T>[]> {
+  const found = await Promise.all(groups.map((group) => readKept(records, from, group)));
   return [...new Map(found.flat().map((stored) => [stored.key, stored])).values()];
 }
 

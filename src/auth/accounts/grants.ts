@@ -1,6 +1,7 @@
-import { remove, removeGroup, removeUnchanged, replace } from "../../store/port/operations.ts";
+import { remove, removeGroup, removeUnchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
+import { readKept, replaceKept } from "../../store/set-aside.ts";
 import { accountClientGroup, accountRecordsGroup, clients } from "../agents/agent.ts";
 import { parseScopeNames } from "../scopes.ts";
 import { agentDependentsRemovalOperations } from "./owned-agents.ts";
@@ -137,13 +138,13 @@ export async function claimedAgentsNarrowingOperations(
   const left = scopesOfGrant(after);
   const lost = scopesOfGrant(before.value).filter((name) => !left.includes(name));
   if (lost.length === 0) return [];
-  const agents = await readAll(records, clients, grantGroup(before.key));
+  const agents = await readKept(records, clients, grantGroup(before.key));
   return agents.flatMap((client) => {
     const { metadata, agent } = client.value;
     if (agent.owner?.through?.grantId !== before.key) return [];
     const scopes = agent.owner.scopes.filter((name) => !lost.includes(name));
     const value = { metadata, agent: { ...agent, owner: { ...agent.owner, scopes } } };
-    return [replace(clients, client, { value })];
+    return [replaceKept(clients, client, value)];
   });
 }
 

@@ -1,12 +1,7 @@
-import {
-  announce,
-  remove,
-  removeGroup,
-  removeUnchanged,
-  updateRecord,
-} from "../../store/port/operations.ts";
+import { announce, remove, removeGroup, updateRecord } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
+import { type Kept, readKept, removeKept } from "../../store/set-aside.ts";
 import {
   type ClientRecord,
   clientGroup,
@@ -46,8 +41,8 @@ export interface OwnedAgent {
 export const CLIENT_REMOVED_TOPIC = "client-removed";
 
 /** The operations that delete a client and everything issued to it. */
-export function agentRemovalOperations(client: Stored<ClientRecord>): readonly Operation[] {
-  return [removeUnchanged(clients, client), ...dependentsRemoval(client.key)];
+export function agentRemovalOperations(client: Kept<ClientRecord>): readonly Operation[] {
+  return [removeKept(clients, client), ...dependentsRemoval(client.key)];
 }
 
 /**
@@ -69,7 +64,7 @@ export async function agentDependentsRemovalOperations(
   records: Records,
   group: string,
 ): Promise<readonly Operation[]> {
-  const agents = await readAll(records, clients, group);
+  const agents = await readKept(records, clients, group);
   return agents.flatMap(({ key }) => dependentsRemoval(key));
 }
 

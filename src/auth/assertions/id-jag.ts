@@ -1,6 +1,7 @@
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
+import { removeSetAside } from "../../store/set-aside.ts";
 import type { UpstreamSubject } from "../accounts/accounts.ts";
 import { grantRevocationOperationsById } from "../accounts/grants.ts";
 import { agentDependentsRemovalOperations } from "../accounts/owned-agents.ts";
@@ -136,6 +137,7 @@ async function revocationSteps(
       : [
           ...(await agentDependentsRemovalOperations(records, clientGroup(clientId))),
           remove(clients, clientId),
+          removeSetAside(clients, clientId),
           removeGroup(clientGroup(clientId)),
           lastUseRemovalOperation(clientId),
         ];

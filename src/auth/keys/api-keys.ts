@@ -1,15 +1,11 @@
 import { randomBase62 } from "../../lib/base62.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import {
-  insert,
-  removeGroup,
-  removeUnchanged,
-  requireUnchanged,
-} from "../../store/port/operations.ts";
+import { insert, removeGroup, requireUnchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
+import { readKept, removeKept } from "../../store/set-aside.ts";
 import { accounts } from "../accounts/accounts.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
@@ -158,17 +154,17 @@ export class ApiKeyService {
     return keys.map((key) => ({ ...key, lastUsedAt: usedAt.get(key.id) }));
   }
 
-  /** Revokes a key. @param accountId If given, the key must belong to this account. @returns
+  /** Revokes a key, also one of a disabled account. @param accountId If given, the key must belong to this account. @returns
    *  Whether a key was revoked. */
   async revoke(id: string, by: string, accountId?: string): Promise<boolean> {
     const { records, audit } = this.#options;
     if (!ID.test(id)) return false;
     for (;;) {
-      const [stored] = await records.list(apiKeys, { group: apiKeyGroup(id), limit: 1 });
+      const [stored] = await readKept(records, apiKeys, apiKeyGroup(id));
       const isTheirs = accountId === undefined || stored?.value.accountId === accountId;
       if (stored === undefined || !isTheirs) return false;
       const gone = [
-        removeUnchanged(apiKeys, stored),
+        removeKept(apiKeys, stored),
         removeGroup(apiKeyGroup(id)),
         lastUseRemovalOperation(id),
       ];

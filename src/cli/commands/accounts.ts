@@ -104,7 +104,7 @@ export const accountsDisableCommand = defineStoreCommand({
 /** `accounts enable`: undoes `accounts disable`. */
 export const accountsEnableCommand = defineStoreCommand({
   summary: "Gives a disabled account back what it had.",
-  notes: ["Agents of it that were disabled on their own before stay disabled."],
+  notes: ["Agents of it that were disabled on their own stay disabled."],
   operand: "<id>",
   options: {},
   args: z.strictObject({ id: AccountArgument }),

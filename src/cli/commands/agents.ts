@@ -14,6 +14,7 @@ const agent: Disabled<ClientRecord> = {
   collection: clients,
   action: "client",
   announcements: (key) => [announce(CLIENT_REMOVED_TOPIC, key)],
+  accountOf: ({ agent: { owner } }) => owner?.accountId,
 };
 
 const AgentArgument = z.string("name an agent");

@@ -1,6 +1,13 @@
+import { accounts } from "../../auth/accounts/accounts.ts";
 import { auditOperations } from "../../store/audit/entry.ts";
 import type { Collection, Operation, Stored } from "../../store/port/records.ts";
-import { findSetAside, putBackOperations, setAsideOperations } from "../../store/set-aside.ts";
+import {
+  findSetAside,
+  putBackOperations,
+  type SetAsideRecord,
+  separateOperation,
+  setAsideOperations,
+} from "../../store/set-aside.ts";
 import type { CommandContext, CommandOutcome } from "../command.ts";
 
 /** A kind of thing that an operator can disable. */
@@ -12,6 +19,8 @@ export interface Disabled<T> {
   readonly action: string;
   /** Further operations of a commit that disables or enables the record. */
   readonly announcements?: (key: string) => readonly Operation[];
+  /** The account without which the record is disabled too, and stays so; absent if there is none. */
+  readonly accountOf?: (value: T) => string | undefined;
   /** Operations that disable what belongs to the record, and how many records of each name. */
   readonly dependents?: (
     key: string,
@@ -33,9 +42,18 @@ export async function disable<T>(
   for (;;) {
     const stored = await records.get(what.collection, id);
     if (stored === undefined) {
-      if (await findSetAside(records, what.collection, id))
+      const aside = await findSetAside(records, what.collection, id);
+      if (aside === undefined) throw unknown(what, id);
+      const { with: other } = aside.value;
+      if (other === undefined)
         return outcome(`The ${what.noun} ${id} was disabled before.`, { id, isDisabled: true });
-      throw unknown(what, id);
+      if (await records.commit(separating(what, aside, context))) {
+        return outcome(
+          `Disabled the ${what.noun} ${id} on its own: it stays so when ${other} is enabled.`,
+          { id, isDisabled: true },
+        );
+      }
+      continue;
     }
     if (await records.commit(await disabling(what, stored, context))) {
       return outcome(
@@ -45,6 +63,18 @@ export async function disable<T>(
     }
   }
 }
+
+const separating = <T>(
+  { action }: Disabled<T>,
+  aside: Stored<SetAsideRecord>,
+  { now }: CommandContext,
+): readonly Operation[] => [
+  separateOperation(aside),
+  ...auditOperations(
+    { action: `${action}.disabled`, actor: "operator", target: aside.value.key },
+    now(),
+  ),
+];
 
 async function disabling<T>(
   what: Disabled<T>,
@@ -66,7 +96,7 @@ async function disabling<T>(
 /**
  * Puts a disabled record back, with what was disabled together with it.
  *
- * @throws {Error} If there is no such record, or it was disabled together with another one.
+ * @throws {Error} If there is no such record, or its account is disabled.
  */
 export async function enable<T>(
   what: Disabled<T>,
@@ -84,6 +114,11 @@ export async function enable<T>(
     const account = stored.value.with;
     if (account !== undefined)
       throw new Error(`The ${what.noun} ${id} was disabled with ${account}: enable that.`);
+    const owner = what.accountOf?.(stored.value.value as T);
+    if (owner !== undefined && (await findSetAside(records, accounts, owner)))
+      throw new Error(
+        `The ${what.noun} ${id} is of ${owner}, which is disabled: enable that first.`,
+      );
     const at = context.now();
     const entry = { action: `${what.action}.enabled`, actor: "operator", target: id };
     const steps = [
