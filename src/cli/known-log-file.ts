@@ -1,4 +1,5 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
+import { replaceFile } from "../lib/replace-file.ts";
 import { KnownLog } from "../log/verify/known-log.ts";
 
 /**
@@ -25,6 +26,6 @@ export async function readKnownLogFile(path: string): Promise<KnownLog | undefin
  * the new one.
  */
 export async function writeKnownLogFile(path: string, known: KnownLog): Promise<void> {
-  await writeFile(`${path}.new`, `${JSON.stringify(known, undefined, 1)}\n`);
-  await rename(`${path}.new`, path);
+  const text = `${JSON.stringify(known, undefined, 1)}\n`;
+  await replaceFile(path, (file) => file.writeFile(text));
 }

@@ -1,5 +1,3 @@
-import { createReadStream } from "node:fs";
-import { join } from "node:path";
 import { z } from "zod";
 import { parseJson } from "../lib/json.ts";
 import type { CommitmentOpening } from "../log/leaves.ts";
@@ -95,17 +93,3 @@ export async function readTextFromUrl(address: string): Promise<string | undefin
   await response.body?.cancel();
   return undefined;
 }
-
-/** Reads a log that was downloaded to a folder; the folder may come from somebody else. */
-export const folderLogSource = (folder: string): LogSource => ({
-  async read(path, maxBytes) {
-    try {
-      return await readWholeBody(createReadStream(join(folder, ...path.split("/"))), maxBytes);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === "ENOENT") return undefined;
-      if (code !== undefined) throw error;
-      throw new CheckFailure(`${path} is longer than ${maxBytes} bytes`);
-    }
-  },
-});

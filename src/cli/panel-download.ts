@@ -1,4 +1,6 @@
-import { appendFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, open, readFile, rm, writeFile } from "node:fs/promises";
+import { replaceFile } from "../lib/replace-file.ts";
 import { readWholeBody } from "../outbound/whole-body.ts";
 import { bearerHeaders, refusalText, requestWithRetries } from "./request-with-retries.ts";
 
@@ -62,11 +64,11 @@ export async function downloadPanel({
     const lines = state.header === "" ? [header, ...rows] : rows;
     const page = Buffer.from(lines.map((line) => `${line}\r\n`).join(""));
     onBytes(page.length);
-    await appendFile(file, page);
+    await onFile(file, (handle) => handle.appendFile(page));
     const bytes = state.bytes + page.length;
     state = { ...state, header, next, bytes, rows: state.rows + rows.length };
-    await writeFile(`${stateFile}.new`, JSON.stringify(state));
-    await rename(`${stateFile}.new`, stateFile);
+    const text = JSON.stringify(state);
+    await replaceFile(stateFile, (handle) => handle.writeFile(text));
     onPage(state.rows, rows.at(-1) ?? "");
   }
   await rm(stateFile, { force: true });
@@ -80,7 +82,9 @@ async function resumed(
 ): Promise<State> {
   const text = await readFile(stateFile, "utf8").catch(() => undefined);
   if (text === undefined) {
-    await writeFile(file, "");
+    // What is there may be a link, which nothing is written through.
+    await rm(file, { force: true });
+    await writeFile(file, "", { flag: "wx" });
     return { first: href, next: href, header: "", bytes: 0, rows: 0 };
   }
   const state: State = JSON.parse(text);
@@ -88,8 +92,17 @@ async function resumed(
     throw new Error(`${file} is of another export: finish that, or delete it and ${stateFile}.`);
   }
   // Cut off a page that may have been written only in part.
-  await truncate(file, state.bytes);
+  await onFile(file, (handle) => handle.truncate(state.bytes));
   return state;
+}
+
+/** Opens a file to append to it, without following a link or waiting for the end of a pipe. */
+const APPEND =
+  constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+async function onFile(file: string, change: (handle: FileHandle) => Promise<void>): Promise<void> {
+  const handle = await open(file, APPEND);
+  await change(handle).finally(() => handle.close());
 }
 
 /** Whether a URL differs from that of the first page only in its query. */

@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
-import { type FileHandle, open, rename } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import Papa from "papaparse";
+import { replaceFile } from "../lib/replace-file.ts";
 import { csvEncoder, readCell } from "../tables/csv.ts";
 import { parquetEncoder } from "../tables/parquet.ts";
 import type { Cell, ColumnHead } from "../tables/table.ts";
@@ -32,16 +33,12 @@ interface TableFile {
  * @returns The number of rows.
  */
 export async function writeTableFile({ columns, parts, format, file }: TableFile): Promise<number> {
-  const unfinished = `${file}.part`;
-  const handle = await open(unfinished, "w");
-  try {
-    const rows = await writeParts(handle, parts, await ENCODERS[format](columns));
+  const encoder = await ENCODERS[format](columns);
+  return await replaceFile(file, async (handle) => {
+    const rows = await writeParts(handle, parts, encoder);
     await handle.sync();
-    await rename(unfinished, file);
     return rows;
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 const ENCODERS: Readonly<

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { folderLogSource } from "../../src/cli/log-source.ts";
+import { folderLogSource } from "../../src/cli/log-folder.ts";
 import type { WriterOptions } from "../../src/log/log-writer.ts";
 import type { SettlementMarket } from "../../src/log/outcomes.ts";
 import { entryBundlePath, tilePath } from "../../src/log/tile-path.ts";

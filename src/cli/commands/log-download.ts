@@ -1,8 +1,7 @@
-import { readFile, rename, stat, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { z } from "zod";
-import { createFolder } from "../../lib/create-folder.ts";
 import { parseCheckpoint } from "../../log/checkpoint.ts";
+import { parseLogVerifier } from "../../log/note-keys.ts";
 import { entryBundlePath, tilePath } from "../../log/tile-path.ts";
 import { allTiles, TILE_WIDTH, type Tile } from "../../log/tiles.ts";
 import {
@@ -19,6 +18,7 @@ import {
   maxGigabytesOption,
 } from "../download-budget.ts";
 import { formatCount } from "../format.ts";
+import { folderLogSource, hasFile, storeFile } from "../log-folder.ts";
 import { httpLogSource, isHttpUrl } from "../log-source.ts";
 import { showProgressOn, tokenOption } from "./verify-log.ts";
 
@@ -57,8 +57,8 @@ export const downloadLogCommand = defineLocalCommand({
       }
       if (tile.level === 0) show(tile.index * TILE_WIDTH + tile.width, size);
     }
-    await store(folder, "keys", await readRequired(source, "keys"));
-    await store(folder, "checkpoint", checkpoint);
+    await storeFile(folder, "keys", await readKeys(source));
+    await storeFile(folder, "checkpoint", checkpoint);
     return {
       isGood: true,
       lines: [
@@ -72,9 +72,9 @@ export const downloadLogCommand = defineLocalCommand({
 
 /** @throws {Error} If the folder contains another log. */
 async function checkSameLog(folder: string, origin: string): Promise<void> {
-  const before = await readFile(join(folder, "checkpoint"), "utf8").catch(() => undefined);
+  const before = await folderLogSource(folder).read("checkpoint", MAX_TEXT_BYTES);
   if (before === undefined) return;
-  const { origin: held } = parseCheckpoint(before);
+  const { origin: held } = parseCheckpoint(String(before));
   if (held !== origin) throw new Error(`${folder} holds ${held}, and this is another log.`);
 }
 
@@ -90,14 +90,14 @@ async function fetchTile(
 ): Promise<readonly number[]> {
   const sizes: number[] = [];
   const path = `tile/${tilePath(tile)}`;
-  if (!(await exists(join(folder, path)))) {
+  if (!(await hasFile(folder, path))) {
     const bytes = await readRequired(source, path, tileBytes(tile));
     if (bytes.length !== tileBytes(tile)) throw wrongLength(path, `${tileBytes(tile)} bytes`);
-    await store(folder, path, bytes);
+    await storeFile(folder, path, bytes);
     sizes.push(bytes.length);
   }
   const bundlePath = `tile/${entryBundlePath(tile)}`;
-  if (tile.level > 0 || (await exists(join(folder, bundlePath)))) return sizes;
+  if (tile.level > 0 || (await hasFile(folder, bundlePath))) return sizes;
   const bundle = await source.read(bundlePath, maxBundleBytes(tile));
   // The oldest entries may have been deleted; their hashes are always available.
   if (bundle === undefined) return sizes;
@@ -105,18 +105,19 @@ async function fetchTile(
   if (entries.length < tile.width || end < bundle.length) {
     throw wrongLength(bundlePath, `${tile.width} entries`);
   }
-  await store(folder, bundlePath, bundle);
+  await storeFile(folder, bundlePath, bundle);
   return [...sizes, bundle.length];
 }
 
 const wrongLength = (path: string, wanted: string): Error =>
   new Error(`The log answers ${path} with something else than ${wanted}.`);
 
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
+/** @throws {Error} If a line of the file is not the key of a log. */
+async function readKeys(source: LogSource): Promise<Uint8Array> {
+  const keys = await readRequired(source, "keys");
+  for (const key of String(keys).trimEnd().split("\n")) parseLogVerifier(key);
+  return keys;
+}
 
 async function readRequired(
   source: LogSource,
@@ -126,12 +127,4 @@ async function readRequired(
   const bytes = await source.read(path, maxBytes);
   if (bytes === undefined) throw new Error(`The log has no ${path}.`);
   return bytes;
-}
-
-/** Writes a file through a temporary file, so that it exists either completely or not at all. */
-async function store(folder: string, path: string, bytes: Uint8Array): Promise<void> {
-  const place = join(folder, ...path.split("/"));
-  createFolder(dirname(place));
-  await writeFile(`${place}.new`, bytes);
-  await rename(`${place}.new`, place);
 }

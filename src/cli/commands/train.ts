@@ -1,4 +1,3 @@
-import { rename, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { serializeModel } from "../../factors/hashed-linear/file.ts";
@@ -7,6 +6,7 @@ import {
   trainHashedLinear as trainModel,
 } from "../../factors/hashed-linear/training.ts";
 import { SENTIMENT_LABELS } from "../../factors/hashed-linear.ts";
+import { replaceFile } from "../../lib/replace-file.ts";
 import {
   accuracy,
   areaUnderCurve,
@@ -55,8 +55,7 @@ export const trainCommand = defineLocalCommand({
     const predictions = computeOutOfFoldPolarities(messages, { seed: SEED, onEpoch });
     const text = serializeModel(trainModel(messages, { seed: SEED, onEpoch }));
     const file = resolve(folder, out);
-    await writeFile(`${file}.new`, text);
-    await rename(`${file}.new`, file);
+    await replaceFile(file, (handle) => handle.writeFile(text));
     return {
       isGood: true,
       lines: [...qualityLines(predictions), "", `${file}: ${sizeText(text.length)}`],

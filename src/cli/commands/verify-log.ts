@@ -18,8 +18,8 @@ import { readMarketFolder } from "../../sources/files/market-folder.ts";
 import { defineLocalCommand } from "../command.ts";
 import { formatCount } from "../format.ts";
 import { readKnownLogFile, writeKnownLogFile } from "../known-log-file.ts";
+import { folderLogSource } from "../log-folder.ts";
 import {
-  folderLogSource,
   httpLogSource,
   isHttpUrl,
   readDisclosedFactors,

@@ -1,4 +1,5 @@
-import { readdir, readFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { utcDay } from "../../lib/utc-day.ts";
 import { sessionOf } from "../../market/calendar.ts";
@@ -210,13 +211,29 @@ function readInstrument(
   };
 }
 
-/** Reads a text file; `undefined` if there is none. */
+/** Maximum size of a file in bytes; the largest of one symbol over 20 years has some 10 MB. */
+const MAX_FILE_BYTES = 256 * 1024 * 1024;
+
+/** Opens a file without waiting for the other end of a pipe. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/**
+ * Reads a text file; `undefined` if there is none. A link is followed, but a pipe or a device, which
+ * may have no end, is not read.
+ */
 async function readText(path: string): Promise<TextFile | undefined> {
+  let file: FileHandle | undefined;
   try {
-    return { path, content: await readFile(path, "utf8") };
+    file = await open(path, FLAGS);
+    const found = await file.stat();
+    if (!found.isFile()) throw new Error("it is no plain file");
+    if (found.size > MAX_FILE_BYTES) throw new Error(`it has more than ${MAX_FILE_BYTES} bytes`);
+    return { path, content: await file.readFile("utf8") };
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw unreadable(path, error);
+  } finally {
+    await file?.close();
   }
 }
 

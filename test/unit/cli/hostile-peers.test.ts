@@ -1,6 +1,17 @@
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import type { RequestListener, ServerResponse } from "node:http";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { runProgram } from "../../../src/cli/program.ts";
@@ -96,14 +107,96 @@ const HEADER = "date,symbol\r\n";
 const ROW = "2026-01-02,AAA\r\n";
 
 describe("a folder with a log, from somebody else", () => {
-  it("is not read on at a file that has no end", async () => {
+  /** What stands in place of a file: a link to a device without end, or a pipe that nobody writes. */
+  const PLANTED: readonly [string, (path: string) => void][] = [
+    ["device", (path) => symlinkSync("/dev/zero", path)],
+    ["pipe", (path) => void execFileSync("mkfifo", [path])],
+  ];
+
+  it.each(PLANTED)("is not read where a file is a %s", async (_name, plant) => {
     const folder = temporaryFolder();
-    symlinkSync("/dev/zero", join(folder, "checkpoint"));
+    plant(join(folder, "checkpoint"));
+    const { code, out } = await run(folder, "verify", ".");
+    expect({ code, out }).toEqual({
+      code: 1,
+      out: "FAILED      checkpoint  checkpoint is no plain file\n",
+    });
+    const base = await serveLog({});
+    const copied = await run(folder, "log", "download", base, ".");
+    expect(copied).toMatchObject({ code: 1, err: "checkpoint is no plain file\n" });
+  });
+
+  it("is not read on at a file larger than any", async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "checkpoint"), CHUNK);
     const { code, out } = await run(folder, "verify", ".");
     expect({ code, out }).toEqual({
       code: 1,
       out: "FAILED      checkpoint  checkpoint is longer than 65536 bytes\n",
     });
+  });
+
+  it.each(["keys", "keys.new", "checkpoint.new", "tile", "tile/0", TILE, `${TILE}.new`])(
+    "is not written through a link at %s",
+    async (path) => {
+      const folder = temporaryFolder();
+      const elsewhere = join(folder, "elsewhere");
+      const place = join(folder, "copy", path);
+      mkdirSync(dirname(place), { recursive: true });
+      // A link to a folder where a folder is due, to a file where a file is.
+      if (path.startsWith("tile") && !path.includes(TILE)) mkdirSync(elsewhere);
+      else writeFileSync(elsewhere, "mine");
+      symlinkSync(elsewhere, place);
+      const { code, err } = await run(folder, "log", "download", await serveLog({}), "copy");
+      if (path.endsWith(".new")) expect({ code, err }).toMatchObject({ code: 0 });
+      else
+        expect({ code, err }).toMatchObject({
+          code: 1,
+          err: `${path} is no plain ${kind(path)}\n`,
+        });
+      const held = lstatSync(elsewhere).isDirectory()
+        ? readdirSync(elsewhere)
+        : readFileSync(elsewhere, "utf8");
+      expect(held).toEqual(typeof held === "string" ? "mine" : []);
+    },
+  );
+
+  const kind = (path: string) => (path === "tile" || path === "tile/0" ? "folder" : "file");
+
+  it("gets no keys that are none", async () => {
+    const folder = temporaryFolder();
+    const base = await serveLog({ keys: (res) => res.end("touch /tmp/a\n") });
+    const { code, err } = await run(folder, "log", "download", base, "copy");
+    expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining("not a key") });
+    expect(existsSync(join(folder, "copy", "keys"))).toBe(false);
+  });
+});
+
+describe("a folder with a market, from somebody else", () => {
+  it.each(["instruments.csv", "bars/AAA.csv"])("is not read where %s is no file", async (path) => {
+    for (const plant of [
+      (place: string) => symlinkSync("/dev/zero", place),
+      (place: string) => void execFileSync("mkfifo", [place]),
+      (place: string) => {
+        writeFileSync(place, "");
+        truncateSync(place, 300_000_000);
+      },
+    ]) {
+      const folder = temporaryFolder();
+      mkdirSync(join(folder, "bars"));
+      const instruments =
+        "symbol,name,assetClass,exchange,currency,sector\nAAA,A,stock,NYSE,USD,Energy\n";
+      writeFileSync(join(folder, "instruments.csv"), instruments);
+      rmSync(join(folder, path), { force: true });
+      plant(join(folder, path));
+      const { code, out } = await run(folder, "check", ".");
+      expect({ code, out }).toEqual({
+        code: 1,
+        out: expect.stringMatching(
+          `${path}: cannot be read \\(it (is no plain file|has more than)`,
+        ),
+      });
+    }
   });
 });
 
