@@ -118,8 +118,8 @@ export function warnIfDiskIsFull(folder: string): void {
   const { bavail, bsize } = statfsSync(folder);
   const freeBytes = bavail * bsize;
   if (freeBytes >= SCARCE_BYTES) return;
-  process.stderr.write(
-    `The disk of ${folder} has ${Math.floor(freeBytes / 1_000)} kB left: writes are refused while it is full. Free space there.\n`,
+  say(
+    `The disk of ${folder} has ${Math.floor(freeBytes / 1_000)} kB left: writes are refused while it is full. Free space there.`,
   );
 }
 

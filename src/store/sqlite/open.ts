@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { syncFolder } from "../../lib/sync-folder.ts";
+import { terminalLine } from "../../outbound/terminal-text.ts";
 import type { Archive } from "../port/archive.ts";
 import type { Collection } from "../port/records.ts";
 import {
@@ -139,7 +140,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
 const noStoreError = (folder: string): Error =>
   new Error(`there is no store in ${folder}: set DATA_DIR to the directory of the service`);
 
-const toStandardError: OnMigrationProgress = (text) => void process.stderr.write(`${text}\n`);
+const toStandardError: OnMigrationProgress = (text) =>
+  void process.stderr.write(`${terminalLine(text)}\n`);
 
 function create(paths: StorePaths, mode: string): void {
   const identity = { id: randomUUID(), mode };

@@ -1,6 +1,10 @@
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
-import { liveMarketLines } from "../../../src/process/announce.ts";
+import { liveMarketLines, warnIfDiskIsFull } from "../../../src/process/announce.ts";
+import { temporaryFolder } from "../../support/process.ts";
 import { providerSetup } from "../../support/providers/states.ts";
+import { standardErrorOf } from "../../support/standard-error.ts";
 
 const DOCTOR = "market-signal doctor shows the state of each provider.";
 
@@ -31,3 +35,13 @@ it("the startup lines omit topics that do not apply", () => {
   const none = { instruments: 1, unpriced: 1, providers: [] };
   expect(liveMarketLines(none, ["signals:read"])[0]).toBe("Follows 1 instrument by no provider.");
 });
+
+it.runIf(process.platform === "linux")(
+  "the warning of a full disk shows the name of its folder as text",
+  async () => {
+    const folder = join(temporaryFolder(), "\u001b[2J\u009b2J");
+    symlinkSync("/proc", folder); // This file system never has room.
+    const said = await standardErrorOf(() => warnIfDiskIsFull(folder));
+    expect(said).toMatch(/^The disk of .*\ufffd\[2J\ufffd2J has 0 kB left: .+\n$/);
+  },
+);

@@ -5,6 +5,7 @@ import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
 import { auditOf, sealAll } from "../../../support/audit.ts";
+import { standardErrorOf } from "../../../support/standard-error.ts";
 import { copyOf, NOW, namesIn, newFolder, pages, rowsOf } from "./folders.ts";
 import { type Format1Content, writeFormat1 } from "./format1.ts";
 
@@ -87,6 +88,19 @@ describe("an embedded store in format 1", () => {
     const second = await opened(folder);
     expect(second.said).toEqual([]);
     expect(await rowsOf(second.store)).toEqual(rows);
+  });
+
+  it("is migrated with messages that show the name of its folder as text", async () => {
+    const folder = join(newFolder(), "\u001b[2J\u009b2J");
+    mkdirSync(folder);
+    writeFormat1(folder, CONTENT);
+    const said = await standardErrorOf(async () => {
+      const store = await openEmbedded({ folder, mode: "sandbox", now: () => NOW });
+      await store.close();
+    });
+    expect(said).toMatch(/\ufffd\[2J\ufffd2J is of an earlier version; its files are checked\.\n/);
+    expect(said).not.toContain("\u001b");
+    expect(said).not.toContain("\u009b");
   });
 
   it("cannot be opened if it was moved to PostgreSQL", async () => {
