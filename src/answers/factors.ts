@@ -114,10 +114,11 @@ export function fullFactorsAnswer(
   const bars = records.bars.slice(Math.max(0, known - MAX_INDICATOR_BARS), known);
   const traded = () => offExchangeContext(bars.at(-1), records, { at: snapshot.at, ...market });
   const sources = market.sourcesOf?.(instrument.symbol);
+  const hasShares = hasShareCount(records, snapshot.at);
   const answer = (name: Factor, beside: readonly FactorInput[] = []) =>
     factorAnswer(factors[name], [...factors[name].inputs, ...beside], {
       source: sources ? sourceIdsOf(name, sources) : market.source.id,
-      summary: summarizeReading(name, factors[name]),
+      summary: summarizeReading(name, factors[name], hasShares),
     });
   return {
     ...fullInstrument(context, snapshot),
@@ -149,15 +150,17 @@ export function briefFactorsAnswer(
   include: "candidates" | undefined,
 ): z.input<typeof FactorsAnswer> {
   const factors = storedFactors(snapshot);
+  const { instrument, at } = snapshot;
+  const hasShares = hasShareCount(context.market.records(instrument.symbol), at);
   return {
     ...briefInstrument(context, snapshot),
     score: roundToWholePoints(snapshot.score),
     confidence: roundFraction(snapshot.confidence),
     factors: {
-      momentum: briefFactor("momentum", factors),
-      valuation: briefFactor("valuation", factors),
-      social: briefFactor("social", factors),
-      darkpool: briefFactor("darkpool", factors),
+      momentum: briefFactor("momentum", factors, hasShares),
+      valuation: briefFactor("valuation", factors, hasShares),
+      social: briefFactor("social", factors, hasShares),
+      darkpool: briefFactor("darkpool", factors, hasShares),
     },
     ...(include !== undefined && { candidates: candidatesAnswer(snapshot) }),
   };
@@ -175,6 +178,15 @@ function storedFactors({ factors, instrument, at }: PastSnapshot): Snapshot["fac
     next: "Ask for a later asOf, or get_signal for the score of that time and the points of each factor.",
   });
 }
+
+/** Whether any number of shares is known at an instant. */
+const hasShareCount = (
+  { fundamentals = [] }: Pick<InstrumentRecords, "fundamentals">,
+  at: number,
+): boolean =>
+  fundamentals
+    .slice(0, countKnownRecords(fundamentals, at))
+    .some(({ metric }) => metric === "shares");
 
 /** The feeds that each factor reads. */
 const FEEDS_BY_FACTOR: Readonly<Record<Factor, readonly Feed[]>> = {
@@ -237,7 +249,7 @@ function factorAnswer(
     confidence: result.confidence,
     weight: result.weight,
     contribution: result.contribution,
-    status: factorStatusAnswer(result.status),
+    status: factorStatusAnswer(result),
     asOf: isoInstantOrNull(asOf),
     staleAfter: isoInstantOrNull(staleAfter),
     inputs: inputs.map(({ observedAt, ...input }) => ({
@@ -249,15 +261,15 @@ function factorAnswer(
   };
 }
 
-function briefFactor(name: Factor, { [name]: result }: Snapshot["factors"]) {
-  const { z: evidence, confidence, weight, contribution, status, inputs } = result;
+function briefFactor(name: Factor, { [name]: result }: Snapshot["factors"], hasShares: boolean) {
+  const { z: evidence, confidence, weight, contribution, inputs } = result;
   return {
     z: roundRatioOrNull(evidence),
     confidence: roundFraction(confidence),
     weight,
     contribution: roundPointDifference(contribution),
-    status: factorStatusAnswer(status),
-    ...(evidence === null && { summary: summarizeReading(name, result) }),
+    status: factorStatusAnswer(result),
+    ...(evidence === null && { summary: summarizeReading(name, result, hasShares) }),
     inputs: inputs
       .filter((input) => input.weight !== 0)
       .map(({ name, value, unit, z: own }) => ({

@@ -40,7 +40,7 @@ export const instrumentColumns: readonly Column<InstrumentRow>[] = [
     instrumentColumn(
       `${factor}Status`,
       "text",
-      ({ snapshot }) => factorStatusAnswer(snapshot?.factors[factor].status ?? "not_observed"),
+      ({ snapshot }) => factorStatusAnswer(snapshot?.factors[factor] ?? { status: "not_observed" }),
       "As status of a factor in get_factors.",
     ),
   ),

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { FACTORS, type Factor, type FactorStatus } from "../factors/reading.ts";
+import { FACTORS, type Factor, type FactorReading, isSideUnknown } from "../factors/reading.ts";
 import { Problem } from "../problem.ts";
 import type { FactorContributions } from "../score/composite.ts";
-import { contributionsOf, factorEvidenceOf, type PastSnapshot } from "../score/snapshot.ts";
+import { contributionsOf, type PastSnapshot } from "../score/snapshot.ts";
 import { type DetailLevel, DirectionAnswer, InstantAnswer, isoInstant } from "./common.ts";
 import { roundPointDifference, roundScorePoints } from "./rounding.ts";
 
@@ -10,12 +10,22 @@ import { roundPointDifference, roundScorePoints } from "./rounding.ts";
 export const FactorStatusAnswer = z
   .enum(["ok", "stale", "no_activity", "no_feed", "insufficient_data"])
   .describe(
-    "no_activity: a feed looked and found nothing; no_feed: nothing looks; insufficient_data: history or peer group too short.",
+    "no_activity: a feed looked and found nothing; no_feed: nothing looks; insufficient_data: too little history, peers or detail.",
   );
 
-/** Translates the recorded status of a factor to the status shown in answers. */
-export const factorStatusAnswer = (status: FactorStatus): z.input<typeof FactorStatusAnswer> =>
-  status === "not_observed" ? "no_feed" : status;
+/**
+ * Translates the recorded status of a factor to the status shown in answers. Without `asOf`, which
+ * is not stored with all of the past, `not_observed` is taken for the lack of a feed.
+ */
+export function factorStatusAnswer({
+  status,
+  asOf = null,
+}: Pick<FactorReading, "status"> & Partial<Pick<FactorReading, "asOf">>): z.input<
+  typeof FactorStatusAnswer
+> {
+  if (status !== "not_observed") return status;
+  return isSideUnknown({ status, asOf }) ? "insufficient_data" : "no_feed";
+}
 
 /** Points that a factor contributes, or the reason why it contributes none. */
 const Contribution = z.union([
@@ -81,8 +91,9 @@ function pointsOrReason(
   detail: DetailLevel,
 ): Contribution {
   if (!snapshot.missingFactors.includes(factor)) return inPoints(contributions[factor], detail);
-  const status = factorEvidenceOf(snapshot)?.[factor].status;
-  return status === undefined ? "missing" : factorStatusAnswer(status);
+  const { status, asOf = null }: Partial<FactorReading> =
+    snapshot.factors?.[factor] ?? snapshot.evidence?.[factor] ?? {};
+  return status === undefined ? "missing" : factorStatusAnswer({ status, asOf });
 }
 
 /**

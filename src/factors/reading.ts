@@ -57,6 +57,13 @@ export const unweightedInput = (
   ...[name, value, unit, observedAt]: [string, number | null, string, number | null]
 ): FactorInput => ({ name, value, unit, z: null, weight: 0, observedAt });
 
+/**
+ * Whether a factor has a feed although its recorded status says `not_observed`: the dark pool
+ * factor has that status, with the instant of the newest trade, if no block has a known side.
+ */
+export const isSideUnknown = ({ status, asOf }: Pick<FactorReading, "status" | "asOf">): boolean =>
+  status === "not_observed" && asOf !== null;
+
 type Absence = Exclude<FactorStatus, "ok">;
 
 const absent = (status: Absence): FactorReading => ({

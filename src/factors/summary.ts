@@ -1,4 +1,4 @@
-import type { Factor, FactorReading, FactorStatus } from "./reading.ts";
+import { type Factor, type FactorReading, type FactorStatus, isSideUnknown } from "./reading.ts";
 
 /** Each factor as the subject of a sentence. */
 const SUBJECT: Readonly<Record<Factor, string>> = {
@@ -31,15 +31,37 @@ const WHY_MISSING: Readonly<Record<FactorStatus, string>> = {
 const NOTICEABLE_Z = 0.5;
 const STRONG_Z = 1.5;
 
-/** Describes a reading in one plain sentence. */
+/**
+ * Describes a reading in one plain sentence.
+ *
+ * @param hasShareCount Whether any number of shares was filed; matters only to a valuation.
+ */
 export function summarizeReading(
   factor: Factor,
-  { z, status }: Pick<FactorReading, "z" | "status">,
+  reading: Pick<FactorReading, "z" | "status" | "asOf">,
+  hasShareCount: boolean,
 ): string {
   const subject = SUBJECT[factor];
-  if (z === null) return `${subject} ${WHY_MISSING[status]}.`;
+  const { z, status } = reading;
+  if (z === null) return `${subject} ${whyMissing(factor, reading, hasShareCount)}.`;
   const age = status === "stale" ? ", on old data" : "";
   return `${subject} is ${strength(z)} against ${YARDSTICK[factor]} (z ${z.toFixed(2)}${age}).`;
+}
+
+function whyMissing(
+  factor: Factor,
+  reading: Pick<FactorReading, "status" | "asOf">,
+  hasShareCount: boolean,
+): string {
+  const { status, asOf } = reading;
+  if (isSideUnknown(reading)) return "cannot be told: no block trade has a known side";
+  // A stock that is compared with peers has yields, and thus the instant of its newest filing.
+  if (factor === "valuation" && status === "insufficient_data" && asOf === null) {
+    return hasShareCount
+      ? "cannot be formed yet: its filings have too few figures"
+      : "cannot be formed: no number of shares is known";
+  }
+  return WHY_MISSING[status];
 }
 
 function strength(z: number): string {

@@ -110,7 +110,7 @@ const symbolFacts = ({ instrument, status, factors }: Snapshot) => ({
   assetClass: instrument.assetClass,
   status,
   evidence: Object.fromEntries(
-    FACTORS.map((factor) => [factor, factorStatusAnswer(factors[factor].status)]),
+    FACTORS.map((factor) => [factor, factorStatusAnswer(factors[factor])]),
   ),
 });
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { factorContributionsAnswer, scoreAttributionAnswer } from "../../../src/answers/why.ts";
-import { FACTORS } from "../../../src/factors/reading.ts";
+import {
+  factorContributionsAnswer,
+  factorStatusAnswer,
+  scoreAttributionAnswer,
+} from "../../../src/answers/why.ts";
+import { FACTORS, type FactorStatus } from "../../../src/factors/reading.ts";
+import { summarizeReading } from "../../../src/factors/summary.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import type { ToolCall } from "../../../src/tool.ts";
@@ -31,6 +36,26 @@ const full = { detail: "full", showsFactors: true } as const;
 
 /** A call with the scope factor:read. */
 const call = { scopes: new Set(["factor:read"]) } as unknown as ToolCall;
+
+describe("the reason why a factor has no value", () => {
+  const absent = (status: FactorStatus, asOf: number | null = null) => ({ z: null, status, asOf });
+
+  it("is no lack of a feed if the feed shows only trades whose side is unknown", () => {
+    expect(factorStatusAnswer(absent("not_observed"))).toBe("no_feed");
+    expect(factorStatusAnswer(absent("not_observed", NOW))).toBe("insufficient_data");
+    const summary = summarizeReading("darkpool", absent("not_observed", NOW), true);
+    expect(summary).toBe("Off-exchange pressure cannot be told: no block trade has a known side.");
+  });
+
+  it.each([
+    [null, false, "no number of shares is known"],
+    [null, true, "its filings have too few figures"],
+    [NOW, true, "history or peer group is too short"],
+  ])("of a valuation with asOf %j and a number of shares: %j is that %s", (asOf, has, reason) => {
+    const summary = summarizeReading("valuation", absent("insufficient_data", asOf), has);
+    expect(summary).toMatch(new RegExp(`: ${reason}\\.$`));
+  });
+});
 
 describe("the attribution of a score change", () => {
   it("adds up to the change of the score, for every pair of 50 sessions of each of 40 instruments", () => {
