@@ -9,6 +9,7 @@ import {
 import type { TrackRecordFigures } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
+import { CANDIDATE } from "../../score/candidate.ts";
 import { signalReturns } from "./book-returns.ts";
 import { brierSkillOf, type Calibration, calibrate } from "./calibration.ts";
 import { coverageOf, type DatedValue, type SubjectCoverage } from "./coverage.ts";
@@ -51,6 +52,11 @@ export interface HorizonMeasures {
    */
   readonly ic: SeriesSummary | null;
   readonly neutralIc: SeriesSummary | null;
+  /**
+   * 95 % interval of the mean neutral coefficient by block bootstrap, with which the promotion rule
+   * of the candidate was registered; `null` for other subjects and horizons.
+   */
+  readonly registeredInterval: ConfidenceInterval | null;
   readonly shuffledIc: SeriesSummary | null;
   readonly hits: HitRates | null;
   readonly book: DecileBook | null;
@@ -191,6 +197,14 @@ function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasur
     horizon,
     ic: summary(series.raw),
     neutralIc: summary(series.neutral),
+    registeredInterval:
+      question.subject === CANDIDATE.name && horizon === CANDIDATE.rule.horizon
+        ? (bootstrapInterval(
+            series.neutral.map(({ value }) => value),
+            datesPerHorizon(overlap),
+            seed,
+          ) ?? null)
+        : null,
     shuffledIc: summary(series.shuffled),
     hits: computeHitRates(dates) ?? null,
     book: measureDecileBook(dates, grid, overlap) ?? null,

@@ -23,10 +23,10 @@ export function promotionStatusOf(
   if (from <= CANDIDATE.registered) return "not_live";
   const { horizon, minSessions, costBp } = CANDIDATE.rule;
   const measured = horizons.find((one) => one.horizon === horizon);
-  const { neutralIc = null, book = null } = measured ?? {};
-  if (neutralIc === null || book === null || neutralIc.dates * step < minSessions) {
+  const { neutralIc = null, registeredInterval = null, book = null } = measured ?? {};
+  if (!neutralIc || !registeredInterval || !book || neutralIc.dates * step < minSessions) {
     return "too_early";
   }
   const net = book.net.find((one) => one.costBp === costBp)?.mean ?? 0;
-  return neutralIc.interval.low > 0 && net > 0 ? "held" : "failed";
+  return registeredInterval.low > 0 && net > 0 ? "held" : "failed";
 }

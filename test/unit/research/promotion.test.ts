@@ -3,8 +3,8 @@ import { promotionStatusOf } from "../../../src/research/backtest/promotion.ts";
 import { CANDIDATE } from "../../../src/score/candidate.ts";
 
 /**
- * Backtest results over 5 sessions with `dates` weekly dates, the lower bound `low` of the interval
- * and the net spread `net`.
+ * Backtest results over 5 sessions with `dates` weekly dates, the lower bound `low` of the registered
+ * interval and the net spread `net`.
  */
 const measured = (dates: number, low: number, net: number, assetClass = "stock") =>
   ({
@@ -13,7 +13,8 @@ const measured = (dates: number, low: number, net: number, assetClass = "stock")
     horizons: [
       {
         horizon: 5,
-        neutralIc: { dates, interval: { low, high: 0.1 } },
+        neutralIc: { dates, interval: { low: -low, high: 0.1 } },
+        registeredInterval: { low, high: 0.1 },
         book: {
           net: [
             { costBp: 0, mean: 1 },
