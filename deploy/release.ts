@@ -83,16 +83,12 @@ execFileSync("npm", ["pack", content, "--pack-destination", folder], { stdio: "i
 
 /** Writes the list of the files of the package that decide on the hash of the method. */
 function writeLockedFiles(path: string): void {
-  const write = (files: LockedFiles["files"]) => {
-    const list: LockedFiles = { program: "lock.js", files };
-    writeFileSync(join(path, "locked-files.json"), `${JSON.stringify(list, null, 2)}\n`);
-  };
-  // The program reads the list, too.
-  write({});
   const text = execFileSync(process.execPath, [join(path, "lock.js"), "--print"], {
     encoding: "utf8",
   });
-  write((JSON.parse(text) as ComputedLocks).files);
+  const { files } = JSON.parse(text) as ComputedLocks;
+  const list: LockedFiles = { program: "lock.js", files };
+  writeFileSync(join(path, "locked-files.json"), `${JSON.stringify(list, null, 2)}\n`);
 }
 
 /** The fields of package.json that the published package needs. */

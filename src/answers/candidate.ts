@@ -1,10 +1,6 @@
 import { z } from "zod";
-import {
-  CANDIDATE,
-  CANDIDATE_PARTS,
-  CANDIDATE_RULES,
-  CANDIDATE_VERSION,
-} from "../score/candidate.ts";
+import { runningCandidate } from "../method/running.ts";
+import { CANDIDATE, CANDIDATE_PARTS, CANDIDATE_RULES } from "../score/candidate.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import { InstantAnswer, isoInstant } from "./common.ts";
 import { roundTo } from "./rounding.ts";
@@ -40,7 +36,7 @@ export function candidatesAnswer({
   const decimals = (value: number | null) => (value === null ? null : roundTo(value, DECIMALS));
   return {
     [CANDIDATE.name]: {
-      method: candidate?.version ?? CANDIDATE_VERSION,
+      method: candidate?.version ?? runningCandidate().version,
       registered: CANDIDATE.registered,
       rule: CANDIDATE.rule.text,
       asOf: candidate ? isoInstant(candidate.at) : null,

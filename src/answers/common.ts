@@ -4,8 +4,9 @@ import { type DataSource, MarketMode, type SourcesByFeed } from "../market/marke
 import type { MarketView } from "../market/market-view.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 import { BAR_FAULTS, BAR_VERDICTS, type InstrumentRecords } from "../market/records.ts";
+import { runningMethod } from "../method/running.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
-import { METHOD_VERSION, type PastSnapshot, SNAPSHOT_STATUSES } from "../score/snapshot.ts";
+import { type PastSnapshot, SNAPSHOT_STATUSES } from "../score/snapshot.ts";
 
 /**
  * A symbol as an array element in tool input. Its pattern is not part of the published schema,
@@ -190,7 +191,7 @@ export const provenance = (
   asOf: isoInstant(at),
   market: market.mode,
   sources: sourcesOf(market, symbols),
-  methodVersion: METHOD_VERSION,
+  methodVersion: runningMethod().version,
   ...(market.isProvisional?.() && { provisional: true as const }),
 });
 
@@ -221,7 +222,7 @@ function sourcesOf(market: AnswerContext["market"], symbols: readonly string[]):
 /** The members shared by all answers and events about one instrument. */
 export const instrumentAnswerMembers = (
   origin: AnswerContext,
-  { instrument, at, status, methodVersion = METHOD_VERSION }: PastSnapshot,
+  { instrument, at, status, methodVersion = runningMethod().version }: PastSnapshot,
 ) => {
   const quality = qualityOf(origin.market, instrument, at);
   return {
@@ -308,7 +309,7 @@ function qualityOf(
 export const snapshotId = ({
   instrument,
   at,
-  methodVersion = METHOD_VERSION,
+  methodVersion = runningMethod().version,
   series,
 }: Pick<PastSnapshot, "instrument" | "at" | "methodVersion" | "series">): string =>
   [

@@ -2,7 +2,8 @@ import { FACTORS, type Factor } from "../factors/reading.ts";
 import { DAY_MS } from "../lib/market-day.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Bar, RecordList } from "../market/records.ts";
-import { factorEvidenceOf, METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
+import { runningMethod } from "../method/running.ts";
+import { factorEvidenceOf, type PastSnapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
 import { isoInstant } from "./common.ts";
 
@@ -89,7 +90,11 @@ export const panelColumns = ({
   panelColumn("confidence", "number", ({ confidence }) => confidence, "Fraction."),
   panelColumn("coverage", "number", ({ coverage }) => coverage, "Fraction."),
   panelColumn("price", "number", ({ price }) => price?.value ?? null, "Newest close as traded."),
-  panelColumn("methodVersion", "text", ({ methodVersion = METHOD_VERSION }) => methodVersion),
+  panelColumn(
+    "methodVersion",
+    "text",
+    ({ methodVersion = runningMethod().version }) => methodVersion,
+  ),
   ...(hasFactors ? factorColumns : []),
   {
     name: "adjustedClose",

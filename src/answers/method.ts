@@ -5,6 +5,7 @@ import { FACTORS } from "../factors/reading.ts";
 import { YIELD_NAMES } from "../factors/yields.ts";
 import type { SentimentAnalyzer } from "../ingest/sentiment-model.ts";
 import { AssetClass } from "../market/instrument.ts";
+import { runningMethod } from "../method/running.ts";
 import { Problem } from "../problem.ts";
 import { METHOD_CONSTANTS } from "../score/method-constants.ts";
 import type { PeerTables } from "../score/peers.ts";
@@ -118,7 +119,7 @@ export function methodAnswer(
   { tables: wanted }: z.output<typeof MethodQuery>,
   { context, tables }: MethodInUse,
 ): z.input<typeof MethodDocument> {
-  const { version: current, methodHash, ...parameters } = METHOD_CONSTANTS;
+  const { version: current, methodHash } = runningMethod();
   if (version !== current && version !== METHOD_RELEASE) {
     throw new Problem("not_found", {
       detail: `Method ${JSON.stringify(version)} is not in use.`,
@@ -135,8 +136,8 @@ export function methodAnswer(
     sources: [market.source],
     factors: [...FACTORS],
     parameters: {
-      ...parameters,
-      social: { ...parameters.social, analyser },
+      ...METHOD_CONSTANTS,
+      social: { ...METHOD_CONSTANTS.social, analyser },
       risk: riskParameters(market),
     },
     tables: chosen.map((table) => tableAnswer(table, analyser)),

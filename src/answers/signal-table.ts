@@ -1,5 +1,6 @@
 import { newestKnownRecord } from "../market/point-in-time.ts";
-import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
+import { runningMethod } from "../method/running.ts";
+import type { PastSnapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
 import type { ToolContext } from "../tool.ts";
 import { isoInstant, isoInstantOrNull } from "./common.ts";
@@ -99,7 +100,11 @@ export const signalColumns: readonly Column<SignalRow>[] = [
   }),
   signalColumn("currency", "text", ({ instrument }) => instrument.currency),
   signalColumn("priceAt", "instant", ({ price }) => isoInstantOrNull(price?.at ?? null)),
-  signalColumn("methodVersion", "text", ({ methodVersion = METHOD_VERSION }) => methodVersion),
+  signalColumn(
+    "methodVersion",
+    "text",
+    ({ methodVersion = runningMethod().version }) => methodVersion,
+  ),
   { name: "market", type: "text", cell: ({ context }) => context.market.mode },
   signalColumn("sector", "text", ({ instrument }) => instrument.sector),
   {

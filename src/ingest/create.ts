@@ -1,10 +1,10 @@
 import type { Config } from "../config/config.ts";
 import type { Market } from "../market/market.ts";
+import { runningMethod } from "../method/running.ts";
 import type { ComponentState } from "../process/readiness.ts";
 import { ScoreRefresh, type SignalUpdates } from "../score/refresh.ts";
 import type { SavedSignalsStore } from "../score/saved-signals.ts";
 import { ScoringEngine } from "../score/scoring-engine.ts";
-import { METHOD_VERSION } from "../score/snapshot.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../score/snapshot-archive.ts";
 import type { MarketClock } from "../sources/market-clock.ts";
 import { type OpenedMarket, openMarket } from "../sources/open-market.ts";
@@ -130,9 +130,15 @@ export interface Scoring {
 export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   const { config, log } = options;
   const wall = () => options.now().getTime();
+  // Not first for a request: where the code was changed, this takes seconds.
+  const { version } = runningMethod();
   const { analyser, polarityOf } = await openSentimentReader(config.socialModelFile);
   const { live, ...opened } = await openConfigured(options);
-  const saved = await openSavedSignals(opened.market, analyser, options);
+  const saved = await openSavedSignals(
+    opened.market,
+    `${version} ${analyser.modelSha256 ?? "lexicon"}`,
+    options,
+  );
   const { market, clock, engine, snapshots } =
     options.sandbox ?? createScoredMarket(opened, polarityOf, saved, analyser.modelSha256);
   const warm = await openWarmStart({ market, clock, engine, snapshots }, analyser, options);
@@ -224,10 +230,12 @@ function confirmedUntil(live: LiveMarkets | undefined): number {
  * Opens the year-end signals stored by earlier replays of a recorded market. The history of the
  * sandbox is too short to need them, and the history of a live market still changes while providers
  * backfill it.
+ *
+ * @param method Version of the method and reader of sentiment, which the stored signals must have.
  */
 async function openSavedSignals(
   { mode }: Market,
-  { modelSha256 }: SentimentAnalyzer,
+  method: string,
   { config, log, deriveKey }: ScoringOptions,
 ): Promise<SavedSignalsFile | undefined> {
   if (mode !== "files" && mode !== "replay") return undefined;
@@ -235,7 +243,7 @@ async function openSavedSignals(
   const saved = new SavedSignalsFile({
     folder: config.store.folder,
     key: deriveKey("kept-signals"),
-    method: `${METHOD_VERSION} ${modelSha256 ?? "lexicon"}`,
+    method,
     log,
   });
   await saved.read();

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { Market } from "../market/market.ts";
-import { METHOD_VERSION, type Snapshot } from "../score/snapshot.ts";
+import { recordedCandidate } from "../method/recorded-candidate.ts";
+import { runningMethod } from "../method/running.ts";
+import type { PastSnapshot, Snapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import { AuthenticatedFile } from "./authenticated-file.ts";
 
@@ -55,7 +57,7 @@ export class WarmStart {
     const { folder, key, origin } = options;
     this.#options = options;
     this.#file = new AuthenticatedFile(join(folder, FILE), key);
-    this.#origin = JSON.stringify([METHOD_VERSION, origin]);
+    this.#origin = JSON.stringify([runningMethod().version, origin]);
   }
 
   /** Whether the scores of the previous run are shown. */
@@ -104,7 +106,7 @@ export class WarmStart {
     if (now - this.#writtenAt < WRITE_EVERY_MS) return;
     this.#writtenAt = now;
     const { snapshots, log } = this.#options;
-    const newest = snapshots.allNewest().map((one) => ({ ...one, tables: undefined }));
+    const newest = snapshots.allNewest().map(recorded);
     this.#writing = this.#file
       .write({ origin: this.#origin, at, snapshots: newest as unknown as readonly Snapshot[] })
       .catch((error: unknown) => log.warn({ err: error }, `${FILE} cannot be written`));
@@ -125,5 +127,11 @@ export class WarmStart {
   }
 }
 
-/** JSON text of a snapshot without its peer tables. */
-const textOf = (snapshot: object): string => JSON.stringify({ ...snapshot, tables: undefined });
+/** A snapshot as it is written: without its peer tables. */
+const recorded = (snapshot: PastSnapshot) => ({
+  ...snapshot,
+  tables: undefined,
+  candidate: recordedCandidate(snapshot.candidate),
+});
+
+const textOf = (snapshot: PastSnapshot): string => JSON.stringify(recorded(snapshot));

@@ -10,16 +10,11 @@ import {
 } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { MarketMode } from "../market/market.ts";
+import { runningCandidate, runningMethod } from "../method/running.ts";
 import type { RiskTable } from "../risk/table.ts";
-import { CANDIDATE, CANDIDATE_VERSION } from "../score/candidate.ts";
+import { CANDIDATE } from "../score/candidate.ts";
 import { METHOD_CONSTANTS } from "../score/method-constants.ts";
-import {
-  type FactorResult,
-  METHOD_HASH,
-  METHOD_VERSION,
-  type PastSnapshot,
-  type Snapshot,
-} from "../score/snapshot.ts";
+import type { FactorResult, PastSnapshot, Snapshot } from "../score/snapshot.ts";
 
 /** Maximum number of symbols in one universe leaf: 4,000 of at most 12 bytes fit into an entry. */
 const SYMBOLS_PER_PART = 4_000;
@@ -41,10 +36,9 @@ export interface MethodRegistration {
 
 const registered = ({ market, riskTable, record }: MethodRegistration) => ({
   market,
-  version: METHOD_VERSION,
-  methodHash: METHOD_HASH,
-  settings: METHOD_CONSTANTS,
-  candidate: { version: CANDIDATE_VERSION, ...CANDIDATE.rule },
+  ...runningMethod(),
+  settings: { ...runningMethod(), ...METHOD_CONSTANTS },
+  candidate: { version: runningCandidate().version, ...CANDIDATE.rule },
   risk: Object.fromEntries(
     Object.entries(riskTable.classes).map(([assetClass, tables]) => [
       assetClass,
@@ -134,7 +128,7 @@ export const runLeaf = ({ assetClass, close, at, universe, results }: RunManifes
     assetClass,
     close: isoInstant(close),
     at: isoInstant(at),
-    methodHash: METHOD_HASH,
+    methodHash: runningMethod().methodHash,
     universe,
     results,
   });

@@ -5,10 +5,11 @@ import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import { newestKnownRecord } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
+import { runningMethod } from "../method/running.ts";
 import { type HorizonSpread, horizonSigma, sessionsToReport } from "../risk/report-days.ts";
 import { createSigmaReader } from "../risk/sigma-reader.ts";
 import type { HorizonQuantiles, RiskTable } from "../risk/table.ts";
-import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
+import type { PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Stored } from "../store/port/records.ts";
 import type { LastCheckpointFile } from "./last-checkpoint-file.ts";
@@ -449,7 +450,10 @@ export class LogWriter {
  * Whether a snapshot was computed by the method with this hash. A method version ends with the
  * first digits of its hash; versions without these digits never match.
  */
-function isOfMethod({ methodVersion = METHOD_VERSION }: PastSnapshot, methodHash: string): boolean {
-  const [, digits = ""] = methodVersion.split("+");
+function isOfMethod(
+  { methodVersion = runningMethod().version }: PastSnapshot,
+  methodHash: string,
+): boolean {
+  const [, digits = ""] = methodVersion.split(/\+(?:modified\.)?/);
   return digits !== "" && methodHash.startsWith(digits);
 }

@@ -124,7 +124,6 @@ export interface MethodLock {
 
 /** The lock of the method in the current code. */
 export function methodLock({ closed, interim, events, volatility }: MethodOutputs): MethodLock {
-  const { version: _version, methodHash: _hash, ...parameters } = METHOD_CONSTANTS;
   const tables = new Set([...closed, ...interim].map((snapshot) => snapshot.tables));
   const digest = createHash("sha256");
   const said = (snapshot: Snapshot) => {
@@ -134,7 +133,7 @@ export function methodLock({ closed, interim, events, volatility }: MethodOutput
   };
   for (const one of [...closed, ...interim]) digest.update(sha256(plain(said(one))));
   for (const one of [...tables, ...events, ...volatility]) digest.update(sha256(plain(one)));
-  const constants = sha256(plain(parameters));
+  const constants = sha256(plain(METHOD_CONSTANTS));
   const outputs = digest.digest("hex");
   return {
     version: METHOD_RELEASE,

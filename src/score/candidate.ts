@@ -2,7 +2,6 @@ import { EARNINGS_SURPRISE_RULES } from "../factors/earnings-surprise.ts";
 import { MIN_PEER_GROUP_SIZE } from "../factors/ecdf.ts";
 import { normalScores } from "../factors/normal-scores.ts";
 import { mean } from "../factors/statistics.ts";
-import { runningCandidate as lock } from "../method/running.ts";
 
 /** The signals whose mean is the result of the candidate method (`CANDIDATE`). */
 export const CANDIDATE_PARTS = ["surprise", "residualMomentum", "reversal"] as const;
@@ -40,8 +39,6 @@ export const CANDIDATE = {
    * ISO date of registration. Sessions up to this date were known when the candidate was designed.
    */
   registered: "2026-11-23",
-  /** SHA-256 of the candidate's constants and of its outputs on a fixture (`npm run method`). */
-  methodHash: lock.methodHash,
   rule: {
     minSessions: 252,
     horizon: 5,
@@ -50,12 +47,10 @@ export const CANDIDATE = {
   },
 } as const;
 
-/** Name and first 16 digits of the hash (`runningCandidate.build`); readings are recorded under this version. */
-export const CANDIDATE_VERSION = `${CANDIDATE.name}+${lock.build}`;
-
 /** The result of the candidate method for one instrument at the close of a session. */
 export interface CandidateReading {
-  readonly version: string;
+  /** Version that computed a recorded reading; absent if it is the candidate in use. */
+  readonly version?: string;
   /** Close of the session, Unix milliseconds. */
   readonly at: number;
   /** Mean of the available parts, positive if bullish; `null` if no part is available. */
@@ -118,10 +113,6 @@ class RankedReading implements CandidateReading {
     this.at = at;
   }
 
-  get version(): string {
-    return CANDIDATE_VERSION;
-  }
-
   get parts(): CandidateReading["parts"] {
     const { surprise, residualMomentum, reversal } = this.#ranking.scores;
     const at = (scores: Float64Array): number | null => {
@@ -141,7 +132,7 @@ class RankedReading implements CandidateReading {
   }
 
   toJSON(): CandidateReading {
-    return { version: this.version, at: this.at, z: this.z, parts: this.parts };
+    return { at: this.at, z: this.z, parts: this.parts };
   }
 }
 

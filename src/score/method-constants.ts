@@ -27,12 +27,9 @@ import {
   SIGNAL_THRESHOLDS,
   SMOOTHING_HALF_LIFE_SESSIONS,
 } from "./signal-hysteresis.ts";
-import { METHOD_HASH, METHOD_VERSION } from "./snapshot.ts";
 
 /** All constants of the method, as plain JSON data. */
 export const METHOD_CONSTANTS = {
-  version: METHOD_VERSION,
-  methodHash: METHOD_HASH,
   weights: BASE_FACTOR_WEIGHTS,
   classFactors: FACTORS_BY_CLASS,
   signal: {

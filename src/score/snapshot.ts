@@ -8,7 +8,6 @@ import {
 } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
-import { runningMethod } from "../method/running.ts";
 import type { CandidateReading } from "./candidate.ts";
 import {
   BASE_FACTOR_WEIGHTS,
@@ -23,18 +22,6 @@ import type { SteadinessReading } from "./steadiness.ts";
 
 /** Release of the method, increased when scores are meant to change. */
 export const METHOD_RELEASE = "1.1.0";
-
-/**
- * SHA-256 of the constants of the method and of its results on an invented market, as the running
- * code has them. It changes whenever scores change, even within a release.
- */
-export const METHOD_HASH: string = runningMethod.methodHash;
-
-/**
- * Release and first 16 digits of the hash as SemVer build metadata, as shown in answers:
- * `1.1.0+f0dc5dcb6c4877bb`, or `1.1.0+modified.` and the digits where the hash is not the locked one.
- */
-export const METHOD_VERSION = `${METHOD_RELEASE}+${runningMethod.build}`;
 
 /**
  * How complete the data behind a snapshot are:

@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { FACTORS } from "../factors/reading.ts";
-import { factorEvidenceOf, METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
+import { recordedCandidate } from "../method/recorded-candidate.ts";
+import { runningMethod } from "../method/running.ts";
+import { factorEvidenceOf, type PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Archive, ArchiveRow } from "./port/archive.ts";
 import { archivePages } from "./port/read-all.ts";
@@ -95,7 +97,8 @@ export function createSessionArchiveJob(options: SessionArchiveJobOptions): () =
  * the instruments' snapshots together.
  */
 function bodyOf({ tables, ...snapshot }: PastSnapshot) {
-  return { ...snapshot, tablesEpoch: tables?.epoch ?? null };
+  const candidate = recordedCandidate(snapshot.candidate);
+  return { ...snapshot, candidate, tablesEpoch: tables?.epoch ?? null };
 }
 
 /**
@@ -157,7 +160,7 @@ function serveSession(rows: readonly ArchiveRow[], snapshots: RecordedMemory): v
 function recordedSnapshot({ id, body }: ArchiveRow): PastSnapshot {
   const { tablesEpoch: _, factors, ...rest } = body as RecordedBody;
   const [, , methodVersion = ""] = id.split("/");
-  if (methodVersion !== METHOD_VERSION) return { ...rest, methodVersion };
+  if (methodVersion !== runningMethod().version) return { ...rest, methodVersion };
   return factors === undefined ? rest : { ...rest, factors };
 }
 
@@ -186,7 +189,7 @@ function comparedFields(snapshot: PastSnapshot) {
 function isSameInDetail(recorded: PastSnapshot, computed: PastSnapshot): boolean {
   const isWhole = computed.factors !== undefined;
   const detailsOf = (one: PastSnapshot) =>
-    asStored(isWhole ? [one.factors, one.candidate] : summaryOf(one));
+    asStored(isWhole ? [one.factors, recordedCandidate(one.candidate)] : summaryOf(one));
   return isDeepStrictEqual(detailsOf(recorded), detailsOf(computed));
 }
 

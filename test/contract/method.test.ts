@@ -3,7 +3,7 @@ import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { MethodDocument } from "../../src/answers/method.ts";
-import { METHOD_VERSION } from "../../src/score/snapshot.ts";
+import { runningMethod } from "../../src/method/running.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -43,7 +43,7 @@ describe("GET /api/method/{version}", () => {
     const validate = ajv.compile(z.toJSONSchema(MethodDocument));
     expect(validate(answer), JSON.stringify(validate.errors)).toBe(true);
     expect(answer).toMatchObject({
-      version: METHOD_VERSION,
+      version: runningMethod().version,
       market: "sandbox",
       sources: [{ simulated: true }],
       parameters: {

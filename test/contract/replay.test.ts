@@ -3,7 +3,7 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { TrackRecordAnswer } from "../../src/answers/track-record.ts";
-import { METHOD_VERSION } from "../../src/score/snapshot.ts";
+import { runningMethod } from "../../src/method/running.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { isMissing, reducedMarketFolder } from "../support/real-market.ts";
 import { smallMarket } from "../support/small-market.ts";
@@ -20,7 +20,7 @@ async function answers({ base }: TestService, symbols: readonly string[]) {
   const paths = [
     "/api/signals",
     "/api/instruments",
-    `/api/method/${METHOD_VERSION}`,
+    `/api/method/${runningMethod().version}`,
     ...symbols.flatMap((symbol) => [
       `/api/signals?symbol=${symbol}`,
       `/api/signals?symbol=${symbol}&from=2013-01-01T00:00:00Z&limit=500`,

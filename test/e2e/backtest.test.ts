@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { randomAt } from "../../src/grading/random.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
+import { runningMethod } from "../../src/method/running.ts";
 import type { BacktestResult } from "../../src/research/backtest/run-backtest.ts";
-import { METHOD_VERSION } from "../../src/score/snapshot.ts";
 import { startBrowser } from "../support/browser.ts";
 import { PROGRAM } from "../support/program.ts";
 import { FOLDER, isMissing, reducedMarketFolder } from "../support/real-market.ts";
@@ -84,7 +84,7 @@ describe("market-signal backtest", () => {
     const result = JSON.parse(readFileSync(join(place, figures), "utf8")) as BacktestResult;
     expect(result.classes.map(({ assetClass }) => assetClass)).toEqual(["stock"]);
     expect(readFileSync(join(place, report), "utf8")).toContain("<svg ");
-    const name = `composite-all-2013-06-01-2014-12-31-week-${METHOD_VERSION}-${result.dataHash.slice(0, 8)}`;
+    const name = `composite-all-2013-06-01-2014-12-31-week-${runningMethod().version}-${result.dataHash.slice(0, 8)}`;
     expect([figures, report]).toEqual([`${name}.json`, `${name}.html`]);
     const log = () => readFileSync(join(root, "backtest", "variants.jsonl"), "utf8").split("\n");
     expect(log().length).toBe(2);

@@ -1,12 +1,12 @@
 // @module-tag full
 
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../../deploy/bundle.ts";
 import { parseCheckpoint } from "../../src/log/checkpoint.ts";
-import { METHOD_HASH, METHOD_VERSION } from "../../src/score/snapshot.ts";
+import { runningMethod } from "../../src/method/running.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
 import { smallMarket } from "../support/small-market.ts";
 
@@ -16,6 +16,7 @@ import { smallMarket } from "../support/small-market.ts";
  */
 
 const copy = temporaryFolder();
+const dataFolder = temporaryFolder();
 const program = join(copy, "src/cli/market-signal.js");
 let market = "";
 
@@ -35,12 +36,17 @@ function change(file: string, from: string, to: string): void {
   writeFileSync(path, text.replaceAll(from, to));
 }
 
-/** Runs a backtest with the copy. @returns The version that it names. */
-function backtest(): string {
+/** Runs a backtest with the copy. @returns The version that it names, and its standard error. */
+function runBacktest() {
   const args = ["backtest", "--market", market, "--from", "2014-01-10", "--to", "2014-03-31"];
-  const out = execFileSync(process.execPath, [program, ...args, "--json"], { cwd: copy });
-  return JSON.parse(out.toString("utf8")).methodVersion;
+  const { stdout, stderr } = spawnSync(process.execPath, [program, ...args, "--json"], {
+    cwd: copy,
+    encoding: "utf8",
+  });
+  return { version: JSON.parse(stdout).methodVersion as string, stderr };
 }
+
+const backtest = () => runBacktest().version;
 
 const reports = () =>
   readdirSync(join(copy, "backtest"))
@@ -58,7 +64,7 @@ const modified = /^\d+\.\d+\.\d+\+modified\.[0-9a-f]{16}$/;
 
 describe("a program whose method was changed", () => {
   it("keeps version and report name while code is only renamed and moved", () => {
-    expect(backtest()).toBe(METHOD_VERSION);
+    expect(backtest()).toBe(runningMethod().version);
     const [report] = reports();
     change("factors/momentum.ts", "averageZ", "meanOfScores");
     change("score/composite.ts", "score: 100 * normalCdf(z),", "score: pointsOf(z),");
@@ -71,7 +77,7 @@ describe("a program whose method was changed", () => {
       join(copy, "src/score/points.ts"),
       'import { normalCdf } from "../factors/statistics.ts";\nexport const pointsOf = (z: number) => 100 * normalCdf(z);\n',
     );
-    expect(backtest()).toBe(METHOD_VERSION);
+    expect(backtest()).toBe(runningMethod().version);
     expect(reports()).toEqual([report]);
   });
 
@@ -79,7 +85,7 @@ describe("a program whose method was changed", () => {
     change("score/points.ts", "100 * normalCdf(z)", "99 * normalCdf(z)");
     expect(backtest()).toMatch(modified);
     change("score/points.ts", "99 * normalCdf(z)", "100 * normalCdf(z)");
-    expect(backtest()).toBe(METHOD_VERSION);
+    expect(backtest()).toBe(runningMethod().version);
   });
 
   it("reports a changed constant and an added input as other variants, in files of their own", () => {
@@ -98,7 +104,7 @@ describe("a program whose method was changed", () => {
       expect.stringMatching(modified),
     ]);
     expect(new Set([constant, both, ...variants()]).size).toBe(4);
-    expect(variants()).toEqual(expect.arrayContaining([METHOD_VERSION, constant, both]));
+    expect(variants()).toEqual(expect.arrayContaining([runningMethod().version, constant, both]));
     expect(reports()).toHaveLength(before.length + 2);
     expect(before.map((name) => readFileSync(join(copy, "backtest", name), "utf8"))).toEqual(
       content,
@@ -106,7 +112,7 @@ describe("a program whose method was changed", () => {
   });
 
   it("answers and logs under the hash of what it computes", async () => {
-    const { baseUrl } = await startProcess({}, program);
+    const { baseUrl } = await startProcess({ DATA_DIR: dataFolder }, program);
     const health = await fetch(`${baseUrl}/api/health`);
     const { methodVersion } = (await health.json()) as Readonly<Record<string, string>>;
     expect(methodVersion).toMatch(modified);
@@ -117,8 +123,25 @@ describe("a program whose method was changed", () => {
     const text = await entries.text();
     const hashes = [...text.matchAll(/"methodHash":"([0-9a-f]{64})"/g)].map(([, hash]) => hash);
     expect(new Set(hashes).size).toBe(1);
-    expect(hashes[0]).not.toBe(METHOD_HASH);
+    expect(hashes[0]).not.toBe(runningMethod().methodHash);
     expect(text).toContain(`"version":"${methodVersion}"`);
     expect(hashes[0]?.slice(0, 16)).toBe(methodVersion?.slice(-16));
+  });
+
+  it("says modified.unknown, and once why, where its hash cannot be computed", () => {
+    change("method/invented-market.ts", "weeklyVolumes: weeklyVolumesOf(index, bars),", "");
+    const { version, stderr } = runBacktest();
+    expect(version).toMatch(/\+modified\.unknown\.[0-9a-f]{16}$/);
+    expect(stderr.match(/.*cannot be computed.*/g)).toEqual([
+      expect.stringContaining("The invented market of the method has no weeklyVolumes"),
+    ]);
+  });
+
+  it("computes no hash for a command that names no version", () => {
+    const { status, stderr } = spawnSync(process.execPath, [program, "admin", "status"], {
+      env: { PATH: process.env.PATH ?? "", DATA_DIR: dataFolder },
+      encoding: "utf8",
+    });
+    expect([status, stderr]).toEqual([0, ""]);
   });
 });

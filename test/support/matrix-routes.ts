@@ -1,4 +1,4 @@
-import { METHOD_VERSION } from "../../src/score/snapshot.ts";
+import { runningMethod } from "../../src/method/running.ts";
 import { discoveryDocuments } from "../../wellknown/index.ts";
 import { postJson } from "./agent.ts";
 import type { Row } from "./matrix.ts";
@@ -175,7 +175,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /api/factors": row(scopePolicy("", "factor:read"), "/api/factors?symbol=ALDER.SIM"),
     "GET /api/method/:version": row(
       scopePolicy("", "factor:read"),
-      `/api/method/${METHOD_VERSION}`,
+      `/api/method/${runningMethod().version}`,
     ),
     "GET /api/darkpool": row(scopePolicy("", "darkpool:read"), "/api/darkpool?symbol=ALDER.SIM"),
     "POST /api/alerts": row(made, "/api/alerts", json("POST", { symbols: ["ALDER.SIM"] })),

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { METHOD_VERSION } from "../../score/snapshot.ts";
+import { runningMethod } from "../../method/running.ts";
 import { insert, put, remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
@@ -177,7 +177,7 @@ function progressFrom(
   // One market day of tolerance, because the clock of the previous leader may have been slightly
   // ahead.
   const isBack = stored.until > knownUntil + dayMs;
-  if (!isBack && stored.methodVersion === METHOD_VERSION) return stored;
+  if (!isBack && stored.methodVersion === runningMethod().version) return stored;
   const { newestEventAt, until } = stored;
   return { until: isBack ? knownUntil : until, newestEventAt, toldThrough: {} };
 }
@@ -186,7 +186,7 @@ const storedProgress = ({ until, newestEventAt, toldThrough }: Progress): Stored
   until,
   newestEventAt,
   toldThrough,
-  methodVersion: METHOD_VERSION,
+  methodVersion: runningMethod().version,
   turn: randomUUID(),
 });
 

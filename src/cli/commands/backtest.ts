@@ -7,6 +7,7 @@ import { createFolder } from "../../lib/create-folder.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import type { Market } from "../../market/market.ts";
 import { resolveSymbol } from "../../market/symbols.ts";
+import { recordedCandidate } from "../../method/recorded-candidate.ts";
 import { explainScore } from "../../research/backtest/explain.ts";
 import {
   BACKTEST_SUBJECTS,
@@ -137,12 +138,13 @@ export const explainCommand = defineLocalCommand({
     const market = await openFolder(resolve(folder, path));
     const explanation = explainScore(market, symbolIn(market, symbol), date);
     const { tables, ...snapshot } = explanation.snapshot;
+    const candidate = recordedCandidate(snapshot.candidate);
     // The tables are long and published by the service; their version is enough to identify them.
     const version = tables && peerTableVersion(tables, LEXICON_SENTIMENT_READER.analyser);
     return {
       isGood: true,
       lines: explanationLines(explanation, version),
-      result: { ...explanation, snapshot: { ...snapshot, tables: version ?? null } },
+      result: { ...explanation, snapshot: { ...snapshot, candidate, tables: version ?? null } },
       notes: [],
     };
   },

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isoInstant } from "../../answers/common.ts";
+import { runningMethod } from "../../method/running.ts";
 import { serviceStatusOperations } from "../../openapi/operations/service-status.ts";
 import { programVersion } from "../../process/program-version.ts";
 import type { ComponentStates, Readiness } from "../../process/readiness.ts";
-import { METHOD_VERSION } from "../../score/snapshot.ts";
 import type { ToolContext } from "../../tool.ts";
 import { routeOf } from "../mount.ts";
 import type { Route } from "../route-table.ts";
@@ -55,7 +55,7 @@ export function healthRoute({ context, name, readiness, now }: HealthOptions): R
       simulated,
       asOf: isoInstant(market.knownUntil()),
       instruments: market.instruments().length,
-      methodVersion: METHOD_VERSION,
+      methodVersion: runningMethod().version,
     };
     sendJson(res, JSON.stringify(health));
   });

@@ -3,7 +3,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { InstantAnswer } from "../../answers/common.ts";
 import { MethodDocument, MethodQuery, MethodVersion } from "../../answers/method.ts";
 import { MarketMode } from "../../market/market.ts";
-import { METHOD_VERSION } from "../../score/snapshot.ts";
+import { PUBLISHED_METHOD_VERSION } from "../../method/running.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, jsonResponse, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, TRANSIENT_PROBLEMS } from "../problems.ts";
@@ -58,7 +58,7 @@ export const serviceStatusOperations = [
     pathMembers: z.object({
       version: MethodVersion.meta({
         description: "methodVersion of an answer.",
-        examples: [METHOD_VERSION],
+        examples: [PUBLISHED_METHOD_VERSION],
       }),
     }),
     query: MethodQuery,

@@ -1,8 +1,9 @@
 import { FACTORS } from "../../factors/reading.ts";
 import type { Market } from "../../market/market.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
+import { runningMethod } from "../../method/running.ts";
 import { ScoringEngine } from "../../score/scoring-engine.ts";
-import { METHOD_VERSION, type Snapshot } from "../../score/snapshot.ts";
+import type { Snapshot } from "../../score/snapshot.ts";
 
 /** How one score was computed. */
 export interface ScoreExplanation {
@@ -42,7 +43,7 @@ export function explainScore(market: Market, symbol: string, date: string): Scor
   if (snapshot === undefined) throw new Error(`${symbol} has no score at the close of ${session}.`);
   const results = FACTORS.map((factor) => snapshot.factors[factor]);
   return {
-    methodVersion: METHOD_VERSION,
+    methodVersion: runningMethod().version,
     session,
     snapshot,
     evidence: results.reduce(

@@ -5,9 +5,9 @@ import { AssetClass } from "../../market/instrument.ts";
 import type { DataSource, Market } from "../../market/market.ts";
 import { countKnownRecords } from "../../market/point-in-time.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
-import { CANDIDATE, CANDIDATE_VERSION } from "../../score/candidate.ts";
+import { runningCandidate, runningMethod } from "../../method/running.ts";
+import { CANDIDATE } from "../../score/candidate.ts";
 import { ScoringEngine } from "../../score/scoring-engine.ts";
-import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { DataHash } from "../../sources/data-hash.ts";
 import { measureClass } from "./class-measures.ts";
 import { type ClassResult, classResults } from "./class-results.ts";
@@ -98,7 +98,8 @@ export function runBacktest({
       ...extras({ ...one, records }, { question, dayMs: market.dayMs }),
     });
   });
-  const methodVersion = question.subject === CANDIDATE.name ? CANDIDATE_VERSION : METHOD_VERSION;
+  const isCandidate = question.subject === CANDIDATE.name;
+  const { version: methodVersion } = isCandidate ? runningCandidate() : runningMethod();
   const dataHash = new DataHash(market).advance(Date.parse(question.to) + market.dayMs);
   const classes = classResults(measures, { question, methodVersion, dataHash, earlier });
   return { question, methodVersion, dataHash, source: market.source, classes };

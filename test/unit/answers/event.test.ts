@@ -9,6 +9,7 @@ import {
 } from "../../../src/answers/event.ts";
 import { REPORT_BASES } from "../../../src/factors/next-report.ts";
 import type { Market } from "../../../src/market/market.ts";
+import { runningMethod } from "../../../src/method/running.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { RANGE_ALERT_REASONS, type RangeAlert } from "../../../src/risk/range-events.ts";
 import type { HorizonRiskTable } from "../../../src/risk/table.ts";
@@ -19,7 +20,7 @@ import type {
   VolatilityAlert,
 } from "../../../src/score/shift-and-volatility-events.ts";
 import { DIRECTIONS } from "../../../src/score/signal-hysteresis.ts";
-import { METHOD_VERSION, SNAPSHOT_STATUSES } from "../../../src/score/snapshot.ts";
+import { SNAPSHOT_STATUSES } from "../../../src/score/snapshot.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 
 /** Maximum size of an event in bytes. Standard Webhooks 1.0.0 recommends less than 20 kB. */
@@ -70,16 +71,16 @@ describe("the payload of an alert event", () => {
         ...{ alertId: "alert_1", eventId: "msg_1", sequence: 7 },
         ...{ symbol: "A", name: "A Inc.", assetClass: "stock", exchange: "NYSE" },
         ...{ asOf: "2026-11-21T11:59:59.000Z", market: "sandbox", status: "ok" },
-        ...{ sources: [market.source], methodVersion: METHOD_VERSION },
+        ...{ sources: [market.source], methodVersion: runningMethod().version },
         ...{ reason: "direction", signal: "LONG", previousSignal: "WAIT" },
         ...{ score: 71, previousScore: 50, confidence: 0.8 },
         before: {
-          snapshotId: `A/2026-11-21T11:59:58.000Z/${METHOD_VERSION}`,
+          snapshotId: `A/2026-11-21T11:59:58.000Z/${runningMethod().version}`,
           ...{ asOf: "2026-11-21T11:59:58.000Z", signal: "WAIT", score: 50 },
           contributions: { momentum: -0.52, valuation: 0.1, social: -0, darkpool: 0 },
         },
         after: {
-          snapshotId: `A/2026-11-21T11:59:59.000Z/${METHOD_VERSION}`,
+          snapshotId: `A/2026-11-21T11:59:59.000Z/${runningMethod().version}`,
           ...{ asOf: "2026-11-21T11:59:59.000Z", signal: "LONG", score: 71 },
           contributions: { momentum: 21.28, valuation: 0.1, social: -0, darkpool: 0 },
         },

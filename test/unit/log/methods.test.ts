@@ -9,6 +9,7 @@ import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { parseLeaf } from "../../../src/log/verify/read-leaf.ts";
 import { checkTrackRecord } from "../../../src/log/verify/track-record-check.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
+import { runningMethod } from "../../../src/method/running.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { logReturnRange, RANGE_PROBABILITIES } from "../../../src/risk/ranges.ts";
 import type { RiskTable } from "../../../src/risk/table.ts";
@@ -247,6 +248,28 @@ describeEngines("a signal log with two methods", (engine) => {
     expect(first).toBeGreaterThan(0);
     expect(failed.slice(first)).toEqual(failed.slice(first).map(() => true));
   });
+
+  it.each(["", "modified."])(
+    "contains the results of its own method with version 1.0.0+%s<digits>",
+    async (mark) => {
+      const store = await openStore(engine);
+      const sessions = new Sessions();
+      sessions.close(0, "stock", SYMBOLS);
+      const { snapshots } = sessions;
+      const methodVersion = `1.0.0+${mark}${runningMethod().methodHash.slice(0, 16)}`;
+      const recorded = {
+        ...snapshots,
+        lastAt: (symbol: string, at: number) => {
+          const found = snapshots.lastAt(symbol, at);
+          return found && { ...found, methodVersion };
+        },
+      };
+      const log = signalLog(store, sessions, { snapshots: recorded });
+      await log.settle();
+      const signals = (await contentsOf(log)).filter(({ kind }) => kind === "signal");
+      expect(signals.map(({ status }) => status === "failed")).toEqual(SYMBOLS.map(() => false));
+    },
+  );
 });
 
 it("after a failed step, the log is reported as behind only while a session is not logged", async () => {

@@ -4,9 +4,10 @@ import { normalQuantile } from "../../../src/factors/statistics.ts";
 import { randomAt } from "../../../src/grading/random.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { closeOf, METHOD_MARKET, SCORED_FROM } from "../../../src/method/invented-market.ts";
+import { recordedCandidate } from "../../../src/method/recorded-candidate.ts";
+import { runningCandidate } from "../../../src/method/running.ts";
 import {
   CANDIDATE,
-  CANDIDATE_VERSION,
   type CandidateReading,
   computeCandidateReadings,
 } from "../../../src/score/candidate.ts";
@@ -64,10 +65,10 @@ describe("the candidate method", () => {
       5,
     );
     expectNear(partOf(readings, "surprise"), scoresOf([...surprise]));
-    for (const { z, at, version, parts } of readings) {
+    for (const { z, at, parts } of readings) {
       const known = Object.values(parts).filter((part) => part !== null);
       expect(z).toBeCloseTo(known.reduce((sum, part) => sum + part, 0) / known.length, 12);
-      expect([at, version]).toEqual([5, CANDIDATE_VERSION]);
+      expect(at).toBe(5);
     }
   });
 
@@ -151,17 +152,17 @@ describe("the candidate method, which runs alongside the current method,", () =>
 
   it("is stored with the snapshot, and published with its registration date and promotion rule", () => {
     const [snapshot] = read as [Snapshot];
-    const recorded = JSON.parse(JSON.stringify(snapshot)) as Snapshot;
-    expect(recorded.candidate).toEqual({
-      version: CANDIDATE_VERSION,
-      at: snapshot.candidate?.at,
-      z: snapshot.candidate?.z,
-      parts: snapshot.candidate?.parts,
-    });
-    const answer = candidatesAnswer(recorded);
+    const { at, z, parts } = snapshot.candidate as CandidateReading;
+    const { version } = runningCandidate();
+    expect(JSON.stringify(recordedCandidate(snapshot.candidate))).toBe(
+      JSON.stringify({ version, at, z, parts }),
+    );
+    const earlier = { version: "method-1+0", at, z, parts };
+    expect(recordedCandidate(earlier)).toEqual(earlier);
+    const answer = candidatesAnswer(snapshot);
     expect(CandidatesAnswer.strict().parse(answer)).toEqual(answer);
     expect(answer[CANDIDATE.name]).toMatchObject({
-      method: CANDIDATE_VERSION,
+      method: version,
       registered: CANDIDATE.registered,
       rule: CANDIDATE.rule.text,
     });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { methodAnswer } from "../../../src/answers/method.ts";
 import { roundToWholePoints } from "../../../src/answers/rounding.ts";
-import { METHOD_VERSION } from "../../../src/score/snapshot.ts";
+import { runningMethod } from "../../../src/method/running.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
 import { sharedFolder } from "../../support/shared.ts";
@@ -78,7 +78,7 @@ describe.skipIf(isMissing)("scores on real history", { timeout: TIMEOUT_MS }, as
     const at = Date.UTC(2015, 5, 30, 21);
     const { context, tables } = toolContextAt(marketOf(folder, all, originOf(at)), at);
     const method = JSON.parse(
-      JSON.stringify(methodAnswer(METHOD_VERSION, {}, { context, tables: tables() })),
+      JSON.stringify(methodAnswer(runningMethod().version, {}, { context, tables: tables() })),
     ) as MethodAnswer;
     const instruments = context.market.instruments();
     expect(instruments.length).toBe(356);

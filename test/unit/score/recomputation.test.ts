@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { MethodDocument, MethodQuery, methodAnswer } from "../../../src/answers/method.ts";
 import { roundToWholePoints } from "../../../src/answers/rounding.ts";
-import { METHOD_VERSION } from "../../../src/score/snapshot.ts";
+import { runningMethod } from "../../../src/method/running.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
 import {
@@ -30,7 +30,7 @@ function answersOf(seed: number) {
   const market = marketOf(sandbox, sandbox.recordsUntil(at), START - 3 * DAY_MS);
   const { context, tables } = toolContextAt(market, at);
   const inUse = { context, tables: tables() };
-  const method = MethodDocument.parse(methodAnswer(METHOD_VERSION, {}, inUse));
+  const method = MethodDocument.parse(methodAnswer(runningMethod().version, {}, inUse));
   const factors = context.market.instruments().map(({ symbol }) => {
     const answer = getFactors.run({ symbol, detail: "full" }, context);
     return overTheWire<FactorsAnswer>(getFactors.output.parse(answer));
@@ -127,7 +127,7 @@ describe("the published scoring method", () => {
     expect(method.tables.map(({ version }) => version.split("/")[0])).toEqual(["stock", "crypto"]);
     for (const { version } of method.tables) {
       const query = MethodQuery.parse({ tables: version });
-      expect(methodAnswer(METHOD_VERSION, query, inUse).tables).toHaveLength(1);
+      expect(methodAnswer(runningMethod().version, query, inUse).tables).toHaveLength(1);
     }
     expect(inUse.tables.length).toBeGreaterThan(method.tables.length);
   });
@@ -135,7 +135,7 @@ describe("the published scoring method", () => {
   it("is not found under an unknown version, and reports expired tables as not available", () => {
     expect(() => methodAnswer("0.0.9", {}, inUse)).toThrow("not_found");
     const query = { tables: "stock/2001-01-01T00:00:00.000Z/0123456789abcdef" };
-    expect(() => methodAnswer(METHOD_VERSION, query, inUse)).toThrow("not_available_then");
+    expect(() => methodAnswer(runningMethod().version, query, inUse)).toThrow("not_available_then");
   });
 
   it("lists the weights, thresholds and half-lives that the code uses", () => {

@@ -2,8 +2,9 @@ import { expect, it } from "vitest";
 import { instrumentAnswerMembers, snapshotId } from "../../../src/answers/common.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { closeOf, DAYS, METHOD_MARKET } from "../../../src/method/invented-market.ts";
+import { runningMethod } from "../../../src/method/running.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
-import { METHOD_VERSION, type PastSnapshot } from "../../../src/score/snapshot.ts";
+import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import {
   createSessionArchiveJob,
@@ -100,7 +101,7 @@ it("a session is served with the method version that recorded it, unless the cur
   expect(instrumentAnswerMembers({ market: METHOD_MARKET }, old).methodVersion).toBe("0.9.0");
 
   // A record of the current method takes precedence over a record of an earlier method.
-  await archive.append([row(METHOD_VERSION, 34)]);
+  await archive.append([row(runningMethod().version, 34)]);
   await serveRecordedSnapshots(archive, snapshots, range);
   expect(snapshots.lastAt("S2", EARLY)).toMatchObject({ score: 34 });
   expect(
@@ -109,7 +110,7 @@ it("a session is served with the method version that recorded it, unless the cur
       snapshots.lastAt("S2", EARLY) as PastSnapshot,
     ),
   ).toMatchObject({
-    methodVersion: METHOD_VERSION,
+    methodVersion: runningMethod().version,
   });
 });
 
@@ -169,7 +170,7 @@ it("a session recorded without a series id keeps its snapshot id if its figures 
   const { archive } = await openStore(model);
   const snapshots = await walked(METHOD_MARKET, LAST);
   const { series: _, ...said } = snapshots.lastAt("S2", LAST) as PastSnapshot;
-  const id = `S2/${new Date(LAST).toISOString()}/${METHOD_VERSION}`;
+  const id = `S2/${new Date(LAST).toISOString()}/${runningMethod().version}`;
   const body = { ...said, tables: undefined, tablesEpoch: null };
   await archive.append([{ kind: "snapshot", at: LAST, id, subject: "S2", body }]);
   await serveRecordedSnapshots(archive, snapshots, range);
