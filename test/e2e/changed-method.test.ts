@@ -21,7 +21,8 @@ const program = join(copy, "src/cli/market-signal.js");
 let market = "";
 
 beforeAll(async () => {
-  for (const name of ["src", "tools", "wellknown", "package.json", "docs"]) {
+  const parts = ["src", "tools", "wellknown", "deploy", "docs"];
+  for (const name of [...parts, "package.json", "package-lock.json"]) {
     cpSync(join(ROOT, name), join(copy, name), { recursive: true });
   }
   symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
