@@ -278,15 +278,17 @@ describe("the receiver in docs/alerts.md", () => {
     return { ...running, code, url };
   }
 
-  it("has 15 lines, accepts a real delivery once, and answers the challenge", async () => {
+  it("has 16 lines, accepts a real delivery once, and answers the challenge", async () => {
     const { code, url, said, says } = await startReceiver();
-    expect(code.trim().split("\n")).toHaveLength(15);
+    expect(code.trim().split("\n")).toHaveLength(16);
     const data = { challenge: "sing" };
     const asked = await deliver(url, { id: "msg_1", type: "endpoint.verify", data });
     expect(asked).toMatchObject({ status: 200, body: "sing" });
     expect((await deliver(url, { id: "msg_2", secrets: [other, secret] })).status).toBe(204);
     expect((await deliver(url, { id: "msg_2" })).status).toBe(204);
     expect((await deliver(url, { id: "msg_3", secrets: [other] })).status).toBe(400);
+    const long = await deliver(url, { id: "msg_3", data: { symbol: "A".repeat(1_000_000) } });
+    expect(long.status).toBe(400);
     expect((await deliver(url, { id: "msg_4", at: Date.now() - 600_000 })).status).toBe(400);
     expect((await deliver(url, { id: "msg_5", data: { ...SHIFT, sequence: 4 } })).status).toBe(204);
     await says("4 LONG");
