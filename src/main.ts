@@ -40,6 +40,12 @@ import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts"
  */
 const COLLECT_AFTER_MS = 3_000;
 
+/**
+ * Permissions that no file of the service has: what it writes is for its owner, since DATA_DIR holds
+ * keys and personal data.
+ */
+const GROUP_AND_OTHERS = 0o077;
+
 /** V8's garbage collection function (`--expose-gc`). */
 type Collect = (how: {
   readonly type: "major";
@@ -51,6 +57,7 @@ type Collect = (how: {
 // before the market is read leaves no gaps between longer-lived objects; such gaps could not be
 // returned to the system.
 flushCompileCache();
+process.umask(GROUP_AND_OTHERS);
 await main();
 
 async function main(): Promise<void> {
