@@ -46,7 +46,12 @@ export const checkFolderCommand = defineLocalCommand({
             : "The service has nothing to score: bars/ has no bar.",
       ],
       result: {
-        ...{ folder, isGood, feeds, refused, doubted, unread },
+        folder,
+        isGood,
+        feeds,
+        refused,
+        doubted,
+        unread,
         evidenceAt: evidence?.at === undefined ? null : new Date(evidence.at).toISOString(),
         symbols: evidence?.snapshots.map(symbolFacts) ?? [],
       },

@@ -126,7 +126,9 @@ function dateOf(record: (PointInTimeRecord & { readonly session?: string }) | un
 function doubtedBars(all: readonly InstrumentRecords[]): Counted<DoubtedBar> {
   const doubted = all.flatMap(({ instrument, doubtedBars: doubts = [] }) =>
     Array.from(doubts, ({ session, detail, outcome }) => ({
-      ...{ symbol: instrument.symbol, session, detail },
+      symbol: instrument.symbol,
+      session,
+      detail,
       outcome: outcome?.verdict ?? "undecided",
     })),
   );
