@@ -1,5 +1,6 @@
+import type { MarketView } from "../market/market-view.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-import type { ToolContext } from "../tool.ts";
+import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import { roundFraction, roundScorePoints, roundToWholePoints } from "./rounding.ts";
 
 /** The signal members of an answer, rounded; the signal log records the same values. */
@@ -28,7 +29,13 @@ export const exactSignal = ({ score, confidence, coverage, signal }: PastSnapsho
  */
 export function sessionOfSnapshot(
   { at, instrument: { symbol, assetClass } }: PastSnapshot,
-  { market, snapshots }: Pick<ToolContext, "market" | "snapshots">,
+  {
+    market,
+    snapshots,
+  }: {
+    readonly market: Pick<MarketView, "dayMs" | "sessionAt">;
+    readonly snapshots: Pick<MemoryArchive, "history">;
+  },
 ): string {
   const close = snapshots.history(symbol, 0, at).at(-1)?.at ?? at;
   return market.sessionAt(close - market.dayMs / 2, assetClass);
