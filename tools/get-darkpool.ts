@@ -272,7 +272,7 @@ const LARGEST_PRINTS = 5;
 const Input = z.strictObject({
   symbol: SymbolInput,
   view: View.default("summary").describe(
-    `summary: totals of the range or of the last ${SUMMARY_SESSIONS} sessions; prints: single trades; blocks: large ones; days: a row per session.`,
+    `summary: totals and largest prints of the range or of the last ${SUMMARY_SESSIONS} sessions; prints: single trades; blocks: large ones; days: a row per session.`,
   ),
   detail: DetailInput,
   fields: FieldsInput,

@@ -26,7 +26,11 @@ const Input = z.strictObject({
   assetClass: AssetClass.optional().describe("Instead of symbols: all of a class."),
   signal: DirectionAnswer.optional().describe("Only events that end in it; alone: of any symbol."),
   kinds: AlertFields.kinds.default(["signal_shift", "volatility"]),
-  scoreMove: AlertFields.scoreMove.default(EVENT_RULES.scoreMove),
+  scoreMove: AlertFields.scoreMove
+    .optional()
+    .describe(
+      `Points of score that are reported without a new signal; null: none. Default ${EVENT_RULES.scoreMove}, with signal null.`,
+    ),
   volatilityZ: AlertFields.volatilityZ.default(EVENT_RULES.highZ),
   cooldownDays: AlertFields.cooldownDays.optional(),
   reportSessions: AlertFields.reportSessions.default(DEFAULT_SESSIONS_BEFORE_REPORT),
@@ -68,7 +72,9 @@ export const registerAlert = defineTool({
   }),
 
   async run(wish, context, call) {
-    const { cooldownDays = null, delivery, scoreMove, volatilityZ, reportSessions } = wish;
+    const { cooldownDays = null, delivery, volatilityZ, reportSessions } = wish;
+    // "When it becomes LONG" means the change of signal, not every move of the score within LONG.
+    const { scoreMove = wish.signal === undefined ? EVENT_RULES.scoreMove : null } = wish;
     const watched = await selectorOf(wish, context, call.caller);
     const wanted = {
       label: wish.label ?? null,

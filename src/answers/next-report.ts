@@ -38,7 +38,7 @@ export const ExpectedReportAnswer = z.object({
 /** The members about the next quarterly report in an answer about an instrument. */
 export const NextReportFields = z.object({
   nextReport: ExpectedReportAnswer.nullable().describe(
-    "The day on which the next quarterly report is expected to be filed, estimated from the company's own past filings.",
+    "The next quarterly filing: the day on which it is expected, estimated from the company's own past filings.",
   ),
   nextReportReason: z.string().nullable().describe("Why nextReport is null."),
 });

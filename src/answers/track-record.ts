@@ -29,7 +29,12 @@ const ClassRecord = z.object({
   meanExcess: Estimate.nullable().describe(
     "Mean log return of LONG and SHORT beyond the mean of all instruments, with its 95 % interval.",
   ),
-  meanReturn: z.number().nullable().describe("The same without subtracting that mean."),
+  meanReturn: z
+    .number()
+    .nullable()
+    .describe(
+      "The same without subtracting that mean. SHORT has its sign turned here and in hitRate.",
+    ),
   hitRate: Share.nullable(),
   alwaysLong: z.number().nullable().describe("Mean return of LONG on everything."),
   shuffled: z

@@ -132,7 +132,9 @@ describe("POST /api/alerts", () => {
       expiresAt: "2026-11-30T23:00:00.000Z",
     });
     const stocks = { assetClass: "stock", signal: "LONG" };
-    expect(await register(stocks)).toMatchObject({ ...stocks, symbols: null });
+    expect(await register(stocks)).toMatchObject({ ...stocks, symbols: null, scoreMove: null });
+    expect(await register({ ...stocks, scoreMove: 15 })).toMatchObject({ scoreMove: 15 });
+    expect(await register({ assetClass: "stock" })).toMatchObject({ scoreMove: 15 });
     const named = { symbols: ["ALDER.SIM"], signal: "LONG" };
     expect(await register(named)).toMatchObject({ ...named, assetClass: null });
     expect(await register({ signal: "SHORT" })).toMatchObject({ symbols: null, signal: "SHORT" });

@@ -216,8 +216,12 @@ describe("the ways of a person without an account", () => {
   /** What a person can do who cannot sign in, with each value of SIGN_UP. */
   const ways = [
     ["open", /^Anyone with an email address can sign in there\.$/, undefined],
-    ["applications", /application the operator accepted.* SIGN_UP/, "/apply"],
-    ["closed", /no new accounts are created.* SIGN_UP/, "/contact"],
+    [
+      "applications",
+      /application the operator accepted.* tell me, and I give you a new code\.$/,
+      "/apply",
+    ],
+    ["closed", /no new accounts are created/, "/contact"],
   ] as const;
 
   it.each(ways)(
@@ -234,11 +238,19 @@ describe("the ways of a person without an account", () => {
       const token = await tokenOf(own.base, agent);
       const asked = await registerAlert(await connectMcp(own.base, token));
       expect(asked.structuredContent?.next).toContain(note);
+      expect(asked.structuredContent?.next).toContain("new code once this one has expired");
+      const advice = /" When .+ To the operator: .+ SIGN_UP/.test(
+        `${asked.structuredContent?.next}`,
+      );
+      expect(advice).toBe(SIGN_UP !== "open");
       const bearer = { authorization: `Bearer ${token}` };
       const byRest = await postJson(`${own.base}/api/alerts`, ALERT, bearer);
       expect(((await byRest.json()) as { next: string }).next).toContain(note);
       const begun = await postJson(start_url, { agent_id: agent.client_id }, bearer);
-      expect(await begun.json()).toMatchObject({ who_can_claim: note });
+      expect(await begun.json()).toMatchObject({
+        who_can_claim: note,
+        note: "This code ends the one before it.",
+      });
       const wrong = { agent_id: agent.client_id, claim_code: "00000000" };
       const refused = await postJson(`${own.base}/oauth/claim`, wrong, bearer);
       expect(((await refused.json()) as { next: string }).next).toContain(note);

@@ -5,6 +5,10 @@ import type { SignUpMode } from "../../config/config.ts";
 const OPERATOR_ADVICE =
   "Whoever operates the service decides with the setting SIGN_UP, and accepts applications by market-signal admin applications accept.";
 
+/** What an agent passes on to the operator, apart from what it says to its person. */
+export const operatorsNote = (signUp: SignUpMode): string =>
+  signUp === "open" ? "" : OPERATOR_ADVICE;
+
 /**
  * Who can sign in and therefore claim an agent, and what everybody else has to do first, in words
  * that an agent can pass on to its person.
@@ -14,6 +18,6 @@ const OPERATOR_ADVICE =
 export const claimantsNote = (signUp: SignUpMode, baseUrl: string): string =>
   ({
     open: "Anyone with an email address can sign in there.",
-    applications: `Only people who have an account, or whose application the operator accepted, can sign in there. Anyone else first applies at ${baseUrl}${paths.apply} and waits for the operator; the agent then gets a new code. ${OPERATOR_ADVICE}`,
-    closed: `Only people who have an account can sign in there: no new accounts are created. Anyone else asks the operator at ${baseUrl}${paths.contactPage}. ${OPERATOR_ADVICE}`,
+    applications: `Only people who have an account, or whose application the operator accepted, can sign in there. Otherwise apply at ${baseUrl}${paths.apply}; when the operator has accepted you, tell me, and I give you a new code.`,
+    closed: `Only people who have an account can sign in there: no new accounts are created. Otherwise ask the operator at ${baseUrl}${paths.contactPage}.`,
   })[signUp];

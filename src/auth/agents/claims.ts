@@ -3,7 +3,7 @@ import type { Outbox } from "../../mail/outbox.ts";
 import { replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { accounts } from "../accounts/accounts.ts";
-import { claimantsNote } from "../accounts/sign-up.ts";
+import { claimantsNote, operatorsNote } from "../accounts/sign-up.ts";
 import type { Auditor } from "../auditor.ts";
 import { allScopes, type Scope } from "../scopes.ts";
 import { type ClientRecord, clients, isAudited, unclaimedScopes } from "./agent.ts";
@@ -86,10 +86,13 @@ export class ClaimService {
   readonly #codeKey: Uint8Array;
   /** `claimantsNote` of this instance. */
   readonly claimantsNote: string;
+  /** `operatorsNote` of this instance. */
+  readonly operatorsNote: string;
 
   constructor({ codeKey, signUp, ...context }: ClaimServiceOptions) {
     this.#context = { mailbox: undefined, ...context };
     this.claimantsNote = claimantsNote(signUp, context.baseUrl);
+    this.operatorsNote = operatorsNote(signUp);
     this.#codeKey = codeKey;
   }
 

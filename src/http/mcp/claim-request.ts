@@ -21,7 +21,7 @@ import type { Tool } from "../../tool.ts";
 
 /** Dependencies of `createClaimRequest`. */
 export interface ClaimRequestOptions {
-  readonly claims: Pick<ClaimService, "giveCode" | "claimantsNote">;
+  readonly claims: Pick<ClaimService, "giveCode" | "claimantsNote" | "operatorsNote">;
   /**
    * Quotas: `claim-start` counts new codes, per agent and per network that contains the agent's
    * address.
@@ -72,8 +72,8 @@ export function createClaimRequest({ claims, limits, baseUrl }: ClaimRequestOpti
     if (code === undefined) throw claimedMeanwhile(baseUrl);
     const { page } = claimLinks(baseUrl, agentId);
     const missing = tool.scopes.filter((scope) => !caller.scopes.has(scope));
-    const { claimantsNote } = claims;
-    const invitation = { tool, missing, page, claimantsNote, ...code };
+    const { claimantsNote, operatorsNote } = claims;
+    const invitation = { tool, missing, page, claimantsNote, operatorsNote, ...code };
     const response = inputResponse(request.inputResponses, ELICITATION);
     if (response.kind === "missing" && canOpenPages(request)) return elicitation(invitation);
     const isDeclined = response.kind === "elicit" && response.action !== "accept";
@@ -89,6 +89,7 @@ interface Invitation extends IssuedClaimCode {
   /** URL of the claim page. */
   readonly page: string;
   readonly claimantsNote: string;
+  readonly operatorsNote: string;
 }
 
 /** Whether the client declared that it can open a page for the person. */
@@ -120,13 +121,21 @@ function elicitation({
 
 /** The tool result that tells the model how a person can claim the agent. */
 function claimRequired(
-  { tool: { name, scopes }, missing, page, claimantsNote, code, expiresAt }: Invitation,
+  {
+    tool: { name, scopes },
+    missing,
+    page,
+    claimantsNote,
+    operatorsNote,
+    code,
+    expiresAt,
+  }: Invitation,
   { isDeclined, baseUrl }: { readonly isDeclined: boolean; readonly baseUrl: string },
 ): CallToolResult {
   const expires = instant(expiresAt);
   const problem = new Problem("claim_required", {
     detail: `${name} needs ${missing.join(" ")}, which an agent has once a person has claimed it. Nobody has claimed this one yet.`,
-    next: `${isDeclined ? "The person did not open the claim page: ask them before you go on. " : ""}Say to the person: "To let me do this, open ${page}, sign in and enter the code ${code} (valid until ${expires}). There you choose what I may do. ${claimantsNote}" When they have done it, the same call works: call ${name} again with the same arguments. Called earlier, it repeats the code. Only a client that manages its tokens itself needs a new one, since the claim ends the earlier: POST ${baseUrl}/oauth/token with the same client_id and client_secret and without scope.`,
+    next: `${isDeclined ? "The person did not open the claim page: ask them before you go on. " : ""}Say to the person: "To let me do this, open ${page}, sign in and enter the code ${code} (valid until ${expires}). There you choose what I may do. ${claimantsNote}" When they have done it, the same call works: call ${name} again with the same arguments. Called earlier, it repeats the code; call again for a new code once this one has expired. Only a client that manages its tokens itself needs a new one, since the claim ends the earlier: POST ${baseUrl}/oauth/token with the same client_id and client_secret and without scope.${operatorsNote && ` To the operator: ${operatorsNote}`}`,
   });
   const { detail, next } = problem;
   const claim = { page, code, expiresAt: expires, scope: scopes.join(" ") };

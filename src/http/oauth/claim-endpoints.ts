@@ -270,6 +270,7 @@ function start(
       claim: { code: begun.code, expires_at },
       verification_uri: `${baseUrl}/claim?attempt=${begun.attempt}`,
       who_can_claim: claims.claimantsNote,
+      note: "This code ends the one before it.",
       expires_at,
     });
   };

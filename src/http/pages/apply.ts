@@ -43,7 +43,7 @@ export function applyPage(view: ApplyView): PageAnswer {
     heading: "Apply for early access",
     errors,
     isSignedIn,
-    body: html`<p class="lead">An application reserves a seat in the queue. The operator of this service decides who gets in.</p>
+    body: html`<p class="lead">An application reserves a seat in the queue. The operator of this service decides who gets in and tells you; then you can sign in with this address.</p>
 <div class="card">${form({ action: paths.apply, formToken }, applicationFields(view))}</div>
 <p class="quiet">An application that is not accepted is deleted after ${APPLICATION_RETENTION_MS / DAY_MS} days.</p>`,
   };
@@ -109,6 +109,7 @@ export function queuePlacePage(view: QueuePlaceView): PageAnswer {
 <p class="secret"><code id="token">${queueToken}</code></p>
 <p class="buttons">${copyButton("token", "the token")}</p>
 <p>It identifies your application to the operator of this service: give it when you ask about it.</p>
+<p>The operator decides and tells you. Once you are accepted, sign in with this address; an agent of yours then needs a new claim code.</p>
 <p>An address has one application, its first. If yours had applied before, that application is kept as it was, and this token stands for it.</p>
 ${key && keyText(key)}
 <div class="card">${descriptionList([

@@ -65,6 +65,7 @@ export const ClaimStartedBody = z.object({
   who_can_claim: z
     .string()
     .describe("Who can sign in on the page, and what anyone else does first; for the person."),
+  note: z.string().describe("What becomes of the code before it."),
   expires_at: InstantAnswer,
 });
 
