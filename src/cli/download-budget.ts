@@ -5,7 +5,7 @@ const BYTES_PER_GIGABYTE = 1_000_000_000;
 /** Default of `--max-gb`: far more than ten years of the largest market have. */
 const DEFAULT_GIGABYTES = 20;
 
-/** Option of a command that downloads: how much it writes at most. */
+/** Option of a command that downloads: how much it takes from a service at most. */
 export const maxGigabytesOption = {
   value: "<n>",
   about: `stop after so many gigabytes (${DEFAULT_GIGABYTES})`,
@@ -17,7 +17,7 @@ export const MaxGigabytesArgument = z.coerce
   .positive("is not above 0")
   .default(DEFAULT_GIGABYTES);
 
-/** Creates the budget of a download, so that a server without end does not fill the disk. */
+/** Creates the budget of a download, so that a server without end neither fills the disk nor is read forever. */
 export function createDownloadBudget(gigabytes: number) {
   let left = gigabytes * BYTES_PER_GIGABYTE;
   return {
@@ -25,7 +25,7 @@ export function createDownloadBudget(gigabytes: number) {
     take(bytes: number): void {
       left -= bytes;
       if (left >= 0) return;
-      throw new Error(`That is more than ${gigabytes} GB: --max-gb allows more, and goes on here.`);
+      throw new Error(`That is more than ${gigabytes} GB: --max-gb allows more.`);
     },
   };
 }

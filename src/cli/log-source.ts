@@ -18,7 +18,7 @@ import {
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** Whether an argument is an http or https URL rather than a path. */
-export const isHttpUrl = (text: string): boolean => /^https?:\/\//.test(text);
+export const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text);
 
 /**
  * Reads the log of a running service.
@@ -26,14 +26,24 @@ export const isHttpUrl = (text: string): boolean => /^https?:\/\//.test(text);
  * @param address Public origin of the service.
  * @param token Access token or API key with `signals:read`, which every service except a sandbox
  * requires.
+ * @param onBytes Called with the size of each file that was read, in bytes; throws to end the
+ * reading.
  */
-export function httpLogSource(address: string, token: string | undefined): LogSource {
+export function httpLogSource(
+  address: string,
+  token: string | undefined,
+  onBytes: (bytes: number) => void = () => undefined,
+): LogSource {
   const base = new URL("log/", address.endsWith("/") ? address : `${address}/`);
   return {
     async read(path, maxBytes) {
       const url = new URL(path, base);
       const response = await requestWithRetries(url, bearerHeaders(token));
-      if (response.ok) return bodyOf(response, path, maxBytes);
+      if (response.ok) {
+        const bytes = await bodyOf(response, path, maxBytes);
+        onBytes(bytes.length);
+        return bytes;
+      }
       if (response.status !== 404) throw new Error(await refusalText(response, url));
       await response.body?.cancel();
       return undefined;

@@ -9,8 +9,8 @@ const TIMEOUT_MS = 30_000;
 /** Maximum number of repetitions of a request after the status 429 or 503. */
 const MAX_REPEATS = 20;
 
-/** Maximum pause before a repetition, in milliseconds, even if Retry-After asks for more. */
-const MAX_PAUSE_MS = 120_000;
+/** Maximum sum of the pauses before the repetitions of a request, in milliseconds. */
+const MAX_WAIT_MS = 600_000;
 
 /** Headers with the token or API key in `Authorization`; empty without a credential. */
 export const bearerHeaders = (token: string | undefined): Readonly<Record<string, string>> =>
@@ -19,21 +19,25 @@ export const bearerHeaders = (token: string | undefined): Readonly<Record<string
 /**
  * Sends a request, and repeats it after a pause while the service responds with 429 or 503.
  *
- * @returns The first response with another status, or the last response after `MAX_REPEATS`
- * repetitions.
- * @throws {Error} If the server does not respond.
+ * @returns The first response with another status, or the last response if `MAX_REPEATS` or
+ * `MAX_WAIT_MS` permits no further repetition.
+ * @throws {Error} As `sendRequestOnce`.
  */
 export async function requestWithRetries(
   url: URL,
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
+  let waited = 0;
   for (let repeat = 0; ; repeat++) {
     const response = await sendRequestOnce(url, headers);
     const isLimited = response.status === 429 || response.status === 503;
     if (!isLimited || repeat === MAX_REPEATS) return response;
-    await response.body?.cancel();
     const seconds = Number(response.headers.get("retry-after") ?? 1);
-    await delay(Math.min(MAX_PAUSE_MS, 1_000 * Math.max(1, seconds || 1)));
+    const pause = 1_000 * Math.max(1, seconds || 1);
+    waited += pause;
+    if (waited > MAX_WAIT_MS) return response;
+    await response.body?.cancel();
+    await delay(pause);
   }
 }
 
@@ -41,12 +45,18 @@ export async function requestWithRetries(
  * Sends a request once. A redirect is not followed: its target, perhaps an internal address, would
  * be the choice of the server.
  *
- * @throws {Error} If the server does not respond, or redirects.
+ * @throws {Error} If the server does not respond, or redirects, or the URL has a user name or
+ * password, which messages would print.
  */
 export async function sendRequestOnce(
   url: URL,
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
+  if (url.username !== "" || url.password !== "") {
+    throw new Error(
+      `Leave the user name and password out of the address of ${url.host}: --token names a token.`,
+    );
+  }
   const response = await fetch(url, {
     headers,
     redirect: "manual",

@@ -15,6 +15,13 @@ export interface SignedCheckpoint extends Checkpoint {
   readonly note: ParsedNote;
 }
 
+/** Maximum number of characters of an origin in a message, so that it begins no line of its own. */
+const SHOWN_CHARACTERS = 60;
+
+/** An origin in quotes as messages show it, cut to 60 characters: a stranger may have chosen it. */
+export const shownOrigin = (origin: string): string =>
+  origin.length > SHOWN_CHARACTERS ? `"${origin.slice(0, SHOWN_CHARACTERS)}…"` : `"${origin}"`;
+
 /** Text of a checkpoint, which the log signs. */
 export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
   `${origin}\n${size}\n${Buffer.from(root).toString("base64")}\n`;

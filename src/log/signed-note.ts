@@ -33,13 +33,14 @@ export interface ParsedNote {
 
 /**
  * Whether a text is a valid name of a log or key: 1 to 255 bytes without spaces, plus, control
- * characters and characters that change the direction of text.
+ * characters, characters that change the direction of text, and characters that look like spaces or
+ * like nothing (Unicode Default_Ignorable_Code_Point, and the empty Braille pattern).
  */
 export const isKeyName = (name: string): boolean =>
   name.length > 0 &&
   Buffer.byteLength(name) <= MAX_NAME_BYTES &&
   name.isWellFormed() &&
-  !/[\s+\p{Cc}\p{Bidi_Control}]/u.test(name);
+  !/[\s+\p{Cc}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u{2800}]/u.test(name);
 
 /**
  * Maximum length of a short signature, in bytes: the length of an Ed25519 signature with a

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { parseCheckpoint } from "../../log/checkpoint.ts";
+import { parseCheckpoint, shownOrigin } from "../../log/checkpoint.ts";
 import { parseLogVerifier } from "../../log/note-keys.ts";
 import { entryBundlePath, tilePath } from "../../log/tile-path.ts";
 import { allTiles, TILE_WIDTH, type Tile } from "../../log/tiles.ts";
@@ -27,7 +27,7 @@ export const downloadLogCommand = defineLocalCommand({
   summary: "Copies a log of signals to a folder, where verify checks it offline.",
   notes: [
     "A download that was interrupted, or is of an earlier day, goes on where it ended: full tiles never",
-    "change. The checkpoint comes last. It stops where the files that it adds have more than --max-gb,",
+    "change. The checkpoint comes last. It stops where what it reads is more than --max-gb,",
     "since a dishonest log can be endless.",
   ],
   operand: "<address> <folder>",
@@ -43,18 +43,14 @@ export const downloadLogCommand = defineLocalCommand({
 
   async run({ address, folder: to, token, "max-gb": maxGigabytes }, { folder: from, progress }) {
     const folder = resolve(from, to);
-    const source = httpLogSource(address, token);
+    const source = httpLogSource(address, token, createDownloadBudget(maxGigabytes).take);
     const checkpoint = await readRequired(source, "checkpoint");
     const { origin, size } = parseCheckpoint(String(checkpoint));
     await checkSameLog(folder, origin);
     const show = showProgressOn(progress, "downloading");
-    const budget = createDownloadBudget(maxGigabytes);
     let files = 0;
     for (const tile of allTiles(size)) {
-      for (const bytes of await fetchTile(source, folder, tile)) {
-        files += 1;
-        budget.take(bytes);
-      }
+      files += await fetchTile(source, folder, tile);
       if (tile.level === 0) show(tile.index * TILE_WIDTH + tile.width, size);
     }
     await storeFile(folder, "keys", await readKeys(source));
@@ -62,7 +58,7 @@ export const downloadLogCommand = defineLocalCommand({
     return {
       isGood: true,
       lines: [
-        `Copied ${origin}: ${formatCount(size)} entries in ${folder}, ${formatCount(files)} files of them new.`,
+        `Copied ${shownOrigin(origin)}: ${formatCount(size)} entries in ${folder}, ${formatCount(files)} files of them new.`,
       ],
       result: { origin, size, folder, files },
       notes: [`To check it: market-signal verify ${to}`],
@@ -75,38 +71,35 @@ async function checkSameLog(folder: string, origin: string): Promise<void> {
   const before = await folderLogSource(folder).read("checkpoint", MAX_TEXT_BYTES);
   if (before === undefined) return;
   const { origin: held } = parseCheckpoint(String(before));
-  if (held !== origin) throw new Error(`${folder} holds ${held}, and this is another log.`);
+  if (held !== origin)
+    throw new Error(`${folder} holds ${shownOrigin(held)}, and this is another log.`);
 }
 
 /**
  * Copies a tile and, for a tile of level 0, its entry bundle.
- * @returns The sizes of the copied files, in bytes.
+ * @returns The number of copied files.
  * @throws {Error} If a file does not have the length of its hashes or entries.
  */
-async function fetchTile(
-  source: LogSource,
-  folder: string,
-  tile: Tile,
-): Promise<readonly number[]> {
-  const sizes: number[] = [];
+async function fetchTile(source: LogSource, folder: string, tile: Tile): Promise<number> {
+  let files = 0;
   const path = `tile/${tilePath(tile)}`;
   if (!(await hasFile(folder, path))) {
     const bytes = await readRequired(source, path, tileBytes(tile));
     if (bytes.length !== tileBytes(tile)) throw wrongLength(path, `${tileBytes(tile)} bytes`);
     await storeFile(folder, path, bytes);
-    sizes.push(bytes.length);
+    files += 1;
   }
   const bundlePath = `tile/${entryBundlePath(tile)}`;
-  if (tile.level > 0 || (await hasFile(folder, bundlePath))) return sizes;
+  if (tile.level > 0 || (await hasFile(folder, bundlePath))) return files;
   const bundle = await source.read(bundlePath, maxBundleBytes(tile));
   // The oldest entries may have been deleted; their hashes are always available.
-  if (bundle === undefined) return sizes;
+  if (bundle === undefined) return files;
   const { entries, end } = splitBundle(bundle, tile);
   if (entries.length < tile.width || end < bundle.length) {
     throw wrongLength(bundlePath, `${tile.width} entries`);
   }
   await storeFile(folder, bundlePath, bundle);
-  return [...sizes, bundle.length];
+  return files + 1;
 }
 
 const wrongLength = (path: string, wanted: string): Error =>

@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { TrackRecordFigures } from "../../grading/track-record.ts";
+import { shownOrigin } from "../../log/checkpoint.ts";
 import { parseLogVerifier } from "../../log/note-keys.ts";
 import {
   type CheckOutcome,
@@ -16,6 +17,11 @@ import {
 import { parseWitnessPolicy } from "../../log/witness/policy.ts";
 import { readMarketFolder } from "../../sources/files/market-folder.ts";
 import { defineLocalCommand } from "../command.ts";
+import {
+  createDownloadBudget,
+  MaxGigabytesArgument,
+  maxGigabytesOption,
+} from "../download-budget.ts";
 import { formatCount } from "../format.ts";
 import { readKnownLogFile, writeKnownLogFile } from "../known-log-file.ts";
 import { folderLogSource } from "../log-folder.ts";
@@ -79,6 +85,7 @@ export const verifyLogCommand = defineLocalCommand({
       about: "prices that outcomes are recomputed from, as for MARKET=files",
     },
     token: tokenOption,
+    "max-gb": { ...maxGigabytesOption, about: `from a service: ${maxGigabytesOption.about}` },
   },
   args: z.strictObject({
     log: z.string("is missing: name an address, a folder or a file").min(1, "is empty"),
@@ -87,9 +94,13 @@ export const verifyLogCommand = defineLocalCommand({
     state: z.string().min(1, "is empty").optional(),
     prices: z.string().min(1, "is empty").optional(),
     token: z.string().min(1, "is empty").optional(),
+    "max-gb": MaxGigabytesArgument,
   }),
 
-  async run({ log, key, policy: policyPath, state, prices, token }, { folder, progress }) {
+  async run(
+    { log, key, policy: policyPath, state, prices, token, "max-gb": maxGigabytes },
+    { folder, progress },
+  ) {
     const statePath = state === undefined ? undefined : resolve(folder, state);
     const known = statePath === undefined ? undefined : await readKnownLogFile(statePath);
     const policy =
@@ -104,7 +115,9 @@ export const verifyLogCommand = defineLocalCommand({
       ? verifyProofFile(await readFile(path, "utf8"), trust)
       : await verifyLog({
           ...trust,
-          ...(isHttpUrl(log) ? serviceAt(log, token) : { source: folderLogSource(path) }),
+          ...(isHttpUrl(log)
+            ? serviceAt(log, token, maxGigabytes)
+            : { source: folderLogSource(path) }),
           prices:
             prices === undefined ? undefined : await readMarketFolder(resolve(folder, prices)),
           now: Date.now,
@@ -126,8 +139,8 @@ export const verifyLogCommand = defineLocalCommand({
 });
 
 /** Reads the log, track record and factors from a running service. */
-const serviceAt = (address: string, token: string | undefined) => ({
-  source: httpLogSource(address, token),
+const serviceAt = (address: string, token: string | undefined, maxGigabytes: number) => ({
+  source: httpLogSource(address, token, createDownloadBudget(maxGigabytes).take),
   ask: readTextFromUrl,
   trackRecord: () => readTrackRecord(address, token),
   openFactors:
@@ -154,7 +167,8 @@ function tableOf({ origin, size, checks, records = [] }: VerificationResult): re
   const width = Math.max(...checks.map(({ name }) => name.length));
   const line = ({ name, outcome, detail }: VerificationCheck) =>
     `${WORDS[outcome].padEnd(10)}  ${name.padEnd(width)}  ${detail}`;
-  const head = origin === undefined ? [] : [`Log ${origin}, ${formatCount(size ?? 0)} entries`];
+  const head =
+    origin === undefined ? [] : [`Log ${shownOrigin(origin)}, ${formatCount(size ?? 0)} entries`];
   const record = records.map(({ figures }) => recordLine(figures));
   return [...head, ...checks.map(line), ...record];
 }

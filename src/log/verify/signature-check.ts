@@ -1,4 +1,4 @@
-import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
+import { parseCheckpoint, type SignedCheckpoint, shownOrigin } from "../checkpoint.ts";
 import { type NoteVerifier, parseLogVerifier } from "../note-keys.ts";
 import { verifyNote } from "../note-signatures.ts";
 import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
@@ -71,7 +71,7 @@ export function checkSignature(
   try {
     if (known !== undefined && known.origin !== origin) {
       throw new CheckFailure(
-        `the log has another origin than ${known.origin}, which was seen before`,
+        `the log has another origin than ${shownOrigin(known.origin)}, which was seen before`,
       );
     }
     if (keys.length === 0) {

@@ -1,4 +1,4 @@
-import { type Checkpoint, parseCheckpointText } from "../checkpoint.ts";
+import { type Checkpoint, parseCheckpointText, shownOrigin } from "../checkpoint.ts";
 import type { VerificationCheck } from "./check.ts";
 import type { KnownLog } from "./known-log.ts";
 
@@ -18,7 +18,7 @@ export function checkSuccession(
   const detail =
     last?.origin === origin
       ? `it takes the place of the log that was seen, and names ${last.size} entries as its last: ${lossText(seen, last.size)}`
-      : `${seen} entries of ${origin} were seen, and this log does not say that it takes its place`;
+      : `${seen} entries of ${shownOrigin(origin)} were seen, and this log does not say that it takes its place`;
   return { name: "history", outcome: "failed", detail };
 }
 

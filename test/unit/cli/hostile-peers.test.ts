@@ -98,8 +98,56 @@ describe("a log that sends more than is due", () => {
     const short = await run(folder, "log", "download", base, "copy", "--max-gb", "0.000001");
     expect(short).toMatchObject({ code: 1, err: expect.stringContaining("more than 0.000001 GB") });
     const whole = await run(folder, "log", "download", base, "copy");
-    expect(whole).toMatchObject({ code: 0, out: expect.stringContaining(`Copied ${ORIGIN}`) });
+    expect(whole).toMatchObject({ code: 0, out: expect.stringContaining(`Copied "${ORIGIN}"`) });
     expect(readFileSync(join(folder, "copy", BUNDLE))).toEqual(Buffer.from(bundle));
+  });
+});
+
+describe("a service that is asked for its log", () => {
+  it("is read no further than --max-gb", async () => {
+    const base = await serveLog({});
+    const { code, err } = await run(temporaryFolder(), "verify", base, "--max-gb", "0.000001");
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: "That is more than 0.000001 GB: --max-gb allows more.\n",
+    });
+  });
+
+  it("is not waited for beyond ten minutes", async () => {
+    const limited = (res: ServerResponse) => res.writeHead(429, { "retry-after": "601" }).end();
+    const base = await serveLog({ checkpoint: limited });
+    const { code, err } = await run(temporaryFolder(), "log", "download", base, "copy");
+    expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining("answers 429") });
+  });
+
+  it.each(["verify", "log download", "export a.csv --url"])(
+    "gets no password of its address: %s",
+    async (command) => {
+      const base = (await serveLog({})).replace("http://", "HTTP://user:S3CRET@");
+      const last = command === "log download" ? ["copy"] : [];
+      const { code, out, err } = await run(
+        temporaryFolder(),
+        ...command.split(" "),
+        ...[base, ...last],
+      );
+      expect({ code, err }).toMatchObject({
+        code: 1,
+        err: expect.stringContaining("Leave the user name and password out"),
+      });
+      expect(out + err).not.toContain("S3CRET");
+    },
+  );
+
+  it("begins no line with its name", async () => {
+    const checkpoint = (name: string) => `${name}\n0\n${"A".repeat(43)}=\n\n— ${name} AAAAAAA=\n`;
+    const named = async (name: string) => {
+      const base = await serveLog({ checkpoint: (res) => res.end(checkpoint(name)) });
+      return (await run(temporaryFolder(), "verify", base)).out;
+    };
+    expect(await named("a".repeat(255))).toContain(`Log "${"a".repeat(60)}…", 0 entries`);
+    for (const blank of ["\u2800", "\u3164", "\u115f", "\u1160", "\uffa0"]) {
+      expect(await named(`a${blank}proved`)).toContain("FAILED      checkpoint");
+    }
   });
 });
 

@@ -67,7 +67,7 @@ describe("the store verify command", () => {
     expect((await verified(first, { state })).isGood).toBe(true);
     const before = readFileSync(state, "utf8");
     expect((await verified(other, { state })).lines.join("\n")).toMatch(
-      /another origin than audit.*was seen before/,
+      /another origin than "audit.*was seen before/,
     );
     expect(readFileSync(state, "utf8")).toBe(before);
   });

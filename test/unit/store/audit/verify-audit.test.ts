@@ -349,7 +349,7 @@ describeEngines("the saved state of an audit log", (engine) => {
     ]);
     expect((await lookAt(await tenRows(engine), seen)).problems).toEqual([
       expect.stringMatching(
-        /^The signature of the audit log: the log has another origin than audit/,
+        /^The signature of the audit log: the log has another origin than "audit/,
       ),
       expect.stringMatching(/^The history/),
     ]);
