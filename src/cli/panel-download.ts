@@ -1,7 +1,10 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, readFile, rm, writeFile } from "node:fs/promises";
+import { closingInstantRange } from "../answers/export-table.ts";
+import { DAY_MS } from "../lib/market-day.ts";
 import { replaceFile } from "../lib/replace-file.ts";
 import { readWholeBody } from "../outbound/whole-body.ts";
+import { parsePanelPage } from "./panel-page.ts";
 import { bearerHeaders, refusalText, requestWithRetries } from "./request-with-retries.ts";
 
 /**
@@ -9,6 +12,9 @@ import { bearerHeaders, refusalText, requestWithRetries } from "./request-with-r
  * 300 bytes.
  */
 const MAX_PAGE_BYTES = 64 * 1024 * 1024;
+
+/** Maximum number of pages, each of which has at least one session: 27 years of days. */
+const MAX_PAGES = 10_000;
 
 /** State of a download, stored so that a later run of the command can continue it. */
 interface State {
@@ -56,13 +62,14 @@ export async function downloadPanel({
 }: PanelDownload): Promise<number> {
   const stateFile = `${file}.state`;
   let state = await resumed(stateFile, { file, url });
-  while (state.next !== null) {
+  for (let pages = 0; state.next !== null; pages++) {
+    if (pages === MAX_PAGES) throw new Error(`${url.origin} has more pages than any panel.`);
     const { header, rows, next } = await fetchPage(new URL(state.next), token);
     if (state.header !== "" && state.header !== header) {
       throw new Error(`The columns are not those of ${file}: delete it, and export again.`);
     }
     const lines = state.header === "" ? [header, ...rows] : rows;
-    const page = Buffer.from(lines.map((line) => `${line}\r\n`).join(""));
+    const page = Buffer.from(lines.join(""));
     onBytes(page.length);
     await onFile(file, (handle) => handle.appendFile(page));
     const bytes = state.bytes + page.length;
@@ -109,9 +116,6 @@ async function onFile(file: string, change: (handle: FileHandle) => Promise<void
 const isPageOf = (page: string, first: string): boolean =>
   page.split("?", 1)[0] === first.split("?", 1)[0];
 
-/** Maximum length of the header line, in characters; that of the service has some 500. */
-const MAX_HEADER_LENGTH = 16_384;
-
 interface Page {
   readonly header: string;
   readonly rows: readonly string[];
@@ -130,20 +134,30 @@ async function fetchPage(url: URL, token: string | undefined): Promise<Page> {
       { cause },
     );
   });
-  const [header = "", ...rows] = String(body).split("\r\n").slice(0, -1);
-  if (header.length > MAX_HEADER_LENGTH) {
-    throw new Error(`${url.origin} names more columns than a panel has.`);
-  }
+  const { header, rows, closes } = pageIn(String(body), url);
   const next = nextPage(response.headers.get("link"), url);
   if (next !== null && rows.length === 0) {
     throw new Error(`${url.origin} names a next page after one without rows.`);
   }
+  const [after, until] = [cursorOf(url), next === null ? latestOf(url) : cursorOf(new URL(next))];
+  if (!closes.every((close) => close > after && close <= until)) {
+    throw new Error(`${url.origin} answers rows that are not of the sessions of their page.`);
+  }
   return { header, rows, next };
+}
+
+function pageIn(text: string, { origin }: URL): ReturnType<typeof parsePanelPage> {
+  try {
+    return parsePanelPage(text);
+  } catch (error) {
+    throw new Error(`${origin} ${(error as Error).message}.`);
+  }
 }
 
 /**
  * The URL of the next page. Only the cursor is taken from the service, so that the token goes to no
- * other address; each cursor must be later than the one before, so that the pages end.
+ * other address; each cursor must be later than the one before, and not later than now or the end of the
+ * range, so that the pages end.
  *
  * @throws {Error} If the service names another address, or a cursor that is not later.
  */
@@ -155,8 +169,11 @@ function nextPage(link: string | null, url: URL): string | null {
     throw new Error(`${url.origin} names a next page at another address, which is not asked.`);
   }
   const cursor = Date.parse(named.searchParams.get("cursor") ?? "");
-  if (!(cursor > Date.parse(url.searchParams.get("cursor") ?? EARLIEST))) {
+  if (!(cursor > cursorOf(url))) {
     throw new Error(`${url.origin} names a next page that is not later than this one.`);
+  }
+  if (cursor > latestOf(url)) {
+    throw new Error(`${url.origin} names a next page after the end of the panel.`);
   }
   const next = new URL(url);
   next.searchParams.set("cursor", new Date(cursor).toISOString());
@@ -165,3 +182,14 @@ function nextPage(link: string | null, url: URL): string | null {
 
 /** Earlier than the cursor of any page. */
 const EARLIEST = "1900-01-01";
+
+/** The instant that all rows of a page are after, Unix milliseconds. */
+const cursorOf = ({ searchParams }: URL): number =>
+  Date.parse(searchParams.get("cursor") ?? EARLIEST);
+
+/** The latest close that a panel can have, Unix milliseconds; a day more, as clocks differ. */
+function latestOf({ searchParams }: URL): number {
+  const { to } = closingInstantRange({ to: searchParams.get("to") ?? undefined });
+  const now = Date.now() + DAY_MS;
+  return to === undefined ? now : Math.min(now, Date.parse(to));
+}

@@ -151,8 +151,9 @@ describe("a service that is asked for its log", () => {
   });
 });
 
-const HEADER = "date,symbol\r\n";
-const ROW = "2026-01-02,AAA\r\n";
+const HEADER = "date,symbol,asOf\r\n";
+const rowOf = (day: string) => `${day},AAA,${day}T21:00:00.000Z\r\n`;
+const ROW = rowOf("2026-01-02");
 
 describe("a folder with a log, from somebody else", () => {
   /** What stands in place of a file: a link to a device without end, or a pipe that nobody writes. */
@@ -306,10 +307,44 @@ describe("a service that exports without end", () => {
       ["/api/export", HEADER + ROW, "not later"],
       ["/api/export?cursor=%1b[2J", HEADER + ROW, "not later"],
       ["/elsewhere?cursor=2026-01-02T21:00:00Z", HEADER + ROW, "at another address"],
+      ["/api/export?cursor=9999-01-01", HEADER + ROW, "after the end"],
+      ["/api/export?cursor=2026-01-02T20:59:59Z", HEADER + ROW, "not of the sessions"],
     ] as const) {
       const found = await exported((_req, res) => res.writeHead(200, link(target)).end(body));
       expect(found.err, target).toContain(reason);
     }
+  });
+
+  it.each([
+    ["date,asOf,\u001b[2J\r\n", "other columns"],
+    ["date,asOf,=1+1\r\n", "other columns"],
+    ["date,symbol\r\n", "other columns"],
+    [`${HEADER}2026-01-02,\u009b2J,2026-01-02T21:00:00.000Z\r\n`, "a row that"],
+    [`${HEADER}2026-01-02,"A\r\nB",2026-01-02T21:00:00.000Z\r\n`, "a row that"],
+    ["date,asOf,score\r\n2026-01-02,2026-01-02T21:00:00.000Z,=1+1\r\n", "a row that"],
+    [`${HEADER}2026-01-02,AAA\r\n`, "a row that"],
+    [`${HEADER}2026-01-02,AAA,never\r\n`, "not of the sessions"],
+    [`${HEADER}${ROW}2026`, "not whole"],
+  ])("is left at a page that is none: %j", async (page, reason) => {
+    const { code, err } = await exported((_req, res) => void res.end(page));
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(reason) });
+  });
+
+  it("puts no formula of a service into the file, and writes through no link", async () => {
+    const folder = temporaryFolder();
+    const page = `${HEADER.trim()},newer\r\n${ROW.trim()},"=cmd|'/c calc'!A1"\r\n`;
+    const base = await serveForTest(asCsv((_req, res) => void res.end(page)));
+    writeFileSync(join(folder, "mine"), "mine");
+    for (const ending of ["pages", "pages.state.new"]) {
+      symlinkSync("mine", join(folder, `a.csv.${ending}`));
+    }
+    const file = join(folder, "a.csv");
+    const { code } = await run(folder, "export", file, "--url", base, "--token", "env:TOKEN");
+    expect(code).toBe(0);
+    expect(readFileSync(file, "utf8")).toBe(
+      `${HEADER.trim()},newer\r\n${ROW.trim()},'=cmd|'/c calc'!A1\r\n`,
+    );
+    expect(readFileSync(join(folder, "mine"), "utf8")).toBe("mine");
   });
 
   it("gets the token for no other origin", async () => {
@@ -333,8 +368,9 @@ describe("a service that exports without end", () => {
     const base = await serveForTest(
       asCsv((_req, res) => {
         day += 1;
-        const cursor = new Date(Date.UTC(2026, 0, day)).toISOString();
-        res.writeHead(200, link(`/api/export?cursor=${cursor}`)).end(HEADER + ROW.repeat(100));
+        const date = `2026-01-0${day}`;
+        const headers = link(`/api/export?cursor=${date}T22:00:00Z`);
+        res.writeHead(200, headers).end(HEADER + rowOf(date).repeat(100));
       }),
     );
     const { code, err } = await run(
@@ -349,7 +385,7 @@ describe("a service that exports without end", () => {
     expect({ code, err, day }).toEqual({
       code: 1,
       err: expect.stringContaining("0.00001 GB"),
-      day: 7,
+      day: 3,
     });
   });
 });
