@@ -560,6 +560,7 @@ describe("POST /oauth/claim/start", () => {
         claim: { code, expires_at },
         verification_uri: expect.stringMatching(`^${base}/claim\\?attempt=[\\w-]{43}$`),
         who_can_claim: "Anyone with an email address can sign in there.",
+        note: "This code ends the one before it.",
         expires_at: new Date(clock.now + 10 * MINUTE_MS).toISOString(),
       });
       expect(expires_at).toBe(body.expires_at);
