@@ -18,7 +18,10 @@ export function alertDraftOf(given) {
   const kinds = known.length > 0 ? known : facts.usualKinds;
   const numbers = Object.entries(facts.alertNumbers)
     .filter(([, { kind }]) => kinds.includes(kind))
-    .map(([name, { usual }]) => [name, isNumber(given[name]) ? given[name] : usual]);
+    .map(([name, { usual }]) => {
+      const own = name === "scoreMove" && isKnown(given.signal) ? null : usual;
+      return [name, isNumber(given[name]) ? given[name] : own];
+    });
   return {
     ...pick(given, [...KEPT, "channel", "label"]),
     ...(Array.isArray(symbols) && { symbols: symbols.map(String).slice(0, MAX_SYMBOLS) }),

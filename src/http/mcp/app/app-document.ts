@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { registerAlert } from "../../../../tools/register-alert.ts";
 import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
 import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "../../../score/composite.ts";
+import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { alertFieldSchemas } from "../../pages/alerts/alert-form.ts";
@@ -159,7 +160,8 @@ const alertNumbers = {
  * of `register_alert`.
  */
 function factsOf({ version, baseUrl, context }: AppOf) {
-  const usual = registerAlert.input.parse({ symbols: ["ANY"] });
+  const { scoreMove } = EVENT_RULES;
+  const usual = { ...registerAlert.input.parse({ symbols: ["ANY"] }), scoreMove };
   const numbersOfAlert = Object.entries(alertNumbers).map(([name, number]) => {
     const id = name as keyof typeof alertNumbers;
     const { minValue: min, maxValue: max } = alertFieldSchemas[id];
