@@ -10,6 +10,7 @@ import type { Scope } from "../../src/auth/scopes.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { AuthenticatedFile } from "../../src/ingest/authenticated-file.ts";
 import { openScoring, type Scoring } from "../../src/ingest/create.ts";
+import { recordedCandidate } from "../../src/method/recorded-candidate.ts";
 import { createToolContext } from "../../src/service.ts";
 import type { ToolCall } from "../../src/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
@@ -43,9 +44,17 @@ async function processOn(folder: string, days = 0, seed = "1") {
   return { scoring, warnings };
 }
 
-/** The newest snapshot of every instrument, without its distribution tables. */
+/** The newest snapshot of every instrument as it is recorded, without its distribution tables. */
 const toldBy = ({ snapshots }: Scoring): unknown =>
-  JSON.parse(JSON.stringify(snapshots.allNewest().map((one) => ({ ...one, tables: null }))));
+  JSON.parse(
+    JSON.stringify(
+      snapshots.allNewest().map((one) => ({
+        ...one,
+        tables: null,
+        candidate: recordedCandidate(one.candidate),
+      })),
+    ),
+  );
 
 async function computed(scoring: Scoring): Promise<void> {
   scoring.refresh();
