@@ -85,7 +85,7 @@ const Input = z.strictObject({
     .min(1)
     .max(500)
     .optional()
-    .describe("With symbol: history of so many sessions, until to."),
+    .describe("With symbol: so many sessions, until to."),
   risk: z.literal("full").optional().describe("With symbol and detail=full: the risk forecast."),
   signal: DirectionAnswer.optional().describe("Only this signal."),
   assetClass: AssetClass.optional().describe("Only this class."),

@@ -1,6 +1,7 @@
 // @module-tag full
 
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
+import { linkSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { allScopes, type Scope } from "../../src/auth/scopes.ts";
@@ -563,11 +564,23 @@ it("every public route answers as documented when an address exceeds its rate li
 });
 
 /**
- * A market folder that never finishes loading: its list of instruments is a pipe without a writer.
+ * A market folder that takes many times as long to load as the answers of the test: 55 years of days
+ * of 150 coins, whose bars are one file with many names.
  */
-function endlessFolder(): string {
+function slowFolder(): string {
   const folder = temporaryFolder();
-  execFileSync("mkfifo", [join(folder, "instruments.csv")]);
+  const symbols = Array.from({ length: 150 }, (_, index) => `COIN${index}-USD`);
+  const days = Array.from({ length: 20_000 }, (_, day) => {
+    const close = 100 + (day % 10);
+    return `${new Date(day * 86_400_000).toISOString().slice(0, 10)},${close},${close + 1},${close - 1},${close},1000,0,1`;
+  });
+  const bars = join(folder, "all");
+  mkdirSync(join(folder, "bars"));
+  writeFileSync(bars, ["date,open,high,low,close,volume,dividend,split", ...days, ""].join("\n"));
+  for (const symbol of symbols) linkSync(bars, join(folder, "bars", `${symbol}.csv`));
+  const rows = symbols.map((symbol) => `${symbol},${symbol},crypto,,USD,`);
+  const instruments = ["symbol,name,assetClass,exchange,currency,sector", ...rows, ""];
+  writeFileSync(join(folder, "instruments.csv"), instruments.join("\n"));
   return folder;
 }
 
@@ -576,7 +589,7 @@ it("every route answers as documented while the service is starting", async () =
   const child = spawn(process.execPath, ["src/main.ts"], {
     env: {
       PATH: process.env.PATH ?? "",
-      ...{ PORT: port, DATA_DIR: temporaryFolder(), MARKET: `files:${endlessFolder()}` },
+      ...{ PORT: port, DATA_DIR: temporaryFolder(), MARKET: `files:${slowFolder()}` },
     },
     stdio: "ignore",
   });
@@ -584,11 +597,14 @@ it("every route answers as documented while the service is starting", async () =
   const to = `http://127.0.0.1:${port}`;
   const isThere = () => fetch(to).catch(() => child.exitCode !== null);
   while ((await isThere()) === false);
-  for (const one of described) {
-    const response = await send(one, { to, ...(takesBody(one) && json({})) });
-    expect([nameOf(one), response.status]).toEqual([nameOf(one), 503]);
-    expect(await problemOf(response)).toBe("503 not_ready");
-  }
+  // All at once, since the load of a file holds every request up.
+  const answers = await Promise.all(
+    described.map(async (one) => {
+      const response = await send(one, { to, ...(takesBody(one) && json({})) });
+      return [nameOf(one), await problemOf(response)];
+    }),
+  );
+  expect(answers).toEqual(described.map((one) => [nameOf(one), "503 not_ready"]));
 });
 
 /** Documented statuses that these tests do not produce, with the reason. */

@@ -266,7 +266,7 @@ describe("the CSRF check of a form", () => {
     body.delete("email");
     body.set("email", "a@b.example");
     const answer = await post("/sign-in", String(body), { cookie: web.cookie(action) });
-    expect(answer.status).toBe(200);
+    expect(answer.status).toBe(303);
   });
 });
 

@@ -327,7 +327,7 @@ describe("the page of an instrument in a browser", () => {
   it("is readable when feeds are missing, with its history expanded", async () => {
     const { items } = await ask<{ items: readonly Item[] }>("/api/signals?assetClass=crypto");
     const { page } = await open(`${base}/market/${items[0]?.symbol}`);
-    await page.getByText("No feed.").waitFor();
+    await page.getByText("No feed.", { exact: true }).waitFor();
     await page.getByText("The same in figures").first().click();
     await expectAccessiblePage(page, "coin", ["dark"]);
   });

@@ -26,6 +26,7 @@ const ProblemBody = z.strictObject({
 const OAuthBody = z.strictObject({
   error: z.string().regex(/^[a-z_]+$/),
   error_description: z.string().optional(),
+  next: z.string().optional(),
   scope: z.string().optional(),
   /**
    * In claim errors: the page where a person claims the agent, and the URL where the agent gets a

@@ -78,7 +78,7 @@ export const applicationOperations = [
     limit: { per: "network", quotas: ["apply", "apply-day"] },
     path: "/api/apply",
     summary: "Apply for early access",
-    description: `Reserves a place in the queue. The first application of an address is kept. Later ones change nothing, but every answer repeats its own request, so that nobody learns who applied before; every token stands for the application that is kept. ${BODY_RULES}`,
+    description: `Reserves a place in the queue. The first application of an address is kept. Later ones change nothing, but every answer repeats its own request, so that nobody learns who applied before; every token stands for the one that is kept. ${BODY_RULES}`,
     body: jsonContent(ApplicationBody),
     answers: {
       200: jsonResponse("The place is reserved.", AcceptedApplication, LIMIT_HEADERS),

@@ -62,9 +62,7 @@ export const ClaimStartedBody = z.object({
     .string()
     .meta({ format: "uri" })
     .describe("Page where a person confirms, and gets a code to tell the agent."),
-  who_can_claim: z
-    .string()
-    .describe("Who can sign in on the page, and what anyone else does first; for the person."),
+  who_can_claim: z.string().describe("Who can sign in there, and what anyone else does first."),
   note: z.string().describe("What becomes of the code before it."),
   expires_at: InstantAnswer,
 });

@@ -79,7 +79,7 @@ const ClaimState = z.object({
   who_can_claim: z
     .string()
     .optional()
-    .describe("Who can sign in on the page, and what anyone else does first; for the person."),
+    .describe("Who can sign in there, and what anyone else does first."),
 });
 
 /** A registration response (RFC 7591 section 3.2.1). */

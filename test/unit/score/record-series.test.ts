@@ -183,7 +183,8 @@ type Change = "corrected" | "removed" | "added";
 const changes = fc
   .record({
     place: fc.nat(recent.length - 1),
-    feed: fc.constantFrom(...FEEDS),
+    // Weekly volumes are shown and not scored, so no series knows them.
+    feed: fc.constantFrom(...FEEDS.filter((feed) => feed !== "weeklyVolumes")),
     share: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
     member: fc.nat(),
     change: fc.constantFrom<Change>("corrected", "removed", "added"),

@@ -92,7 +92,7 @@ function editStep(wish, onReview, onLeave) {
   return [
     withAttributes("h1", { tabindex: -1 }, "An alert"),
     isFixed ? el("p", "It watches ", watchedText(wish), ".") : field("Instruments", symbols),
-    !isFixed && signal && el("p", `It tells only of events after which the signal is ${signal}.`),
+    !isFixed && signal && el("p", `Only events that end in ${signal}.`),
     el("fieldset", el("legend", "Tell me of"), kinds),
     el("fieldset", el("legend", "Where events go"), ways),
     field("Name, if you like", label),

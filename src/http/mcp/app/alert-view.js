@@ -6,11 +6,11 @@ import { timeText } from "./times.js";
 
 /** Text that says which instruments an existing or requested alert watches. */
 export function watchedText({ symbols, watchlist, assetClass, signal }) {
-  const leads = signal && `, where the signal is then ${signal}`;
+  const leads = signal && `, if it is then ${signal}`;
   if (Array.isArray(symbols)) return [isolatedText(symbols.join(", ")), leads];
   if (watchlist) return ["the watchlist ", isolatedText(watchlist), leads];
   return assetClass
-    ? [`every instrument of the class ${labelOf(facts.classNames, assetClass)}`, leads]
+    ? [`every one of the class ${labelOf(facts.classNames, assetClass)}`, leads]
     : ["all instruments", leads];
 }
 

@@ -91,14 +91,14 @@ function factsOf({ price, confidence, coverage, missingFactors, assetClass, risk
   ];
 }
 
-/** Texts about the expected filing of a report, and the window that held past filings. */
+/** The expected filing of a report, and its window. */
 function reportTexts({ expected, earliest, latest, windowCoverage }) {
   return [
     `filed about ${timeText(expected)}`,
     isKnown(windowCoverage) &&
       el(
         "span.quiet",
-        ` ${percentText(windowCoverage, 0)} of past filings: ${timeText(earliest)} to ${timeText(latest)}`,
+        ` ${percentText(windowCoverage, 0)} of filings: ${timeText(earliest)} to ${timeText(latest)}`,
       ),
   ];
 }
