@@ -139,7 +139,7 @@ describe("the status command", () => {
 
   it("shows the state of a running server, as text and as JSON", async () => {
     const text = await ask();
-    expect(text).toMatch(/^Server {4}version 1\.0\.0, up \d+ s, leads$/m);
+    expect(text).toMatch(/^Server {4}version 1\.0\.0\+\S+, up \d+ s, leads$/m);
     expect(text).toMatch(/^Market {4}sandbox, as of \S+Z, \d+ s ago, \d+ instruments$/m);
     expect(text).toMatch(/^Limits {4}refused since the start: revoke 1$/m);
     expect(text).toMatch(/^Queue {5}0 deliveries wait, 0 are due$/m);

@@ -54,7 +54,7 @@ async function consent(window: Page): Promise<void> {
   const email = "reader@example.com";
   await window.getByLabel("Your email address").fill(email);
   await window.getByRole("button", { name: "Send me a code" }).click();
-  const field = window.getByLabel("Code", { exact: true });
+  const field = window.getByLabel("Code from the operator");
   await field.waitFor();
   await field.fill((await testService.codesTo(email)).at(-1) ?? "");
   await window.getByRole("button", { name: "Sign in" }).click();

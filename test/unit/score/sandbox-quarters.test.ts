@@ -36,6 +36,7 @@ it.each([1, 2, 3])(
         tables: null,
         factors: null,
         candidate: null,
+        steadiness: null,
       }));
     const symbols = after.allNewest().map(({ instrument }) => instrument.symbol);
     expect(symbols.length).toBeGreaterThan(40);
