@@ -1,8 +1,8 @@
 import { shuffled } from "../../grading/random.ts";
 import { rankCorrelation, standardizedRankProducts } from "../../grading/rank-correlation.ts";
+import { residualize } from "../../grading/residuals.ts";
 import { returnAfterStatement } from "../../grading/session-returns.ts";
 import { type Exposures, exposuresAt } from "./exposures.ts";
-import { residualize } from "./residuals.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import type { PanelDate, SignalStatement } from "./statement-panel.ts";
 

@@ -9,6 +9,7 @@ import {
   ranks,
   standardizedRankProducts,
 } from "../../../src/grading/rank-correlation.ts";
+import { residualize } from "../../../src/grading/residuals.ts";
 import {
   cosineCount,
   cosineStandardError,
@@ -25,7 +26,6 @@ import {
   sharpeOf,
 } from "../../../src/research/backtest/deflated-sharpe.ts";
 import { maxDrawdown, wealthPath } from "../../../src/research/backtest/drawdown.ts";
-import { residualize } from "../../../src/research/backtest/residuals.ts";
 
 /** The rank correlation coefficients of the worked example. */
 const WORKED = [0.03, -0.01, 0.05, 0, 0.02, 0.04, -0.03, 0.06, 0.01, -0.02, 0.03, 0.02];

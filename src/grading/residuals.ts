@@ -1,4 +1,4 @@
-import { mean } from "../../factors/statistics.ts";
+import { mean } from "../factors/statistics.ts";
 
 /**
  * Minimum fraction of a column's variation that must remain after projection on the earlier

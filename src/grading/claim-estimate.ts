@@ -1,0 +1,97 @@
+import { normalQuantile } from "../factors/statistics.ts";
+import { rankCorrelation, ranks } from "./rank-correlation.ts";
+import { residualize } from "./residuals.ts";
+import { type SeriesSummary, summarizeSeries } from "./series-summary.ts";
+
+/** Horizon in sessions of the claim about the score of stocks. */
+const CLAIM_HORIZON_SESSIONS = 5;
+
+/** Minimum number of instruments on a date for a coefficient. */
+const MIN_NAMES = 10;
+
+/** Percentiles lie this far inside [0, 100], so that a rounded 0 or 100 has a normal score. */
+const PERCENTILE_EDGE = 0.005;
+
+/** The traits whose part of the returns the estimator removes, besides the sector. */
+const CLAIM_TRAITS = ["beta", "volatility", "dollarVolume"] as const;
+
+/**
+ * Percentiles of an instrument among those of its close, in [0, 100] as `percentilesOf` gives them;
+ * `null` if unknown.
+ */
+type ClaimPercentiles = Readonly<Record<(typeof CLAIM_TRAITS)[number], number | null>>;
+
+/** What was said about an instrument at a close, and the return that followed. */
+export interface ClaimStatement {
+  /** The score, or any increasing function of it: only its rank counts. */
+  readonly score: number;
+  /** Log total return over the horizon, from the close of the session after the statement. */
+  readonly followed: number;
+  /** Forecast standard deviation of the log return over the horizon; `null` without a forecast. */
+  readonly sigma: number | null;
+  /** Percentiles at the close of beta (252 sessions), volatility and dollar volume (63 sessions). */
+  readonly percentiles: ClaimPercentiles;
+  readonly sector: string | null;
+}
+
+/**
+ * Percentiles of values among those that are known: 100 (rank - 0.5) / n with mean ranks for ties,
+ * rounded to two decimals as in the signal log; `null` for `NaN`.
+ */
+export function percentilesOf(values: readonly number[]): readonly (number | null)[] {
+  const known = values.flatMap((value, index) => (Number.isNaN(value) ? [] : [index]));
+  const ranked = ranks(known.map((index) => values[index] as number));
+  const percentiles = new Array<number | null>(values.length).fill(null);
+  for (const [place, index] of known.entries()) {
+    const percentile = (100 * ((ranked[place] as number) - 0.5)) / known.length;
+    percentiles[index] = Math.round(100 * percentile) / 100;
+  }
+  return percentiles;
+}
+
+/**
+ * The neutral rank information coefficient of one date: Spearman's correlation of the scores with
+ * the residuals of return / sigma in a regression on the normal scores of the three percentiles
+ * and on a constant per sector. An unknown sector counts as a sector.
+ *
+ * @param statements In any order; those without sigma or without a percentile are left out.
+ * @returns In [-1, 1]; `null` with fewer than ten complete statements, and if all scores are equal.
+ */
+export function claimCoefficient(statements: readonly ClaimStatement[]): number | null {
+  const complete = statements.flatMap(({ score, followed, sigma, percentiles, sector }) => {
+    const traits = CLAIM_TRAITS.flatMap((trait) => percentiles[trait] ?? []);
+    if (sigma === null || !(sigma > 0) || traits.length < CLAIM_TRAITS.length) return [];
+    return [{ score, scaled: followed / sigma, traits, sector: sector ?? "" }];
+  });
+  if (complete.length < MIN_NAMES) return null;
+  const residuals = residualize(
+    complete.map(({ scaled }) => scaled),
+    CLAIM_TRAITS.map((_, column) =>
+      complete.map(({ traits }) => normalScoreOf(traits[column] as number)),
+    ),
+    complete.map(({ sector }) => sector),
+  );
+  const scores = complete.map(({ score }) => score);
+  return rankCorrelation(scores, residuals) ?? null;
+}
+
+const normalScoreOf = (percentile: number): number =>
+  normalQuantile(Math.min(100 - PERCENTILE_EDGE, Math.max(PERCENTILE_EDGE, percentile)) / 100);
+
+/**
+ * The estimate of the claim: the mean of the coefficients of the dates, with a t and a 95 % interval
+ * that allow for overlap. Its t is a normal quantile, so that it can be compared with that of any
+ * level of significance.
+ *
+ * @param coefficients Results of `claimCoefficient` in chronological order; `null` is left out.
+ * @param step Number of sessions from one date to the next.
+ * @returns `null` with fewer than two coefficients.
+ */
+export const estimateClaim = (
+  coefficients: readonly (number | null)[],
+  step: number,
+): SeriesSummary | null =>
+  summarizeSeries(
+    coefficients.filter((value) => value !== null),
+    { horizon: CLAIM_HORIZON_SESSIONS, step },
+  ) ?? null;
