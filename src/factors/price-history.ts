@@ -151,6 +151,23 @@ export function recentLogReturn(history: PriceHistory, count: number): number {
 }
 
 /**
+ * Root mean square of the known returns among the last `count` daily log returns; `NaN` with fewer
+ * than `minCount` of them.
+ */
+export function recentVolatility(history: PriceHistory, count: number, minCount: number): number {
+  const { returns } = history.chunk;
+  let squares = 0;
+  let known = 0;
+  for (let age = 0; age < Math.min(count, history.bars); age++) {
+    const value = returns[slot(history, history.bars - 1 - age)] as number;
+    if (Number.isNaN(value)) continue;
+    squares += value * value;
+    known++;
+  }
+  return known < minCount ? Number.NaN : Math.sqrt(squares / known);
+}
+
+/**
  * Adds the next bar: one return enters the window, another leaves it. The bars of the year are
  * scanned only when the 52-week high expires.
  *

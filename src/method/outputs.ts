@@ -127,8 +127,16 @@ export function methodLock({ closed, interim, events, volatility }: MethodOutput
   const tables = new Set([...closed, ...interim].map((snapshot) => snapshot.tables));
   const digest = createHash("sha256");
   const said = (snapshot: Snapshot) => {
-    // The candidate method has its own lock; steadiness is graded, and part of no answer yet.
-    const { instrument, tables: _, candidate: __, steadiness: ___, ...rest } = snapshot;
+    // The candidate method has its own lock; steadiness and exposures are graded, and part of no
+    // answer yet.
+    const {
+      instrument,
+      tables: _,
+      candidate: __,
+      steadiness: ___,
+      exposures: ____,
+      ...rest
+    } = snapshot;
     return { symbol: instrument.symbol, ...rest };
   };
   for (const one of [...closed, ...interim]) digest.update(sha256(plain(said(one))));

@@ -315,7 +315,7 @@ function evaluate(
   measured: MeasuredInstrument,
   context: ReadingContext,
 ): { readonly inputs: SnapshotInputs; readonly composite: Composite } {
-  const { instrument, bars, newestBar, candidate, steadiness } = measured.state;
+  const { instrument, bars, newestBar, candidate, steadiness, exposures } = measured.state;
   const { missedSessions } = measured;
   const readings = computeFactorReadings(measured, context);
   const { at, series, tables } = context;
@@ -331,6 +331,7 @@ function evaluate(
     tables,
     candidate,
     steadiness,
+    exposures,
   };
   return {
     inputs,

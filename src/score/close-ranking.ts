@@ -1,7 +1,8 @@
 import { MIN_PEER_GROUP_SIZE } from "../factors/ecdf.ts";
 import { measureListedMomentum } from "../factors/momentum.ts";
-import { type MarketReturns, recentLogReturn } from "../factors/price-history.ts";
+import { type MarketReturns, recentLogReturn, recentVolatility } from "../factors/price-history.ts";
 import { CANDIDATE_RULES, computeCandidateReadings } from "./candidate.ts";
+import { EXPOSURE_RULES, exposurePercentiles } from "./exposures.ts";
 import { freshSurprise, type InstrumentState, lossOnAssets } from "./instrument-state.ts";
 import {
   blendedLogVolatility,
@@ -20,17 +21,18 @@ interface Close {
 }
 
 /**
- * Compares the stocks that traded in a session with each other: the candidate method and the
- * steadiness. The other stocks get no reading.
+ * Compares the stocks that traded in a session with each other: the candidate method, the
+ * steadiness and the exposures. The other stocks get no reading.
  */
 export function rankClose(states: readonly InstrumentState[], close: Close): void {
   const trading = states.filter(({ newestBar }) => newestBar?.availableAt === close.at);
   for (const state of states) {
     state.candidate = undefined;
     state.steadiness = undefined;
+    state.exposures = undefined;
   }
   readCandidates(trading, close.at);
-  readSteadiness(trading, close);
+  readRisks(trading, close);
 }
 
 function readCandidates(trading: readonly InstrumentState[], at: number): void {
@@ -54,7 +56,8 @@ function readCandidates(trading: readonly InstrumentState[], at: number): void {
   for (const [index, state] of trading.entries()) state.candidate = readings[index];
 }
 
-function readSteadiness(trading: readonly InstrumentState[], { at, market, dayMs }: Close): void {
+/** Reads the steadiness and the exposures, which have the beta in common. */
+function readRisks(trading: readonly InstrumentState[], { at, market, dayMs }: Close): void {
   const column = () => new Float64Array(trading.length).fill(Number.NaN);
   const inputs = {
     volatility: column(),
@@ -63,6 +66,7 @@ function readSteadiness(trading: readonly InstrumentState[], { at, market, dayMs
     belowHigh: column(),
     lossOnAssets: column(),
   };
+  const exposures = { beta: inputs.beta, volatility: column(), dollarVolume: column() };
   for (const [index, state] of trading.entries()) {
     const { listed } = state;
     if (listed === undefined) continue;
@@ -72,7 +76,14 @@ function readSteadiness(trading: readonly InstrumentState[], { at, market, dayMs
     inputs.beta[index] = beta;
     inputs.belowHigh[index] = logBelowHigh(listed);
     inputs.lossOnAssets[index] = lossOnAssets(state, at, dayMs);
+    const { volatilitySessions, minReturns } = EXPOSURE_RULES;
+    exposures.volatility[index] = recentVolatility(listed, volatilitySessions, minReturns);
+    exposures.dollarVolume[index] = state.turnover ?? Number.NaN;
   }
   const ranking = rankSteadiness(inputs, at, MIN_PEER_GROUP_SIZE);
-  for (const [index, state] of trading.entries()) state.steadiness = steadinessAt(ranking, index);
+  const percentiles = exposurePercentiles(exposures);
+  for (const [index, state] of trading.entries()) {
+    state.steadiness = steadinessAt(ranking, index);
+    state.exposures = percentiles[index];
+  }
 }

@@ -47,6 +47,7 @@ import type {
   ShortVolume,
 } from "../market/records.ts";
 import type { CandidateReading } from "./candidate.ts";
+import type { ExposurePercentiles } from "./exposures.ts";
 import {
   createMessageStream,
   type MessageStream,
@@ -104,6 +105,8 @@ export interface InstrumentState {
   candidate: CandidateReading | undefined;
   /** Steadiness at the newest close; `undefined` if the instrument was not ranked there. */
   steadiness: SteadinessReading | undefined;
+  /** Exposures at the newest close; `undefined` if the instrument did not trade in that session. */
+  exposures: ExposurePercentiles | undefined;
   readonly yields: YieldHistory | undefined;
   readonly messages: MessageStream | undefined;
   readonly block: Feed<Print, BlockPressureTracker> | undefined;
@@ -173,6 +176,7 @@ export function createInstrumentState(
     surprise: undefined,
     candidate: undefined,
     steadiness: undefined,
+    exposures: undefined,
     yields: fundamentals && createYieldHistory(dayMs),
     messages: mentions && createMessageStream({ halfLifeMs, dayMs, authors, readText }),
     block: prints && createFeed(createBlockPressureTracker()),

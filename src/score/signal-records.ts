@@ -12,10 +12,10 @@ import {
 
 /**
  * A snapshot with only the evidence of its factors, not their inputs, and without the peer tables,
- * the result of the candidate method and the steadiness.
+ * the result of the candidate method, the steadiness and the exposures.
  */
 export interface SignalRecord
-  extends Omit<Snapshot, "factors" | "tables" | "candidate" | "steadiness"> {
+  extends Omit<Snapshot, "factors" | "tables" | "candidate" | "steadiness" | "exposures"> {
   readonly evidence: FactorEvidence;
 }
 

@@ -16,6 +16,7 @@ import {
   type FactorReadings,
   scoreContributions,
 } from "./composite.ts";
+import type { ExposurePercentiles } from "./exposures.ts";
 import type { PeerTables } from "./peers.ts";
 import type { SessionScore, SignalState } from "./signal-hysteresis.ts";
 import type { SteadinessReading } from "./steadiness.ts";
@@ -81,6 +82,8 @@ export interface Snapshot {
   readonly candidate?: CandidateReading | undefined;
   /** Steadiness at the last close; `undefined` if the instrument was not ranked there. */
   readonly steadiness?: SteadinessReading | undefined;
+  /** Exposures at the last close; `undefined` if the instrument did not trade in that session. */
+  readonly exposures?: ExposurePercentiles | undefined;
 }
 
 /**
@@ -132,6 +135,7 @@ export interface SnapshotInputs {
   readonly tables: PeerTables;
   readonly candidate: CandidateReading | undefined;
   readonly steadiness: SteadinessReading | undefined;
+  readonly exposures: ExposurePercentiles | undefined;
 }
 
 /** Selects the inputs that determine the signal. */
@@ -154,7 +158,8 @@ export function createSnapshot(
   composite: Composite,
   signal: SignalState,
 ): Snapshot {
-  const { instrument, at, series, readings, newestBar, tables, candidate, steadiness } = inputs;
+  const { instrument, at, series, readings, newestBar, tables, candidate, steadiness, exposures } =
+    inputs;
   const weights = BASE_FACTOR_WEIGHTS[instrument.assetClass];
   const contributions = scoreContributions(composite.score, readings, weights);
   const result = (factor: Factor): FactorResult =>
@@ -179,6 +184,7 @@ export function createSnapshot(
     tables,
     candidate,
     steadiness,
+    exposures,
   };
 }
 
