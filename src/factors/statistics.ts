@@ -39,7 +39,7 @@ function sdAround(center: number, values: readonly number[]): number {
 }
 
 /** Number of elements of `values`, which must be ascending, that are less than `value`. */
-export function countBelow(values: readonly number[], value: number): number {
+export function countBelow(values: ArrayLike<number>, value: number): number {
   let low = 0;
   let high = values.length;
   while (low < high) {

@@ -6,7 +6,7 @@ import {
   readYearSums,
   runningVariances,
 } from "../factors/price-history.ts";
-import { normalCdf } from "../factors/statistics.ts";
+import { countBelow, normalCdf } from "../factors/statistics.ts";
 import { RISK_RULES } from "../risk/forecast.ts";
 
 /**
@@ -47,6 +47,23 @@ export const STEADINESS_RULES = {
 /** Measurements of the stocks of a close, all in the same order; `NaN` if missing. */
 export type SteadinessInputs = Readonly<Record<SteadinessInput, Float64Array>>;
 
+/** A value and its place among the values of a close. */
+export interface RankedValue {
+  readonly value: number;
+  /** Mean rank, from 1 for the smallest value. */
+  readonly rank: number;
+  /** Number of values. */
+  readonly of: number;
+}
+
+/** What the value of a reading is recomputed from. */
+interface SteadinessEvidence {
+  /** R, ranked among the stocks that have one: rank 1 is the steadiest. */
+  readonly risk: RankedValue;
+  /** The measurements, ranked among the stocks that have them; `null` if missing. */
+  readonly inputs: Readonly<Record<SteadinessInput, RankedValue | null>>;
+}
+
 /** How steady a stock was at a close, compared with the other stocks that traded. */
 export interface SteadinessReading {
   /** Close of the session, Unix milliseconds. */
@@ -57,6 +74,7 @@ export interface SteadinessReading {
   readonly riskZ: number;
   /** Number of stocks that were ranked. */
   readonly peers: number;
+  readonly evidence: SteadinessEvidence;
 }
 
 /** The steadiness of the stocks of a close. */
@@ -66,6 +84,9 @@ export interface SteadinessRanking {
   readonly peers: number;
   /** Normal score of R by position; `NaN` without a variance or with too few stocks. */
   readonly riskZ: Float64Array;
+  /** R by position; `NaN` without a variance. */
+  readonly risks: Float64Array;
+  readonly inputs: SteadinessInputs;
 }
 
 /**
@@ -92,16 +113,64 @@ export function rankSteadiness(
     Number.isNaN(inputs.volatility[position]) ? Number.NaN : risk,
   );
   const peers = ranked.reduce((count, risk) => (Number.isNaN(risk) ? count : count + 1), 0);
-  return { at, peers, riskZ: normalScores(ranked, minPeers) };
+  return { at, peers, riskZ: normalScores(ranked, minPeers), risks: ranked, inputs };
 }
 
 /** The reading of one stock; `undefined` if it was not ranked. */
 export function steadinessAt(
-  { at, peers, riskZ }: SteadinessRanking,
+  ranking: SteadinessRanking,
   position: number,
 ): SteadinessReading | undefined {
-  const z = riskZ[position] as number;
-  return Number.isNaN(z) ? undefined : { at, value: 100 * normalCdf(-z), riskZ: z, peers };
+  return Number.isNaN(ranking.riskZ[position]) ? undefined : new LazyReading(ranking, position);
+}
+
+/** A reading that looks up its evidence when it is read, since most readings never are. */
+class LazyReading implements SteadinessReading {
+  readonly at: number;
+  readonly value: number;
+  readonly riskZ: number;
+  readonly peers: number;
+  readonly #ranking: SteadinessRanking;
+  readonly #position: number;
+
+  constructor(ranking: SteadinessRanking, position: number) {
+    this.#ranking = ranking;
+    this.#position = position;
+    this.at = ranking.at;
+    this.riskZ = ranking.riskZ[position] as number;
+    this.value = 100 * normalCdf(-this.riskZ);
+    this.peers = ranking.peers;
+  }
+
+  get evidence(): SteadinessEvidence {
+    const { inputs, risks } = this.#ranking;
+    const ranked = STEADINESS_INPUTS.map(
+      (name) => [name, rankedValue(inputs[name], this.#position)] as const,
+    );
+    return {
+      risk: rankedValue(risks, this.#position) as RankedValue,
+      inputs: Object.fromEntries(ranked) as SteadinessEvidence["inputs"],
+    };
+  }
+
+  toJSON(): SteadinessReading {
+    return { ...this, evidence: this.evidence };
+  }
+}
+
+/** Columns of closes in ascending order, without missing values. */
+const sortedColumns = new WeakMap<Float64Array, Float64Array>();
+
+/** The value of a column at a position, and its place in the column; `null` if it is missing. */
+function rankedValue(column: Float64Array, position: number): RankedValue | null {
+  const value = column[position] as number;
+  if (Number.isNaN(value)) return null;
+  const sorted = sortedColumns.get(column) ?? column.filter((one) => !Number.isNaN(one)).sort();
+  sortedColumns.set(column, sorted);
+  const less = countBelow(sorted, value);
+  let end = less;
+  while (sorted[end] === value) end++;
+  return { value, rank: (less + end + 1) / 2, of: sorted.length };
 }
 
 /** ln(0.4 sqrt(fast) + 0.6 sqrt(slow)); `NaN` before the first return and if the price never moved. */

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { normalQuantile } from "../../../src/factors/statistics.ts";
+import { normalCdf, normalQuantile } from "../../../src/factors/statistics.ts";
 import { randomAt } from "../../../src/grading/random.ts";
 import {
   blendedLogVolatility,
   logBelowHigh,
+  type RankedValue,
   rankSteadiness,
   STEADINESS_INPUTS,
   STEADINESS_RULES,
@@ -42,12 +43,7 @@ describe("steadiness", () => {
     for (let position = 0; position < COUNT; position++) {
       const share = (position + 0.5) / COUNT;
       const reading = steadinessAt(ranking, position);
-      expect(reading).toEqual({
-        at: 7,
-        peers: COUNT,
-        value: expect.any(Number),
-        riskZ: expect.any(Number),
-      });
+      expect([reading?.at, reading?.peers]).toEqual([7, COUNT]);
       expect(reading?.riskZ).toBeCloseTo(normalQuantile(share), 12);
       expect(reading?.value).toBeCloseTo(100 * (1 - share), 10);
     }
@@ -96,6 +92,52 @@ describe("steadiness", () => {
     expect(Array.from({ length: COUNT }, (_, position) => steadinessAt(few, position))).toEqual(
       new Array(COUNT).fill(undefined),
     );
+  });
+});
+
+describe("the evidence of steadiness", () => {
+  const inputs = inputsOf((name, position) => {
+    if (name === "lossOnAssets" && position < 9) return Number.NaN;
+    return name === "beta" ? position % 4 : undefined;
+  });
+  const ranking = rankSteadiness(inputs, 7, MIN_PEERS);
+
+  it("gives the value when ranks are turned into normal scores and weighed", () => {
+    const normalScore = ({ rank, of }: RankedValue) => normalQuantile((rank - 0.5) / of);
+    for (let position = 0; position < COUNT; position++) {
+      const reading = steadinessAt(ranking, position);
+      const { risk, inputs: ranked } = reading?.evidence ?? expect.fail();
+      const sum = STEADINESS_INPUTS.reduce((total, name) => {
+        const one = ranked[name];
+        if (one === null) return total;
+        expect(one.value).toBe(inputs[name][position]);
+        return total + STEADINESS_RULES.weights[name] * normalScore(one);
+      }, 0);
+      expect(risk.value).toBeCloseTo(sum, 12);
+      expect(reading?.value).toBeCloseTo(100 * normalCdf(-normalScore(risk)), 10);
+    }
+  });
+
+  it("ranks among the stocks that have the input, equal values alike", () => {
+    const { inputs: first } = steadinessAt(ranking, 0)?.evidence ?? expect.fail();
+    const { inputs: last } = steadinessAt(ranking, COUNT - 1)?.evidence ?? expect.fail();
+    expect(first.lossOnAssets).toBeNull();
+    expect(last.lossOnAssets?.of).toBe(COUNT - 9);
+    expect([first.beta, last.beta]).toEqual([
+      { value: 0, rank: 5.5, of: COUNT },
+      { value: 3, rank: 35.5, of: COUNT },
+    ]);
+  });
+
+  it("is kept when a reading is recorded as JSON", () => {
+    const reading = steadinessAt(ranking, 3);
+    expect(JSON.parse(JSON.stringify(reading))).toEqual({
+      at: 7,
+      peers: COUNT,
+      value: reading?.value,
+      riskZ: reading?.riskZ,
+      evidence: reading?.evidence,
+    });
   });
 });
 
