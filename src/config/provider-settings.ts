@@ -61,7 +61,7 @@ export const liveVariables = {
   UNIVERSE: {
     schema: z.string().optional(),
     allowed: "symbols such as AAPL,BTC-USD, or a file with the columns of instruments.csv",
-    fallback: "39 large ones",
+    fallback: "81 large ones",
     about:
       "with `live`: the instruments that are followed; coins end in `-USD`. A file also tells funds and sectors",
   },

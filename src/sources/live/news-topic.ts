@@ -54,7 +54,8 @@ function companyNewsTopic(name: string): NewsTopic | undefined {
   if (forms === undefined || short === "") return undefined;
   const phrases = forms.map((form) => `"${short} ${form}"`);
   const query = phrases.length === 1 ? phrases.join("") : `(${phrases.join(" OR ")})`;
-  const named = ` ${wordsOf(short)} `;
+  // Headlines call Eli Lilly and Company by the name before the "and".
+  const named = ` ${wordsOf(short.replace(/\s+and$/i, ""))} `;
   return { query, matches: (headline) => ` ${wordsOf(headline)} `.includes(named) };
 }
 

@@ -65,7 +65,10 @@ function served(world: AlpacaWorld, question: Question): ServedAnswer {
     .filter((symbol) => world.symbols.includes(symbol))
     .sort();
   const rowsOf = list === "bars" ? barRows : tradeRows;
-  const rows = known.flatMap((symbol) => rowsOf(world, { ...question, symbol, from, to }));
+  const sessions = sessionsIn(from, to);
+  const rows = known.flatMap((symbol) =>
+    rowsOf(world, { ...question, sessions, symbol, from, to }),
+  );
   return paged(rows, world, question);
 }
 
@@ -74,17 +77,24 @@ const withDot = (symbol: string): string => symbol.replace("-", ".");
 
 interface Range extends Question {
   readonly symbol: string;
+  readonly sessions: readonly Session[];
   readonly from: number;
   readonly to: number;
 }
 
+/** A session with its midnight in New York and the time from which its bars are public. */
+interface Session {
+  readonly date: string;
+  readonly startsAt: number;
+  readonly barsAt: number;
+}
+
 /** Daily bars have the timestamp of midnight in New York and appear 15 minutes after the close. */
-function barRows(world: AlpacaWorld, { symbol, from, to, now, query }: Range): Row[] {
+function barRows(world: AlpacaWorld, { symbol, sessions, from, to, now, query }: Range): Row[] {
   const today = newYorkDate(now);
-  return sessionsIn(from, to).flatMap((session): Row[] => {
-    const at = newYorkInstant(session, "00:00");
+  return sessions.flatMap(({ date: session, startsAt: at, barsAt }): Row[] => {
     const missingUntil = world.missing?.get(`${symbol} ${session}`) ?? 0;
-    const isThere = now >= Math.max(newYorkInstant(session, "16:15"), missingUntil);
+    const isThere = now >= Math.max(barsAt, missingUntil);
     if (at < from || at > to || !isThere) return [];
     const isRaw = query.get("adjustment") === "raw";
     const bar = isRaw
@@ -99,9 +109,9 @@ function barRows(world: AlpacaWorld, { symbol, from, to, now, query }: Range): R
   });
 }
 
-function tradeRows(world: AlpacaWorld, { symbol, from, to, now }: Range): Row[] {
-  return sessionsIn(from, to)
-    .flatMap((session) => tradesOf(world, symbol, session))
+function tradeRows(world: AlpacaWorld, { symbol, sessions, from, to, now }: Range): Row[] {
+  return sessions
+    .flatMap(({ date }) => tradesOf(world, symbol, date))
     .filter(({ at }) => at >= from && at <= to)
     .map((trade): Row => {
       const t = `${new Date(trade.at).toISOString().slice(0, -1)}${trade.nanoseconds}Z`;
@@ -122,10 +132,14 @@ function tradeRows(world: AlpacaWorld, { symbol, from, to, now }: Range): Row[] 
     });
 }
 
-function sessionsIn(from: number, to: number): string[] {
+function sessionsIn(from: number, to: number): readonly Session[] {
   const days = Math.floor((to - from) / DAY_MS) + 2;
   const dates = Array.from({ length: days }, (_, day) => newYorkDate(from + day * DAY_MS));
-  return [...new Set(dates)].filter(isTradingDay);
+  return [...new Set(dates)].filter(isTradingDay).map((date) => ({
+    date,
+    startsAt: newYorkInstant(date, "00:00"),
+    barsAt: newYorkInstant(date, "16:15"),
+  }));
 }
 
 /**

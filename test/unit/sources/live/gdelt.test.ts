@@ -53,6 +53,9 @@ describe("the news search term of an instrument", () => {
     expect(isAbout?.("Suppliers of APPLE, Inc.")).toBe(true);
     expect(isAbout?.("Applebee ' s opens, and pineapple is dear")).toBe(false);
     expect(newsTopic(BITCOIN)?.matches("Bitcoin Cash falls")).toBe(false);
+    const lilly = newsTopic(namedInstrument("LLY", "Eli Lilly and Company"));
+    expect(lilly?.matches("Eli Lilly raises its outlook")).toBe(true);
+    expect(lilly?.matches("Eli and Lilly marry")).toBe(false);
   });
 });
 

@@ -19,15 +19,20 @@ async function file(...lines: readonly string[]): Promise<string> {
 const HEADER = "symbol,name,assetClass,exchange,currency,sector";
 
 describe("the list of tracked instruments", () => {
-  it("contains by default some large stocks, each with its sector, and some funds and coins", async () => {
+  it("contains by default large stocks, six of each sector, and some funds and coins", async () => {
     const all = await readUniverse(undefined);
     const count = (wanted: string) => all.filter(({ assetClass }) => assetClass === wanted).length;
-    expect([count("stock"), count("etf"), count("crypto")]).toEqual([24, 3, 12]);
+    expect([count("stock"), count("etf"), count("crypto")]).toEqual([66, 3, 12]);
     expect(new Set(all.map(({ symbol }) => symbol)).size).toBe(all.length);
     const isComplete = all.every(
       ({ assetClass, sector }) => (assetClass === "stock") === (sector !== null),
     );
     expect(isComplete).toBe(true);
+    const stocks = all.filter(({ assetClass }) => assetClass === "stock");
+    const sizes = [...Map.groupBy(stocks, ({ sector }) => sector).values()].map(
+      ({ length }) => length,
+    );
+    expect(sizes).toEqual(Array.from({ length: 11 }, () => 6));
   });
 
   it("can be a list of symbols, which uses each symbol once and adds built-in details", async () => {
