@@ -12,7 +12,8 @@ import type { SettlementOutcome } from "./leaves.ts";
 export interface LoggedStatement {
   readonly status: string;
   readonly signal?: Direction | undefined;
-  readonly scoreRaw?: number | undefined;
+  /** `null` if the method gives no score. */
+  readonly scoreRaw?: number | null | undefined;
   readonly coverage?: number | undefined;
   /**
    * Forecast standard deviations of the log return over the registered horizons; `null` without a
@@ -49,7 +50,8 @@ export function exclusionOutcomeOf(
   statement: LoggedStatement | undefined,
 ): SettlementOutcome | undefined {
   if (statement === undefined || statement.status === "failed") return { status: "failed" };
-  return statement.coverage === 0 ? { status: "unscored" } : undefined;
+  const isUnscored = statement.coverage === 0 || statement.scoreRaw === null;
+  return isUnscored ? { status: "unscored" } : undefined;
 }
 
 /**
@@ -105,7 +107,7 @@ function settled(
   sigma: number | null,
 ): readonly SettledStatement[] {
   if (outcome.status !== "settled") return [];
-  if (signal === undefined || scoreRaw === undefined) return [];
+  if (signal === undefined || typeof scoreRaw !== "number") return [];
   const { followed, fromClose } = outcome;
   return [{ signal, score: scoreRaw, sigma, followed, fromClose: fromClose ?? Number.NaN }];
 }

@@ -10,11 +10,13 @@ import {
 } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { MarketMode } from "../market/market.ts";
+import { DEPARTURE, isDeparted } from "../method/departure.ts";
 import { runningCandidate, runningMethod } from "../method/running.ts";
 import type { RiskTable } from "../risk/table.ts";
 import { CANDIDATE } from "../score/candidate.ts";
 import { METHOD_CONSTANTS } from "../score/method-constants.ts";
 import type { FactorResult, PastSnapshot, Snapshot } from "../score/snapshot.ts";
+import { peerMembers } from "./peer-members.ts";
 
 /** Maximum number of symbols in one universe leaf: 4,000 of at most 12 bytes fit into an entry. */
 const SYMBOLS_PER_PART = 4_000;
@@ -39,6 +41,7 @@ const registered = ({ market, riskTable, record }: MethodRegistration) => ({
   ...runningMethod(),
   settings: { ...runningMethod(), ...METHOD_CONSTANTS },
   candidate: { version: runningCandidate().version, ...CANDIDATE.rule },
+  ...(isDeparted && { departure: DEPARTURE }),
   risk: Object.fromEntries(
     Object.entries(riskTable.classes).map(([assetClass, tables]) => [
       assetClass,
@@ -143,7 +146,7 @@ export interface RunReference {
 
 /**
  * Leaf with the decision on an instrument. The members are in the order of RFC 8785, so that the
- * text is canonical without sorting.
+ * text is canonical without sorting. The scores are `null` where the method gives none.
  *
  * @param sigmas Forecast standard deviations of the log return over the horizons of the registered
  * risk table, in its order; the ranges follow from them by its quantiles. `null` without a
@@ -158,6 +161,7 @@ export function signalLeaf(
   }: { readonly commitments: CommitmentHashes; readonly sigmas: readonly number[] | null },
 ): Leaf {
   const { candidate, status } = snapshot;
+  const { parts, percentiles, sector, steadiness } = peerMembers(snapshot);
   const { confidence, coverage, score, scoreRaw, scoreSmoothed, signal } = roundedSignal(snapshot);
   return JSON.stringify({
     candidates: { [CANDIDATE.name]: candidate?.at === snapshot.at ? candidate.z : null },
@@ -167,16 +171,20 @@ export function signalLeaf(
     factors: commitments.factors,
     inputs: commitments.inputs,
     kind: "signal",
+    parts,
+    percentiles,
     run,
     score,
     scoreRaw,
     scoreSmoothed,
+    sector,
     series: snapshot.series,
     sigmas,
     signal,
     status,
+    steadiness,
     symbol: snapshot.instrument.symbol,
-    v: 2,
+    v: 3,
   });
 }
 
@@ -191,7 +199,7 @@ export const failedLeaf = (symbol: string, { run, close }: RunReference): Leaf =
     run,
     status: "failed",
     symbol,
-    v: 2,
+    v: 3,
     why: "no_result",
   });
 

@@ -662,7 +662,7 @@ def settle(settlement, runs, closes, prices, records, differences):
     for place, said in enumerate(statements):
         if said["status"] == "failed":
             followed[place] = {"status": "failed"}
-        elif said.get("coverage") == 0:
+        elif said.get("coverage") == 0 or said.get("scoreRaw", 0) is None:
             followed[place] = {"status": "unscored"}
     where = f"entry {settlement['index']}"
     for name, instant in (("entry", entry), ("exit", exit_)):

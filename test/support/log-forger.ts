@@ -210,15 +210,34 @@ function resultOf(
 ): string {
   const scoreSmoothed = random(10_001) / 100;
   const signal = scoreSmoothed >= 70 ? "LONG" : scoreSmoothed <= 30 ? "SHORT" : "WAIT";
-  // Every second run uses version 1 of the leaf format.
+  // The runs use the versions of the leaf format in turn.
   const tables = RISK_TABLE.classes[symbol.startsWith("s") ? "stock" : "crypto"];
   const sigmas = tables.map((table) => horizonSigma(0.01, table, random(12)));
-  const [v, forecast] = run % 2 === 0 ? [1, { sigma: 0.01 }] : [2, { sigmas }];
+  const v = 1 + (run % 3);
+  const forecast = v === 1 ? { sigma: 0.01 } : { sigmas };
   const place = { kind: "signal", v, run, symbol, close: new Date(close).toISOString() };
   if (random(20) === 0) return json({ ...place, status: "failed", why: "no_result" });
   const hashed = hash("sha256", `${symbol} ${run}`);
   const scores = { signal, scoreSmoothed, scoreRaw: scoreSmoothed, coverage: 1, ...forecast };
-  return json({ ...place, status: "ok", ...scores, factors: hashed, inputs: hashed });
+  const peers = v === 3 ? peersOf(symbol, random) : {};
+  return json({ ...place, status: "ok", ...scores, ...peers, factors: hashed, inputs: hashed });
+}
+
+/** The members of version 3 of the leaf format; those of a coin are `null`. */
+function peersOf(symbol: string, random: (n: number) => number) {
+  const candidates = { "method-2": random(400) / 100 - 2 };
+  if (!symbol.startsWith("s")) {
+    return { candidates, parts: null, percentiles: null, sector: null, steadiness: null };
+  }
+  const percentile = () => random(10_001) / 100;
+  const part = () => ({ value: 0.1, relative: 0.02, rank: 1 + random(4), of: 4 });
+  return {
+    candidates,
+    parts: { surprise: null, residualMomentum: part(), reversal: part() },
+    percentiles: { beta: percentile(), volatility: percentile(), dollarVolume: percentile() },
+    sector: `Sector ${random(2)}`,
+    steadiness: percentile(),
+  };
 }
 
 /** The served files of a log, by path. */

@@ -98,7 +98,10 @@ export class Sessions {
 }
 
 const instrumentOf = (symbol: string, assetClass: AssetClass) =>
-  ({ symbol, name: symbol, assetClass, exchange: null, currency: "USD" }) as unknown as Instrument;
+  ({
+    ...{ symbol, name: symbol, assetClass, exchange: null, currency: "USD" },
+    sector: null,
+  }) as unknown as Instrument;
 
 function snapshotOf(
   symbol: string,

@@ -349,16 +349,21 @@ export class EntryVerifier {
   #addSignal(index: number, leaf: LeafOf<"signal">): void {
     this.#signals += 1;
     const { factors, scoreRaw } = leaf;
-    if (typeof factors === "string" && scoreRaw !== undefined) {
+    if (typeof factors === "string" && typeof scoreRaw === "number") {
       this.#recent.push({ index, factors, scoreRaw });
       if (this.#recent.length > RECENT) this.#recent.shift();
     }
     this.#try("runs", index, () => this.#place(leaf));
     this.#try("settlements", index, () => this.#settlements.addStatement(leaf));
     this.#try("thresholds", index, () => {
-      const { exitLong, exitShort } = this.#method?.settings.signal.thresholds ?? {};
+      const assetClass = this.#open?.run.assetClass;
+      const thresholds = assetClass && this.#method?.settings.signal.thresholds[assetClass];
       const { signal, scoreSmoothed: score } = leaf;
-      if (score === undefined || exitLong === undefined || exitShort === undefined) return;
+      if (signal !== "WAIT" && signal !== undefined && (scoreRaw === null || score === null)) {
+        throw new CheckFailure(`says ${signal} without a score`);
+      }
+      if (typeof score !== "number" || thresholds === undefined) return;
+      const { exitLong, exitShort } = thresholds;
       const isWrong =
         (signal === "LONG" && score < exitLong - ROUNDING) ||
         (signal === "SHORT" && score > exitShort + ROUNDING);

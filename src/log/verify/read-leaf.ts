@@ -9,19 +9,29 @@ import { CheckFailure } from "./check.ts";
 const Instant = z.iso.datetime().transform((text) => Date.parse(text));
 const Index = z.int().min(0);
 
+const Thresholds = z.looseObject({ exitLong: z.number(), exitShort: z.number() });
+
+/** The thresholds of each asset class; methods up to 1.1.0 have the same ones for all of them. */
+const ThresholdsByClass = z.union([
+  Thresholds.transform((all) => ({ stock: all, etf: all, crypto: all })),
+  z.looseObject({ stock: Thresholds, etf: Thresholds, crypto: Thresholds }),
+]);
+
 const Method = z.looseObject({
   kind: z.literal("method"),
   v: z.literal(1),
   at: Instant,
   market: MarketMode,
   methodHash: z.string(),
+  /** Release and first digits of the hash, such as `2.0.0+0123456789abcdef`. */
+  version: z.string().optional(),
+  /** The promotion rule that was registered with the candidate. */
+  candidate: z.looseObject({ text: z.string() }).optional(),
+  /** Why the method scores by the candidate before that rule was fulfilled. */
+  departure: z.string().optional(),
   /** Text of the last checkpoint of the log that this log takes the place of. */
   replaces: z.string().optional(),
-  settings: z.looseObject({
-    signal: z.looseObject({
-      thresholds: z.looseObject({ exitLong: z.number(), exitShort: z.number() }),
-    }),
-  }),
+  settings: z.looseObject({ signal: z.looseObject({ thresholds: ThresholdsByClass }) }),
   /** Absent in methods that predate settlements. */
   record: z
     .looseObject({
@@ -86,6 +96,7 @@ const MAX_SIGMA = 1_000;
 const MAX_HORIZONS = 8;
 
 const Sigma = z.number().positive().max(MAX_SIGMA);
+const Sigmas = z.array(Sigma).max(MAX_HORIZONS).nullable().optional();
 
 const signalMembers = {
   kind: z.literal("signal"),
@@ -94,25 +105,73 @@ const signalMembers = {
   symbol: z.string(),
   status: z.string(),
   signal: z.enum(["LONG", "SHORT", "WAIT"]).optional(),
-  scoreSmoothed: z.number().optional(),
-  scoreRaw: z.number().optional(),
   coverage: z.number().optional(),
   factors: z.string().nullable().optional(),
 };
 
+/** Scores of versions 1 and 2, which had one wherever there was a result. */
+const scoreMembers = {
+  scoreSmoothed: z.number().optional(),
+  scoreRaw: z.number().optional(),
+  sector: z.undefined().optional(),
+};
+
+const Percentile = z.number().min(0).max(100).nullable();
+
+/** Value, value as compared with the sector, and rank among the stocks that have the part. */
+const Part = z
+  .looseObject({
+    value: z.number(),
+    relative: z.number(),
+    rank: z.number().min(1),
+    of: z.int().min(1),
+  })
+  .refine(({ rank, of }) => rank <= of)
+  .nullable();
+
+/** Members of version 3 that compare a stock with the stocks of its close; `null` elsewhere. */
+const peerMembers = {
+  parts: z
+    .looseObject({ surprise: Part, residualMomentum: Part, reversal: Part })
+    .nullable()
+    .optional(),
+  percentiles: z
+    .looseObject({ beta: Percentile, volatility: Percentile, dollarVolume: Percentile })
+    .nullable()
+    .optional(),
+  sector: z.string().nullable().optional(),
+  steadiness: Percentile.optional(),
+};
+
+const Score = z.number().min(0).max(100).nullable().optional();
+
+/** Members that a result of version 3 cannot lack, since it is graded by them. */
+const GRADED = ["scoreRaw", "scoreSmoothed", "candidates", ...Object.keys(peerMembers)];
+
 const Signal = z.discriminatedUnion("v", [
   z.looseObject({
-    ...signalMembers,
+    ...{ ...signalMembers, ...scoreMembers },
     v: z.literal(1),
     sigma: Sigma.nullable().optional(),
     sigmas: z.undefined().optional(),
   }),
   z.looseObject({
-    ...signalMembers,
+    ...{ ...signalMembers, ...scoreMembers },
     v: z.literal(2),
     sigma: z.undefined().optional(),
-    sigmas: z.array(Sigma).max(MAX_HORIZONS).nullable().optional(),
+    sigmas: Sigmas,
   }),
+  z
+    .looseObject({
+      ...{ ...signalMembers, ...peerMembers },
+      v: z.literal(3),
+      scoreSmoothed: Score,
+      scoreRaw: Score,
+      candidates: z.record(z.string(), z.number().nullable()).optional(),
+      sigma: z.undefined().optional(),
+      sigmas: Sigmas,
+    })
+    .refine(({ status, ...leaf }) => status === "failed" || GRADED.every((name) => name in leaf)),
 ]);
 
 const Settlement = z.looseObject({

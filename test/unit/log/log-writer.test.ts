@@ -126,7 +126,7 @@ describeEngines("the signal log", (engine) => {
     expect(contents).toHaveLength(703);
     expect(contents.filter(({ status }) => status === "failed")).toEqual([
       {
-        ...{ kind: "signal", v: 2, status: "failed", why: "no_result" },
+        ...{ kind: "signal", v: 3, status: "failed", why: "no_result" },
         ...{ symbol: "S00650", run: 2, close: new Date(closeOf(0)).toISOString() },
       },
     ]);

@@ -423,7 +423,7 @@ describeEngines("a signal log begun by an earlier version", (engine) => {
     expect(results.map(({ symbol, status }) => [symbol, status])).toEqual(
       SYMBOLS.map((symbol, at) => [symbol, at < 6 ? "ok" : "failed"]),
     );
-    expect(results.map(({ v }) => v)).toEqual(SYMBOLS.map((_, at) => (at < 3 ? 1 : 2)));
+    expect(results.map(({ v }) => v)).toEqual(SYMBOLS.map((_, at) => (at < 3 ? 1 : 3)));
     /** Ratios of the one-month forecast to the one-week forecast in a run. */
     const monthsOf = (of: number) =>
       contents.flatMap(({ kind, run, sigmas }) =>

@@ -1,0 +1,65 @@
+import { roundTo } from "../answers/rounding.ts";
+import type { Factor } from "../factors/reading.ts";
+import type { CANDIDATE_PARTS } from "../score/candidate.ts";
+import type { PastSnapshot } from "../score/snapshot.ts";
+
+/** Decimals of percentiles and steadiness, and of the parts' values. */
+const POINT_DECIMALS = 2;
+const VALUE_DECIMALS = 6;
+
+/** The factor whose inputs contain each part of a stock's score. */
+const FACTOR_OF_PART = {
+  surprise: "valuation",
+  residualMomentum: "momentum",
+  reversal: "momentum",
+} as const satisfies Readonly<Record<(typeof CANDIDATE_PARTS)[number], Factor>>;
+
+/** An input that may have a rank among the peers. */
+interface RankedInput {
+  readonly name: string;
+  readonly value: number | null;
+  /** The value that is ranked: relative to the sector where that is part of the rule. */
+  readonly relative?: number | undefined;
+  /** Mean rank among the stocks with a value, 1 for the smallest, and their number. */
+  readonly rank?: number | undefined;
+  readonly of?: number | undefined;
+}
+
+/**
+ * The members of a signal leaf that say how a stock compared with the other stocks of its close,
+ * with their members in the order of RFC 8785. They are `null` for other classes.
+ */
+export function peerMembers(snapshot: PastSnapshot) {
+  const { instrument, at, exposures, steadiness } = snapshot;
+  const isStock = instrument.assetClass === "stock";
+  return {
+    parts: isStock && snapshot.factors ? partsOf(snapshot.factors) : null,
+    percentiles: exposures
+      ? {
+          beta: percentile(exposures.beta),
+          dollarVolume: percentile(exposures.dollarVolume),
+          volatility: percentile(exposures.volatility),
+        }
+      : null,
+    sector: isStock ? instrument.sector : null,
+    steadiness: steadiness?.at === at ? percentile(steadiness.value) : null,
+  };
+}
+
+const percentile = (value: number | null): number | null =>
+  value === null ? null : roundTo(value, POINT_DECIMALS);
+
+function partsOf(factors: NonNullable<PastSnapshot["factors"]>) {
+  const part = (name: keyof typeof FACTOR_OF_PART) => {
+    const inputs: readonly RankedInput[] = factors[FACTOR_OF_PART[name]].inputs;
+    const { value = null, relative, rank, of } = inputs.find((one) => one.name === name) ?? {};
+    if (value === null || rank === undefined || of === undefined) return null;
+    const [own, compared] = [value, relative ?? value].map((one) => roundTo(one, VALUE_DECIMALS));
+    return { of, rank, relative: compared, value: own };
+  };
+  return {
+    residualMomentum: part("residualMomentum"),
+    reversal: part("reversal"),
+    surprise: part("surprise"),
+  };
+}
