@@ -78,7 +78,8 @@ const [COMMA, LINE_FEED, BYTE_ORDER_MARK] = [44, 10, 0xfeff];
 function* plainLines(text: string): Generator<Cells, void, void> {
   const cells: Cells = { text, count: 0, starts: [], ends: [] };
   let start = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
-  for (let at = start; start < text.length; at++) {
+  // A text may end after the comma before an empty last cell.
+  for (let at = start; start < text.length || cells.count > 0; at++) {
     const code = at < text.length ? text.charCodeAt(at) : LINE_FEED;
     if (code !== COMMA && code !== LINE_FEED) continue;
     cells.starts[cells.count] = start;

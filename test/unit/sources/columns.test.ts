@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { figureColumn } from "../../../src/sources/files/columns.ts";
+import {
+  figureColumn,
+  filledTextColumn,
+  optionalColumn,
+} from "../../../src/sources/files/columns.ts";
 import { readCsv } from "../../../src/sources/files/csv-table.ts";
 
 /** Returns what `figureColumn` parses from a cell within a longer text. */
@@ -54,6 +58,18 @@ describe("a CSV table", () => {
   ])("may have %s", (_, content) => {
     expect(rows(content)).toEqual(expected);
   });
+
+  it.each(["a,\nb,", 'a,\n"b",', "a,\r\nb,", "a,\nb,\n"])(
+    "keeps its last row if the last cell is empty: %j",
+    (lines) => {
+      const content = `first,second\n${lines}`;
+      const texts = { first: filledTextColumn, second: optionalColumn(filledTextColumn) };
+      expect(readCsv({ path: "table.csv", content }, texts, (row) => row)).toEqual([
+        { first: "a", second: null },
+        { first: "b", second: null },
+      ]);
+    },
+  );
 
   it.each([
     ["", 'table.csv:1: the header is ""'],
