@@ -1,19 +1,14 @@
-import { readFile } from "node:fs/promises";
 import { replaceFile } from "../lib/replace-file.ts";
 import { KnownLog } from "../log/verify/known-log.ts";
+import { readTextFile } from "./text-file.ts";
 
 /**
  * Reads the last known state of a log from a file; `undefined` if the file does not exist.
- * @throws {Error} If the file has another format.
+ * @throws {Error} If the file has another format, or is none (`readTextFile`).
  */
 export async function readKnownLogFile(path: string): Promise<KnownLog | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  const text = await readTextFile(path);
+  if (text === undefined) return undefined;
   try {
     return KnownLog.parse(JSON.parse(text));
   } catch (cause) {

@@ -1,11 +1,14 @@
 import { constants } from "node:fs";
-import { type FileHandle, open, readFile, rm, writeFile } from "node:fs/promises";
+import { type FileHandle, open, rm, writeFile } from "node:fs/promises";
+import { z } from "zod";
 import { closingInstantRange } from "../answers/export-table.ts";
+import { parseJson } from "../lib/json.ts";
 import { DAY_MS } from "../lib/market-day.ts";
 import { replaceFile } from "../lib/replace-file.ts";
 import { readWholeBody } from "../outbound/whole-body.ts";
 import { parsePanelPage } from "./panel-page.ts";
 import { bearerHeaders, refusalText, requestWithRetries } from "./request-with-retries.ts";
+import { readTextFile } from "./text-file.ts";
 
 /**
  * Maximum size of a page, in bytes: a page has at most 50,000 rows or one session, and a row some
@@ -16,18 +19,19 @@ const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 /** Maximum number of pages, each of which has at least one session: 27 years of days. */
 const MAX_PAGES = 10_000;
 
-/** State of a download, stored so that a later run of the command can continue it. */
-interface State {
+/** State of an unfinished download, stored so that a later run of the command can continue it. */
+const State = z.strictObject({
   /** URL of the first page, which identifies the download. */
-  readonly first: string;
-  /** URL of the page to continue with; `null` when all pages are downloaded. */
-  readonly next: string | null;
-  /** Header line of the CSV file; empty before the first page. */
-  readonly header: string;
+  first: z.string(),
+  /** URL of the page to continue with. */
+  next: z.string(),
+  /** Header line of the CSV file. */
+  header: z.string().min(1),
   /** Size of the downloaded pages, in bytes. */
-  readonly bytes: number;
-  readonly rows: number;
-}
+  bytes: z.int().positive(),
+  rows: z.int().min(0),
+});
+type State = z.infer<typeof State>;
 
 /** A panel to download from a service. */
 interface PanelDownload {
@@ -62,7 +66,7 @@ export async function downloadPanel({
 }: PanelDownload): Promise<number> {
   const stateFile = `${file}.state`;
   let state = await resumed(stateFile, { file, url });
-  for (let pages = 0; state.next !== null; pages++) {
+  for (let pages = 0; ; pages++) {
     if (pages === MAX_PAGES) throw new Error(`${url.origin} has more pages than any panel.`);
     const { header, rows, next } = await fetchPage(new URL(state.next), token);
     if (state.header !== "" && state.header !== header) {
@@ -72,34 +76,51 @@ export async function downloadPanel({
     const page = Buffer.from(lines.join(""));
     onBytes(page.length);
     await onFile(file, (handle) => handle.appendFile(page));
-    const bytes = state.bytes + page.length;
-    state = { ...state, header, next, bytes, rows: state.rows + rows.length };
+    const count = state.rows + rows.length;
+    onPage(count, rows.at(-1) ?? "");
+    // A finished download has no state, so that nothing passes as finished that was not downloaded.
+    if (next === null) {
+      await rm(stateFile, { force: true });
+      return count;
+    }
+    state = { ...state, header, next, bytes: state.bytes + page.length, rows: count };
     const text = JSON.stringify(state);
     await replaceFile(stateFile, (handle) => handle.writeFile(text));
-    onPage(state.rows, rows.at(-1) ?? "");
   }
-  await rm(stateFile, { force: true });
-  return state.rows;
 }
 
-/** The state of an interrupted download, or the initial state of a new one. */
+/**
+ * The state of an interrupted download, or the initial state of a new one.
+ *
+ * @throws {Error} If the files are of another download, or of none: somebody else may have put them
+ * there.
+ */
 async function resumed(
   stateFile: string,
   { file, url: { href } }: Pick<PanelDownload, "file" | "url">,
 ): Promise<State> {
-  const text = await readFile(stateFile, "utf8").catch(() => undefined);
+  const text = await readTextFile(stateFile, false);
   if (text === undefined) {
     // What is there may be a link, which nothing is written through.
     await rm(file, { force: true });
     await writeFile(file, "", { flag: "wx" });
     return { first: href, next: href, header: "", bytes: 0, rows: 0 };
   }
-  const state: State = JSON.parse(text);
-  if (state.first !== href || (state.next !== null && !isPageOf(state.next, href))) {
+  const state = State.safeParse(parseJson(text)).data;
+  if (state === undefined) {
+    throw new Error(`${stateFile} is no state of an export: delete it, and export again.`);
+  }
+  if (state.first !== href || !isPageOf(state.next, href)) {
     throw new Error(`${file} is of another export: finish that, or delete it and ${stateFile}.`);
   }
-  // Cut off a page that may have been written only in part.
-  await onFile(file, (handle) => handle.truncate(state.bytes));
+  await onFile(file, async (handle) => {
+    const found = await handle.stat();
+    if (!found.isFile() || found.size < state.bytes) {
+      throw new Error(`${file} is not what ${stateFile} tells of: delete both, and export again.`);
+    }
+    // Cut off a page that may have been written only in part.
+    await handle.truncate(state.bytes);
+  });
   return state;
 }
 
@@ -112,9 +133,15 @@ async function onFile(file: string, change: (handle: FileHandle) => Promise<void
   await change(handle).finally(() => handle.close());
 }
 
-/** Whether a URL differs from that of the first page only in its query. */
+/** Whether a URL differs from that of the first page only in its cursor. */
 const isPageOf = (page: string, first: string): boolean =>
-  page.split("?", 1)[0] === first.split("?", 1)[0];
+  URL.canParse(page) && withoutCursor(page) === withoutCursor(first);
+
+function withoutCursor(href: string): string {
+  const url = new URL(href);
+  url.searchParams.delete("cursor");
+  return url.href;
+}
 
 interface Page {
   readonly header: string;

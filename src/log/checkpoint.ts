@@ -18,9 +18,17 @@ export interface SignedCheckpoint extends Checkpoint {
 /** Maximum number of characters of an origin in a message, so that it begins no line of its own. */
 const SHOWN_CHARACTERS = 60;
 
-/** An origin in quotes as messages show it, cut to 60 characters: a stranger may have chosen it. */
-export const shownOrigin = (origin: string): string =>
-  origin.length > SHOWN_CHARACTERS ? `"${origin.slice(0, SHOWN_CHARACTERS)}…"` : `"${origin}"`;
+/**
+ * An origin in quotes as messages show it, cut to 60 characters: a stranger may have chosen it.
+ * Characters beyond ASCII, which may be wide or look like others, are shown as `\u{…}`.
+ */
+export function shownOrigin(origin: string): string {
+  const text = origin.replace(
+    /[^ -~]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+  return text.length > SHOWN_CHARACTERS ? `"${text.slice(0, SHOWN_CHARACTERS)}…"` : `"${text}"`;
+}
 
 /** Text of a checkpoint, which the log signs. */
 export const checkpointText = ({ origin, size, root }: Checkpoint): string =>

@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { TrackRecordFigures } from "../../grading/track-record.ts";
@@ -33,6 +33,7 @@ import {
   readTrackRecord,
 } from "../log-source.ts";
 import type { ProgressLine } from "../progress-line.ts";
+import { readTextFile } from "../text-file.ts";
 
 /** Exit codes. "Not proved" is neither success nor failure, so it has its own code. */
 const EXIT_CODES: Readonly<Record<CheckOutcome, number>> = { proved: 0, failed: 1, not_proved: 2 };
@@ -106,13 +107,13 @@ export const verifyLogCommand = defineLocalCommand({
     const policy =
       policyPath === undefined
         ? undefined
-        : parseWitnessPolicy(await readFile(resolve(folder, policyPath), "utf8"), policyPath);
+        : parseWitnessPolicy(await textAt(resolve(folder, policyPath)), policyPath);
     const ofPolicy = (policy?.logs ?? []).map(({ key: text }) => text);
     const trust = { keys: [...(key === undefined ? [] : [key]), ...ofPolicy], known, policy };
     const path = resolve(folder, log);
     const isFile = !isHttpUrl(log) && (await isFileAt(path));
     const verified = isFile
-      ? verifyProofFile(await readFile(path, "utf8"), trust)
+      ? verifyProofFile(await textAt(path), trust)
       : await verifyLog({
           ...trust,
           ...(isHttpUrl(log)
@@ -149,12 +150,18 @@ const serviceAt = (address: string, token: string | undefined, maxGigabytes: num
       : (index: number) => readDisclosedFactors(address, index, token),
 });
 
+/** Whether a log is a file rather than a folder. */
 async function isFileAt(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile();
-  } catch {
-    throw new Error(`${path} is no folder and no file; an address begins with https://.`);
-  }
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFile() || found?.isDirectory()) return found.isFile();
+  throw new Error(`${path} is no folder and no plain file; an address begins with https://.`);
+}
+
+/** @throws {Error} If there is no text file. */
+async function textAt(path: string): Promise<string> {
+  const text = await readTextFile(path);
+  if (text === undefined) throw new Error(`${path} does not exist.`);
+  return text;
 }
 
 /** Creates a callback that shows how many of all entries have been read. */

@@ -145,6 +145,8 @@ describe("a service that is asked for its log", () => {
       return (await run(temporaryFolder(), "verify", base)).out;
     };
     expect(await named("a".repeat(255))).toContain(`Log "${"a".repeat(60)}…", 0 entries`);
+    const wide = await named("\uff41".repeat(60));
+    expect(wide).toContain(`Log "${"\\u{ff41}".repeat(8).slice(0, 60)}…", 0 entries`);
     for (const blank of ["\u2800", "\u3164", "\u115f", "\u1160", "\uffa0"]) {
       expect(await named(`a${blank}proved`)).toContain("FAILED      checkpoint");
     }
@@ -174,6 +176,23 @@ describe("a folder with a log, from somebody else", () => {
     const copied = await run(folder, "log", "download", base, ".");
     expect(copied).toMatchObject({ code: 1, err: "checkpoint is no plain file\n" });
   });
+
+  it.each(["verify", "verify . --policy", "verify . --state"])(
+    "is read only from plain files of a due size: %s",
+    async (command) => {
+      const folder = temporaryFolder();
+      writeFileSync(join(folder, "large"), Buffer.alloc(1024 * 1024 + 1));
+      execFileSync("mkfifo", [join(folder, "pipe")]);
+      for (const [path, reason] of [
+        ["/dev/zero", "no (folder and no )?plain file"],
+        ["pipe", "no (folder and no )?plain file"],
+        ["large", "more than 1048576 bytes"],
+      ] as const) {
+        const { code, err } = await run(folder, ...command.split(" "), path);
+        expect({ code, err }, path).toEqual({ code: 1, err: expect.stringMatching(reason) });
+      }
+    },
+  );
 
   it("is not read on at a file larger than any", async () => {
     const folder = temporaryFolder();
@@ -345,6 +364,50 @@ describe("a service that exports without end", () => {
       `${HEADER.trim()},newer\r\n${ROW.trim()},'=cmd|'/c calc'!A1\r\n`,
     );
     expect(readFileSync(join(folder, "mine"), "utf8")).toBe("mine");
+  });
+
+  it("continues no download that it did not begin", async () => {
+    const folder = temporaryFolder();
+    const asked: string[] = [];
+    const base = await serveForTest(
+      asCsv(({ url = "" }, res) => {
+        asked.push(url);
+        res.end(HEADER + ROW);
+      }),
+    );
+    const file = join(folder, "a.csv");
+    const state = `${file}.pages.state`;
+    const exportAgain = () => run(folder, "export", file, "--url", base, "--token", "env:TOKEN");
+    const first = `${base}/api/export?assetClass=stock`;
+    const good = { first, next: `${first}&cursor=2026-01-01`, header: HEADER, bytes: 9, rows: 1 };
+    writeFileSync(`${file}.pages`, HEADER);
+    for (const [planted, reason] of [
+      ["no JSON", "is no state of an export"],
+      [{ ...good, next: null }, "is no state of an export"],
+      [{ ...good, bytes: -1 }, "is no state of an export"],
+      [{ ...good, rows: "1" }, "is no state of an export"],
+      [{ ...good, more: 1 }, "is no state of an export"],
+      [{ ...good, header: "a".repeat(1024 * 1024) }, "more than 1048576 bytes"],
+      [{ ...good, next: `${first}&to=2026-01-01` }, "is of another export"],
+      [{ ...good, next: "https://b.example/api/export" }, "is of another export"],
+      [{ ...good, next: "nowhere" }, "is of another export"],
+      [{ ...good, bytes: HEADER.length + 1 }, "is not what"],
+    ] as const) {
+      writeFileSync(state, typeof planted === "string" ? planted : JSON.stringify(planted));
+      const { code, err } = await exportAgain();
+      expect({ code, err }, reason).toEqual({ code: 1, err: expect.stringContaining(reason) });
+      rmSync(state);
+    }
+    for (const plant of [
+      () => execFileSync("mkfifo", [state]),
+      () => symlinkSync("/dev/zero", state),
+    ]) {
+      plant();
+      expect(await exportAgain()).toMatchObject({ err: expect.stringContaining("no plain file") });
+      rmSync(state);
+    }
+    expect(asked).toEqual([]);
+    expect(readFileSync(`${file}.pages`, "utf8")).toBe(HEADER);
   });
 
   it("gets the token for no other origin", async () => {
