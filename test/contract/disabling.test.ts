@@ -5,7 +5,8 @@ import { type Channel, channels } from "../../src/alerts/channels/channel.ts";
 import { deliveries } from "../../src/alerts/delivery/delivery.ts";
 import { accounts } from "../../src/auth/accounts/accounts.ts";
 import { forgetEmail } from "../../src/auth/accounts/forget.ts";
-import { accountRecordsGroup } from "../../src/auth/agents/agent.ts";
+import { accountRecordsGroup, clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
+import { apiKeys } from "../../src/auth/keys/api-keys.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { put, remove } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
@@ -166,6 +167,34 @@ describe("an account that the operator disables", () => {
     await records.commit([remove(channels, "channel")]);
     expect(await statuses()).toEqual([200, 200, 200]);
     expect(await statusOf(bearer(own.token))).toBe(401);
+  });
+
+  it("ends with a key and an agent that were made while it was being disabled", async () => {
+    const person = testService.person();
+    await claimedAgent(testService, person);
+    const id = await accountOf(person);
+    let late: readonly Readonly<Record<string, string>>[] = [];
+    const racing: Records = {
+      ...records,
+      async commit(operations) {
+        if (late.length === 0) {
+          const key = await person.createKey(["signals:read"]);
+          const { token } = await claimedAgent(testService, person, "Late shift");
+          late = [{ "x-api-key": key }, bearer(token)];
+        }
+        return records.commit(operations);
+      },
+    };
+    const { state } = service;
+    const store = { ...state.store, records: racing };
+    const raced = operatorOf({ clock, service: { state: { ...state, store } } });
+    await raced("admin accounts disable", { id });
+    const statuses = () => Promise.all(late.map(statusOf));
+    expect(await statuses()).toEqual([401, 401]);
+    expect(await readAll(records, apiKeys, accountRecordsGroup(id))).toEqual([]);
+    expect(await readAll(records, clients, ownedAgentsGroup(id))).toEqual([]);
+    await operator("admin accounts enable", { id });
+    expect(await statuses()).toEqual([200, 200]);
   });
 
   it("does not bring back an agent or a key that was ended on its own meanwhile", async () => {

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { accounts } from "../../src/auth/accounts/accounts.ts";
 import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
 import { agentClaims } from "../../src/auth/agents/claim-records.ts";
 import { ID_JAG_TOKEN_TYPE, JWT_BEARER_GRANT_TYPE } from "../../src/auth/assertions/oauth-urns.ts";
 import { type Scope, scopeDescriptions } from "../../src/auth/scopes.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
+import { remove } from "../../src/store/port/operations.ts";
+import { readAll } from "../../src/store/port/read-all.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
@@ -50,10 +53,12 @@ type Fields = Readonly<Record<string, string>>;
 /**
  * Starts an authorization server that trusts the test issuer.
  * @param onKept Awaited after a client is stored, before its registration continues.
+ * @param onKeeping Awaited before a client is stored.
  */
 async function setting(
   engine: Engine = model,
   onKept: () => Promise<unknown> = async () => {},
+  onKeeping: (records: Records) => Promise<unknown> = async () => {},
 ): Promise<Setting> {
   const store = await openStore(engine);
   const { records, clock } = store;
@@ -61,10 +66,11 @@ async function setting(
   const watched: Records = {
     ...records,
     async commit(operations) {
-      const isKept = await records.commit(operations);
       const isNew = operations.some(
         (each) => each.kind === "insert" && each.collection === clients.name,
       );
+      if (isNew) await onKeeping(records);
+      const isKept = await records.commit(operations);
       if (isKept && isNew) await onKept();
       return isKept;
     },
@@ -119,6 +125,20 @@ const bearerClient = (base: string, changes = {}) =>
   register(base, { grant_types: [JWT_BEARER_GRANT_TYPE], scope: ALL.join(" "), ...changes });
 
 describe("registration with an identity assertion", () => {
+  it("creates no agent of an account that ends meanwhile", async () => {
+    const ended = async (records: Records) => {
+      const all = await readAll(records, accounts);
+      await records.commit(all.map(({ key }) => remove(accounts, key)));
+    };
+    const { enter, assert, records } = await setting(model, undefined, ended);
+    const { status, body } = await enter(await assert(idp.issuer));
+    expect({ status, body }).toMatchObject({
+      status: 503,
+      body: { error: "temporarily_unavailable", error_description: expect.stringMatching("ended") },
+    });
+    expect(await readAll(records, clients)).toEqual([]);
+  });
+
   it("creates an agent that is claimed by the person from the start", async () => {
     const { base, assert, enter, records, accounts, failures } = await setting();
     const { status, body } = await enter(await assert(idp.issuer, { sub: "p-1" }));

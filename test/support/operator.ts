@@ -2,9 +2,16 @@ import type { CommandOutcome } from "../../src/cli/command.ts";
 import { storeCommands } from "../../src/cli/store-commands.ts";
 import type { TestService } from "./test-service.ts";
 
+/** What an operator's command needs of a service. */
+interface OperatedService extends Pick<TestService, "clock"> {
+  readonly service: {
+    readonly state: Pick<TestService["service"]["state"], "store" | "keyring">;
+  };
+}
+
 /** Runs an operator's command in a service, as `admin.sock` does. */
 export const operatorOf =
-  ({ service, clock }: TestService) =>
+  ({ service, clock }: OperatedService) =>
   async (name: string, args: object): Promise<CommandOutcome> => {
     const command = storeCommands.get(name);
     if (command === undefined) throw new Error(`there is no command ${name}`);

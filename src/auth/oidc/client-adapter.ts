@@ -3,9 +3,10 @@ import { networkKeysOf } from "../../limits/address-key.ts";
 import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import { insert, replace, updateRecord } from "../../store/port/operations.ts";
+import { insert, replace, requireUnchanged, updateRecord } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
+import { accounts } from "../accounts/accounts.ts";
 import { accessRevocationOperations, type GrantRecord, grants } from "../accounts/grants.ts";
 import {
   agentDependentsRemovalOperations,
@@ -176,6 +177,7 @@ async function create(
  * Commits the creation of an agent by an assertion, within the limit on the number of such agents
  * per person.
  * @returns Whether the commit was applied.
+ * @throws `TemporarilyUnavailable` if the account of the person has ended meanwhile.
  */
 async function commitAssertedAgent(
   records: Records,
@@ -184,11 +186,18 @@ async function commitAssertedAgent(
 ): Promise<boolean> {
   const lock = { key: `asserted-agents ${accountId}`, groups: [accountRecordsGroup(accountId)] };
   for (;;) {
+    const account = await records.get(accounts, accountId);
+    if (account === undefined) {
+      const error = new errors.TemporarilyUnavailable("the account has just ended: try again");
+      throw Object.assign(error, { status: 503, statusCode: 503 });
+    }
     const version = await readVersion(records, lock);
     const room = await assertedAgentEvictionOperations(records, accountId);
-    if (await records.commit([incrementVersion(lock, version), ...room, ...created])) return true;
+    const counted = [requireUnchanged(accounts, account), incrementVersion(lock, version)];
+    if (await records.commit([...counted, ...room, ...created])) return true;
     // If another agent was created concurrently, the next attempt counts the agents again.
-    if ((await readVersion(records, lock))?.revision === version?.revision) return false;
+    const isSame = (await readVersion(records, lock))?.revision === version?.revision;
+    if (isSame && (await records.get(accounts, accountId)) !== undefined) return false;
   }
 }
 

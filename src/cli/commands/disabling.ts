@@ -45,8 +45,10 @@ export async function disable<T>(
       const aside = await findSetAside(records, what.collection, id);
       if (aside === undefined) throw unknown(what, id);
       const { with: other } = aside.value;
-      if (other === undefined)
+      if (other === undefined) {
+        await disableLateDependents(what, id, context);
         return outcome(`The ${what.noun} ${id} was disabled before.`, { id, isDisabled: true });
+      }
       if (await records.commit(separating(what, aside, context))) {
         return outcome(
           `Disabled the ${what.noun} ${id} on its own: it stays so when ${other} is enabled.`,
@@ -56,11 +58,28 @@ export async function disable<T>(
       continue;
     }
     if (await records.commit(await disabling(what, stored, context))) {
+      await disableLateDependents(what, id, context);
       return outcome(
         `Disabled the ${what.noun} ${id}. admin ${what.noun}s enable ${id} undoes it.`,
         { id, isDisabled: true },
       );
     }
+  }
+}
+
+/**
+ * Disables what was made for a record between the reading of its dependents and its own commit.
+ * Whatever is made requires the record, so nothing more is made after that.
+ */
+async function disableLateDependents<T>(
+  { dependents }: Disabled<T>,
+  id: string,
+  context: CommandContext,
+): Promise<void> {
+  for (;;) {
+    const { steps } = (await dependents?.(id, context)) ?? { steps: [] };
+    if (steps.length === 0) return;
+    await context.store.records.commit(steps);
   }
 }
 
