@@ -40,6 +40,7 @@ import {
   signalCounts,
 } from "../src/answers/signal.ts";
 import { scoreChange, signalColumns } from "../src/answers/signal-table.ts";
+import { steadinessPoints } from "../src/answers/steadiness.ts";
 import { WatchlistNameInput } from "../src/answers/watchlist.ts";
 import { DayOrInstantInput, requestedDayMember } from "../src/answers/when.ts";
 import { scoreAttributionAnswer } from "../src/answers/why.ts";
@@ -60,6 +61,8 @@ const SORTS = [
   "score",
   "lowest_score",
   "confidence",
+  "steadiness",
+  "lowest_steadiness",
   "rise",
   "fall",
   "newest_signal",
@@ -71,22 +74,14 @@ const Input = z.strictObject({
   watchlist: WatchlistNameInput.optional().describe("Those of a watchlist."),
   detail: DetailInput,
   fields: FieldsInput,
-  asOf: DayOrInstantInput.optional().describe(
-    "The past: an instant, or a date for the close of its session (coins: of its UTC day).",
-  ),
+  asOf: DayOrInstantInput.optional().describe("The past: an instant, or a date for its close."),
   since: DayOrInstantInput.optional().describe(
-    "With symbol: adds what moved the score from then to asOf.",
+    "With symbol: what moved the score from then to asOf.",
   ),
   from: DayOrInstantInput.optional().describe("With symbol: start of a history."),
   to: DayOrInstantInput.optional().describe("Its end."),
-  last: z
-    .number()
-    .int()
-    .min(1)
-    .max(500)
-    .optional()
-    .describe("With symbol: so many sessions, until to."),
-  risk: z.literal("full").optional().describe("With symbol and detail=full: the risk forecast."),
+  last: z.number().int().min(1).max(500).optional().describe("With symbol: sessions, until to."),
+  risk: z.literal("full").optional().describe("With symbol: the full risk forecast."),
   signal: DirectionAnswer.optional().describe("Only this signal."),
   assetClass: AssetClass.optional().describe("Only this class."),
   sector: z.string().max(100).optional().describe("Only this sector; an unknown one names all."),
@@ -94,6 +89,7 @@ const Input = z.strictObject({
   maxScore: Points.optional().describe("Highest score."),
   minConfidence: Fraction.optional().describe("Least confidence."),
   minCoverage: Fraction.optional().describe("Least coverage."),
+  minSteadiness: Points.optional().describe("Least steadiness."),
   sort: z.enum(SORTS).default("symbol").describe("What comes first; rise and fall by scoreChange."),
   limit: z
     .number()
@@ -113,7 +109,7 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    'Score (0 to 100 points) and LONG, SHORT or WAIT of stocks, funds and coins, now or before: one symbol, with price, its expected range, next report and evidence; its history (last, from, to); what moved it (since); a list with counts, filtered and sorted: {"signal": "LONG", "sort": "score", "limit": 5}; {"sort": "newest_signal"} for what changed. As files: /api/signals?format=csv; all sessions: /api/export.',
+    'Score (0 to 100) and LONG, SHORT or WAIT of stocks, funds and coins, now or before: one symbol, with price, range, steadiness, next report and evidence; its history (last, from, to); what moved it (since); a list, filtered and sorted: {"signal":"LONG","sort":"score","limit":5}; {"sort":"newest_signal"} for what changed. As files: /api/signals?format=csv; all sessions: /api/export.',
   scopes: ["signals:read"],
   extraScopes: ["factor:read"],
   routes: [{ method: "GET", path: "/api/signals" }],
@@ -148,6 +144,7 @@ const FILTERS = [
   "maxScore",
   "minConfidence",
   "minCoverage",
+  "minSteadiness",
 ] as const satisfies readonly (keyof Query)[];
 
 /**
@@ -223,17 +220,21 @@ function one(symbol: string, query: Query, context: ToolContext, { scopes }: Too
   };
 }
 
+/** Stands for the steadiness of instruments that are not ranked: below every other. */
+const UNRANKED = -1;
+
 /** The snapshots of all instruments at an instant, reduced to those that match the filters. */
 function filtered(query: Query, at: number, context: ToolContext): readonly PastSnapshot[] {
   const { sector } = query;
   if (sector !== undefined) rejectUnknownSector(sector, context);
-  const { minConfidence = 0, minCoverage = 0 } = query;
+  const { minConfidence = 0, minCoverage = 0, minSteadiness = UNRANKED } = query;
   return snapshotsAt(query, at, context).filter((snapshot) => {
     const { instrument, score, signal, confidence, coverage } = snapshot;
     if (query.assetClass !== undefined && instrument.assetClass !== query.assetClass) return false;
     if (sector !== undefined && !isSame(instrument.sector, sector)) return false;
     if (query.signal !== undefined && signal.direction !== query.signal) return false;
     if (!isScoreWithin(score, query)) return false;
+    if ((steadinessPoints(snapshot) ?? UNRANKED) < minSteadiness) return false;
     return confidence >= minConfidence && coverage >= minCoverage;
   });
 }
@@ -350,8 +351,12 @@ function page(list: readonly PastSnapshot[], query: Query, context: ToolContext)
   const { seen, items, table, nextCursor } = createListPage(ordered, {
     ...request,
     query,
-    render: (snapshot) =>
-      detail === "full" ? fullSignalItem(snapshot, context) : briefSignalItem(snapshot, context),
+    render: (snapshot) => ({
+      ...(detail === "full"
+        ? fullSignalItem(snapshot, context)
+        : briefSignalItem(snapshot, context)),
+      ...(isBySteadiness(query) && { steadiness: steadinessPoints(snapshot) }),
+    }),
     columns: signalColumns,
     recordOf: (snapshot) => ({ snapshot, context }),
   });
@@ -371,6 +376,10 @@ function page(list: readonly PastSnapshot[], query: Query, context: ToolContext)
     nextCursor,
   };
 }
+
+/** Whether a list is sorted or filtered by steadiness, which its items then show. */
+const isBySteadiness = ({ sort, minSteadiness }: Query): boolean =>
+  sort === "steadiness" || sort === "lowest_steadiness" || minSteadiness !== undefined;
 
 /** Sorts a list; items with equal values are in the order of their symbols. */
 function inOrder(
@@ -392,6 +401,10 @@ function inOrder(
       return byFigure(({ score }) => -score);
     case "confidence":
       return byFigure(({ confidence }) => confidence);
+    case "steadiness":
+      return byFigure(({ steadiness }) => steadiness?.value ?? UNRANKED);
+    case "lowest_steadiness":
+      return byFigure(({ steadiness }) => -(steadiness?.value ?? Number.MAX_VALUE));
     case "newest_signal":
       return byFigure(({ signal }) => signal.since);
     case "rise":

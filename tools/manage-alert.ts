@@ -40,6 +40,10 @@ const ACTIONS = [
 /** Description of a member that register_alert describes: a model reads both, so once is enough. */
 const AS_REGISTERED = "As in register_alert.";
 
+/** A member that `null` clears; register_alert describes the rest. */
+const clearable = <S extends z.ZodType>(schema: S, cleared: string) =>
+  schema.meta({ description: undefined }).nullable().optional().describe(cleared);
+
 /** Schema of the members that an update can change. */
 const Updates = z.strictObject({
   symbols: AlertFields.symbols.optional(),
@@ -48,17 +52,13 @@ const Updates = z.strictObject({
   kinds: AlertFields.kinds.describe(AS_REGISTERED).optional(),
   scoreMove: AlertFields.scoreMove.describe(AS_REGISTERED).optional(),
   volatilityZ: AlertFields.volatilityZ.describe(AS_REGISTERED).optional(),
-  cooldownDays: AlertFields.cooldownDays
-    .describe(AS_REGISTERED)
-    .nullable()
-    .optional()
-    .describe("null: the default."),
+  cooldownDays: clearable(AlertFields.cooldownDays, "null: the default."),
   reportSessions: AlertFields.reportSessions.describe(AS_REGISTERED).optional(),
   url: WebhookUrlInput.optional().describe("It must answer a challenge again."),
   channel: z.string().max(100).nullable().optional().describe("null: polled."),
-  label: AlertFields.label.nullable().optional().describe("null: none."),
-  expiresAt: AlertFields.expiresAt.nullable().optional().describe("null: none."),
-  snoozedUntil: AlertFields.snoozedUntil.nullable().optional().describe("null: none."),
+  label: clearable(AlertFields.label, "null: none."),
+  expiresAt: clearable(AlertFields.expiresAt, "null: none."),
+  snoozedUntil: clearable(AlertFields.snoozedUntil, "null: none."),
 });
 
 const Input = z.strictObject({

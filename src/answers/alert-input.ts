@@ -26,10 +26,9 @@ export const AlertFields = {
       "signal_shift: signal or score moved; volatility: it is unusual; report: near, filed or late; range: a close left the expected range.",
     ),
   scoreMove: z
-    .number()
+    .int()
     .min(5)
     .max(50)
-    .multipleOf(1)
     .nullable()
     .describe("Points of score that are reported without a new signal; null: none."),
   volatilityZ: z

@@ -108,6 +108,12 @@ export const panelColumns = ({
     about: "Return of the session as a fraction, with splits and dividends.",
     cell: ({ growth }) => growth.totalReturn,
   },
+  panelColumn(
+    "steadiness",
+    "number",
+    ({ steadiness }) => steadiness?.value ?? null,
+    "Points, 0 to 100: rank among stocks by how far they are likely to fall; empty: none is kept.",
+  ),
 ];
 
 /**

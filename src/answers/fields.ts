@@ -11,7 +11,7 @@ export const FieldsInput = z
   .min(1)
   .max(30)
   .optional()
-  .describe("Rows with only these columns, such as symbol; an unknown one names all.");
+  .describe("Rows of these columns; an unknown one names all.");
 
 /** The rows that replace the list of an answer when the query has `fields`. */
 export const FieldTable = z.object({

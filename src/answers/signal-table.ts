@@ -132,4 +132,8 @@ export const signalColumns: readonly Column<SignalRow>[] = [
   signalColumn("previousSignal", "text", ({ signal }) => signal.previous, {
     about: "Signal before since; empty: none is recorded.",
   }),
+  signalColumn("steadiness", "number", ({ steadiness }) => steadiness?.value ?? null, {
+    about: "Points, 0 to 100: rank among stocks by how far they are likely to fall; empty: none.",
+    round: Math.round,
+  }),
 ];

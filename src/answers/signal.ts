@@ -30,6 +30,12 @@ import { RiskAnswer, rangesAt80Percent, riskAnswer } from "./risk.ts";
 import { roundPointDifference } from "./rounding.ts";
 import { exactSignal, roundedSignal, sessionOfSnapshot } from "./signal-point.ts";
 import { scoreChange } from "./signal-table.ts";
+import {
+  STEADINESS_MEANING,
+  SteadinessAnswer,
+  steadinessAnswer,
+  steadinessPoints,
+} from "./steadiness.ts";
 import { FactorContributionsAnswer, factorContributionsAnswer, ScoreAttribution } from "./why.ts";
 
 const Status = z.enum(SNAPSHOT_STATUSES);
@@ -119,7 +125,8 @@ const FullSignal = z.object({
     .record(z.string(), z.array(z.number()))
     .nullable()
     .describe("Low and high of the close after so many sessions, with 80 % probability."),
-  risk: RiskAnswer,
+  risk: RiskAnswer.extend({ steadiness: SteadinessAnswer }),
+  steadiness: Points.int().nullable().describe(`${STEADINESS_MEANING} null: not ranked.`),
   ...NextReportFields.shape,
   logged: Logged,
   attribution: ScoreAttribution.optional(),
@@ -167,6 +174,10 @@ const FullSignalItem = z.object({
     .describe("Points since the close before the last; null: there is none."),
   confidence: Fraction,
   coverage: Fraction,
+  steadiness: Points.int()
+    .nullable()
+    .optional()
+    .describe("Of a list that is sorted or filtered by it; null: not ranked."),
 });
 
 /** One instrument in a list of signals, in full. */
@@ -293,7 +304,11 @@ export function fullSignalAnswer(
       at: isoInstant(price.at),
     },
     range80: rangesAt80Percent(snapshot, context.market),
-    risk: riskAnswer(snapshot, context.market, isRiskFull),
+    risk: {
+      ...riskAnswer(snapshot, context.market, isRiskFull),
+      steadiness: steadinessAnswer(snapshot),
+    },
+    steadiness: steadinessPoints(snapshot),
     ...nextReportAnswer(instrument, snapshot.at, context.market),
     logged: loggedAnswer(snapshot, context),
     snapshotId: snapshotId(snapshot),
@@ -335,6 +350,7 @@ export function briefSignalAnswer(
     evidence: directionEvidenceAnswer(instrument.assetClass, "brief"),
     price: price && { value: price.value, currency: instrument.currency },
     range80: rangesAt80Percent(snapshot, context.market),
+    steadiness: steadinessPoints(snapshot),
     nextReport,
     logged: logged && { index: logged.index },
   };

@@ -57,11 +57,13 @@ export function schemaOutline(
     ...(isShown &&
       properties !== undefined && { properties: mapped(properties as Members, member) }),
     ...(items !== undefined && { items: item(items as Json) }),
-    ...(typeof additionalProperties === "object" && {
-      additionalProperties: item(additionalProperties as Json),
-    }),
+    ...(hasMembers(additionalProperties) && { additionalProperties: item(additionalProperties) }),
   };
 }
+
+/** Whether a schema says anything; `{}` and `true` accept every value. */
+const hasMembers = (schema: unknown): schema is Json =>
+  typeof schema === "object" && schema !== null && Object.keys(schema).length > 0;
 
 /** Schemas by member name. */
 type Members = Readonly<Record<string, Json>>;
@@ -74,9 +76,15 @@ function outlineOfOne(schemas: readonly Json[]): Json {
   if (schemas.every(({ type }) => type === "object")) {
     return { type: "object", properties: schemas.reduce(withMembers, {}) };
   }
-  const [only, ...others] = schemas.filter(({ type }) => type !== "null");
-  const isNullable = typeof only?.type === "string" && others.length === 0;
-  return isNullable ? { ...only, type: [only.type, "null"] } : { anyOf: schemas };
+  const types = schemas.flatMap(({ type }) => type ?? []);
+  const distinct = [...new Set(types)];
+  const [detailed, ...others] = schemas.filter((schema) => Object.keys(schema).length > 1);
+  // What is said of lists or objects restricts only these, so one such schema can be merged.
+  const isMergeable =
+    schemas.every(({ type }) => type !== undefined) &&
+    (detailed === undefined || (others.length === 0 && distinct.length === types.length));
+  if (!isMergeable) return { anyOf: schemas };
+  return { ...detailed, type: distinct.length === 1 ? distinct[0] : distinct };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { paths } from "../../wellknown/paths.ts";
 import { SERVICE_SUMMARY, type Site } from "../../wellknown/site.ts";
+import { AlertAnswer } from "../answers/alert.ts";
 import { AnswerOrigin, InstrumentAnswer, InstrumentAnswerMembers } from "../answers/common.ts";
 import type { ProblemCode } from "../problem.ts";
 import { componentSchemas, type JsonObject, jsonSchemaOf } from "./components.ts";
@@ -123,10 +124,17 @@ function membersIn(schema: JsonObject): readonly string[] {
   const { properties, required = [] } = schema as ObjectSchema;
   const members = Object.entries(properties ?? {}).map(([name, member]) => {
     const star = required.includes(name) ? "*" : "";
-    return `${quoted(name)}${star} (${typeText(member)})`;
+    return `${quoted(name)}${star} (${withGroups(typeText(member))})`;
   });
   return members.length === 0 ? [typeText(schema)] : members;
 }
+
+/** Names a group of members instead of repeating them within another type. */
+const withGroups = (type: string): string =>
+  Object.entries({ InstrumentEvent: InstrumentAnswerMembers, Alert: AlertAnswer }).reduce(
+    (text, [name, { shape }]) => text.replace(Object.keys(shape).join(", "), `all of ${name}`),
+    type,
+  );
 
 /**
  * Groups of members that responses about one instrument have in common, so that the reference lists

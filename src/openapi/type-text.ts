@@ -7,6 +7,7 @@ export function typeText(schema: JsonObject): string {
   if (typeof $ref === "string") return $ref.split("/").at(-1) ?? $ref;
   if (Array.isArray(several)) return alternatives(several.map(typeText));
   if (items !== undefined) return `list of ${typeText(items as JsonObject)}`;
+  if (schema.type === "null") return "null";
   if (properties !== undefined) return `{${Object.keys(properties as JsonObject).join(", ")}}`;
   return simpleTypeText(schema);
 }

@@ -44,6 +44,9 @@ export const STEADINESS_RULES = {
   maxEarningsAgeDays: 190,
 } as const;
 
+/** Horizons in sessions over which the deepest fall is graded. */
+export const STEADINESS_HORIZONS = [21, 63] as const;
+
 /** Measurements of the stocks of a close, all in the same order; `NaN` if missing. */
 export type SteadinessInputs = Readonly<Record<SteadinessInput, Float64Array>>;
 

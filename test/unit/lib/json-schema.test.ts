@@ -59,6 +59,26 @@ describe("the outline of a JSON Schema", () => {
     });
   });
 
+  it("lists alternative types of a member as one schema, unless two are of the same type", () => {
+    const inner = z.object({ a: z.string() });
+    const schema = z.object({
+      either: z.union([z.number().int().nullable(), inner]),
+      same: z.union([z.array(z.string()), z.array(z.number()), z.null()]),
+      one: z.union([z.enum(["a"]), z.string()]),
+    });
+    expect(outlined(schema).properties).toEqual({
+      either: { type: ["integer", "null", "object"] },
+      same: {
+        anyOf: [
+          { type: "array", items: { type: "string" } },
+          { type: "array", items: { type: "number" } },
+          { type: "null" },
+        ],
+      },
+      one: { type: "string" },
+    });
+  });
+
   it("lists alternative types of a member", () => {
     const schema = z.object({ a: z.union([z.string(), z.number()]).nullable() });
     const validate = ajv.compile(outlined(schema));
@@ -81,6 +101,7 @@ describe("the outline of a JSON Schema", () => {
       z.enum(["a"]).nullable(),
       z.array(z.union([z.string(), z.object({ a: z.number() })])),
       z.union([z.object({ a: z.string() }), z.object({ a: z.number(), b: z.null() })]).nullable(),
+      z.union([z.int().nullable(), z.array(z.string())]),
     );
     const samples = fc.oneof(
       ...Object.values(values),

@@ -144,6 +144,10 @@ describe("the Markdown API reference", () => {
   it("refers to an extended schema instead of repeating its members", () => {
     expect(text).toContain("- **AlertDetail**: as Alert, and `failures`*");
     expect(text).toContain("- **OAuthProblem**: as Problem, and `error`*");
+    expect(text).toContain(
+      "- **RangeAlertEvent**: `type`* (range.alert), `timestamp`* (date-time), `data`* ({alertId, eventId, sequence, all of InstrumentEvent, signal,",
+    );
+    expect(text).toContain("`items`* (list of {all of Alert, madeBy})");
     expect(text.match(/^- \*\*Alert\*\*: `id`\* \(string\)/gm)).toHaveLength(1);
   });
 

@@ -1,13 +1,11 @@
 import { mean } from "../../../factors/statistics.ts";
 import { rankCorrelation, ranks } from "../../../grading/rank-correlation.ts";
 import { type SeriesSummary, summarizeSeries } from "../../../grading/series-summary.ts";
+import { STEADINESS_HORIZONS } from "../../../score/steadiness.ts";
 import { type BacktestQuestion, sessionsPerGradedDate } from "../question.ts";
 import type { ReturnGrid } from "../return-grid.ts";
 import { type CoefficientSlice, slicesByYear } from "../slices.ts";
 import type { PanelDate } from "../statement-panel.ts";
-
-/** Horizons in sessions over which steadiness is graded. */
-const STEADINESS_HORIZONS = [21, 63] as const;
 
 /** Minimum number of stocks on a graded date. */
 const MIN_STOCKS = 10;
