@@ -1,10 +1,11 @@
 import { normalQuantile } from "../factors/statistics.ts";
-import { rankCorrelation, ranks } from "./rank-correlation.ts";
+import type { ExposurePercentiles } from "../score/exposures.ts";
+import { rankCorrelation } from "./rank-correlation.ts";
 import { residualize } from "./residuals.ts";
 import { type SeriesSummary, summarizeSeries } from "./series-summary.ts";
 
 /** Horizon in sessions of the claim about the score of stocks. */
-const CLAIM_HORIZON_SESSIONS = 5;
+export const CLAIM_HORIZON_SESSIONS = 5;
 
 /** Minimum number of instruments on a date for a coefficient. */
 const MIN_NAMES = 10;
@@ -12,41 +13,20 @@ const MIN_NAMES = 10;
 /** Percentiles lie this far inside [0, 100], so that a rounded 0 or 100 has a normal score. */
 const PERCENTILE_EDGE = 0.005;
 
-/** The traits whose part of the returns the estimator removes, besides the sector. */
-const CLAIM_TRAITS = ["beta", "volatility", "dollarVolume"] as const;
-
-/**
- * Percentiles of an instrument among those of its close, in [0, 100] as `percentilesOf` gives them;
- * `null` if unknown.
- */
-type ClaimPercentiles = Readonly<Record<(typeof CLAIM_TRAITS)[number], number | null>>;
-
 /** What was said about an instrument at a close, and the return that followed. */
 export interface ClaimStatement {
   /** The score, or any increasing function of it: only its rank counts. */
   readonly score: number;
   /** Log total return over the horizon, from the close of the session after the statement. */
   readonly followed: number;
-  /** Forecast standard deviation of the log return over the horizon; `null` without a forecast. */
+  /**
+   * Forecast standard deviation of the log return over the horizon, positive; `null` without a
+   * forecast.
+   */
   readonly sigma: number | null;
-  /** Percentiles at the close of beta (252 sessions), volatility and dollar volume (63 sessions). */
-  readonly percentiles: ClaimPercentiles;
+  /** Percentiles at the close, rounded to two decimals as in the signal log. */
+  readonly percentiles: ExposurePercentiles;
   readonly sector: string | null;
-}
-
-/**
- * Percentiles of values among those that are known: 100 (rank - 0.5) / n with mean ranks for ties,
- * rounded to two decimals as in the signal log; `null` for `NaN`.
- */
-export function percentilesOf(values: readonly number[]): readonly (number | null)[] {
-  const known = values.flatMap((value, index) => (Number.isNaN(value) ? [] : [index]));
-  const ranked = ranks(known.map((index) => values[index] as number));
-  const percentiles = new Array<number | null>(values.length).fill(null);
-  for (const [place, index] of known.entries()) {
-    const percentile = (100 * ((ranked[place] as number) - 0.5)) / known.length;
-    percentiles[index] = Math.round(100 * percentile) / 100;
-  }
-  return percentiles;
 }
 
 /**
@@ -59,16 +39,15 @@ export function percentilesOf(values: readonly number[]): readonly (number | nul
  */
 export function claimCoefficient(statements: readonly ClaimStatement[]): number | null {
   const complete = statements.flatMap(({ score, followed, sigma, percentiles, sector }) => {
-    const traits = CLAIM_TRAITS.flatMap((trait) => percentiles[trait] ?? []);
-    if (sigma === null || !(sigma > 0) || traits.length < CLAIM_TRAITS.length) return [];
-    return [{ score, scaled: followed / sigma, traits, sector: sector ?? "" }];
+    const { beta, volatility, dollarVolume } = percentiles;
+    if (sigma === null || beta === null || volatility === null || dollarVolume === null) return [];
+    const exposures = [beta, volatility, dollarVolume].map(normalScoreOf);
+    return [{ score, scaled: followed / sigma, exposures, sector: sector ?? "" }];
   });
   if (complete.length < MIN_NAMES) return null;
   const residuals = residualize(
     complete.map(({ scaled }) => scaled),
-    CLAIM_TRAITS.map((_, column) =>
-      complete.map(({ traits }) => normalScoreOf(traits[column] as number)),
-    ),
+    [0, 1, 2].map((column) => complete.map(({ exposures }) => exposures[column] as number)),
     complete.map(({ sector }) => sector),
   );
   const scores = complete.map(({ score }) => score);

@@ -3,6 +3,7 @@ import { bootstrapInterval, type ConfidenceInterval } from "../../grading/bootst
 import type { ExcludedSymbols } from "../../grading/excluded-symbols.ts";
 import {
   datesPerHorizon,
+  type HorizonOverlap,
   type SeriesSummary,
   summarizeSeries,
 } from "../../grading/series-summary.ts";
@@ -12,15 +13,13 @@ import type { InstrumentRecords } from "../../market/records.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
 import { signalReturns } from "./book-returns.ts";
 import { brierSkillOf, type Calibration, calibrate } from "./calibration.ts";
+import { estimateBacktestClaim } from "./claim.ts";
+import { correlateCrossSections, rawCoefficients, timeSeriesCoefficient } from "./coefficients.ts";
 import { coverageOf, type DatedValue, type SubjectCoverage } from "./coverage.ts";
-import { type DecileBook, decileBookReturns, measureDecileBook } from "./decile-book.ts";
+import { createExposureReader, type ExposureColumns } from "./exposures.ts";
 import { computeHitRates, type HitRates } from "./hit-rates.ts";
-import {
-  correlateCrossSections,
-  datesWithCrossSection,
-  joinOutcomes,
-  timeSeriesCoefficient,
-} from "./outcomes.ts";
+import { SIZE_THIRDS } from "./neutral.ts";
+import { type GradedDateValue, hasCrossSection, joinDate, joinOutcomes } from "./outcomes.ts";
 import {
   forecastWalkForward,
   type ProbabilityCalibration,
@@ -28,10 +27,13 @@ import {
 } from "./probabilities.ts";
 import {
   type BacktestQuestion,
+  type BacktestSubject,
+  COMPARED_SUBJECT,
   headlineHorizonSessions,
   horizonsOf,
   sessionsPerGradedDate,
 } from "./question.ts";
+import { measureRankBook, type RankBook, rankBookReturns } from "./rank-book.ts";
 import type { ReportAccuracy } from "./report-dates.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { gradeRisk } from "./risk/grade.ts";
@@ -39,8 +41,9 @@ import type { RiskMeasures } from "./risk/measures.ts";
 import { gradeSteadiness, type SteadinessMeasures } from "./risk/steadiness.ts";
 import { measureRiskAdjusted, type RiskAdjusted } from "./risk-adjusted.ts";
 import type { SignalCount } from "./signal-count.ts";
-import { type CoefficientSlice, slicesByRegime, slicesByYear } from "./slices.ts";
-import type { StatementPanel } from "./statement-panel.ts";
+import { type CoefficientSlice, sliceOf, slicesByRegime, slicesByYear } from "./slices.ts";
+import type { PanelDate, StatementPanel } from "./statement-panel.ts";
+import { measureScoreTenths, type ScoreTenths } from "./tenths.ts";
 
 /** How well the scores of an asset class predicted its returns over one horizon. */
 export interface HorizonMeasures {
@@ -59,10 +62,29 @@ export interface HorizonMeasures {
   readonly registeredInterval: ConfidenceInterval | null;
   readonly shuffledIc: SeriesSummary | null;
   readonly hits: HitRates | null;
-  readonly book: DecileBook | null;
+  readonly book: RankBook | null;
+  /** The same book of the top and the bottom fifth. */
+  readonly quintiles: RankBook | null;
   readonly years: readonly CoefficientSlice[];
   readonly regimes: readonly CoefficientSlice[];
   readonly history: readonly DatedValue[];
+  /** The neutral coefficient by year, by third of dollar volume, and by date. */
+  readonly neutralYears: readonly CoefficientSlice[];
+  readonly neutralThirds: readonly CoefficientSlice[];
+  readonly neutralHistory: readonly DatedValue[];
+}
+
+/** The coefficients of a subject at one pace over the headline horizon. */
+interface PaceMeasures {
+  readonly ic: SeriesSummary | null;
+  readonly neutralIc: SeriesSummary | null;
+  readonly history: readonly DatedValue[];
+  readonly neutralHistory: readonly DatedValue[];
+}
+
+/** The coefficients of another subject on the same dates over the headline horizon. */
+interface ComparedSubject extends PaceMeasures {
+  readonly subject: BacktestSubject;
 }
 
 /** Measures of the probabilities derived from the scores. */
@@ -95,7 +117,20 @@ export interface ClassMeasures {
   readonly leftOut: ExcludedSymbols;
   /** The horizon on which the verdict is based, in sessions. */
   readonly headline: number;
+  /**
+   * The coefficient on which the verdict is based: `neutral` for stocks that are compared with each
+   * other, else `raw`.
+   */
+  readonly basis: "neutral" | "raw";
   readonly horizons: readonly HorizonMeasures[];
+  /** The same graded at every session; `null` if that is the pace of the backtest. */
+  readonly everySession: PaceMeasures | null;
+  /** Only for stocks, the composite and the candidate method: the other one beside it. */
+  readonly compared: ComparedSubject | null;
+  /** The estimate of the live claim over 5 sessions; only for stocks that are compared. */
+  readonly claim: SeriesSummary | null;
+  /** Returns after the scores by tenth over the headline horizon; only for stocks. */
+  readonly tenths: ScoreTenths | null;
   /**
    * Performance of the decile book over the headline horizon, and for the composite that of the
    * published signals; `null` for a single instrument and with too few instruments for either.
@@ -134,6 +169,8 @@ export interface ReplayedClass {
   readonly grid: ReturnGrid;
   readonly records: readonly InstrumentRecords[];
   readonly panel: StatementPanel;
+  /** The statements of `COMPARED_SUBJECT`; absent without one. */
+  readonly comparedPanel: StatementPanel | undefined;
   /** Indices of the graded rows of the grid. */
   readonly graded: ReadonlySet<number>;
   readonly leftOut: ExcludedSymbols;
@@ -145,18 +182,42 @@ export interface ReplayedClass {
 
 /** Measures one asset class. */
 export function measureClass(replayed: ReplayedClass): ClassMeasures {
-  const { question, grid, records, panel, graded, leftOut, reports, record, sameDay, nextOpen } =
-    replayed;
+  const { question, grid, records, panel, comparedPanel, graded, leftOut } = replayed;
+  const { reports, record, sameDay, nextOpen } = replayed;
   const { assetClass } = grid;
   const headline = headlineHorizonSessions(question.subject, assetClass);
+  const step = sessionsPerGradedDate(question.pace, assetClass);
+  const exposuresAt = createExposureReader(grid);
+  const context = { ...replayed, exposuresAt };
+  const isStocks = assetClass === "stock" && !isThroughTime(replayed);
+  const compared = COMPARED_SUBJECT[question.subject];
   return {
     assetClass,
     comparison: isThroughTime(replayed) ? "through_time" : "cross_section",
-    step: sessionsPerGradedDate(question.pace, assetClass),
+    step,
     coverage: coverageOf(panel.dates, grid, graded),
     leftOut,
     headline,
-    horizons: horizonsOf(assetClass).map((horizon) => measureHorizon(replayed, horizon)),
+    basis: isStocks ? "neutral" : "raw",
+    horizons: horizonsOf(assetClass).map((horizon) => measureHorizon(context, horizon)),
+    everySession:
+      question.pace === "session" || isThroughTime(replayed)
+        ? null
+        : measurePace(context, panel.sessions, { horizon: headline, step: 1 }),
+    compared:
+      compared === undefined || comparedPanel === undefined || !isStocks
+        ? null
+        : {
+            subject: compared,
+            ...measurePace(context, comparedPanel.dates, { horizon: headline, step }),
+          },
+    claim: isStocks ? estimateBacktestClaim(panel.dates, grid, { records, step }) : null,
+    tenths: isStocks
+      ? measureScoreTenths(joinOutcomes(panel.dates, grid, headline), grid, exposuresAt, {
+          horizon: headline,
+          step,
+        })
+      : null,
     riskAdjusted: isThroughTime(replayed) ? null : riskAdjusted(replayed),
     probabilities: isThroughTime(replayed) ? null : measureProbabilities(replayed),
     scoreShares: scoreShares(panel),
@@ -181,22 +242,51 @@ export function measureClass(replayed: ReplayedClass): ClassMeasures {
  */
 const isThroughTime = ({ graded }: ReplayedClass): boolean => graded.size === 1;
 
-function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasures {
-  const { question, grid, panel } = replayed;
+/** A replayed class with the exposures of its instruments. */
+interface MeasuringContext extends ReplayedClass {
+  readonly exposuresAt: (place: number) => ExposureColumns;
+}
+
+function measurePace(
+  { grid, exposuresAt, question }: MeasuringContext,
+  dates: readonly PanelDate[],
+  overlap: HorizonOverlap,
+): PaceMeasures {
+  // Date by date, since the outcomes of all sessions of a large market would not fit in memory.
+  const joined = dates.values().map((date) => joinDate(date, grid, overlap.horizon));
+  const { raw, neutral } = correlateCrossSections(joined, grid, exposuresAt, question.seed);
+  return {
+    ic: summaryOf(raw, overlap),
+    neutralIc: summaryOf(neutral, overlap),
+    history: historyOf(raw, grid),
+    neutralHistory: historyOf(neutral, grid),
+  };
+}
+
+const summaryOf = (figures: readonly GradedDateValue[], overlap: HorizonOverlap) =>
+  summarizeSeries(
+    figures.map(({ value }) => value),
+    overlap,
+  ) ?? null;
+
+const historyOf = (
+  figures: readonly GradedDateValue[],
+  { sessions }: ReturnGrid,
+): readonly DatedValue[] =>
+  figures.map(({ place, value }) => ({ date: sessions[place]?.label ?? "", value }));
+
+function measureHorizon(context: MeasuringContext, horizon: number): HorizonMeasures {
+  const { question, grid, panel, exposuresAt } = context;
   const { seed } = question;
   const overlap = { horizon, step: sessionsPerGradedDate(question.pace, grid.assetClass) };
   const dates = joinOutcomes(panel.dates, grid, horizon);
-  const series = isThroughTime(replayed)
+  const series = isThroughTime(context)
     ? timeSeriesCoefficient(dates, seed)
-    : correlateCrossSections(dates, grid, seed);
-  const summary = (figures: readonly { readonly value: number }[]) => {
-    const values = figures.map(({ value }) => value);
-    return summarizeSeries(values, overlap) ?? null;
-  };
+    : correlateCrossSections(dates, grid, exposuresAt, seed);
   return {
     horizon,
-    ic: summary(series.raw),
-    neutralIc: summary(series.neutral),
+    ic: summaryOf(series.raw, overlap),
+    neutralIc: summaryOf(series.neutral, overlap),
     registeredInterval:
       question.subject === CANDIDATE.name && horizon === CANDIDATE.rule.horizon
         ? (bootstrapInterval(
@@ -205,22 +295,25 @@ function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasur
             seed,
           ) ?? null)
         : null,
-    shuffledIc: summary(series.shuffled),
+    shuffledIc: summaryOf(series.shuffled, overlap),
     hits: computeHitRates(dates) ?? null,
-    book: measureDecileBook(dates, grid, overlap) ?? null,
+    book: measureRankBook(dates, grid, overlap, 10) ?? null,
+    quintiles: measureRankBook(dates, grid, overlap, 5) ?? null,
     years: slicesByYear(series.raw, grid, overlap),
     regimes: slicesByRegime(series.raw, grid, overlap),
-    history: series.raw.map(({ place, value }) => ({
-      date: grid.sessions[place]?.label ?? "",
-      value,
-    })),
+    history: historyOf(series.raw, grid),
+    neutralYears: slicesByYear(series.neutral, grid, overlap),
+    neutralThirds: series.thirds.flatMap((figures, third) =>
+      figures.length === 0 ? [] : [sliceOf(SIZE_THIRDS[third] ?? "", figures, overlap)],
+    ),
+    neutralHistory: historyOf(series.neutral, grid),
   };
 }
 
 function riskAdjusted({ question, grid, records, panel, graded }: ReplayedClass) {
   const horizon = headlineHorizonSessions(question.subject, grid.assetClass);
   const overlap = { horizon, step: sessionsPerGradedDate(question.pace, grid.assetClass) };
-  const deciles = decileBookReturns(joinOutcomes(panel.dates, grid, horizon), grid, overlap);
+  const deciles = rankBookReturns(joinOutcomes(panel.dates, grid, horizon), grid, overlap, 10);
   const signals = question.subject === "composite" ? signalReturns(panel.calls, grid) : undefined;
   const books = [
     { name: "Top less bottom decile", returns: deciles },
@@ -240,12 +333,11 @@ function measureProbabilities({
 }: ReplayedClass): ProbabilityMeasures | null {
   const horizon = headlineHorizonSessions(question.subject, grid.assetClass);
   const overlap = { horizon, step: sessionsPerGradedDate(question.pace, grid.assetClass) };
-  const dates = datesWithCrossSection(joinOutcomes(panel.dates, grid, horizon));
+  const dates = joinOutcomes(panel.dates, grid, horizon).filter(hasCrossSection);
   if (dates.length === 0) return null;
-  const { raw } = correlateCrossSections(dates, grid, question.seed);
   const { years, next, forecasts } = forecastWalkForward({
     dates,
-    coefficients: raw,
+    coefficients: rawCoefficients(dates),
     grid,
     overlap,
   });

@@ -2,7 +2,13 @@ import { datesPerHorizon } from "../../grading/series-summary.ts";
 import type { BacktestVerdict } from "../../score/backtest-verdicts.ts";
 import type { ClassMeasures, HorizonMeasures } from "./class-measures.ts";
 import { deflatedSharpe } from "./deflated-sharpe.ts";
-import { type BacktestQuestion, horizonsOf, SESSIONS_PER_YEAR } from "./question.ts";
+import { type MethodTrials, readMethodTrials } from "./method-trials.ts";
+import {
+  type BacktestQuestion,
+  COMPARED_SUBJECT,
+  horizonsOf,
+  SESSIONS_PER_YEAR,
+} from "./question.ts";
 import { countTrials, type Trial, type TrialCount, variantOf } from "./trials.ts";
 import { verdictOf } from "./verdict.ts";
 
@@ -25,6 +31,11 @@ export interface ClassResult extends ClassMeasures {
   /** Entry for this variant in the log of tried variants. */
   readonly trial: Trial;
   readonly trials: TrialCount;
+  /**
+   * Variants tried before the method was chosen; only for stocks, the composite and the candidate
+   * method.
+   */
+  readonly methodTrials: MethodTrials | null;
 }
 
 /** Inputs of a verdict other than the measures. */
@@ -51,15 +62,26 @@ export function classResults(
       sharpePerYear: yearlySharpe(measures),
     },
   }));
-  const testable = tried.filter(({ measures }) => headlineOf(measures)?.ic);
+  const testable = tried.filter(({ measures }) => {
+    const headline = headlineOf(measures);
+    return headline && decisiveIc(headline, measures.basis);
+  });
   const trials = countTrials([...earlier, ...testable.map(({ trial }) => trial)]);
-  return tried.map(({ measures, trial }) => resultOfClass(measures, trial, trials));
+  return tried.map(({ measures, trial }) => ({
+    ...withVerdicts(measures, trials),
+    trial,
+    trials,
+    methodTrials:
+      measures.assetClass === "stock" && COMPARED_SUBJECT[question.subject] !== undefined
+        ? readMethodTrials()
+        : null,
+  }));
 }
 
-function resultOfClass(measures: ClassMeasures, trial: Trial, trials: TrialCount): ClassResult {
+function withVerdicts(measures: ClassMeasures, trials: TrialCount) {
   const horizons = measures.horizons.map((horizon) => resultOfHorizon(horizon, measures, trials));
   const verdict = horizons.find(({ horizon }) => horizon === measures.headline)?.verdict;
-  return { ...measures, horizons, verdict: verdict ?? "insufficient_data", trial, trials };
+  return { ...measures, horizons, verdict: verdict ?? ("insufficient_data" as const) };
 }
 
 /**
@@ -68,7 +90,7 @@ function resultOfClass(measures: ClassMeasures, trial: Trial, trials: TrialCount
  */
 function resultOfHorizon(
   measures: HorizonMeasures,
-  { assetClass, step, headline }: ClassMeasures,
+  { assetClass, step, headline, basis }: ClassMeasures,
   { variants, sharpeSdPerYear }: TrialCount,
 ): HorizonResult {
   const overlap = { horizon: measures.horizon, step };
@@ -76,14 +98,21 @@ function resultOfHorizon(
   const sharpe = measures.book?.sharpe ?? null;
   const looks =
     Math.max(1, variants) * (measures.horizon === headline ? 1 : horizonsOf(assetClass).length);
+  const decisive = decisiveIc(measures, basis);
   return {
     ...measures,
-    verdict: verdictOf(measures.ic, overlap, looks),
+    verdict: verdictOf(decisive, overlap, looks),
     looks,
-    independentDates: Math.floor((measures.ic?.dates ?? 0) / datesPerHorizon(overlap)),
+    independentDates: Math.floor((decisive?.dates ?? 0) / datesPerHorizon(overlap)),
     deflatedSharpe: sharpe === null ? null : deflatedSharpe(sharpe, { variants, sharpeSd }),
   };
 }
+
+/** The coefficient on which the verdict of a horizon is based. */
+export const decisiveIc = (
+  { ic, neutralIc }: Pick<HorizonMeasures, "ic" | "neutralIc">,
+  basis: ClassMeasures["basis"],
+) => (basis === "neutral" ? neutralIc : ic);
 
 const headlineOf = ({ horizons, headline }: ClassMeasures): HorizonMeasures | undefined =>
   horizons.find(({ horizon }) => horizon === headline);

@@ -12,6 +12,32 @@ export interface Exposures {
   readonly size: number;
 }
 
+/** The exposures of the rows of a grid at one session; `NaN` in all columns if one is unknown. */
+export type ExposureColumns = Readonly<Record<keyof Exposures, Float64Array>>;
+
+/**
+ * Creates a reader of the exposures of all rows at a session, which computes each session once, since
+ * several horizons and paces need it.
+ */
+export function createExposureReader(grid: ReturnGrid): (place: number) => ExposureColumns {
+  const known = new Map<number, ExposureColumns>();
+  return (place) => {
+    const found = known.get(place);
+    if (found) return found;
+    const column = () => new Float64Array(grid.rows.length).fill(Number.NaN);
+    const columns = { beta: column(), logVolatility: column(), size: column() };
+    for (const [index, row] of grid.rows.entries()) {
+      const exposures = exposuresAt(grid, row, place);
+      if (exposures === undefined) continue;
+      columns.beta[index] = exposures.beta;
+      columns.logVolatility[index] = exposures.logVolatility;
+      columns.size[index] = exposures.size;
+    }
+    known.set(place, columns);
+    return columns;
+  };
+}
+
 const BETA_SESSIONS = 252;
 const RECENT_SESSIONS = 63;
 /** Minimum fraction of the sessions in a window that must have a bar. */

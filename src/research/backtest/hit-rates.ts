@@ -1,5 +1,5 @@
 import { medianOf } from "../../grading/median.ts";
-import { type DatedOutcomes, datesWithCrossSection, type StatementOutcome } from "./outcomes.ts";
+import { type DatedOutcomes, hasCrossSection, type StatementOutcome } from "./outcomes.ts";
 
 /** Hit rate of directional calls (LONG or SHORT, not options), with the base rate. */
 export interface HitRate {
@@ -34,7 +34,7 @@ export function computeHitRates(dates: readonly DatedOutcomes[]): HitRates | und
   if (all.length === 0) return undefined;
   const rose = ({ followed }: StatementOutcome) => followed > 0;
   const fell = ({ followed }: StatementOutcome) => followed < 0;
-  const sides = datesWithCrossSection(dates).flatMap(({ outcomes }) => medianSides(outcomes));
+  const sides = dates.filter(hasCrossSection).flatMap(({ outcomes }) => medianSides(outcomes));
   return {
     long: hitRate(all, ({ call }) => call === 1, rose),
     short: hitRate(all, ({ call }) => call === -1, fell),

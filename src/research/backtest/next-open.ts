@@ -1,12 +1,7 @@
 import { createShortPressureTracker } from "../../factors/short-pressure.ts";
 import type { InstrumentRecords, RecordList, ShortVolume } from "../../market/records.ts";
-import {
-  correlateCrossSections,
-  type DatedOutcomes,
-  type GradedDateValue,
-  type StatementOutcome,
-  timeSeriesCoefficient,
-} from "./outcomes.ts";
+import { rawCoefficients, timeSeriesCoefficient } from "./coefficients.ts";
+import type { DatedOutcomes, GradedDateValue, StatementOutcome } from "./outcomes.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
 /** Instruments and period of the short-volume analysis. */
@@ -44,9 +39,7 @@ export function shortRatioNextOpenCorrelations(
       return { place, date: grid.sessions[place]?.label ?? "", outcomes };
     })
     .filter(({ date }) => date >= from);
-  return graded.size === 1
-    ? timeSeriesCoefficient(dates, seed).raw
-    : correlateCrossSections(dates, grid, seed).raw;
+  return graded.size === 1 ? timeSeriesCoefficient(dates, seed).raw : rawCoefficients(dates);
 }
 
 /**

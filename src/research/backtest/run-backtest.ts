@@ -14,7 +14,7 @@ import { type ClassResult, classResults } from "./class-results.ts";
 import { shortRatioNextOpenCorrelations } from "./next-open.ts";
 import type { GradedDateValue } from "./outcomes.ts";
 import type { BacktestQuestion } from "./question.ts";
-import { gradedSessionIndices } from "./question.ts";
+import { COMPARED_SUBJECT, gradedSessionIndices } from "./question.ts";
 import { gradeReportPredictions, type ReportAccuracy, reportOutcomes } from "./report-dates.ts";
 import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
 import { sameDayCoefficients } from "./same-day.ts";
@@ -62,6 +62,8 @@ interface Prepared {
   readonly leftOut: ExcludedSymbols;
   /** Session indices of the graded dates, at least one. */
   readonly places: readonly number[];
+  /** Session indices of every session from the first graded date on. */
+  readonly sessions: readonly number[];
 }
 
 /**
@@ -80,7 +82,7 @@ export function runBacktest({
   const prepared = AssetClass.options.flatMap((assetClass) =>
     prepare(records, assetClass, question),
   );
-  const { collectors, everything } = collect(market, prepared, { question, onProgress });
+  const { collectors, compared, everything } = collect(market, prepared, { question, onProgress });
   const measures = prepared.map((one, index) => {
     onMeasuring?.(one.grid.assetClass);
     return measureClass({
@@ -88,6 +90,7 @@ export function runBacktest({
       question,
       records,
       panel: (collectors[index] as PanelCollector).panel(),
+      comparedPanel: compared[index]?.panel(),
       reports: gradedReports({ ...one, records }, question, market),
       record: backtestTrackRecordFigures({
         ...one,
@@ -144,7 +147,10 @@ function prepare(
     [...grid.rows.keys()].filter((row) => isWanted(grid.rows[row]?.instrument.symbol ?? "")),
   );
   const places = gradedSessionIndices(grid, question);
-  return graded.size === 0 || places.length === 0 ? [] : [{ grid, graded, leftOut, places }];
+  const sessions = gradedSessionIndices(grid, { ...question, pace: "session" });
+  return graded.size === 0 || places.length === 0
+    ? []
+    : [{ grid, graded, leftOut, places, sessions }];
 }
 
 function collect(
@@ -152,22 +158,29 @@ function collect(
   prepared: readonly Prepared[],
   { question, onProgress }: Pick<BacktestRun, "question" | "onProgress">,
 ) {
-  const collectors = prepared.map(({ grid, graded, places }) =>
-    createPanelCollector({ subject: question.subject, grid, graded, places }),
-  );
+  const { subject } = question;
+  const collectors = prepared.map((one) => createPanelCollector({ ...one, subject }));
+  const other = COMPARED_SUBJECT[subject];
+  const compared =
+    other === undefined
+      ? []
+      : prepared.map((one) =>
+          createPanelCollector({ ...one, subject: other, sessions: one.places }),
+        );
   const closes = prepared.flatMap(({ grid, places }) =>
     places.map((place) => grid.sessions[place]?.close ?? 0),
   );
   const everything = isWholeRecord(question)
-    ? prepared.map(({ grid, places }) => {
-        const graded = new Set(grid.rows.keys());
-        return createPanelCollector({ subject: question.subject, grid, graded, places });
+    ? prepared.map((one) => {
+        const graded = new Set(one.grid.rows.keys());
+        return createPanelCollector({ ...one, subject, graded });
       })
     : [];
-  if (closes.length === 0) return { collectors, everything };
+  if (closes.length === 0) return { collectors, compared, everything };
   const first = closes.reduce((least, close) => Math.min(least, close));
   const last = closes.reduce((most, close) => Math.max(most, close));
   const origin = market.servedFrom(first);
+  const all = [...collectors, ...compared, ...everything];
   const report = createReport(market, { origin, last }, onProgress);
   const engine = new ScoringEngine(
     { ...market, servedFrom: () => origin },
@@ -175,13 +188,13 @@ function collect(
       clear: () => {},
       setNewest: () => {},
       addClosed(snapshot) {
-        for (const collector of [...collectors, ...everything]) collector.add(snapshot);
+        for (const collector of all) collector.add(snapshot);
         report(snapshot.at);
       },
     },
   );
   engine.refresh(last);
-  return { collectors, everything };
+  return { collectors, compared, everything };
 }
 
 /**

@@ -55,7 +55,8 @@ export function slicesByRegime(
   });
 }
 
-function sliceOf(
+/** The mean coefficient of one subset of the dates. */
+export function sliceOf(
   label: string,
   figures: readonly GradedDateValue[],
   overlap: HorizonOverlap,

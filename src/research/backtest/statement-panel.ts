@@ -1,6 +1,7 @@
 import { roundedSignal } from "../../answers/signal-point.ts";
 import { normalQuantile } from "../../factors/statistics.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
+import type { ExposurePercentiles } from "../../score/exposures.ts";
 import { SIGNAL_THRESHOLDS } from "../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { BacktestSubject } from "./question.ts";
@@ -15,6 +16,8 @@ export interface SignalStatement {
   readonly call: -1 | 0 | 1;
   /** The published score with two decimals; only for the composite. */
   readonly score?: number;
+  /** Exposures at the close; only if the instrument traded with other stocks. */
+  readonly exposures?: ExposurePercentiles;
   /** Steadiness in [0, 100]; only for the composite, and only if the instrument was ranked. */
   readonly steadiness?: number;
 }
@@ -31,7 +34,10 @@ export interface PanelDate {
 
 /** Statements about the instruments of a class, date by date. */
 export interface StatementPanel {
+  /** The graded dates. */
   readonly dates: readonly PanelDate[];
+  /** Every session from the first graded date on; the graded dates are among them. */
+  readonly sessions: readonly PanelDate[];
   /**
    * By session of the grid from the first graded date on: the published direction of each row after
    * its close (1, 0 or -1), hysteresis included; 0 for a row that is not graded or trades no more.
@@ -56,6 +62,8 @@ interface CollectorOptions {
   readonly graded: ReadonlySet<number>;
   /** Session indices of the graded dates, ascending. */
   readonly places: readonly number[];
+  /** Session indices of all dates whose statements are kept; the graded dates are among them. */
+  readonly sessions: readonly number[];
 }
 
 /**
@@ -67,16 +75,17 @@ export function createPanelCollector({
   grid,
   graded,
   places,
+  sessions,
 }: CollectorOptions): PanelCollector {
   const rows = new Map(
     [...graded].map((row) => [grid.rows[row]?.instrument.symbol ?? "", row] as const),
   );
-  const dates = places.map((place) => ({
+  const kept = sessions.map((place) => ({
     place,
     statements: new Array<SignalStatement | undefined>(grid.rows.length).fill(undefined),
     trading: 0,
   }));
-  const byClose = new Map(dates.map((date) => [grid.sessions[date.place]?.close, date]));
+  const byClose = new Map(kept.map((date) => [grid.sessions[date.place]?.close, date]));
   const start = grid.sessions[places[0] ?? Number.POSITIVE_INFINITY]?.close;
   const placeOf = new Map(grid.sessions.map(({ close }, place) => [close, place]));
   const changes = new Map<number, (readonly [row: number, call: SignalStatement["call"]])[]>();
@@ -105,7 +114,12 @@ export function createPanelCollector({
       return directions.map((call, row) => (place > (grid.rows[row]?.last ?? -1) ? 0 : call));
     });
   };
-  return { add, panel: () => ({ dates, calls: calls(), signals: signals.read() }) };
+  const wanted = new Set(places);
+  const dates = kept.filter(({ place }) => wanted.has(place));
+  return {
+    add,
+    panel: () => ({ dates, sessions: kept, calls: calls(), signals: signals.read() }),
+  };
 }
 
 const CALLS = { LONG: 1, WAIT: 0, SHORT: -1 } as const;
@@ -115,18 +129,20 @@ const CALLS = { LONG: 1, WAIT: 0, SHORT: -1 } as const;
  * published signal; the calls of other subjects use the thresholds of the signal without smoothing.
  */
 function statementOf(snapshot: Snapshot, subject: BacktestSubject): SignalStatement | undefined {
+  const exposures = snapshot.exposures && { exposures: snapshot.exposures };
   if (subject === "composite") {
     if (snapshot.coverage === 0) return undefined;
     return {
       z: normalQuantile(snapshot.score / 100),
       call: CALLS[snapshot.signal.direction],
       score: roundedSignal(snapshot).scoreRaw,
+      ...exposures,
       ...(snapshot.steadiness && { steadiness: snapshot.steadiness.value }),
     };
   }
   const z =
     subject === CANDIDATE.name ? (snapshot.candidate?.z ?? null) : snapshot.factors[subject].z;
-  return z === null ? undefined : { z, call: callOf(z) };
+  return z === null ? undefined : { z, call: callOf(z), ...exposures };
 }
 
 const LONG_Z = normalQuantile(SIGNAL_THRESHOLDS.enterLong / 100);

@@ -2,6 +2,7 @@ import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { parseJson } from "../../lib/json.ts";
+import { decisiveIc } from "./class-results.ts";
 import type { BacktestResult } from "./run-backtest.ts";
 import type { Trial } from "./trials.ts";
 
@@ -35,11 +36,14 @@ export async function readTrials(folder: string): Promise<readonly Trial[]> {
 
 /** Appends all variants of a run with their results. */
 export async function appendTrials(folder: string, result: BacktestResult): Promise<void> {
-  const lines = result.classes.flatMap(({ trial, verdict, headline, horizons }) => {
-    const ic = horizons.find(({ horizon }) => horizon === headline)?.ic;
+  const lines = result.classes.flatMap(({ trial, verdict, headline, basis, horizons }) => {
+    const main = horizons.find(({ horizon }) => horizon === headline);
+    const ic = main && decisiveIc(main, basis);
     if (!ic) return [];
     const { mean, t, interval, dates } = ic;
-    return [`${JSON.stringify({ ...trial, verdict, headline, ic: mean, t, interval, dates })}\n`];
+    return [
+      `${JSON.stringify({ ...trial, verdict, headline, basis, ic: mean, t, interval, dates })}\n`,
+    ];
   });
   await appendFile(join(folder, NAME), lines.join(""));
 }

@@ -3,8 +3,8 @@ import {
   type ClaimStatement,
   claimCoefficient,
   estimateClaim,
-  percentilesOf,
 } from "../../../src/grading/claim-estimate.ts";
+import { exposurePercentiles } from "../../../src/score/exposures.ts";
 
 const SECTORS = ["Energy", "Utilities", null] as const;
 const NAMES = Array.from({ length: 24 }, (_, name) => name);
@@ -12,11 +12,13 @@ const NAMES = Array.from({ length: 24 }, (_, name) => name);
 /** The cross-section whose coefficient numpy 2.4 and scipy 1.17 computed (`EXPECTED`). */
 function workedExample(): readonly ClaimStatement[] {
   const sigma = NAMES.map((name) => 0.02 + 0.01 * (name % 5));
-  const beta = percentilesOf(NAMES.map((name) => Math.cos(3.1 * name)));
-  const volatility = percentilesOf(
-    NAMES.map((name) => (sigma[name] as number) + 0.001 * Math.sin(name)),
-  );
-  const dollarVolume = percentilesOf(NAMES.map((name) => Math.sin(5.3 * name)));
+  const percentiles = exposurePercentiles({
+    beta: Float64Array.from(NAMES, (name) => Math.cos(3.1 * name)),
+    volatility: Float64Array.from(sigma, (value, name) => value + 0.001 * Math.sin(name)),
+    dollarVolume: Float64Array.from(NAMES, (name) => Math.sin(5.3 * name)),
+  });
+  const rounded = (percentile: number | null | undefined) =>
+    Math.round(100 * (percentile ?? 0)) / 100;
   return NAMES.map((name) => {
     const score = 50 + 40 * Math.sin(1.7 * name);
     const followed =
@@ -26,9 +28,9 @@ function workedExample(): readonly ClaimStatement[] {
       followed,
       sigma: name === 4 ? null : (sigma[name] as number),
       percentiles: {
-        beta: name === 11 ? null : (beta[name] ?? null),
-        volatility: volatility[name] ?? null,
-        dollarVolume: dollarVolume[name] ?? null,
+        beta: name === 11 ? null : rounded(percentiles[name]?.beta),
+        volatility: rounded(percentiles[name]?.volatility),
+        dollarVolume: rounded(percentiles[name]?.dollarVolume),
       },
       sector: SECTORS[name % 3] ?? null,
     };
@@ -70,12 +72,6 @@ describe("the coefficient of a claim on one date", () => {
         : { ...one, percentiles: { beta: 100 * name, volatility: 100 * name, dollarVolume: 50 } },
     );
     expect(Math.abs(claimCoefficient(edge) ?? 9)).toBeLessThanOrEqual(1);
-  });
-});
-
-describe("percentiles", () => {
-  it("are 100 (rank - 0.5) / n with two decimals, over the known values", () => {
-    expect(percentilesOf([3, Number.NaN, 1, 3])).toEqual([66.67, null, 16.67, 66.67]);
   });
 });
 

@@ -8,11 +8,8 @@ import {
   netReturns,
   signalReturns,
 } from "../../../src/research/backtest/book-returns.ts";
-import {
-  decileBookReturns,
-  measureDecileBook,
-} from "../../../src/research/backtest/decile-book.ts";
 import { joinOutcomes, type StatementOutcome } from "../../../src/research/backtest/outcomes.ts";
+import { measureRankBook, rankBookReturns } from "../../../src/research/backtest/rank-book.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import { alphaOf, measureRiskAdjusted } from "../../../src/research/backtest/risk-adjusted.ts";
 
@@ -80,10 +77,10 @@ describe("the decile book by session", () => {
   });
 
   it("skips no session between two dates, whatever their distance is to the horizon", () => {
-    const { gross } = decileBookReturns(joined(30), grid, WEEKLY);
+    const { gross } = rankBookReturns(joined(30), grid, WEEKLY, 10);
     const flat = [...gross.keys()].filter((place) => gross[place] === 0);
     expect(flat.every((place) => place < 2 || place > 90 + 1 + 21)).toBe(true);
-    const book = measureDecileBook(joined(30), grid, WEEKLY);
+    const book = measureRankBook(joined(30), grid, WEEKLY, 10);
     expect(book?.path).toHaveLength(19);
     let wealth = 1;
     for (let place = 0; place <= 90; place++) wealth *= 1 + (gross[place] as number);
@@ -92,8 +89,8 @@ describe("the decile book by session", () => {
   });
 
   it("needs three instruments in each decile", () => {
-    expect(measureDecileBook(joined(30), grid, WEEKLY)?.names).toBe(3);
-    expect(measureDecileBook(joined(29), grid, WEEKLY)).toBeUndefined();
+    expect(measureRankBook(joined(30), grid, WEEKLY, 10)?.names).toBe(3);
+    expect(measureRankBook(joined(29), grid, WEEKLY, 10)).toBeUndefined();
   });
 });
 
@@ -140,7 +137,7 @@ describe("return and risk a year", () => {
   });
 
   it("compares the books with equal weight and with a broad fund of the folder", () => {
-    const returns = decileBookReturns(joined(30), grid, WEEKLY);
+    const returns = rankBookReturns(joined(30), grid, WEEKLY, 10);
     const graded = new Set(stocks.keys());
     const options = { grid, graded, first: 2, books: [{ name: "Book", returns }] };
     const measured = measureRiskAdjusted({ ...options, records: [...stocks, fund] });
@@ -171,7 +168,7 @@ describe("return and risk a year", () => {
   });
 
   it("is left out without a book", () => {
-    const returns = decileBookReturns(joined(20), grid, WEEKLY);
+    const returns = rankBookReturns(joined(20), grid, WEEKLY, 10);
     const books = [{ name: "Book", returns }];
     const graded = new Set(stocks.keys());
     expect(measureRiskAdjusted({ grid, graded, first: 2, books, records: stocks })).toBeNull();

@@ -67,7 +67,8 @@ function stock(
       high: Math.max(open, close) * 1.001,
       low: Math.min(open, close) * 0.999,
       close,
-      volume: 1_000_000,
+      // The traded value does not follow the drift, which would make the drift an effect of size.
+      volume: 100_000_000 / close,
       dividend: 0,
       split: 1,
       logReturn: bars.length === 0 ? null : logReturn,

@@ -231,7 +231,7 @@ describe("walk-forward probabilities", () => {
   });
 
   it("use the horizon that the service publishes", () => {
-    expect(headlineHorizonSessions("composite", "stock")).toBe(21);
+    expect(headlineHorizonSessions("composite", "stock")).toBe(5);
     expect(headlineHorizonSessions("composite", "crypto")).toBe(7);
     expect(headlineHorizonSessions("social", "stock")).toBe(1);
   });
@@ -366,7 +366,7 @@ describe("the dates that a backtest grades", () => {
   });
 
   it("have a headline horizon that depends on the subject and the class", () => {
-    expect(headlineHorizonSessions("momentum", "stock")).toBe(21);
+    expect(headlineHorizonSessions("momentum", "stock")).toBe(5);
     expect(headlineHorizonSessions("momentum", "crypto")).toBe(7);
     expect(horizonsOf("crypto")).toContain(7);
     expect(headlineHorizonSessions("darkpool", "etf")).toBe(1);

@@ -41,10 +41,10 @@ const nothing = run(driftingMarket({ names: 40, days: 1_830, drift: 0 }));
 
 describe("the backtest of a simulated market in which momentum predicts returns", () => {
   it("has a positive verdict, with matching coefficients, deciles and hit rates", () => {
-    const headline = horizonOf(found, 21);
-    expect(found.stock?.verdict).toBe("positive");
-    expect(headline?.ic?.mean).toBeGreaterThan(0.2);
-    expect(headline?.ic?.interval.low).toBeGreaterThan(0.1);
+    const headline = horizonOf(found, 5);
+    expect(found.stock).toMatchObject({ verdict: "positive", basis: "neutral", headline: 5 });
+    expect(headline?.neutralIc?.mean).toBeGreaterThan(0.1);
+    expect(headline?.neutralIc?.interval.low).toBeGreaterThan(0.05);
     expect(headline?.book?.excess.at(-1)).toBeGreaterThan(headline?.book?.excess[0] as number);
     expect(headline?.hits?.long.rate).toBeGreaterThan(headline?.hits?.long.baseRate as number);
     expect(headline?.hits?.short.rate).toBeGreaterThan(headline?.hits?.short.baseRate as number);
@@ -79,6 +79,43 @@ describe("the backtest of a simulated market in which momentum predicts returns"
     expect(gross - twenty).toBeCloseTo(2 * (gross - ten), 12);
   });
 
+  it("earns nothing at the cost at which a book breaks even", () => {
+    for (const book of [horizonOf(found, 5)?.book, horizonOf(found, 5)?.quintiles]) {
+      const { spread, turnover = 9, breakEvenBp = null } = book ?? {};
+      expect((spread?.mean ?? 9) - 4 * turnover * (breakEvenBp ?? 9) * 1e-4).toBeCloseTo(0, 12);
+    }
+    expect(horizonOf(found, 5)?.quintiles?.excess).toHaveLength(5);
+  });
+
+  it("grades every session beside the last ones of the weeks, with the same skill", () => {
+    const weekly = horizonOf(found, 5)?.neutralIc;
+    const every = found.stock?.everySession?.neutralIc;
+    expect(every?.dates).toBeGreaterThan(4.5 * (weekly?.dates ?? 9));
+    expect(every?.mean).toBeCloseTo(weekly?.mean ?? 9, 1);
+  });
+
+  it("finds the skill in every third of dollar volume and in every year", () => {
+    const { neutralThirds = [], neutralYears = [] } = horizonOf(found, 5) ?? {};
+    expect(neutralThirds.map(({ label }) => label)).toEqual(["small", "middle", "large"]);
+    expect(neutralYears.map(({ label }) => label)).toEqual(["2013", "2014", "2015", "2016"]);
+    for (const { mean } of [...neutralThirds, ...neutralYears]) expect(mean).toBeGreaterThan(0.02);
+  });
+
+  it("finds it with the estimator of the live claim", () => {
+    expect(found.stock?.claim?.mean).toBeCloseTo(horizonOf(found, 5)?.neutralIc?.mean ?? 9, 1);
+  });
+
+  it("has returns and shares above the median that rise with the tenth of the score", () => {
+    const { tenths = [], spread } = found.stock?.tenths ?? {};
+    const [lowest, highest] = [tenths[0], tenths.at(-1)];
+    expect(tenths).toHaveLength(10);
+    expect(lowest?.beatMedian).toBeLessThan(0.45);
+    expect(highest?.beatMedian).toBeGreaterThan(0.55);
+    const difference = (highest?.neutralReturn ?? 9) - (lowest?.neutralReturn ?? 9);
+    expect(spread?.mean).toBeCloseTo(difference, 12);
+    expect(difference).toBeGreaterThan(0);
+  });
+
   it("has a lower deflated Sharpe ratio when many variants were tried", { tags: ["full"] }, () => {
     const many = Array.from({ length: 5_000 }, (_, index) => ({
       variant: `other ${index}`,
@@ -106,7 +143,7 @@ describe("the verdict on a return horizon", () => {
     const measures = found.stock as NonNullable<typeof found.stock>;
     const horizons = measures.horizons.map((one) => ({
       ...one,
-      ic: one.ic && { ...one.ic, t, interval: { low: 0.001, high: 0.1 } },
+      neutralIc: one.neutralIc && { ...one.neutralIc, t, interval: { low: 0.001, high: 0.1 } },
     }));
     const circumstances = { question: QUESTION, methodVersion: "1.0.0", dataHash: "", earlier };
     const [result] = classResults([{ ...measures, horizons }], circumstances);
@@ -116,7 +153,7 @@ describe("the verdict on a return horizon", () => {
   };
 
   it("is corrected for the number of horizons unless the horizon is the headline horizon", () => {
-    expect(verdictsAt(2.3)).toMatchObject({ 5: "no_evidence", 21: "weak_positive" });
+    expect(verdictsAt(2.3)).toMatchObject({ 5: "weak_positive", 21: "no_evidence" });
     expect(verdictsAt(2.6)).toMatchObject({ 5: "weak_positive", 21: "weak_positive" });
   });
 
@@ -126,7 +163,7 @@ describe("the verdict on a return horizon", () => {
       sharpePerYear: null,
     }));
     expect(verdictsAt(2.7, earlier)).toMatchObject({ 5: "no_evidence", 21: "no_evidence" });
-    expect(verdictsAt(3.1, earlier)).toMatchObject({ 5: "no_evidence", 21: "positive" });
+    expect(verdictsAt(3.1, earlier)).toMatchObject({ 5: "positive", 21: "no_evidence" });
   });
 });
 
@@ -279,7 +316,7 @@ describe("the backtest report", () => {
 
   it("states how many years of data would be needed to detect an effect of the measured size", () => {
     const [measured] = nothing.classes;
-    const { ic } = horizonOf(nothing, 21) ?? {};
+    const { neutralIc: ic } = horizonOf(nothing, 5) ?? {};
     if (!measured || !ic) throw new Error("Nothing was measured.");
     const years = (ic.dates * 5) / 252;
     const needed = Math.round(years * (2.8016 / ic.t) ** 2);
@@ -287,6 +324,21 @@ describe("the backtest report", () => {
     expect(text).toContain(`there are ${years.toFixed(1)}.`);
     expect(text).toContain(needed > 1_000 ? "more than 1,000 years" : `about ${needed} years`);
     expect(found.stock && powerSentence(found.stock)).toBeUndefined();
+  });
+
+  it("says how much was tried before the method was chosen, for the score and its candidate", () => {
+    expect(found.stock?.methodTrials).toBeNull();
+    const subject = "method-2";
+    const candidate = run(skilled, { subject });
+    expect(candidate.stock?.methodTrials?.tThreshold).toBeCloseTo(3.56, 2);
+    expect(reportPage(candidate)).toContain("about 133 signals and composites were tried");
+    expect(candidate.stock?.compared).toMatchObject({ subject: "composite" });
+    const composite = run(skilled, { subject: "composite" }).stock?.compared;
+    expect(composite).toMatchObject({
+      subject,
+      neutralIc: horizonOf(candidate, 5)?.neutralIc,
+      ic: horizonOf(candidate, 5)?.ic,
+    });
   });
 
   it("lists what was not graded, and why", () => {
@@ -340,15 +392,15 @@ describe("the backtest report", () => {
   });
 
   it("marks windows that overlap, and shows the number of variants that a verdict allows for", () => {
-    const { independentDates, looks, ic } = horizonOf(found, 21) ?? {};
-    expect(independentDates).toBe(Math.floor((ic?.dates ?? 0) / 5));
-    expect([looks, horizonOf(found, 5)?.looks]).toEqual([1, 4]);
+    const { independentDates, looks, neutralIc } = horizonOf(found, 21) ?? {};
+    expect(independentDates).toBe(Math.floor((neutralIc?.dates ?? 0) / 5));
+    expect([looks, horizonOf(found, 5)?.looks]).toEqual([4, 1]);
     expect(page).toContain('<th scope="row">21*</th>');
     expect(page).toContain('<th scope="row">5</th>');
     expect(page).toContain("* Windows overlap those of the next dates, 5 sessions apart.");
     expect(page).toContain("Variants allowed for");
     const rows = summaryLines(found).filter((line) => typeof line === "string");
-    expect(rows.some((line) => /^ +21\* .* 1$/.test(String(line)))).toBe(true);
+    expect(rows.some((line) => /^ +21\* .* 4$/.test(String(line)))).toBe(true);
   });
 });
 

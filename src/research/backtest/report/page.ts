@@ -12,6 +12,7 @@ import {
   wealthChart,
   yearChart,
 } from "./charts.ts";
+import { claimedSection } from "./claimed.ts";
 import { coefficientChart } from "./coefficient-chart.ts";
 import {
   coefficientRangeText,
@@ -34,11 +35,13 @@ import {
   sliceTable,
 } from "./tables.ts";
 import {
+  BASIS_WORDS,
   CLASS_WORDS,
   caveats,
   coverageSentence,
   decileReason,
   earningsReportsSentence,
+  headlineIc,
   headlineResult,
   missingMeasureSentence,
   paceWords,
@@ -103,7 +106,7 @@ function classSection(result: ClassResult, question: BacktestQuestion): Html {
 ${verdictSentences(result).map((sentence) => html`<p>${sentence}</p>`)}
 ${power && html`<p class="quiet">${power}</p>`}
 </div>
-${main && keyFigures(main)}
+${main && keyFigures(result, main)}
 </div>
 <p class="quiet">${coverageSentence(result)}</p>
 ${missing && html`<p class="quiet">${missing}</p>`}
@@ -111,6 +114,7 @@ ${promotion && html`<p>${promotion}</p>`}
 ${result.sameDay && sameDayNote(result.sameDay)}
 ${result.nextOpen && nextOpenNote(result.nextOpen)}
 ${isMeasured && main && measured(result, main)}
+${isMeasured && claimedSection(result, question)}
 ${riskSection(result)}
 ${steadinessSection(result)}
 ${result.reports && html`<h3>Next report</h3><p>${earningsReportsSentence(result.reports)}</p>`}
@@ -118,13 +122,18 @@ ${result.reports && html`<h3>Next report</h3><p>${earningsReportsSentence(result
 }
 
 /** The key figures behind the verdict. */
-function keyFigures({ horizon, ic, book }: HorizonResult): Html | undefined {
-  if (ic === null) return undefined;
+function keyFigures(
+  result: ClassResult,
+  { horizon, ic: raw, book }: HorizonResult,
+): Html | undefined {
+  const ic = headlineIc(result);
+  if (!ic) return undefined;
   const net = book?.net.find(({ costBp }) => costBp === 10)?.mean;
   const figures = [
-    [`Rank correlation, ${sessionCountText(horizon)}`, coefficientText(ic.mean)],
+    [`${BASIS_WORDS[result.basis]}, ${sessionCountText(horizon)}`, coefficientText(ic.mean)],
     ["95 % interval", coefficientRangeText(ic.interval)],
     ["t", tValueText(ic.t)],
+    ["Raw", result.basis === "neutral" ? coefficientText(raw?.mean) : NO_VALUE],
     ["Dates", reportWholeNumberText(ic.dates)],
     ["Top minus bottom decile, at 10\u00a0bp", reportSignedPercentText(net)],
   ].filter(([, value]) => value !== NO_VALUE);

@@ -1,8 +1,15 @@
 import { type Html, html } from "../../../http/pages/html.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { SteadinessMeasures } from "../risk/steadiness.ts";
-import { sliceChart } from "./charts.ts";
-import { coefficientRangeText, coefficientText, reportPercentText, tValueText } from "./figures.ts";
+import { MAX_CALIBRATION_GAP, type WorstFifthChance } from "../risk/worst-fifth.ts";
+import { reliabilityChart, sliceChart } from "./charts.ts";
+import {
+  coefficientRangeText,
+  coefficientText,
+  reportPercentText,
+  reportWholeNumberText,
+  tValueText,
+} from "./figures.ts";
 import { scrollableTable } from "./tables.ts";
 import { sessionCountText } from "./words.ts";
 
@@ -14,7 +21,7 @@ export const STEADINESS_EXPLANATION =
 export function steadinessSection({ steadiness }: ClassResult): Html | undefined {
   if (steadiness.length === 0) return undefined;
   return html`<h3>Steadiness</h3>
-${steadiness.map(sentence).map((text) => html`<p>${text}</p>`)}
+${steadiness.flatMap(sentences).map((text) => html`<p>${text}</p>`)}
 ${scrollableTable({
   caption: "Share of stocks whose fall was among the deepest fifth of the date",
   columns: ["Sessions", "Riskiest fifth", "Second", "Third", "Fourth", "Steadiest fifth"],
@@ -24,6 +31,7 @@ ${scrollableTable({
   ]),
 })}
 <div class="charts">
+${steadiness.map(({ horizon, chance }) => reliabilityChart(`Chance of a fall among the deepest fifth, ${sessionCountText(horizon)}`, chance))}
 ${steadiness.map(({ horizon, years }) =>
   sliceChart(
     `Steadiness over ${sessionCountText(horizon)}, by year`,
@@ -36,13 +44,31 @@ ${steadiness.map(({ horizon, years }) =>
 
 /** The grades of steadiness as text, one line per horizon. */
 export const steadinessLines = ({ steadiness }: ClassResult): readonly string[] =>
-  steadiness.map((measures) => `  Steadiness: ${sentence(measures)}`);
+  steadiness.flatMap((measures) => sentences(measures).map((text) => `  Steadiness: ${text}`));
 
-function sentence({ horizon, ic, worstFifth }: SteadinessMeasures): string {
+function sentences({ horizon, ic, worstFifth, chance }: SteadinessMeasures): readonly string[] {
   const [riskiest, , , , steadiest] = worstFifth;
   const rank =
     ic === null
       ? ""
       : `rank correlation with the deepest fall ${coefficientText(ic.mean)}, 95 % interval ${coefficientRangeText(ic.interval)}, t ${tValueText(ic.t)}. `;
-  return `${sessionCountText(horizon)}: ${rank}Among the deepest fifth of the falls of a date were ${reportPercentText(riskiest)} of the riskiest fifth and ${reportPercentText(steadiest)} of the steadiest.`;
+  const ranking = `${sessionCountText(horizon)}: ${rank}Among the deepest fifth of the falls of a date were ${reportPercentText(riskiest)} of the riskiest fifth and ${reportPercentText(steadiest)} of the steadiest.`;
+  return chance === null ? [ranking] : [ranking, chanceSentence(horizon, chance)];
 }
+
+function chanceSentence(horizon: number, chance: WorstFifthChance): string {
+  const { skill, skillInterval, largestGap, forecasts, withheld } = chance;
+  const interval = skillInterval
+    ? ` (95 % interval ${reportPercentText(skillInterval.low, 2)} to ${reportPercentText(skillInterval.high, 2)})`
+    : "";
+  return (
+    `${sessionCountText(horizon)}: the chance of being among that fifth, fitted each January on earlier outcomes, has a Brier skill of ${reportPercentText(skill, 2)}${interval}; ` +
+    `forecast and frequency differ by at most ${largestGap.toFixed(3)} in a tenth of ${reportWholeNumberText(forecasts)} forecasts. ${PUBLISHED_WORDS[withheld ?? "published"]}`
+  );
+}
+
+const PUBLISHED_WORDS = {
+  published: "By the rule it may be published.",
+  skill_not_shown: "Not published: its skill does not lie above 0 with the whole of its interval.",
+  not_calibrated: `Not published: the difference is above ${MAX_CALIBRATION_GAP}.`,
+} as const;

@@ -3,6 +3,7 @@ import type { TerminalLine, TextStyle } from "../../../outbound/terminal-text.ts
 import type { ClassResult } from "../class-results.ts";
 import type { BacktestQuestion } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
+import { claimedLines } from "./claimed.ts";
 import {
   coefficientRangeText,
   coefficientText,
@@ -16,6 +17,7 @@ import {
 import { riskLines } from "./risk.ts";
 import { steadinessLines } from "./steadiness.ts";
 import { horizonCell, overlapNote } from "./tables.ts";
+import { tableLines } from "./terminal-table.ts";
 import {
   CLASS_WORDS,
   coverageSentence,
@@ -69,7 +71,7 @@ function classLines(result: ClassResult, question: BacktestQuestion): readonly T
     ...sentences.filter((sentence) => sentence !== undefined).map((sentence) => `  ${sentence}`),
     ...extraLine("Same day", sameDay),
     ...extraLine("Short ratio and the session after its publication, open to close", nextOpen),
-    ...(isMeasured ? ["", ...horizonLines(result), ""] : []),
+    ...(isMeasured ? ["", ...horizonLines(result), "", ...claimedLines(result, question)] : []),
     ...riskAdjustedLines(result),
     ...riskLines(result),
     ...steadinessLines(result),
@@ -87,12 +89,12 @@ const extraLine = (what: string, summary: SeriesSummary | null): readonly string
           `t ${tValueText(summary.t)}, ${reportWholeNumberText(summary.dates)} sessions.`,
       ];
 
-const HEADS = [
+const heads = ({ basis }: ClassResult): readonly string[] => [
   "sessions",
-  "IC",
+  ...(basis === "neutral" ? ["neutral IC"] : ["IC"]),
   "95 % interval",
   "t",
-  "neutral",
+  ...(basis === "neutral" ? ["raw IC"] : ["neutral"]),
   "t",
   "LONG/base",
   "spread",
@@ -101,21 +103,24 @@ const HEADS = [
 ];
 
 function horizonLines(result: ClassResult): readonly TerminalLine[] {
-  const { horizons, step } = result;
-  const rows = horizons.map(({ horizon, ic, neutralIc, hits, book, looks }) => [
-    horizonCell(horizon, step),
-    coefficientText(ic?.mean),
-    ic ? coefficientRangeText(ic.interval) : NO_VALUE,
-    tValueText(ic?.t),
-    coefficientText(neutralIc?.mean),
-    tValueText(neutralIc?.t),
-    `${reportPercentText(hits?.long.rate)}/${reportPercentText(hits?.long.baseRate)}`,
-    reportSignedPercentText(book?.spread.mean),
-    reportSignedPercentText(book?.net.find(({ costBp }) => costBp === 10)?.mean),
-    reportWholeNumberText(looks),
-  ]);
+  const { horizons, step, basis } = result;
+  const rows = horizons.map(({ ic, neutralIc, ...one }) => {
+    const [first, second] = basis === "neutral" ? [neutralIc, ic] : [ic, neutralIc];
+    return [
+      horizonCell(one.horizon, step),
+      coefficientText(first?.mean),
+      first ? coefficientRangeText(first.interval) : NO_VALUE,
+      tValueText(first?.t),
+      coefficientText(second?.mean),
+      tValueText(second?.t),
+      `${reportPercentText(one.hits?.long.rate)}/${reportPercentText(one.hits?.long.baseRate)}`,
+      reportSignedPercentText(one.book?.spread.mean),
+      reportSignedPercentText(one.book?.net.find(({ costBp }) => costBp === 10)?.mean),
+      reportWholeNumberText(one.looks),
+    ];
+  });
   const note = overlapNote(result);
-  return [...tableLines(HEADS, rows), ...(note === undefined ? [] : [`  ${note}`])];
+  return [...tableLines(heads(result), rows), ...(note === undefined ? [] : [`  ${note}`])];
 }
 
 const BOOK_HEADS = [
@@ -144,16 +149,4 @@ function riskAdjustedLines({ riskAdjusted }: ClassResult): readonly TerminalLine
     ]),
   ]);
   return [...tableLines(BOOK_HEADS, rows), ""];
-}
-
-function tableLines(
-  heads: readonly string[],
-  rows: readonly (readonly string[])[],
-): readonly TerminalLine[] {
-  const widths = heads.map((head, column) =>
-    Math.max(head.length, ...rows.map((row) => (row[column] ?? "").length)),
-  );
-  const line = (row: readonly string[]) =>
-    `  ${row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join("  ")}`;
-  return [[{ styles: ["dim"], text: line(heads) }], ...rows.map(line)];
 }

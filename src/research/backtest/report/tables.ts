@@ -48,16 +48,16 @@ export const overlapNote = ({ horizons, step }: ClassResult): string | undefined
     : undefined;
 
 /** Table of the coefficients for all horizons. */
-export const coefficientTable = ({ horizons, step }: ClassResult): Html =>
+export const coefficientTable = ({ horizons, step, basis }: ClassResult): Html =>
   scrollableTable({
     caption: "Rank correlation of score and return",
     columns: [
       "Sessions",
-      "Mean",
+      basis === "neutral" ? "Neutral" : "Raw",
       "95 % interval",
       "t",
       "t\u00a0(plain)",
-      "Neutral",
+      basis === "neutral" ? "Raw" : "Neutral",
       "t",
       "Shuffled",
       "Dates",
@@ -65,20 +65,23 @@ export const coefficientTable = ({ horizons, step }: ClassResult): Html =>
       "Variants allowed for",
       "Verdict",
     ],
-    rows: horizons.map(({ horizon, verdict, ic, neutralIc, shuffledIc, ...one }) => [
-      horizonCell(horizon, step),
-      coefficientText(ic?.mean),
-      ic ? coefficientRangeText(ic.interval) : NO_VALUE,
-      tValueText(ic?.t),
-      tValueText(ic?.plainT),
-      coefficientText(neutralIc?.mean),
-      tValueText(neutralIc?.t),
-      coefficientText(shuffledIc?.mean),
-      reportWholeNumberText(ic?.dates),
-      reportWholeNumberText(ic && one.independentDates),
-      reportWholeNumberText(one.looks),
-      VERDICT_WORDS[verdict],
-    ]),
+    rows: horizons.map(({ horizon, verdict, ic, neutralIc, shuffledIc, ...one }) => {
+      const [first, second] = basis === "neutral" ? [neutralIc, ic] : [ic, neutralIc];
+      return [
+        horizonCell(horizon, step),
+        coefficientText(first?.mean),
+        first ? coefficientRangeText(first.interval) : NO_VALUE,
+        tValueText(first?.t),
+        tValueText(first?.plainT),
+        coefficientText(second?.mean),
+        tValueText(second?.t),
+        coefficientText(shuffledIc?.mean),
+        reportWholeNumberText(first?.dates),
+        reportWholeNumberText(first && one.independentDates),
+        reportWholeNumberText(one.looks),
+        VERDICT_WORDS[verdict],
+      ];
+    }),
   });
 
 /** Table of the decile book for all horizons; `undefined` if no horizon has a book. */

@@ -1,11 +1,11 @@
-import { periodsForPower } from "../../../grading/series-summary.ts";
+import { periodsForPower, type SeriesSummary } from "../../../grading/series-summary.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import type { BacktestVerdict } from "../../../score/backtest-verdicts.ts";
 import { CANDIDATE } from "../../../score/candidate.ts";
-import type { ClassResult, HorizonResult } from "../class-results.ts";
-import { MIN_DECILE_INSTRUMENTS } from "../decile-book.ts";
+import { type ClassResult, decisiveIc, type HorizonResult } from "../class-results.ts";
 import { type PromotionStatus, promotionStatusOf } from "../promotion.ts";
 import { type BacktestQuestion, type BacktestSubject, SESSIONS_PER_YEAR } from "../question.ts";
+import { minBookInstruments } from "../rank-book.ts";
 import type { ReportAccuracy } from "../report-dates.ts";
 import type { RiskAdjusted } from "../risk-adjusted.ts";
 import type { BacktestResult } from "../run-backtest.ts";
@@ -63,7 +63,7 @@ export const paceWords = ({ pace }: BacktestQuestion): string =>
 /** Sentences on the meaning and caveats of the verdict on a class. */
 export function verdictSentences(result: ClassResult): readonly string[] {
   const { verdict, trials } = result;
-  if (!headlineResult(result)?.ic) return [MEANINGS[verdict]];
+  if (!headlineIc(result)) return [MEANINGS[verdict]];
   const tried =
     trials.variants > 1
       ? [
@@ -76,6 +76,18 @@ export function verdictSentences(result: ClassResult): readonly string[] {
 /** The result for the horizon of the verdict. */
 export const headlineResult = ({ horizons, headline }: ClassResult): HorizonResult | undefined =>
   horizons.find(({ horizon }) => horizon === headline);
+
+/** The coefficient on which the verdict is based; `undefined` if it was not measured. */
+export function headlineIc(result: ClassResult): SeriesSummary | undefined {
+  const headline = headlineResult(result);
+  return (headline && decisiveIc(headline, result.basis)) ?? undefined;
+}
+
+/** What the coefficients are called whose returns are as they were, or neutral. */
+export const BASIS_WORDS: Readonly<Record<ClassResult["basis"], string>> = {
+  raw: "Rank correlation",
+  neutral: "Neutral rank correlation",
+};
 
 /** A number of sessions in words, for example `1 session`. */
 export const sessionCountText = (count: number): string =>
@@ -95,10 +107,10 @@ function suspicion({ horizons }: ClassResult): readonly string[] {
 
 /** The headline coefficient as a sentence; `undefined` if it was not measured. */
 export function headlineSentence(result: ClassResult): string | undefined {
-  const ic = headlineResult(result)?.ic;
+  const ic = headlineIc(result);
   if (!ic) return undefined;
   return (
-    `Rank correlation of score and return over ${sessionCountText(result.headline)}: ${coefficientText(ic.mean)}, ` +
+    `${BASIS_WORDS[result.basis]} of score and return over ${sessionCountText(result.headline)}: ${coefficientText(ic.mean)}, ` +
     `95 % interval ${coefficientRangeText(ic.interval)}, t ${tValueText(ic.t)}, ${reportWholeNumberText(ic.dates)} dates.`
   );
 }
@@ -110,7 +122,7 @@ export function headlineSentence(result: ClassResult): string | undefined {
  */
 export function powerSentence(result: ClassResult): string | undefined {
   const { assetClass, step } = result;
-  const ic = headlineResult(result)?.ic;
+  const ic = headlineIc(result);
   const factor = ic ? periodsForPower(ic.t, 1) : null;
   if (!ic || factor === null || factor <= 1) return undefined;
   const years = (ic.dates * step) / SESSIONS_PER_YEAR[assetClass];
@@ -123,6 +135,7 @@ export function powerSentence(result: ClassResult): string | undefined {
 
 /** Sentences that explain the rule of the verdict. */
 export const VERDICT_RULE_SENTENCES: readonly string[] = [
+  "Stocks are judged by the neutral rank correlation over 5 sessions: against the residuals of returns per unit of volatility on beta, volatility, size and sector. Coins, funds and single instruments are judged by the raw one.",
   `Not enough data: fewer than ${MIN_VERDICT_PERIODS} independent periods.`,
   `Positive: the 95 % interval lies above 0, and t reaches ${STRONG_T_VALUE} and the t that the best of all variants tried reaches by luck in 5 % of cases.`,
   `Weakly positive: the same with t from ${WEAK_T_VALUE}.`,
@@ -175,7 +188,7 @@ export function decileReason({
 }: Pick<ClassResult, "comparison" | "coverage" | "horizons">): string | undefined {
   if (comparison === "through_time" || coverage.names.most === 0) return undefined;
   if (horizons.some(({ book }) => book !== null)) return undefined;
-  return `Deciles: left out. They need at least ${MIN_DECILE_INSTRUMENTS} instruments on a date, three in each; there are at most ${coverage.names.most}.`;
+  return `Deciles: left out. They need at least ${minBookInstruments(10)} instruments on a date, three in each; there are at most ${coverage.names.most}.`;
 }
 
 /** What the table of return and risk shows. */

@@ -6,6 +6,7 @@ import { type BacktestQuestion, sessionsPerGradedDate } from "../question.ts";
 import type { ReturnGrid } from "../return-grid.ts";
 import { type CoefficientSlice, slicesByYear } from "../slices.ts";
 import type { PanelDate } from "../statement-panel.ts";
+import { type FallOutcome, gradeWorstFifthChance, type WorstFifthChance } from "./worst-fifth.ts";
 
 /** Minimum number of stocks on a graded date. */
 const MIN_STOCKS = 10;
@@ -28,19 +29,15 @@ export interface SteadinessMeasures {
    * the deepest fifth of its date; 0.2 each without any skill.
    */
   readonly worstFifth: readonly number[];
-}
-
-/** A stock of a date: its steadiness, and the deepest fall that followed. */
-interface Outcome {
-  readonly steadiness: number;
-  readonly fall: number;
+  /** The chance of being among the worst fifth; `null` if no year can be forecast from earlier ones. */
+  readonly chance: WorstFifthChance | null;
 }
 
 /** Grades the steadiness of the stocks of a panel; empty if nothing was ranked. */
 export function gradeSteadiness(
   dates: readonly PanelDate[],
   grid: ReturnGrid,
-  { pace }: Pick<BacktestQuestion, "pace">,
+  { pace, seed }: Pick<BacktestQuestion, "pace" | "seed">,
 ): readonly SteadinessMeasures[] {
   return STEADINESS_HORIZONS.flatMap((horizon) => {
     const graded = dates.flatMap((date) => {
@@ -60,16 +57,17 @@ export function gradeSteadiness(
         ic: summarizeSeries(values, overlap) ?? null,
         years: slicesByYear(series, grid, overlap),
         worstFifth: worstFifthByFifth(graded.map(({ outcomes }) => outcomes)),
+        chance: gradeWorstFifthChance(graded, grid, overlap, seed),
       },
     ];
   });
 }
 
-const steadinessOf = ({ steadiness }: Outcome): number => steadiness;
-const fallOf = ({ fall }: Outcome): number => fall;
+const steadinessOf = ({ steadiness }: FallOutcome): number => steadiness;
+const fallOf = ({ fall }: FallOutcome): number => fall;
 
 function outcomesOf({ place, statements }: PanelDate, grid: ReturnGrid, horizon: number) {
-  return statements.flatMap((statement, row): Outcome[] => {
+  return statements.flatMap((statement, row): FallOutcome[] => {
     const returns = grid.rows[row]?.returns;
     if (statement?.steadiness === undefined || returns === undefined) return [];
     const fall = deepestFallAfter(returns, place, horizon);
@@ -109,7 +107,7 @@ function deepestFallAfter(
 const fifthsOf = (values: readonly number[]): readonly number[] =>
   Array.from(ranks(values), (rank) => Math.floor(((rank - 0.5) / values.length) * FIFTHS));
 
-function worstFifthByFifth(dates: readonly (readonly Outcome[])[]): readonly number[] {
+function worstFifthByFifth(dates: readonly (readonly FallOutcome[])[]): readonly number[] {
   const hits = Array.from({ length: FIFTHS }, (): number[] => []);
   for (const outcomes of dates) {
     const bySteadiness = fifthsOf(outcomes.map(steadinessOf));

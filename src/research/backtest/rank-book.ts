@@ -12,29 +12,33 @@ import type { DatedOutcomes, StatementOutcome } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 
 /** One-way trading costs in basis points. */
-const COSTS_BP = [0, 5, 10, 20] as const;
+const COSTS_BP = [0, 3, 10, 20] as const;
 
-const DECILES = 10;
+/** Number of groups of equal size into which a book sorts the instruments of a date. */
+export type BookGroups = 5 | 10;
 
-/** Minimum number of instruments on a date: with fewer, a decile would be one or two names. */
-export const MIN_DECILE_INSTRUMENTS = 30;
+/** Minimum number of instruments in a group. */
+const MIN_GROUP = 3;
+
+/** Minimum number of instruments on a date. */
+export const minBookInstruments = (groups: BookGroups): number => MIN_GROUP * groups;
 
 const BASIS_POINT = 1e-4;
 
 /**
- * A simulated book: long the top decile and short the bottom decile of the scores, equally
- * weighted.
+ * A simulated book: long the top group and short the bottom group of the scores, equally weighted.
  */
-export interface DecileBook {
-  /** Mean number of instruments in a decile. */
+export interface RankBook {
+  readonly groups: BookGroups;
+  /** Mean number of instruments in a group. */
   readonly names: number;
   /**
-   * Mean over dates of each decile's simple return minus the mean return of all instruments, from
-   * the lowest decile to the highest.
+   * Mean over dates of each group's simple return minus the mean return of all instruments, from
+   * the lowest group to the highest.
    */
   readonly excess: readonly number[];
   /**
-   * Simple return of the top decile minus that of the bottom decile, before costs: a summary over
+   * Simple return of the top group minus that of the bottom group, before costs: a summary over
    * dates.
    */
   readonly spread: SeriesSummary;
@@ -45,7 +49,11 @@ export interface DecileBook {
   readonly turnover: number;
   /** Mean spread after costs, in the order of `COSTS_BP`. */
   readonly net: readonly { readonly costBp: number; readonly mean: number }[];
-  /** Wealth of the book that holds all unexpired deciles, at the graded dates. */
+  /**
+   * One-way cost in basis points at which the mean spread is 0; `null` if the spread is not positive.
+   */
+  readonly breakEvenBp: number | null;
+  /** Wealth of the book that holds all unexpired groups, at the graded dates. */
   readonly path: readonly PathPoint[];
   /** Maximum drawdown of that book by session, before costs. */
   readonly maxDrawdown: number;
@@ -66,11 +74,11 @@ interface PathPoint {
 interface Holding {
   /** Index of the session of the scores. */
   readonly place: number;
-  /** The instruments, lowest decile first. */
-  readonly deciles: readonly (readonly StatementOutcome[])[];
-  /** Mean number of instruments in a decile. */
+  /** The instruments, lowest group first. */
+  readonly groups: readonly (readonly StatementOutcome[])[];
+  /** Mean number of instruments in a group. */
   readonly names: number;
-  /** Mean simple return of each decile minus the mean simple return of all instruments. */
+  /** Mean simple return of each group minus the mean simple return of all instruments. */
   readonly excess: readonly number[];
   readonly gross: number;
   /** Mean turnover of the two legs, in [0, 1]. */
@@ -84,12 +92,13 @@ interface Holding {
  *
  * @returns `undefined` if there are too few dates.
  */
-export function measureDecileBook(
+export function measureRankBook(
   dates: readonly DatedOutcomes[],
   grid: ReturnGrid,
   overlap: HorizonOverlap,
-): DecileBook | undefined {
-  const holdings = holdingsOf(dates, overlap);
+  groups: BookGroups,
+): RankBook | undefined {
+  const holdings = holdingsOf(dates, overlap, groups);
   const spread = summarizeSeries(
     holdings.map(({ gross }) => gross),
     overlap,
@@ -99,34 +108,39 @@ export function measureDecileBook(
   const first = (holdings[0] as Holding).place + 2;
   const end = (holdings.at(-1) as Holding).place + 2 + overlap.horizon;
   const held = [...returns.gross.subarray(first, end)];
+  const turnover = mean(holdings.map((holding) => holding.turnover));
   return {
+    groups,
     names: mean(holdings.map(({ names }) => names)),
-    excess: Array.from({ length: DECILES }, (_, decile) =>
-      mean(holdings.map(({ excess }) => excess[decile] as number)),
+    excess: Array.from({ length: groups }, (_, group) =>
+      mean(holdings.map(({ excess }) => excess[group] as number)),
     ),
     spread,
-    turnover: mean(holdings.map(({ turnover }) => turnover)),
+    turnover,
     net: COSTS_BP.map((costBp) => ({
       costBp,
       mean: mean(holdings.map((holding) => netOf(holding, costBp))),
     })),
+    breakEvenBp: spread.mean > 0 ? spread.mean / (4 * turnover * BASIS_POINT) : null,
     path: pathOf(returns, holdings, grid),
     maxDrawdown: maxDrawdown(held),
     sharpe: sharpeOf(held) ?? null,
   };
 }
 
-/** Returns by session of the book that holds all unexpired deciles; flat without enough names. */
-export const decileBookReturns = (
+/** Returns by session of the book that holds all unexpired groups; flat without enough names. */
+export const rankBookReturns = (
   dates: readonly DatedOutcomes[],
   grid: ReturnGrid,
   overlap: HorizonOverlap,
-): BookReturns => cohortReturns(holdingsOf(dates, overlap).map(cohortOf), grid, overlap.horizon);
+  groups: BookGroups,
+): BookReturns =>
+  cohortReturns(holdingsOf(dates, overlap, groups).map(cohortOf), grid, overlap.horizon);
 
-const cohortOf = ({ place, deciles, turnover }: Holding): Cohort => ({
+const cohortOf = ({ place, groups, turnover }: Holding): Cohort => ({
   place,
-  long: deciles.at(-1) ?? [],
-  short: deciles[0] ?? [],
+  long: groups.at(-1) ?? [],
+  short: groups[0] ?? [],
   traded: 4 * turnover,
 });
 
@@ -148,45 +162,45 @@ function pathOf(
 const netOf = ({ gross, turnover }: Holding, costBp: number): number =>
   gross - 4 * turnover * costBp * BASIS_POINT;
 
-function holdingsOf(dates: readonly DatedOutcomes[], overlap: HorizonOverlap): readonly Holding[] {
-  const full = dates.filter(({ outcomes }) => outcomes.length >= MIN_DECILE_INSTRUMENTS);
-  const deciles = full.map(({ outcomes }) => splitInDeciles(outcomes));
+function holdingsOf(
+  dates: readonly DatedOutcomes[],
+  overlap: HorizonOverlap,
+  count: BookGroups,
+): readonly Holding[] {
+  const full = dates.filter(({ outcomes }) => outcomes.length >= minBookInstruments(count));
+  const grouped = full.map(({ outcomes }) => splitByScore(outcomes, count));
   const distance = datesPerHorizon(overlap);
   return full.map(({ place, outcomes }, index) => {
-    const now = deciles[index] as readonly (readonly StatementOutcome[])[];
+    const groups = grouped[index] as readonly (readonly StatementOutcome[])[];
     const all = meanReturn(outcomes);
-    const excess = now.map((decile) => meanReturn(decile) - all);
-    const before = overlap.horizon < overlap.step ? undefined : deciles[index - distance];
+    const excess = groups.map((group) => meanReturn(group) - all);
     const isSoldAtEnd = overlap.horizon < overlap.step;
     return {
       place,
-      deciles: now,
-      names: outcomes.length / DECILES,
+      groups,
+      names: outcomes.length / count,
       excess,
       gross: (excess.at(-1) as number) - (excess[0] as number),
-      turnover: isSoldAtEnd ? 1 : legTurnover(now, before),
+      turnover: isSoldAtEnd ? 1 : legTurnover(groups, grouped[index - distance]),
     };
   });
 }
 
-/**
- * Splits instruments into deciles by score, lowest first.
- */
-function splitInDeciles(
-  outcomes: readonly StatementOutcome[],
-): readonly (readonly StatementOutcome[])[] {
+/** Splits instruments into groups of equal size by score, lowest first. */
+export function splitByScore<T extends { readonly z: number }>(
+  outcomes: readonly T[],
+  count: number,
+): readonly (readonly T[])[] {
   const sorted = outcomes.toSorted((a, b) => a.z - b.z);
-  const edge = (decile: number) => Math.round((decile * sorted.length) / DECILES);
-  return Array.from({ length: DECILES }, (_, decile) =>
-    sorted.slice(edge(decile), edge(decile + 1)),
-  );
+  const edge = (group: number) => Math.round((group * sorted.length) / count);
+  return Array.from({ length: count }, (_, group) => sorted.slice(edge(group), edge(group + 1)));
 }
 
 const meanReturn = (outcomes: readonly StatementOutcome[]): number =>
   mean(outcomes.map(({ followed }) => Math.expm1(followed)));
 
 /**
- * Mean turnover of the top and bottom deciles. The first book only buys, which counts as a turnover
+ * Mean turnover of the top and bottom groups. The first book only buys, which counts as a turnover
  * of 0.5.
  */
 function legTurnover(
@@ -194,7 +208,7 @@ function legTurnover(
   before: readonly (readonly StatementOutcome[])[] | undefined,
 ): number {
   if (before === undefined) return 0.5;
-  const leg = (decile: number) => turnover(before.at(decile) ?? [], now.at(decile) ?? []);
+  const leg = (group: number) => turnover(before.at(group) ?? [], now.at(group) ?? []);
   return (leg(0) + leg(-1)) / 2;
 }
 
