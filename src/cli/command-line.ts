@@ -105,7 +105,8 @@ function unknownCommand(argv: readonly string[], commands: Commands): UsageError
 
 function parse(argv: readonly string[], command: Command) {
   const options = Object.entries({ ...command.options, ...commonOptions }).map(
-    ([name, { value }]) => [name, { type: value === undefined ? "boolean" : "string" }] as const,
+    ([name, { value, isRepeatable = false }]) =>
+      [name, { type: value === undefined ? "boolean" : "string", multiple: isRepeatable }] as const,
   );
   try {
     return parseArgs({

@@ -70,6 +70,8 @@ export interface CommandOption {
   readonly value?: string;
   /** Whether the option is required. */
   readonly isRequired?: true;
+  /** Whether the option may be given several times; its value is then an array. */
+  readonly isRepeatable?: true;
   /**
    * Whether the option also accepts `env:NAME`, which refers to the value of an environment
    * variable.

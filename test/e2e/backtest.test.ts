@@ -10,6 +10,7 @@ import { randomAt } from "../../src/grading/random.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
 import { runningMethod } from "../../src/method/running.ts";
 import type { BacktestResult } from "../../src/research/backtest/run-backtest.ts";
+import type { SetsResult } from "../../src/research/backtest/together.ts";
 import { startBrowser } from "../support/browser.ts";
 import { PROGRAM } from "../support/program.ts";
 import { FOLDER, isMissing, reducedMarketFolder } from "../support/real-market.ts";
@@ -40,8 +41,8 @@ async function runWith(settings: Readonly<Record<string, string>>, ...args: read
 }
 
 /** Writes a synthetic market folder: twelve stocks with permanently different drifts. */
-function writeMarket(): string {
-  const folder = join(root, "market");
+function writeMarket(called: string, seed: number): string {
+  const folder = join(root, called);
   mkdirSync(join(folder, "bars"), { recursive: true });
   const names = Array.from({ length: 12 }, (_, name) => `S${String(name).padStart(2, "0")}`);
   const rows = names.map((symbol) => `${symbol},Stock ${symbol},stock,NYSE,USD,Things`);
@@ -51,7 +52,7 @@ function writeMarket(): string {
   for (const [name, symbol] of names.entries()) {
     let close = 100;
     const bars = sessions.map((date, day) => {
-      close *= Math.exp(0.002 * (name / 11 - 0.5) + 0.02 * (randomAt(name, day) - 0.5));
+      close *= Math.exp(0.002 * (name / 11 - 0.5) + 0.02 * (randomAt(seed + name, day) - 0.5));
       const price = close.toFixed(4);
       return `${date},${price},${price},${price},${price},1000000,0,1`;
     });
@@ -66,7 +67,7 @@ const PERIOD = ["--from", "2013-06-01", "--to", "2014-12-31"] as const;
 describe("market-signal backtest", () => {
   let market = "";
   beforeAll(() => {
-    market = writeMarket();
+    market = writeMarket("market", 0);
   });
 
   it("evaluates a market, prints the result, and writes the report, the figures and the log of tested variants", async () => {
@@ -92,6 +93,26 @@ describe("market-signal backtest", () => {
     const { classes } = JSON.parse(again.stdout) as BacktestResult;
     expect(classes[0]?.trials.variants).toBe(2);
     expect(log().length).toBe(3);
+  });
+
+  it("reports on several market folders, each apart and then together", async () => {
+    const other = writeMarket("other", 100);
+    const folders = ["--market", market, "--market", other, "--out", "several"];
+    const { code, stdout, stderr } = await backtest(...folders, ...PERIOD, "--factor", "momentum");
+    expect([code, stderr]).toEqual([0, ""]);
+    for (const text of ["Set market", "Set other", "Stocks, all sets together: "]) {
+      expect(stdout).toContain(text);
+    }
+    const names = readdirSync(join(root, "several"));
+    const figures = names.find((name) => name.endsWith(".json")) ?? "";
+    const { sets, together } = JSON.parse(
+      readFileSync(join(root, "several", figures), "utf8"),
+    ) as SetsResult;
+    expect(sets.map(({ set }) => set)).toEqual(["market", "other"]);
+    expect(together).toMatchObject([{ assetClass: "stock", instruments: 24 }]);
+    const twice = await backtest("--market", market, "--market", market, ...PERIOD);
+    expect(twice).toMatchObject({ code: 2, stdout: "" });
+    expect(twice.stderr).toContain("names the same folder twice");
   });
 
   it("prints colors when they are enabled", async () => {

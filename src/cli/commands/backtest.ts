@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { z } from "zod";
 import { peerTableVersion } from "../../answers/method.ts";
 import { LEXICON_SENTIMENT_READER } from "../../ingest/sentiment-model.ts";
@@ -16,10 +16,11 @@ import {
   GRADING_PACES,
 } from "../../research/backtest/question.ts";
 import { explanationLines } from "../../research/backtest/report/explanation-text.ts";
-import { reportPage } from "../../research/backtest/report/page.ts";
-import { summaryLines } from "../../research/backtest/report/summary.ts";
+import { reportPage, setsPage } from "../../research/backtest/report/page.ts";
+import { setsLines, summaryLines } from "../../research/backtest/report/summary.ts";
 import { CLASS_WORDS } from "../../research/backtest/report/words.ts";
-import { type BacktestResult, runBacktest } from "../../research/backtest/run-backtest.ts";
+import { runBacktest } from "../../research/backtest/run-backtest.ts";
+import { measureTogether, type SetResult } from "../../research/backtest/together.ts";
 import { appendTrials, readTrials } from "../../research/backtest/trial-log.ts";
 import { openMarket } from "../../sources/open-market.ts";
 import { defineLocalCommand } from "../command.ts";
@@ -51,9 +52,11 @@ export const backtestCommand = defineLocalCommand({
     "Walks the folder forward with the service's own engine. Every variant that is tried goes into",
     "variants.jsonl in the output folder and makes the next verdict stricter. Keep the file:",
     "forgetting failures is how luck turns into a discovery.",
+    "Several --market, such as --market a --market b, give one report: each set apart, then together.",
+    "Stocks are judged by the neutral rank correlation over 5 sessions, the raw one beside it.",
   ],
   options: {
-    market: marketOption,
+    market: { ...marketOption, isRepeatable: true },
     from: { value: "<date>", isRequired: true, about: "first session that is graded" },
     to: { value: "<date>", isRequired: true, about: "last session of which anything is used" },
     symbols: {
@@ -69,7 +72,7 @@ export const backtestCommand = defineLocalCommand({
   },
   args: z
     .strictObject({
-      market: Folder,
+      market: z.array(Folder, "is missing: name a market folder"),
       from: z.string("is missing: name the first date").pipe(IsoDate),
       to: z.string("is missing: name the last date").pipe(IsoDate),
       symbols: Symbols.default([]),
@@ -81,42 +84,61 @@ export const backtestCommand = defineLocalCommand({
     })
     .refine(({ from, to }) => from <= to, { error: "is after --to", path: ["from"] }),
 
-  async run({ market: path, out, factor, pace, from, to, symbols }, { folder, progress }) {
-    progress.say("reading the market folder");
-    const market = await openFolder(resolve(folder, path));
-    const question: BacktestQuestion = {
-      symbols: symbols.map((name) => symbolIn(market, name)),
-      subject: factor,
-      pace: pace ?? defaultPace(factor),
-      seed: SEED,
-      from,
-      to,
-    };
+  async run({ market: paths, out, factor, pace, from, to, symbols }, { folder, progress }) {
     const outFolder = resolve(folder, out);
+    const places = paths.map((path) => resolve(folder, path));
+    if (new Set(places).size < places.length) {
+      throw new UsageError("--market: names the same folder twice.");
+    }
     createFolder(outFolder);
-    const result = runBacktest({
-      market,
-      question,
-      earlier: await readTrials(outFolder),
-      onProgress: ({ session, scores, fraction }) =>
-        progress.show({ doing: session, rows: scores, fraction, unit: "scores" }),
-      onMeasuring: (assetClass) =>
-        progress.say(`measuring: ${CLASS_WORDS[assetClass].toLowerCase()}`),
-    });
-    if (result.classes.length === 0) throw new Error(nothingToGrade(market, question));
-    const file = join(outFolder, fileName(result));
-    await writeFile(`${file}.json`, `${JSON.stringify(result)}\n`);
-    await writeFile(`${file}.html`, reportPage(result));
-    await appendTrials(outFolder, result);
+    const sets: SetResult[] = [];
+    for (const place of places) {
+      progress.say("reading the market folder");
+      const market = await openFolder(place);
+      const question: BacktestQuestion = {
+        symbols: symbols.map((name) => symbolIn(market, name)),
+        subject: factor,
+        pace: pace ?? defaultPace(factor),
+        seed: SEED,
+        from,
+        to,
+      };
+      const result = runBacktest({
+        market,
+        question,
+        earlier: await readTrials(outFolder),
+        onProgress: ({ session, scores, fraction }) =>
+          progress.show({ doing: session, rows: scores, fraction, unit: "scores" }),
+        onMeasuring: (assetClass) =>
+          progress.say(`measuring: ${CLASS_WORDS[assetClass].toLowerCase()}`),
+      });
+      if (result.classes.length === 0) throw new Error(nothingToGrade(market, question));
+      await appendTrials(outFolder, result);
+      sets.push({ set: basename(place), ...result });
+    }
+    const report = reportOf(sets);
+    const file = join(outFolder, fileName(sets));
+    await writeFile(`${file}.json`, `${JSON.stringify(report.result)}\n`);
+    await writeFile(`${file}.html`, report.page);
     // The command succeeds whatever the verdict is.
     return {
       isGood: true,
-      lines: [...summaryLines(result), "", `Report:  ${file}.html`, `Figures: ${file}.json`],
-      result: { ...result },
+      lines: [...report.lines, "", `Report:  ${file}.html`, `Figures: ${file}.json`],
+      result: report.result,
       notes: [],
     };
   },
 });
+
+/** What the command prints and writes about one market folder, or about several. */
+function reportOf(sets: readonly SetResult[]) {
+  const [{ set: _, ...only }, ...others] = sets as [SetResult, ...SetResult[]];
+  if (others.length === 0) {
+    return { result: { ...only }, page: reportPage(only), lines: summaryLines(only) };
+  }
+  const several = { sets, together: measureTogether(sets) };
+  return { result: several, page: setsPage(several), lines: setsLines(several) };
+}
 
 /** Shows how one score was computed. */
 export const explainCommand = defineLocalCommand({
@@ -184,11 +206,13 @@ function nothingToGrade(market: Market, { from, to }: BacktestQuestion): string 
  * Name of a report, without its ending. A run with another method, other data or other symbols has
  * another name, so that it replaces no report.
  */
-function fileName({ question, methodVersion, dataHash }: BacktestResult): string {
+function fileName(sets: readonly SetResult[]): string {
+  const [{ question, methodVersion }] = sets as [SetResult, ...SetResult[]];
   const { subject, from, to, symbols, pace } = question;
   const others = symbols.length > 5 ? [fingerprint(symbols.join()).slice(0, 8)] : [];
   const names = symbols.length === 0 ? "all" : [...symbols.slice(0, 5), ...others].join("+");
-  return [subject, names, from, to, pace, methodVersion, dataHash.slice(0, 8)]
+  const data = sets.map(({ dataHash }) => dataHash.slice(0, 8)).join("+");
+  return [subject, names, from, to, pace, methodVersion, data]
     .join("-")
     .replaceAll(/[^\w.+-]/g, "_");
 }

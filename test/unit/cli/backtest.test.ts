@@ -18,7 +18,7 @@ describe("the command line of a backtest", () => {
       kind: "run",
       isJson: false,
       args: {
-        market: "m",
+        market: ["m"],
         from: "2014-01-01",
         to: "2015-12-31",
         symbols: [],
@@ -33,8 +33,13 @@ describe("the command line of a backtest", () => {
       "backtest --market /m --from 2014-01-01 --to 2015-12-31 --symbols A,B --factor darkpool --out o --json";
     expect(read(`${line} --pace week`)).toMatchObject({
       isJson: true,
-      args: { market: "/m", out: "o", factor: "darkpool", symbols: ["A", "B"], pace: "week" },
+      args: { market: ["/m"], out: "o", factor: "darkpool", symbols: ["A", "B"], pace: "week" },
     });
+  });
+
+  it("accepts several market folders", () => {
+    const line = "backtest --market a --market b --from 2014-01-01 --to 2015-12-31";
+    expect(read(line)).toMatchObject({ args: { market: ["a", "b"] } });
   });
 
   it("can request the explanation of a single score", () => {

@@ -4,10 +4,11 @@ import { classResults } from "../../../src/research/backtest/class-results.ts";
 import { explainScore } from "../../../src/research/backtest/explain.ts";
 import type { BacktestQuestion } from "../../../src/research/backtest/question.ts";
 import { explanationLines } from "../../../src/research/backtest/report/explanation-text.ts";
-import { reportPage } from "../../../src/research/backtest/report/page.ts";
-import { summaryLines } from "../../../src/research/backtest/report/summary.ts";
+import { reportPage, setsPage } from "../../../src/research/backtest/report/page.ts";
+import { setsLines, summaryLines } from "../../../src/research/backtest/report/summary.ts";
 import { coverageSentence, powerSentence } from "../../../src/research/backtest/report/words.ts";
 import { runBacktest } from "../../../src/research/backtest/run-backtest.ts";
+import { measureTogether } from "../../../src/research/backtest/together.ts";
 import type { Trial } from "../../../src/research/backtest/trials.ts";
 import { driftingMarket } from "./drifting-market.ts";
 
@@ -401,6 +402,48 @@ describe("the backtest report", () => {
     expect(page).toContain("Variants allowed for");
     const rows = summaryLines(found).filter((line) => typeof line === "string");
     expect(rows.some((line) => /^ +21\* .* 4$/.test(String(line)))).toBe(true);
+  });
+});
+
+describe("several market folders in one report", () => {
+  const sets = [
+    { set: "with skill", ...found },
+    { set: "without", ...nothing },
+  ];
+  const together = measureTogether(sets);
+  const neutralOf = (result: ReturnType<typeof run>) =>
+    new Map(horizonOf(result, 5)?.neutralHistory.map(({ date, value }) => [date, value]));
+
+  it("are taken together date by date, weighted by their numbers of instruments", () => {
+    const [first, second] = [neutralOf(found), neutralOf(nothing)];
+    const namesOf = (result: ReturnType<typeof run>, at: string) =>
+      result.stock?.coverage.history.find(({ date }) => date === at)?.value ?? 0;
+    const means = [...first].map(([date, value]) => {
+      const [a, b] = [namesOf(found, date), namesOf(nothing, date)];
+      return (a * value + b * (second.get(date) ?? 0)) / (a + b);
+    });
+    const [stocks] = together;
+    expect(stocks).toMatchObject({ assetClass: "stock", horizon: 5, basis: "neutral" });
+    expect(stocks?.instruments).toBe(80);
+    expect(stocks?.neutralIc?.dates).toBe(means.length);
+    const mean = means.reduce((sum, value) => sum + value, 0) / means.length;
+    expect(stocks?.neutralIc?.mean).toBeCloseTo(mean, 12);
+    expect(stocks?.everySession?.neutralIc?.mean).toBeCloseTo(mean, 1);
+  });
+
+  it("have nothing together without a common class", () => {
+    expect(measureTogether([found])).toEqual([]);
+  });
+
+  it("are shown each apart, then together, without a name that appears twice in the page", () => {
+    const page = setsPage({ sets, together });
+    const ids = Array.from(page.matchAll(/ id="([^"]+)"/g), ([, id]) => id);
+    expect(ids).toEqual(expect.arrayContaining(["set-1-stock", "set-2-stock", "together"]));
+    for (const [, id] of page.matchAll(/ href="#([^"]+)"/g)) expect(ids).toContain(id);
+    expect(page).toContain("each set apart and together");
+    expect(page).not.toMatch(/NaN|Infinity|undefined|\[object/);
+    const lines = setsLines({ sets, together }).flat();
+    expect(JSON.stringify(lines)).toContain("Stocks, all sets together: ");
   });
 });
 

@@ -13,16 +13,9 @@ import {
   reportWholeNumberText,
   tValueText,
 } from "./figures.ts";
-import { horizonCell, scrollableTable } from "./tables.ts";
+import { horizonCell, type PlainTable, scrollableTable } from "./tables.ts";
 import { tableLines } from "./terminal-table.ts";
 import { headlineIc, headlineResult, SUBJECT_WORDS, sessionCountText } from "./words.ts";
-
-/** A table that the page and the terminal render alike. */
-interface PlainTable {
-  readonly caption: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
 
 /** What the figures that are claimed rest on, as lines for a terminal. */
 export const claimedLines = (

@@ -3,6 +3,7 @@ import { type Html, html } from "../../../http/pages/html.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
 import type { BacktestQuestion } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
+import type { SetsResult } from "../together.ts";
 import {
   coverageChart,
   decileChart,
@@ -34,6 +35,7 @@ import {
   riskAdjustedTable,
   sliceTable,
 } from "./tables.ts";
+import { togetherSection } from "./together.ts";
 import {
   BASIS_WORDS,
   CLASS_WORDS,
@@ -57,10 +59,57 @@ import {
 
 /** Renders the report as a self-contained HTML document without scripts. */
 export function reportPage(result: BacktestResult): string {
-  const { question, classes, methodVersion, source } = result;
-  const title = `Backtest of ${SUBJECT_WORDS[question.subject]}`;
-  const names = question.symbols.length === 0 ? "" : `, ${question.symbols.join(", ")}`;
-  const page = html`<!doctype html>
+  const { question, classes } = result;
+  const title = titleOf(question);
+  return documentOf({
+    title,
+    question,
+    header: html`<h1>${title}</h1>
+${facts(result)}
+${classes.length > 1 && contents(classes, "")}`,
+    main: html`${classes.map((one) => classSection(one, question, ""))}
+${methodSection([result])}`,
+  });
+}
+
+/**
+ * Renders the report on several market folders as one HTML document without scripts: each set apart,
+ * then together.
+ */
+export function setsPage(result: SetsResult): string {
+  const [first] = result.sets;
+  if (first === undefined) throw new Error("A report needs a market folder.");
+  const { question } = first;
+  const title = titleOf(question);
+  const prefix = (index: number) => `set-${index + 1}-`;
+  return documentOf({
+    title,
+    question,
+    header: html`<h1>${title}</h1>
+<p class="facts">${result.sets.length} sets: ${result.sets.map(({ set }) => set).join(", ")}; each apart, then together.</p>
+${result.sets.map((one, index) => contents(one.classes, prefix(index)))}`,
+    main: html`${result.sets.map(
+      (one, index) => html`<h2>Set ${one.set}</h2>
+${facts(one)}
+${one.classes.map((of) => classSection(of, question, prefix(index)))}`,
+    )}
+${togetherSection(result)}
+${methodSection(result.sets)}`,
+  });
+}
+
+const titleOf = ({ subject }: BacktestQuestion): string => `Backtest of ${SUBJECT_WORDS[subject]}`;
+
+/** The parts of a report page. */
+interface PageParts {
+  readonly title: string;
+  readonly question: BacktestQuestion;
+  readonly header: Html;
+  readonly main: Html;
+}
+
+const documentOf = ({ title, question, header, main }: PageParts): string =>
+  html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -70,37 +119,37 @@ export function reportPage(result: BacktestResult): string {
 </head>
 <body>
 <header>
-<h1>${title}</h1>
-<p class="facts">${question.from} to ${question.to}${names}. Graded at ${paceWords(question)}. Method ${methodVersion}, ${source.name}${source.simulated ? ", simulated" : ""}.</p>
-${classes.length > 1 && contents(classes)}
+${header}
 </header>
 <main>
-${classes.map((one) => classSection(one, question))}
-${methodSection(result)}
+${main}
 </main>
 </body>
 </html>
-`;
-  return page.toString();
+`.toString();
+
+function facts({ question, methodVersion, source }: BacktestResult): Html {
+  const names = question.symbols.length === 0 ? "" : `, ${question.symbols.join(", ")}`;
+  return html`<p class="facts">${question.from} to ${question.to}${names}. Graded at ${paceWords(question)}. Method ${methodVersion}, ${source.name}${source.simulated ? ", simulated" : ""}.</p>`;
 }
 
 /** The style sheet as trusted HTML; it is a constant of this project. */
 const style = html(Object.assign([REPORT_STYLE], { raw: [REPORT_STYLE] }));
 
-const contents = (classes: readonly ClassResult[]): Html =>
+const contents = (classes: readonly ClassResult[], prefix: string): Html =>
   html`<nav aria-label="Asset classes"><ul>${classes.map(
     ({ assetClass, verdict }) =>
-      html`<li><a href="#${assetClass}">${CLASS_WORDS[assetClass]}</a>: ${VERDICT_WORDS[verdict].toLowerCase()}</li>`,
+      html`<li><a href="#${prefix}${assetClass}">${CLASS_WORDS[assetClass]}</a>: ${VERDICT_WORDS[verdict].toLowerCase()}</li>`,
   )}<li><a href="#method">How to read this</a></li></ul></nav>`;
 
-function classSection(result: ClassResult, question: BacktestQuestion): Html {
+function classSection(result: ClassResult, question: BacktestQuestion, prefix: string): Html {
   const { assetClass, verdict, horizons } = result;
   const main = headlineResult(result);
   const isMeasured = horizons.some(({ ic }) => ic !== null);
   const power = powerSentence(result);
   const missing = missingMeasureSentence(result, question.subject);
   const promotion = promotionSentence(result, question);
-  return html`<section id="${assetClass}">
+  return html`<section id="${prefix}${assetClass}">
 <h2>${CLASS_WORDS[assetClass]}</h2>
 <div class="verdict ${verdict}"><div><strong>${VERDICT_WORDS[verdict]}</strong>
 ${verdictSentences(result).map((sentence) => html`<p>${sentence}</p>`)}
@@ -179,15 +228,15 @@ const sameDayNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
 const nextOpenNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
   html`<p>The short ratio is published after the close, so the score at a close contains that of the session before. Against the first session after its publication, from open to close, it has a rank correlation of ${coefficientText(mean)} (95 % interval ${coefficientRangeText(interval)}, t ${tValueText(t)}, ${reportWholeNumberText(dates)} sessions).</p>`;
 
-const methodSection = (result: BacktestResult): Html => html`<section id="method">
+const methodSection = (results: readonly BacktestResult[]): Html => html`<section id="method">
 <h2>How to read this</h2>
 <p>At each graded close the service's own engine scored every instrument with what was known by then, tables of the peer group included. The rank correlation of these scores with the total returns that followed is the information coefficient: 1 is perfect order, 0 is chance. For this kind of score an honest figure is 0.00 to 0.03.</p>
 <h3>The verdict</h3>
 <ul>${VERDICT_RULE_SENTENCES.map((rule) => html`<li>${rule}</li>`)}</ul>
-<p>t and intervals of coefficients and spreads allow for overlap and autocorrelation: their standard error is that of equal-weighted cosines (Lazarus, Lewis, Stock and Watson, 2018), and t is the normal quantile with the same tail as its Student t. The plain t assumes independent dates, and is used where it is nearer to 0. Intervals of the skill of probabilities come from a block bootstrap with seed ${result.question.seed}.</p>
+<p>t and intervals of coefficients and spreads allow for overlap and autocorrelation: their standard error is that of equal-weighted cosines (Lazarus, Lewis, Stock and Watson, 2018), and t is the normal quantile with the same tail as its Student t. The plain t assumes independent dates, and is used where it is nearer to 0. Intervals of the skill of probabilities come from a block bootstrap with seed ${results[0]?.question.seed}.</p>
 <h3>Risk</h3>
 <p>${RISK_FORECAST_EXPLANATION}</p>
 <p>${STEADINESS_EXPLANATION}</p>
 <h3>What is not shown</h3>
-<ul>${caveats(result).map((caveat) => html`<li>${caveat}</li>`)}</ul>
+<ul>${[...new Set(results.flatMap(caveats))].map((caveat) => html`<li>${caveat}</li>`)}</ul>
 </section>`;

@@ -3,6 +3,7 @@ import type { TerminalLine, TextStyle } from "../../../outbound/terminal-text.ts
 import type { ClassResult } from "../class-results.ts";
 import type { BacktestQuestion } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
+import type { SetsResult } from "../together.ts";
 import { claimedLines } from "./claimed.ts";
 import {
   coefficientRangeText,
@@ -18,6 +19,7 @@ import { riskLines } from "./risk.ts";
 import { steadinessLines } from "./steadiness.ts";
 import { horizonCell, overlapNote } from "./tables.ts";
 import { tableLines } from "./terminal-table.ts";
+import { togetherLines } from "./together.ts";
 import {
   CLASS_WORDS,
   coverageSentence,
@@ -39,6 +41,16 @@ const VERDICT_STYLES: Readonly<Record<ClassResult["verdict"], TextStyle>> = {
   weak_positive: "green",
   positive: "green",
 };
+
+/** Renders the result of several sets as lines for a terminal: each set apart, then together. */
+export const setsLines = (result: SetsResult): readonly TerminalLine[] => [
+  ...result.sets.flatMap((one, index) => [
+    ...(index === 0 ? [] : [""]),
+    [{ styles: ["bold" as const], text: `Set ${one.set}` }],
+    ...summaryLines(one),
+  ]),
+  ...togetherLines(result),
+];
 
 /** Renders the result as lines for a terminal. */
 export function summaryLines(result: BacktestResult): readonly TerminalLine[] {

@@ -22,6 +22,11 @@ interface Table {
   readonly rows: readonly (readonly HtmlContent[])[];
 }
 
+/** A table that the page and the terminal render alike. */
+export interface PlainTable extends Table {
+  readonly rows: readonly (readonly string[])[];
+}
+
 /** Renders a table that scrolls horizontally on narrow pages. */
 export function scrollableTable({ caption, columns, rows }: Table): Html {
   return html`<div class="table" role="region" tabindex="0" aria-label="${caption}"><table>
