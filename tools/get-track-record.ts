@@ -14,7 +14,7 @@ export const getTrackRecord = defineTool({
   name: "get_track_record",
   title: "Track record",
   description:
-    "How the logged signals turned out since the log began, by a rule fixed beforehand, beside LONG on everything and shuffled signals; by class, not by sector. meanReturn and hitRate are of LONG and SHORT together, SHORT with its sign turned. The backtest has its verdict in evidence of get_signal.",
+    "How the logged signals turned out by a rule fixed beforehand, beside LONG on everything and shuffled signals, by class, method, signal and sector, and the live claim. meanReturn and hitRate join LONG and SHORT with its sign turned. The verdict of the backtest is in evidence of get_signal.",
   scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/track-record" }],
   input: z.strictObject({ assetClass: AssetClass.optional().describe("Default: all.") }),

@@ -1,13 +1,15 @@
 import { z } from "zod";
+import { LIVE_CLAIM, LIVE_CLAIM_VERDICTS, type LiveClaimFigures } from "../grading/live-claim.ts";
 import {
   type DatedVerdict,
   EXCLUSION_REASONS,
   TRACK_RECORD_VERDICTS,
   type TrackRecordFigures,
 } from "../grading/track-record.ts";
-import type { TrackRecord } from "../log/signal-log.ts";
+import type { ServedClaim, TrackRecord } from "../log/signal-log.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { type DataSource, MarketMode } from "../market/market.ts";
+import { DIRECTIONS } from "../score/signal-hysteresis.ts";
 import { InstantAnswer, isoInstant } from "./common.ts";
 
 const Estimate = z.object({ value: z.number(), low: z.number(), high: z.number() });
@@ -18,6 +20,7 @@ const Verdict = z.enum(TRACK_RECORD_VERDICTS);
 const ClassRecord = z.object({
   assetClass: AssetClass,
   horizon: Count.describe("Sessions."),
+  methodHash: z.string().describe("Each method is graded apart, the newest first."),
   isHeadline: z.boolean().describe("Verdicts are on this horizon."),
   from: InstantAnswer.nullable().describe("Close of the first graded session; null: nothing yet."),
   to: InstantAnswer.nullable(),
@@ -49,12 +52,49 @@ const ClassRecord = z.object({
     .describe("Share of the returns within the published ranges."),
   fallSkill: z.number().nullable().describe("Brier skill of the chance of a fall."),
   excluded: z.record(z.enum(EXCLUSION_REASONS), Count).describe("Statements, by reason."),
+  bySignal: z.array(
+    z.object({
+      signal: z.enum(DIRECTIONS),
+      statements: Count,
+      meanReturn: z.number().nullable(),
+      meanExcess: Estimate.nullable().describe("SHORT keeps its sign here: below 0 is right."),
+    }),
+  ),
+  bySector: z.array(
+    z.object({
+      sector: z.string().nullable(),
+      ...{ long: Count, short: Count, wait: Count },
+      meanExcess: z.number().nullable(),
+      ic: z.number().nullable().describe("Within the sector."),
+    }),
+  ),
   verdicts: z.array(
     z.object({
       at: InstantAnswer,
       verdict: Verdict,
       isFinal: z.boolean().describe("false: late or corrected prices may still change it."),
     }),
+  ),
+  nextVerdictAt: InstantAnswer.nullable(),
+});
+
+const ClaimEstimate = Estimate.extend({ dates: Count, t: z.number() })
+  .nullable()
+  .describe("Mean neutral rank correlation over dates, with its 95 % interval.");
+
+const Claim = z.object({
+  methodHash: z.string(),
+  assetClass: AssetClass,
+  horizon: Count,
+  estimator: z.string().describe("Its formula stands in the entry `claim` of the log."),
+  registeredAt: InstantAnswer,
+  score: ClaimEstimate,
+  candidate: ClaimEstimate,
+  verdict: z
+    .enum(LIVE_CLAIM_VERDICTS)
+    .describe("The last one given; insufficient_data until the first date."),
+  verdicts: z.array(
+    z.object({ at: InstantAnswer, verdict: z.enum(LIVE_CLAIM_VERDICTS), isFinal: z.boolean() }),
   ),
   nextVerdictAt: InstantAnswer.nullable(),
 });
@@ -67,6 +107,9 @@ export const TrackRecordAnswer = z.object({
   beganAt: InstantAnswer,
   size: Count.describe("Entries of the log that the figures are made of."),
   records: z.array(ClassRecord),
+  claims: z
+    .array(Claim)
+    .describe("What is claimed of the live score, registered before the runs that judge it."),
   note: z.string().optional().describe("Where a verdict is as long as the log has none."),
 });
 export type TrackRecordAnswer = z.infer<typeof TrackRecordAnswer>;
@@ -76,7 +119,7 @@ export type TrackRecordAnswer = z.infer<typeof TrackRecordAnswer>;
  * verdict are settled.
  */
 export const isFinalVerdict = (
-  { at }: DatedVerdict,
+  { at }: Pick<DatedVerdict, "at">,
   { openSince }: Pick<TrackRecord["records"][number], "openSince">,
 ): boolean => openSince === null || openSince >= at;
 
@@ -86,6 +129,8 @@ export const trackRecordFiguresAnswer = ({
   from,
   to,
   ranges,
+  bySignal,
+  bySector,
   ...others
 }: TrackRecordFigures) => ({
   ...others,
@@ -94,7 +139,35 @@ export const trackRecordFiguresAnswer = ({
   alwaysLong: twins.alwaysLong,
   shuffled: twins.shuffled,
   ranges: [...ranges],
+  bySignal: [...bySignal],
+  bySector: [...bySector],
 });
+
+/**
+ * Renders the figures of a claim.
+ *
+ * @param now On the market's clock, Unix milliseconds.
+ */
+export function claimAnswer(
+  { methodHash, terms, score, candidate, verdicts, openSince }: ServedClaim,
+  now: number,
+): z.input<typeof Claim> {
+  const { assetClass, horizon, registeredAt, looks } = terms;
+  return {
+    ...{ methodHash, assetClass, horizon, estimator: LIVE_CLAIM.estimator.name },
+    registeredAt: isoInstant(registeredAt),
+    ...{ score, candidate, verdict: currentVerdict({ verdicts }) },
+    verdicts: verdicts.map(({ at, verdict }) => ({
+      ...{ at: isoInstant(at), verdict },
+      isFinal: isFinalVerdict({ at }, { openSince }),
+    })),
+    nextVerdictAt: instantOrNull(looks.find(({ at }) => at > now)?.at ?? null),
+  };
+}
+
+/** The last verdict on a claim; `insufficient_data` until the first date. */
+export const currentVerdict = ({ verdicts }: Pick<LiveClaimFigures, "verdicts">) =>
+  verdicts.at(-1)?.verdict ?? "insufficient_data";
 
 /** The sentence that says where the verdict of the backtest is published. */
 export const BACKTEST_VERDICT_NOTE =
@@ -102,7 +175,7 @@ export const BACKTEST_VERDICT_NOTE =
 
 /** Renders the track record of one asset class, or of all classes that have one. */
 export function trackRecordAnswer(
-  { origin, beganAt, size, terms, records }: TrackRecord,
+  { origin, beganAt, size, terms, records, claims }: TrackRecord,
   { mode, source, now }: { mode: MarketMode; source: DataSource; now: number },
   assetClass: AssetClass | undefined,
 ): z.input<typeof TrackRecordAnswer> {
@@ -118,10 +191,14 @@ export function trackRecordAnswer(
     ...(wanted.every(({ verdicts }) => verdicts.length === 0) && {
       note: `The log has no verdict yet. ${BACKTEST_VERDICT_NOTE}`,
     }),
-    records: wanted.map(({ figures, verdicts, expectedAt, openSince }) => {
+    claims: claims
+      .filter(({ terms: of }) => assetClass === undefined || of.assetClass === assetClass)
+      .map((claim) => claimAnswer(claim, now)),
+    records: wanted.map(({ methodHash, figures, verdicts, expectedAt, openSince }) => {
       const isHeadline = terms.headline[figures.assetClass] === figures.horizon;
       const next = isHeadline ? terms.verdictDates.find((at) => at > now) : undefined;
       return {
+        methodHash,
         ...trackRecordFiguresAnswer(figures),
         isHeadline,
         expectedAt: figures.from === null ? isoInstant(expectedAt) : null,

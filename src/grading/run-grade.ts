@@ -3,6 +3,7 @@ import { chanceOfFall, logReturnRange, RANGE_PROBABILITIES } from "../risk/range
 import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
+import { type RunSplit, splitRun } from "./splits.ts";
 
 /** Horizons of the track record, in sessions and shortest first; a session of a coin is one day. */
 export const TRACK_RECORD_HORIZON_SESSIONS: Readonly<Record<AssetClass, readonly number[]>> = {
@@ -26,6 +27,8 @@ export interface SettledStatement {
   readonly signal: Direction;
   /** Published score in [0, 100], rounded to two decimals. */
   readonly score: number;
+  /** `null` if unknown; absent in entries that do not say it, which are in no split. */
+  readonly sector?: string | null | undefined;
   /** Forecast standard deviation of the log return over the horizon; `null` without a forecast. */
   readonly sigma: number | null;
   /** The log total return over the horizon, from the close of the session after the statement. */
@@ -74,6 +77,8 @@ export interface RunGradingResult {
    */
   readonly falls: number;
   readonly fallErrors: number;
+  /** Sums by signal and by sector; absent if no statement is of an entry that says its sector. */
+  readonly split?: RunSplit | undefined;
 }
 
 const SIGNS: Readonly<Record<Direction, number>> = { LONG: 1, WAIT: 0, SHORT: -1 };
@@ -105,6 +110,7 @@ export function gradeRun(
     shuffledVariance: shuffledVariance(signs, excess),
     ic: scores.length < MIN_NAMES ? null : (rankCorrelation(scores, followed) ?? null),
     ...gradeRisk(statements, table),
+    split: splitRun(statements.map((one, index) => ({ ...one, excess: excess[index] as number }))),
   };
 }
 

@@ -2,12 +2,14 @@ import { mean, normalQuantile, sampleSd } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { RANGE_PROBABILITIES, type RangeProbability } from "../risk/ranges.ts";
 import { bootstrapInterval, type ConfidenceInterval } from "./bootstrap.ts";
+import type { NeutralCoefficients } from "./live-claim.ts";
 import {
   HEADLINE_HORIZON_SESSIONS,
   type RunGradingResult,
   TRACK_RECORD_HORIZON_SESSIONS,
 } from "./run-grade.ts";
 import { hasVariance, neweyWestStandardError } from "./series-summary.ts";
+import { type SectorFigures, type SignalFigures, sectorFigures, signalFigures } from "./splits.ts";
 
 /** Parameters of the verdicts and of price corrections in a track record. */
 export interface TrackRecordRules {
@@ -91,11 +93,13 @@ export interface GradedRun extends RunGradingResult {
   readonly isLate: boolean;
   /** Number of statements that are not graded, by reason. */
   readonly excluded: ExclusionCounts;
+  /** Coefficients of the live claim; absent over other horizons. */
+  readonly neutralIc?: NeutralCoefficients | undefined;
 }
 
 /**
- * Reasons why a statement is not graded. `failed`: there was no result. `unscored`: no factor had a
- * value. `untraded`: there was no price in the session of the statement. `unsettled`: there was no
+ * Reasons why a statement is not graded. `failed`: there was no result. `unscored`: there was no
+ * score, or no factor had a value. `untraded`: there was no price in the session of the statement. `unsettled`: there was no
  * price after that session. `copies`: the coin copies another coin or has a fixed price.
  */
 export const EXCLUSION_REASONS = ["failed", "unscored", "untraded", "unsettled", "copies"] as const;
@@ -154,6 +158,9 @@ export interface TrackRecordFigures {
    */
   readonly fallSkill: number | null;
   readonly excluded: ExclusionCounts;
+  /** By signal and by sector, over the entries that say their sector; empty if there are none. */
+  readonly bySignal: readonly SignalFigures<Estimate>[];
+  readonly bySector: readonly SectorFigures[];
 }
 
 /**
@@ -175,6 +182,7 @@ export function computeTrackRecordFigures(
   const calls = { long: total((one) => one.long), short: total((one) => one.short) };
   const directed = calls.long + calls.short;
   const forecasts = total((run) => run.forecasts);
+  const splits = runs.flatMap(({ split }) => split ?? []);
   return {
     assetClass,
     horizon,
@@ -209,6 +217,8 @@ export function computeTrackRecordFigures(
     excluded: Object.fromEntries(
       EXCLUSION_REASONS.map((reason) => [reason, total(({ excluded }) => excluded[reason])]),
     ) as ExclusionCounts,
+    bySignal: signalFigures(splits, (values) => meanOf(values, horizon, seed)),
+    bySector: sectorFigures(splits),
   };
 }
 

@@ -12,8 +12,9 @@ import type { LoggedGrade, LogStore } from "./log-store.ts";
 /** Number of grades per read. */
 const PAGE = 1_000;
 
-/** The track record of one asset class over one horizon. */
+/** The track record of one asset class over one horizon, of the runs of one method. */
 export interface ClassTrackRecord {
+  readonly methodHash: string;
   readonly figures: TrackRecordFigures;
   /** Verdicts due so far; empty for every horizon except the headline one. */
   readonly verdicts: readonly DatedVerdict[];
@@ -21,10 +22,16 @@ export interface ClassTrackRecord {
   readonly runs: readonly GradedRun[];
 }
 
+/** A graded run and the hash of its method. */
+interface MethodGrade {
+  readonly methodHash: string;
+  readonly graded: GradedRun;
+}
+
 /** The graded runs of an asset class over one horizon. */
 interface Grades {
-  /** Graded runs, oldest first. */
-  readonly runs: GradedRun[];
+  /** Graded runs of all methods, oldest first. */
+  readonly runs: MethodGrade[];
   /**
    * Number of corrections read so far; `correctedUntil` is the index after the last outcome of the
    * newest correction.
@@ -35,11 +42,16 @@ interface Grades {
 
 type GradesOf = Pick<LoggedGrade, "assetClass" | "horizon">;
 
+/** The runs of which a track record consists. */
+export interface RecordOf extends GradesOf {
+  readonly methodHash: string;
+}
+
 /** Grades that checkpoints have covered since the last read. */
 interface NewGrades {
   readonly of: GradesOf;
-  readonly graded: readonly LoggedGrade[];
-  readonly corrections: readonly LoggedGrade[];
+  readonly graded: readonly MethodGrade[];
+  readonly corrections: readonly (MethodGrade & Pick<LoggedGrade, "end">)[];
 }
 
 /** In-memory copy of the graded runs that the last checkpoint covers; each process has its own. */
@@ -89,7 +101,7 @@ export class GradedRuns {
   async #readNew(id: string, of: GradesOf, size: number): Promise<NewGrades> {
     const known = id === this.#id ? this.#grades.get(keyOf(of)) : undefined;
     const { runs = [], correctedUntil = 0 } = known ?? {};
-    const after = runs.at(-1)?.close;
+    const after = runs.at(-1)?.graded.close;
     const graded = await pagesOf(
       size,
       after === undefined ? 0 : after + 1,
@@ -102,47 +114,74 @@ export class GradedRuns {
       (from) => this.#store.corrections(id, of, { from, limit: PAGE }),
       (last) => last.end + 1,
     );
-    return { of, graded, corrections };
+    return {
+      of,
+      graded: await this.#withMethods(id, graded),
+      corrections: await this.#withMethods(id, corrections),
+    };
+  }
+
+  /** Adds the method of each run where an earlier version did not record it. */
+  async #withMethods(id: string, grades: readonly LoggedGrade[]) {
+    const found: (LoggedGrade & MethodGrade)[] = [];
+    for (const grade of grades) {
+      const { assetClass, graded } = grade;
+      const methodHash =
+        grade.methodHash ?? (await this.#store.methodHashAt(id, assetClass, graded.close));
+      found.push({ ...grade, methodHash });
+    }
+    return found;
   }
 
   #show({ of, graded, corrections }: NewGrades): void {
     const known = this.#grades.get(keyOf(of)) ?? { runs: [], corrections: 0, correctedUntil: 0 };
     this.#grades.set(keyOf(of), known);
-    known.runs.push(...graded.map((one) => one.graded));
-    for (const { end, graded } of corrections) {
-      const at = known.runs.findLastIndex(({ close }) => close === graded.close);
-      if (at >= 0) known.runs[at] = graded;
+    known.runs.push(...graded);
+    for (const { end, ...corrected } of corrections) {
+      const { close } = corrected.graded;
+      const at = known.runs.findLastIndex(({ graded }) => graded.close === close);
+      if (at >= 0) known.runs[at] = corrected;
       known.corrections += 1;
       known.correctedUntil = end;
     }
   }
 
+  /** Hashes of the methods that have graded runs of a class over one horizon, the newest first. */
+  methodsOf(of: GradesOf): readonly string[] {
+    const { runs } = this.#grades.get(keyOf(of)) ?? { runs: [] };
+    return [...new Set(runs.toReversed().map(({ methodHash }) => methodHash))];
+  }
+
+  /** The graded runs of a method over one horizon, oldest first. */
+  runsOf(of: RecordOf): readonly GradedRun[] {
+    const { runs } = this.#grades.get(keyOf(of)) ?? { runs: [] };
+    return runs.flatMap(({ methodHash, graded }) => (methodHash === of.methodHash ? graded : []));
+  }
+
   /**
-   * The track record of an asset class over one horizon. Computing its intervals takes some 10 ms
-   * per year of runs, so a track record is computed once for each state of the log.
+   * The track record of a method over one horizon. Computing its intervals takes some 10 ms per year
+   * of runs, so a track record is computed once for each state of the log.
    *
    * @param terms The terms by which the log is graded.
    * @param now Time on the market's clock, Unix milliseconds.
    */
-  record(
-    assetClass: AssetClass,
-    horizon: number,
-    terms: TrackRecordTerms,
-    now: number,
-  ): ClassTrackRecord {
-    const key = keyOf({ assetClass, horizon });
-    const { runs, corrections } = this.#grades.get(key) ?? { runs: [], corrections: 0 };
+  record(of: RecordOf, terms: TrackRecordTerms, now: number): ClassTrackRecord {
+    const { assetClass, horizon, methodHash } = of;
+    const runs = this.runsOf(of);
+    const { corrections } = this.#grades.get(keyOf(of)) ?? { corrections: 0 };
     const isHeadline = terms.headline[assetClass] === horizon;
     const due = isHeadline ? terms.verdictDates.filter((at) => at <= now).length : 0;
-    const of = `${this.#id} ${runs.length} ${corrections} ${due}`;
+    const key = `${keyOf(of)} ${methodHash}`;
+    const version = `${this.#id} ${runs.length} ${corrections} ${due}`;
     const known = this.#records.get(key);
-    if (known?.of === of) return known.record;
+    if (known?.of === version) return known.record;
     const record = {
+      methodHash,
       figures: computeTrackRecordFigures(assetClass, horizon, runs, terms.rules.seed),
       verdicts: isHeadline ? trackRecordVerdicts(horizon, runs, terms, now) : [],
-      runs: [...runs],
+      runs,
     };
-    this.#records.set(key, { of, record });
+    this.#records.set(key, { of: version, record });
     return record;
   }
 }

@@ -1,3 +1,9 @@
+import {
+  CLAIM_HORIZON_SESSIONS,
+  type ClaimStatement,
+  claimCoefficient,
+} from "../grading/claim-estimate.ts";
+import type { NeutralCoefficients } from "../grading/live-claim.ts";
 import { gradeRun, type SettledStatement } from "../grading/run-grade.ts";
 import {
   EXCLUSION_REASONS,
@@ -5,6 +11,7 @@ import {
   type GradedRun,
 } from "../grading/track-record.ts";
 import type { HorizonQuantiles } from "../risk/table.ts";
+import { CANDIDATE } from "../score/candidate.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import type { SettlementOutcome } from "./leaves.ts";
 
@@ -25,6 +32,11 @@ export interface LoggedStatement {
    * session.
    */
   readonly sigma?: number | null | undefined;
+  /** Absent before version 3 of the leaf format, like `percentiles`. */
+  readonly sector?: string | null | undefined;
+  readonly percentiles?: ClaimStatement["percentiles"] | null | undefined;
+  /** The z of each candidate method. */
+  readonly candidates?: Readonly<Record<string, number | null>> | undefined;
 }
 
 /** Instants of a settlement, in Unix milliseconds on the market's clock, and its horizon. */
@@ -69,21 +81,45 @@ export function gradeSettlement(
   tables: readonly HorizonQuantiles[],
 ): GradedRun {
   const place = tables.findIndex((table) => table.horizon === horizon);
-  const graded = outcomes.flatMap((outcome, at) => {
+  const pairs = outcomes.flatMap((outcome, at): readonly SettledPair[] => {
     const statement = statements[at];
-    return statement === undefined
-      ? []
-      : settled(statement, outcome, sigmaOver(statement, place, horizon));
+    if (statement === undefined || outcome.status !== "settled") return [];
+    return [{ statement, outcome, sigma: sigmaOver(statement, place, horizon) }];
   });
   const count = (reason: string) => outcomes.filter(({ status }) => status === reason).length;
   return {
-    ...gradeRun(graded, tables[place]),
+    ...gradeRun(pairs.flatMap(settledStatements), tables[place]),
     close,
     exit: exit ?? close,
     isLate: entry !== undefined && coveredAt >= entry,
     excluded: Object.fromEntries(
       EXCLUSION_REASONS.map((reason) => [reason, count(reason)]),
     ) as ExclusionCounts,
+    ...(horizon === CLAIM_HORIZON_SESSIONS && { neutralIc: neutralCoefficients(pairs) }),
+  };
+}
+
+/** A statement with its return, and the standard deviation that it forecasts over the horizon. */
+interface SettledPair {
+  readonly statement: LoggedStatement;
+  readonly outcome: Extract<SettlementOutcome, { readonly status: "settled" }>;
+  readonly sigma: number | null;
+}
+
+/** The coefficients of the live claim, of the score and of the candidate method. */
+function neutralCoefficients(pairs: readonly SettledPair[]): NeutralCoefficients {
+  const coefficientOf = (scoreOf: (statement: LoggedStatement) => number | null | undefined) =>
+    claimCoefficient(
+      pairs.flatMap(({ statement, outcome: { followed }, sigma }): readonly ClaimStatement[] => {
+        const { percentiles, sector = null } = statement;
+        const score = scoreOf(statement);
+        if (!percentiles || typeof score !== "number") return [];
+        return [{ score, followed, sigma, percentiles, sector }];
+      }),
+    );
+  return {
+    score: coefficientOf(({ scoreRaw }) => scoreRaw),
+    candidate: coefficientOf(({ candidates }) => candidates?.[CANDIDATE.name]),
   };
 }
 
@@ -101,13 +137,11 @@ function sigmaOver(
   return sigma === null ? null : sigma * Math.sqrt(horizon);
 }
 
-function settled(
-  { signal, scoreRaw }: LoggedStatement,
-  outcome: SettlementOutcome,
-  sigma: number | null,
-): readonly SettledStatement[] {
-  if (outcome.status !== "settled") return [];
+function settledStatements({
+  statement: { signal, scoreRaw, sector },
+  outcome: { followed, fromClose },
+  sigma,
+}: SettledPair): readonly SettledStatement[] {
   if (signal === undefined || typeof scoreRaw !== "number") return [];
-  const { followed, fromClose } = outcome;
-  return [{ signal, score: scoreRaw, sigma, followed, fromClose: fromClose ?? Number.NaN }];
+  return [{ signal, score: scoreRaw, sector, sigma, followed, fromClose: fromClose ?? Number.NaN }];
 }

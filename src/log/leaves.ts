@@ -3,6 +3,7 @@ import canonicalize from "canonicalize";
 import { isoInstant } from "../answers/common.ts";
 import { roundedSignal } from "../answers/signal-point.ts";
 import type { Factor, FactorInput } from "../factors/reading.ts";
+import { LIVE_CLAIM, type LiveClaimTerms } from "../grading/live-claim.ts";
 import {
   EXCLUSION_REASONS,
   type ExclusionReason,
@@ -82,6 +83,25 @@ export const methodLeaf = (
     ...registered(registration),
     ...(replaces && { replaces }),
   });
+
+/**
+ * Leaf with the claim about the running method, logged directly after its method leaf.
+ *
+ * @param at When the leaf is logged, Unix milliseconds.
+ */
+export function claimLeaf(terms: LiveClaimTerms, at: number): Leaf {
+  const { subject, secondary, estimator, verdicts, significance, power } = LIVE_CLAIM;
+  return leafOf({
+    kind: "claim",
+    v: 1,
+    at: isoInstant(at),
+    methodHash: runningMethod().methodHash,
+    ...{ subject, secondary, estimator, verdicts, significance, power },
+    ...terms,
+    registeredAt: isoInstant(terms.registeredAt),
+    looks: terms.looks.map((look) => ({ ...look, at: isoInstant(look.at) })),
+  });
+}
 
 /** Leaves that list the covered instruments of a class, up to 4,000 each. */
 export function universeLeaves(

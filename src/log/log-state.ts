@@ -1,3 +1,4 @@
+import type { LiveClaimTerms } from "../grading/live-claim.ts";
 import { type TrackRecordTerms, trackRecordTerms } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { collection } from "../store/port/records.ts";
@@ -14,6 +15,8 @@ export interface LogState extends StoredTree {
   readonly method: MethodMark | null;
   /** How the log is graded, as its first method leaf registers it. */
   readonly record: TrackRecordTerms;
+  /** By method hash: the claim about the method, as registered; absent before the first claim. */
+  readonly claims?: Readonly<Record<string, RegisteredClaim>>;
   /** By asset class: SHA-256 of the symbols logged last, and the index of their leaf. */
   readonly universes: Readonly<Partial<Record<AssetClass, UniverseMark>>>;
   /** By asset class: close of the last complete run, Unix milliseconds. */
@@ -46,6 +49,12 @@ interface MethodMark {
   readonly index: number;
   /** SHA-256 of the registered rules. */
   readonly sha256: string;
+}
+
+/** A claim, and the index of the leaf that registered it first. */
+export interface RegisteredClaim {
+  readonly index: number;
+  readonly terms: LiveClaimTerms;
 }
 
 /** A complete run whose outcomes are incomplete or can still be corrected. */

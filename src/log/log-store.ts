@@ -105,6 +105,8 @@ export interface LoggedGrade {
   readonly horizon: number;
   /** Index of the entry after the last outcome of the settlement. */
   readonly end: number;
+  /** Hash of the method of the run; earlier versions did not record it. */
+  readonly methodHash?: string;
   readonly graded: GradedRun;
   /** Whether the settlement corrects an earlier settlement. */
   readonly isCorrection?: boolean;
@@ -280,6 +282,16 @@ export class LogStore {
       await setImmediate();
     }
     return undefined;
+  }
+
+  /**
+   * Hash of the method of the run whose session closed at an instant (Unix milliseconds), as the run
+   * states it; empty where the run is pruned.
+   */
+  async methodHashAt(id: string, assetClass: AssetClass, close: number): Promise<string> {
+    const run = await this.runAt(id, assetClass, close);
+    const leaf = run?.close === close ? await this.entry(id, run.index) : undefined;
+    return leaf === undefined ? "" : String(JSON.parse(leaf).methodHash);
   }
 
   /**

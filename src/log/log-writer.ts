@@ -1,10 +1,12 @@
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isoInstant } from "../answers/common.ts";
+import { liveClaimTerms } from "../grading/live-claim.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import { newestKnownRecord } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
+import { isDeparted } from "../method/departure.ts";
 import { runningMethod } from "../method/running.ts";
 import { type HorizonSpread, horizonSigma, sessionsToReport } from "../risk/report-days.ts";
 import { createSigmaReader } from "../risk/sigma-reader.ts";
@@ -16,6 +18,7 @@ import type { LastCheckpointFile } from "./last-checkpoint-file.ts";
 import {
   anchorLeaf,
   type Committer,
+  claimLeaf,
   failedLeaf,
   type Leaf,
   type MethodRegistration,
@@ -283,10 +286,19 @@ export class LogWriter {
     const first = treeSizeOf(state.value);
     const registration = this.#registration(state.value);
     const registered = methodRegistrationHash(registration);
-    let { method } = state.value;
+    let { method, claims } = state.value;
     if (method?.sha256 !== registered) {
       method = { index: first + leaves.length, sha256: registered };
       leaves.push(methodLeaf(registration, now(), state.value.replaces));
+      if (isDeparted) {
+        const { methodHash } = runningMethod();
+        const claim = claims?.[methodHash] ?? {
+          index: first + leaves.length,
+          terms: liveClaimTerms(this.#options.marketNow()),
+        };
+        claims = { ...claims, [methodHash]: claim };
+        leaves.push(claimLeaf(claim.terms, now()));
+      }
     }
     const sha256 = hash("sha256", JSON.stringify(symbols), "hex");
     let mark = state.value.universes[assetClass];
@@ -300,6 +312,7 @@ export class LogWriter {
     const run = { index, assetClass, close, universe, symbols };
     const change = {
       method,
+      ...(claims && { claims }),
       universes: { ...state.value.universes, [assetClass]: mark },
       open: { index, assetClass, close },
       ...(anchor && { anchored: anchor.size }),

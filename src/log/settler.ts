@@ -58,6 +58,11 @@ interface RegisteredRisk {
   readonly risk?: Readonly<Partial<Record<AssetClass, readonly HorizonQuantiles[]>>>;
 }
 
+/** The part of a run leaf by which the track record tells methods apart. */
+interface RunLeaf {
+  readonly methodHash: string;
+}
+
 /** The members of a settlement leaf that are read back from the log. */
 interface LoggedSettlement {
   readonly entry: string | null;
@@ -206,10 +211,18 @@ export class Settler {
     const { horizon } = due;
     const end = open.index + 1 + outcomes.length;
     const graded = await this.#grade(state.value, settlement);
+    const { methodHash = "" } = (await this.#read<RunLeaf>(state.value.id, run.index, 1))[0] ?? {};
     // Grading thousands of outcomes takes as long as appending a chunk.
     await setImmediate();
     const isCorrection = due.corrects !== undefined;
-    const grade = { assetClass, horizon, end, graded, ...(isCorrection && { isCorrection }) };
+    const grade = {
+      assetClass,
+      horizon,
+      end,
+      methodHash,
+      graded,
+      ...(isCorrection && { isCorrection }),
+    };
     const unsettled = withSettled(state.value, due.run, open.index);
     const change = { settling: null, unsettled };
     return store.append(state, { leaves, change, grade });

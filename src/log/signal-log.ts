@@ -1,10 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
+import { type LiveClaimFigures, liveClaimFigures } from "../grading/live-claim.ts";
 import type { TrackRecordTerms } from "../grading/track-record.ts";
 import type { Scoring } from "../ingest/create.ts";
 import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
 import { AssetClass, type Instrument } from "../market/instrument.ts";
+import { runningMethod } from "../method/running.ts";
 import { riskTableOf } from "../risk/measured-table.ts";
 import type { PersistentState } from "../state.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
@@ -69,8 +71,16 @@ export interface ServedTrackRecord extends ClassTrackRecord {
   readonly openSince: number | null;
 }
 
+/** A claim of the log, with its figures. */
+export interface ServedClaim extends LiveClaimFigures {
+  readonly methodHash: string;
+  /** As in `ServedTrackRecord`, of the asset class of the claim. */
+  readonly openSince: number | null;
+}
+
 /**
- * The track record of the whole log: one record for each asset class and horizon. Instants are Unix
+ * The track record of the whole log: for each asset class and horizon one record for each method
+ * that has graded runs, the newest first, and at least one for the running method. Instants are Unix
  * milliseconds on the market's clock.
  */
 export interface TrackRecord {
@@ -81,6 +91,8 @@ export interface TrackRecord {
   readonly size: number;
   readonly terms: TrackRecordTerms;
   readonly records: readonly ServedTrackRecord[];
+  /** The claims that the log registers, the newest first. */
+  readonly claims: readonly ServedClaim[];
 }
 
 /** The log of all decisions, as one process of the service sees it. */
@@ -225,26 +237,43 @@ export class SignalLog {
     const checkpoint = await this.reader.checkpoint();
     // A new log has no checkpoint yet; the stored one belongs to the log that it replaces.
     if (state === undefined || checkpoint?.id !== state.id) return undefined;
-    const { origin, beganAt, record: terms } = state;
+    const { origin, beganAt, record: terms, claims: registered = {} } = state;
+    const { methodHash: running } = runningMethod();
     // Converts sessions to days: five sessions in seven days, unless every day has a session.
     const daysOf = (assetClass: AssetClass) =>
       assetClass === "crypto" || market.barsDue === undefined ? 1 : 7 / 5;
     const { size } = this.#graded;
     const records: ServedTrackRecord[] = [];
+    const openSinceOf = (assetClass: AssetClass) =>
+      state.unsettled.find((run) => run.assetClass === assetClass)?.close ?? null;
     for (const assetClass of AssetClass.options) {
-      const openSince = state.unsettled.find((run) => run.assetClass === assetClass)?.close ?? null;
+      const openSince = openSinceOf(assetClass);
       for (const horizon of terms.horizons[assetClass] ?? []) {
         const days = Math.ceil((horizon + 2) * daysOf(assetClass));
-        const record = this.#graded.record(assetClass, horizon, terms, marketNow());
-        records.push({ ...record, expectedAt: beganAt + days * market.dayMs, openSince });
-        // Computing a track record takes some time, so other work gets a turn after each one.
-        await setImmediate();
+        const methods = new Set([running, ...this.#graded.methodsOf({ assetClass, horizon })]);
+        for (const methodHash of methods) {
+          const of = { assetClass, horizon, methodHash };
+          const record = this.#graded.record(of, terms, marketNow());
+          const from = registered[methodHash]?.terms.registeredAt ?? beganAt;
+          records.push({ ...record, expectedAt: from + days * market.dayMs, openSince });
+          // Computing a track record takes some time, so other work gets a turn after each one.
+          await setImmediate();
+        }
       }
     }
+    const claims = Object.entries(registered)
+      .filter(([, { index }]) => index < size)
+      .sort(([, a], [, b]) => b.index - a.index)
+      .map(([methodHash, { terms: claimed }]): ServedClaim => {
+        const { assetClass, horizon } = claimed;
+        const runs = this.#graded.runsOf({ assetClass, horizon, methodHash });
+        const openSince = openSinceOf(assetClass);
+        return { methodHash, ...liveClaimFigures(claimed, runs, marketNow()), openSince };
+      });
     // If entries were read in the meantime, only some of the track records contain them. Computing
     // again is cheap, since unchanged track records are cached.
     if (this.#graded.size !== size) return this.trackRecord();
-    return { origin, beganAt, size, terms, records };
+    return { origin, beganAt, size, terms, records, claims };
   }
 
   /** Number that increases whenever `indexOf` may find more entries. */

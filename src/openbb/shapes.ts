@@ -102,6 +102,7 @@ export function factorRows({
 export const trackRecordColumnHeads: readonly ColumnHead[] = [
   { name: "assetClass", type: "text" },
   { name: "horizon", type: "integer", about: "Sessions." },
+  { name: "methodHash", type: "text", about: "Each method is graded apart." },
   { name: "runs", type: "integer", about: "Graded sessions." },
   { name: "periods", type: "number", about: "Periods that do not overlap." },
   { name: "long", type: "integer" },
@@ -127,6 +128,7 @@ export const trackRecordRows = ({ records, simulated }: TrackRecordAnswer): read
   records.map(({ calls, meanExcess, ic, verdicts, ...record }) => ({
     assetClass: record.assetClass,
     horizon: record.horizon,
+    methodHash: record.methodHash,
     runs: record.runs,
     periods: record.periods,
     ...calls,

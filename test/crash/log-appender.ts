@@ -110,10 +110,10 @@ async function verifyAll(path: string): Promise<void> {
   });
   const graded = new GradedRuns(log.store);
   await graded.reload();
-  const differing = records.filter(({ figures }) => {
+  const differing = records.filter(({ figures, methodHash }) => {
     const { assetClass, horizon } = figures;
     return !isDeepStrictEqual(
-      graded.record(assetClass, horizon, trackRecordTerms(0), 0).figures,
+      graded.record({ assetClass, horizon, methodHash }, trackRecordTerms(0), 0).figures,
       figures,
     );
   });

@@ -190,10 +190,12 @@ describe("the app's view", () => {
       origin: "signals.example/log/1",
       beganAt: "2025-01-02T21:00:00Z",
       size: 90_000,
+      claims: [],
       records: [
         {
           assetClass: "stock",
           horizon: 21,
+          methodHash: "0123456789abcdef".repeat(4),
           isHeadline: true,
           from: "2025-01-02T21:00:00Z",
           to: "2026-01-02T21:00:00Z",
@@ -211,6 +213,8 @@ describe("the app's view", () => {
           ranges: [{ probability: 0.8, coverage: 0.793 }],
           fallSkill: 0.016,
           excluded: { failed: 0, unscored: 0, untraded: 3, unsettled: 0, copies: 0 },
+          bySignal: [],
+          bySector: [],
           verdicts: [{ at: "2026-01-02T21:00:00Z", verdict: "no_evidence", isFinal: true }],
           nextVerdictAt: "2027-01-02T21:00:00Z",
         },

@@ -467,6 +467,8 @@ def grade(statements, outcomes, tables, horizon):
             reason: sum(1 for outcome in outcomes if outcome["status"] == reason) for reason in EXCLUSIONS
         },
     }
+    run["split"] = split_of(graded, excess)
+    run["neutral"] = neutral_of(graded, tables, horizon)
     for said, outcome in graded:
         value = outcome["fromClose"]
         width = width_of(said, tables, horizon) if table else None
@@ -482,6 +484,169 @@ def grade(statements, outcomes, tables, horizon):
         run["falls"] += fell
         run["errors"] += (probability_of(table["quantiles"], limit / width) - fell) ** 2
     return run
+
+
+def split_of(graded, excess):
+    """Sums by signal and by sector, over the entries that say their sector."""
+    rows = [
+        (said["signal"], said["sector"], said["scoreRaw"], outcome["followed"], beyond)
+        for (said, outcome), beyond in zip(graded, excess)
+        if "sector" in said
+    ]
+    if not rows:
+        return None
+    signals = {}
+    for signal in SIGNS:
+        own = [row for row in rows if row[0] == signal]
+        signals[signal] = (
+            len(own),
+            math.fsum(row[3] for row in own),
+            math.fsum(row[4] for row in own),
+        )
+    sectors = {}
+    if any(row[1] is not None for row in rows):
+        for sector in {row[1] for row in rows}:
+            own = [row for row in rows if row[1] == sector]
+            sectors[sector] = {
+                "long": sum(1 for row in own if row[0] == "LONG"),
+                "short": sum(1 for row in own if row[0] == "SHORT"),
+                "wait": sum(1 for row in own if row[0] == "WAIT"),
+                "excess": math.fsum(SIGNS[row[0]] * row[4] for row in own),
+                "ic": rank_correlation([row[2] for row in own], [row[3] for row in own])
+                if len(own) >= 10
+                else None,
+            }
+    return {"signals": signals, "sectors": sectors}
+
+
+# --- the claim ----------------------------------------------------------------------------------
+
+CLAIM_HORIZON = 5
+TRAITS = ("beta", "volatility", "dollarVolume")
+CANDIDATE = "method-2"
+NORMAL = statistics.NormalDist()
+
+
+def plain_sum(values):
+    """In the order of the values: ranks tell residuals apart that differ in the last bit."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+def without_means(values, groups):
+    means = {}
+    for group in groups:
+        if group not in means:
+            own = [value for value, other in zip(values, groups) if other == group]
+            means[group] = plain_sum(own) / len(own)
+    return [value - means[group] for value, group in zip(values, groups)]
+
+
+def product(a, b):
+    return plain_sum(x * y for x, y in zip(a, b))
+
+
+def without_part(values, direction):
+    share = product(values, direction) / product(direction, direction)
+    return [value - share * other for value, other in zip(values, direction)]
+
+
+def residuals(values, columns, groups):
+    """Of a regression on columns and on a constant per group."""
+    basis = []
+    for column in columns:
+        deviations = without_means(column, groups)
+        fresh = deviations
+        for direction in basis:
+            fresh = without_part(fresh, direction)
+        if product(fresh, fresh) > 1e-9 * product(deviations, deviations):
+            basis.append(fresh)
+    left = without_means(values, groups)
+    for direction in basis:
+        left = without_part(left, direction)
+    return left
+
+
+def normal_score(percentile):
+    return NORMAL.inv_cdf(min(99.995, max(0.005, percentile)) / 100)
+
+
+def neutral_of(graded, tables, horizon):
+    """The coefficients of one run: of the score, and of the candidate method."""
+    if horizon != CLAIM_HORIZON:
+        return None
+
+    def coefficient(score_of):
+        rows = []
+        for said, outcome in graded:
+            percentiles, score = said.get("percentiles"), score_of(said)
+            width = width_of(said, tables, horizon) if tables else None
+            if percentiles is None or score is None or width is None:
+                continue
+            traits = [percentiles[name] for name in TRAITS]
+            if None not in traits:
+                rows.append((score, outcome["followed"] / width, traits, said["sector"] or ""))
+        if len(rows) < 10:
+            return None
+        columns = [[normal_score(row[2][place]) for row in rows] for place in range(len(TRAITS))]
+        left = residuals([row[1] for row in rows], columns, [row[3] for row in rows])
+        return rank_correlation([row[0] for row in rows], left)
+
+    return {
+        "score": coefficient(lambda said: said["scoreRaw"]),
+        "candidate": coefficient(lambda said: (said.get("candidates") or {}).get(CANDIDATE)),
+    }
+
+
+def estimate(values):
+    """Mean of the coefficients, its interval, and its t as a normal quantile."""
+    n = len(values)
+    if n < 2 or all(value == values[0] for value in values):
+        return None
+    cosines = min(n - 1, max(2, math.floor(min(0.4 * n ** (2 / 3), n / (3 * CLAIM_HORIZON)))))
+    squares = 0.0
+    for j in range(1, cosines + 1):
+        total = math.fsum(
+            value * math.cos(math.pi * j * (index + 0.5) / n) for index, value in enumerate(values)
+        )
+        squares += 2 / n * total**2
+    center = math.fsum(values) / n
+    error = math.sqrt(squares / cosines / n)
+    plain = statistics.stdev(values) / math.sqrt(n)
+    wallace = (8 * cosines + 1) / (8 * cosines + 3)
+    z = NORMAL.inv_cdf(0.975)
+    student = math.sqrt(cosines * math.expm1((z / wallace) ** 2 / cosines))
+    t = math.copysign(
+        wallace * math.sqrt(cosines * math.log1p((center / error) ** 2 / cosines)), center
+    )
+    width = max(student * error, z * plain)
+    return {
+        "dates": n,
+        "value": center,
+        "low": center - width,
+        "high": center + width,
+        "t": min(t, center / plain, key=abs),
+    }
+
+
+def claim_figures(claim, records):
+    graded = records.get((claim["assetClass"], claim["horizon"], claim["methodHash"]), [])
+    timely = [run for run in graded if not run["late"]]
+
+    def estimate_of(name, until=math.inf):
+        known = [run["neutral"] for run in timely if run["exit"] <= until and run["neutral"]]
+        return estimate([one[name] for one in known if one[name] is not None])
+
+    def verdict(look):
+        found = estimate_of("score", millis(look["at"]))
+        if found is None or found["dates"] < claim["minDates"]:
+            return "insufficient_data"
+        is_above = found["t"] > NORMAL.inv_cdf(1 - look["significance"] / 2)
+        return "confirmed_live" if is_above else "not_confirmed_live"
+
+    return estimate_of("score"), estimate_of("candidate"), verdict
 
 
 # --- figures of a record ------------------------------------------------------------------------
@@ -588,7 +753,39 @@ def figures_of(graded, horizon):
         "excluded": {
             reason: sum(run["excluded"][reason] for run in timely) for reason in EXCLUSIONS
         },
+        **split_figures([run["split"] for run in runs if run["split"]], horizon),
     }
+
+
+def split_figures(splits, horizon):
+    by_signal, by_sector = [], []
+    for signal in ("LONG", "WAIT", "SHORT") if splits else ():
+        sums = [one["signals"][signal] for one in splits if one["signals"][signal][0] > 0]
+        excess = [beyond / count for count, _, beyond in sums]
+        interval = bootstrap(excess, horizon)
+        by_signal.append(
+            {
+                "signal": signal,
+                "statements": sum(count for count, _, _ in sums),
+                "meanReturn": mean([followed / count for count, followed, _ in sums]),
+                "meanExcess": None if interval is None else {"value": mean(excess), **interval},
+            }
+        )
+    names = {sector for one in splits for sector in one["sectors"]}
+    for sector in sorted(names, key=lambda name: (name is None, name or "")):
+        own = [one["sectors"][sector] for one in splits if sector in one["sectors"]]
+        called = [one for one in own if one["long"] + one["short"] > 0]
+        by_sector.append(
+            {
+                "sector": sector,
+                "long": sum(one["long"] for one in own),
+                "short": sum(one["short"] for one in own),
+                "wait": sum(one["wait"] for one in own),
+                "meanExcess": mean([one["excess"] / (one["long"] + one["short"]) for one in called]),
+                "ic": mean([one["ic"] for one in own if one["ic"] is not None]),
+            }
+        )
+    return {"bySignal": by_signal, "bySector": by_sector}
 
 
 # --- comparison ---------------------------------------------------------------------------------
@@ -625,12 +822,14 @@ class Differences:
 def main(log, prices, record):
     prices = Prices(read_prices(pathlib.Path(prices)))
     outcomes, figures, settlements = Differences(), Differences(), {}
-    runs, closes, records, method, index = {}, {}, {}, {}, -1
+    runs, closes, records, method, index, claims = {}, {}, {}, {}, -1, {}
     run = settlement = None
     for index, leaf in enumerate(read_entries(pathlib.Path(log))):
         kind = leaf["kind"]
         if kind == "method":
             method = leaf
+        elif kind == "claim":
+            claims.setdefault(leaf["methodHash"], leaf)
         elif kind == "run":
             run = runs[index] = {"leaf": leaf, "method": method, "statements": []}
             closes[leaf["assetClass"]] = millis(leaf["close"])
@@ -648,7 +847,9 @@ def main(log, prices, record):
     for differences in settlements.values():
         outcomes.join(differences)
     if record is not None:
-        compare_figures(json.loads(pathlib.Path(record).read_text()), records, figures)
+        answer = json.loads(pathlib.Path(record).read_text())
+        compare_figures(answer, records, figures)
+        compare_claims(answer, claims, records, figures)
     print(json.dumps({"entries": index + 1, "outcomes": outcomes.told(), "figures": figures.told()}))
 
 
@@ -674,7 +875,9 @@ def settle(settlement, runs, closes, prices, records, differences):
     graded = grade(statements, followed, tables, horizon)
     graded["late"] = entry is not None and millis(leaf["coveredAt"]) >= entry
     graded["settlement"] = settlement["index"]
-    record = records.setdefault((asset_class, horizon), [])
+    graded["exit"] = exit_ or close
+    method = runs[leaf["run"]]["leaf"]["methodHash"]
+    record = records.setdefault((asset_class, horizon, method), [])
     corrected = [place for place, one in enumerate(record) if one["settlement"] == leaf.get("corrects")]
     if corrected:
         record[corrected[0]] = graded
@@ -684,9 +887,25 @@ def settle(settlement, runs, closes, prices, records, differences):
 
 def compare_figures(answer, records, differences):
     for answered in answer["records"]:
-        key = (answered["assetClass"], answered["horizon"])
+        key = (answered["assetClass"], answered["horizon"], answered["methodHash"])
         mine = figures_of(records.get(key, []), answered["horizon"])
-        differences.add(mine, answered, f"{key[0]} {key[1]}")
+        differences.add(mine, answered, f"{key[0]} {key[1]} {key[2][:16]}")
+
+
+def compare_claims(answer, claims, records, differences):
+    answered = {claim["methodHash"]: claim for claim in answer["claims"]}
+    differences.add(sorted(claims), sorted(answered), "claims")
+    for method, claim in claims.items():
+        theirs, where = answered[method], f"claim of {method[:16]}"
+        score, candidate, verdict = claim_figures(claim, records)
+        mine = {"score": score, "candidate": candidate}
+        for name in ("registeredAt", "assetClass", "horizon"):
+            mine[name] = claim[name]
+        mine["verdicts"] = [
+            {"at": given["at"], "verdict": verdict(look)}
+            for look, given in zip(claim["looks"], theirs["verdicts"])
+        ]
+        differences.add(mine, theirs, where)
 
 
 if __name__ == "__main__":

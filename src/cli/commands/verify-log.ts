@@ -133,7 +133,13 @@ export const verifyLogCommand = defineLocalCommand({
       isGood: outcome === "proved",
       exitCode: EXIT_CODES[outcome],
       lines: tableOf(verified),
-      result: { outcome, origin, size, checks, record: records.map(({ figures }) => figures) },
+      result: {
+        outcome,
+        origin,
+        size,
+        checks,
+        record: records.map(({ methodHash, figures }) => ({ methodHash, ...figures })),
+      },
       notes: [],
     };
   },
@@ -176,19 +182,18 @@ function tableOf({ origin, size, checks, records = [] }: VerificationResult): re
     `${WORDS[outcome].padEnd(10)}  ${name.padEnd(width)}  ${detail}`;
   const head =
     origin === undefined ? [] : [`Log ${shownOrigin(origin)}, ${formatCount(size ?? 0)} entries`];
-  const record = records.map(({ figures }) => recordLine(figures));
+  const record = records.map(({ figures, methodHash }) => recordLine(figures, methodHash));
   return [...head, ...checks.map(line), ...record];
 }
 
+/** Number of digits of a method hash that are shown. */
+const SHOWN_DIGITS = 16;
+
 /** The main figures of a track record, in percent. */
-function recordLine({
-  assetClass,
-  horizon,
-  runs,
-  meanExcess,
-  hitRate,
-  ic,
-}: TrackRecordFigures): string {
+function recordLine(
+  { assetClass, horizon, runs, meanExcess, hitRate, ic }: TrackRecordFigures,
+  methodHash: string,
+): string {
   const percent = (value: number) => `${(100 * value).toFixed(2)} %`;
   const figures = [
     ...(meanExcess === null
@@ -199,7 +204,6 @@ function recordLine({
     ...(hitRate === null ? [] : [`hit rate ${percent(hitRate)}`]),
     ...(ic === null ? [] : [`rank IC ${ic.value.toFixed(4)} (t ${ic.t.toFixed(2)})`]),
   ];
-  return [`${assetClass} over ${horizon} sessions: ${formatCount(runs)} runs`, ...figures].join(
-    ", ",
-  );
+  const of = `${assetClass} over ${horizon} sessions, method ${methodHash.slice(0, SHOWN_DIGITS)}`;
+  return [`${of}: ${formatCount(runs)} runs`, ...figures].join(", ");
 }

@@ -1,11 +1,13 @@
 import type { TrackRecordTerms } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
+import type { RegisteredClaim } from "../log-state.ts";
 import type { Hash } from "../merkle.ts";
 import type { ParsedNote } from "../signed-note.ts";
 import { type Cosignature, cosignaturesOf } from "../witness/cosignature.ts";
 import type { WitnessPolicy } from "../witness/policy.ts";
 import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
+import { ClaimVerifier, checkDeparture } from "./claim-verifier.ts";
 import type { CheckpointSighting } from "./known-log.ts";
 import { type LeafOf, parseLeaf } from "./read-leaf.ts";
 import type { CommittedSignal } from "./score-check.ts";
@@ -82,6 +84,7 @@ export class EntryVerifier {
   readonly #lastRuns = new Map<AssetClass, CheckedRun>();
   readonly #gaps = new SessionGaps();
   readonly #settlements: SettlementVerifier;
+  readonly #claims = new ClaimVerifier();
   #method: LeafOf<"method"> | undefined;
   #replaces: string | undefined;
   #open: CheckedRun | undefined;
@@ -135,6 +138,12 @@ export class EntryVerifier {
         this.#method = leaf;
         this.#replaces ??= leaf.replaces;
         this.#settlements.setMethod(leaf);
+        this.#try("methods", index, () => checkDeparture(leaf));
+        break;
+      case "claim":
+        this.#try("claims", index, () =>
+          this.#claims.add(index, leaf, { method: this.#method, isWhole: this.#skipped === 0 }),
+        );
         break;
       case "anchor":
         this.#try("anchors", index, () => this.#addAnchor(leaf));
@@ -178,6 +187,7 @@ export class EntryVerifier {
       this.#check("methods", true, "every run names the method that was logged before it"),
       this.#check("runs", true, `all ${runs} have exactly the results that they announce`),
       this.#check("thresholds", true, `none of ${signals} signals contradicts its smoothed score`),
+      ...this.#claimCheck(),
       ...this.#anchorCheck(),
       this.#times(),
       this.#gaps.check(this.#method?.market !== "sandbox"),
@@ -213,9 +223,21 @@ export class EntryVerifier {
     return this.#settlements.terms;
   }
 
-  /** The track record of each class and horizon, computed from the first `size` entries. */
+  /** The claims, by method hash. */
+  get claims(): ReadonlyMap<string, RegisteredClaim> {
+    return this.#claims.claims;
+  }
+
+  /** The track record of each class, horizon and method, computed from the first `size` entries. */
   records(size: number): readonly VerifiedTrackRecord[] {
     return this.#settlements.records(size);
+  }
+
+  #claimCheck(): readonly VerificationCheck[] {
+    const { size } = this.#claims.claims;
+    if (size === 0 && !this.#failures.has("claims")) return [];
+    const detail = `all ${size} were registered before the first run that judges them`;
+    return [this.#check("claims", true, detail)];
   }
 
   #anchorCheck(): readonly VerificationCheck[] {
@@ -295,6 +317,9 @@ export class EntryVerifier {
       if (before !== undefined && run.close <= before.run.close) {
         throw new CheckFailure("is of a session that is not after the one before");
       }
+    });
+    this.#try("claims", index, () => {
+      if (this.#method !== undefined) this.#claims.addRun(run, this.#method);
     });
     this.#try("times", index, () => this.#checkTime(index, run));
     if (before !== undefined && this.#isSeenBefore(before, run.close)) this.#provedRuns += 1;

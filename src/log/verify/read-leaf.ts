@@ -92,6 +92,8 @@ const Run = z.looseObject({
  * Maximum accepted forecast standard deviation of a log return, far above any realistic forecast.
  */
 const MAX_SIGMA = 1_000;
+/** Maximum rounding error of a sum of shares of a significance. */
+const ROUNDING_OF_SUM = 1e-12;
 /** Maximum number of horizons of an asset class. */
 const MAX_HORIZONS = 8;
 
@@ -211,6 +213,29 @@ const OutcomeLeaf = z.discriminatedUnion("status", [
   z.looseObject({ ...outcomeMembers, status: z.enum(EXCLUSION_REASONS) }),
 ]);
 
+const Significance = z.number().gt(0).lt(1);
+
+const Claim = z
+  .looseObject({
+    kind: z.literal("claim"),
+    v: z.literal(1),
+    at: Instant,
+    methodHash: z.string(),
+    registeredAt: Instant,
+    assetClass: AssetClass,
+    horizon: z.int().min(1),
+    minDates: Index,
+    significance: Significance,
+    looks: z.array(z.looseObject({ at: Instant, significance: Significance })).min(1),
+  })
+  .refine(({ looks, registeredAt }) =>
+    looks.every(({ at }, place) => at > (looks[place - 1]?.at ?? registeredAt)),
+  )
+  .refine(
+    ({ looks, significance }) =>
+      looks.reduce((sum, look) => sum + look.significance, 0) <= significance + ROUNDING_OF_SUM,
+  );
+
 const Anchor = z.looseObject({
   kind: z.literal("anchor"),
   v: z.literal(1),
@@ -220,6 +245,7 @@ const Anchor = z.looseObject({
 const SCHEMAS = {
   method: Method,
   universe: Universe,
+  claim: Claim,
   anchor: Anchor,
   run: Run,
   signal: Signal,

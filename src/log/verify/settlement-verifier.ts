@@ -5,6 +5,7 @@ import {
   type TrackRecordTerms,
 } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
+import type { RecordOf } from "../graded-runs.ts";
 import { exclusionOutcomeOf, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
 import type { SettlementOutcome } from "../leaves.ts";
 import { CONFIRMATION_SESSIONS, MAX_PRICE_WAIT_SESSIONS } from "../outcomes.ts";
@@ -65,8 +66,12 @@ export interface LoggedSettlement {
   readonly knownUntil: number;
 }
 
-/** The recomputed track record of an asset class over a horizon; runs are sorted oldest first. */
+/**
+ * The recomputed track record of a method of an asset class over a horizon; runs are sorted oldest
+ * first.
+ */
 export interface VerifiedTrackRecord {
+  readonly methodHash: string;
   readonly figures: TrackRecordFigures;
   readonly runs: readonly GradedRun[];
   readonly terms: TrackRecordTerms;
@@ -89,11 +94,8 @@ export class SettlementVerifier {
   readonly #waiting = new Map<AssetClass, RunToSettle[]>();
   /** By asset class: the runs whose settlements can still be corrected, oldest first. */
   readonly #correctable = new Map<AssetClass, RunToSettle[]>();
-  /** Graded runs by class and horizon, oldest first. */
-  readonly #graded = new Map<
-    string,
-    { readonly assetClass: AssetClass; readonly horizon: number; readonly runs: Grades[] }
-  >();
+  /** Graded runs by class, horizon and method, oldest first. */
+  readonly #graded = new Map<string, RecordOf & { readonly runs: Grades[] }>();
   readonly #onSettled: ((settlement: LoggedSettlement) => void) | undefined;
   #method: LeafOf<"method"> | undefined;
   /** Terms that the first method registers, before the first statement. */
@@ -162,10 +164,14 @@ export class SettlementVerifier {
    * @throws {CheckFailure} If its forecasts do not match the horizons of its method.
    */
   addStatement(leaf: LeafOf<"signal">): void {
-    const { symbol, status, signal, scoreRaw, coverage, sigmas, sigma } = leaf;
+    const { symbol, status, signal, scoreRaw, coverage, sigmas, sigma, sector } = leaf;
     const of = this.#last;
     if (of === undefined || of.horizons.length === 0) return;
-    of.statements.push({ symbol, status, signal, scoreRaw, coverage, sigmas, sigma });
+    const { percentiles, candidates } = leaf.v === 3 ? leaf : {};
+    of.statements.push({
+      ...{ symbol, status, signal, scoreRaw, coverage, sigmas, sigma },
+      ...{ sector, percentiles, candidates },
+    });
     const tables = of.method?.risk?.[of.run.assetClass];
     if (tables === undefined || status === "failed") return;
     const said = leaf.v === 1 ? sigma : sigmas;
@@ -318,9 +324,10 @@ export class SettlementVerifier {
     const tables = of.method?.risk?.[assetClass] ?? [];
     const terms = { close, coveredAt, entry: entry ?? undefined, exit: exit ?? undefined, horizon };
     const { statements, settled } = of;
-    const key = `${assetClass} ${horizon}`;
+    const { methodHash } = of.run;
+    const key = `${assetClass} ${horizon} ${methodHash}`;
     const { runs } = this.#graded.get(key) ?? { runs: [] };
-    this.#graded.set(key, { assetClass, horizon, runs });
+    this.#graded.set(key, { assetClass, horizon, methodHash, runs });
     const place = settled.get(leaf.corrects ?? -1)?.graded ?? runs.length;
     const graded = gradeSettlement(statements, outcomes, terms, tables);
     runs[place] = [...(runs[place] ?? []), { end: index + 1 + outcomes.length, graded }];
@@ -389,15 +396,16 @@ export class SettlementVerifier {
     return this.#terms;
   }
 
-  /** The track record of each class and horizon, computed from the first `size` entries. */
+  /** The track record of each class, horizon and method, computed from the first `size` entries. */
   records(size: number): readonly VerifiedTrackRecord[] {
     const terms = this.#terms;
     if (terms === undefined) return [];
-    return [...this.#graded.values()].flatMap(({ assetClass, horizon, runs: all }) => {
+    return [...this.#graded.values()].flatMap(({ assetClass, horizon, methodHash, runs: all }) => {
       const runs = all.flatMap((grades) => grades.findLast(({ end }) => end <= size)?.graded ?? []);
       if (runs.length === 0) return [];
       return [
         {
+          methodHash,
           figures: computeTrackRecordFigures(assetClass, horizon, runs, terms.rules.seed),
           runs,
           terms,

@@ -6,13 +6,13 @@ import {
   type TrackRecordTerms,
   trackRecordVerdicts,
 } from "../../grading/track-record.ts";
+import type { RegisteredClaim } from "../log-state.ts";
+import { isSameValue, valuesIn } from "./answer-values.ts";
 import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
+import { compareClaims } from "./claim-check.ts";
 import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
 
 const NAME = "record";
-
-/** Maximum difference between a figure in the answer and the recomputed one. */
-const TOLERANCE = 1e-9;
 
 type AnsweredRecord = TrackRecordAnswer["records"][number];
 
@@ -22,6 +22,8 @@ interface GradedEntries {
   readonly skipped: number;
   /** The terms by which the log is graded; `undefined` if no method registers any. */
   readonly terms: TrackRecordTerms | undefined;
+  /** The claims, by method hash. */
+  readonly claims: ReadonlyMap<string, RegisteredClaim>;
   /** The track record computed from the first `size` entries. */
   records(size: number): readonly VerifiedTrackRecord[];
 }
@@ -53,7 +55,8 @@ export function checkTrackRecord(
   const records = entries.records(data.size);
   try {
     for (const answered of data.records) compare(answered, records, entries.terms);
-    for (const { figures } of records) requireAnswered(figures, data.records);
+    for (const one of records) requireAnswered(one, data.records);
+    compareClaims(data, entries.claims, records);
   } catch (error) {
     return failedCheck(NAME, error);
   }
@@ -76,12 +79,12 @@ function compare(
   terms: TrackRecordTerms | undefined,
 ): void {
   const { assetClass, horizon } = answered;
-  const mine = records.find(({ figures }) => isOf(figures, answered));
+  const mine = records.find((one) => isOf(one, answered));
   const figures = mine?.figures ?? computeTrackRecordFigures(assetClass, horizon, [], 0);
   const found = new Map(valuesIn(answered));
   for (const [path, value] of valuesIn(trackRecordFiguresAnswer(figures))) {
     const other = found.get(path) ?? null;
-    if (isSame(value, other)) continue;
+    if (isSameValue(value, other)) continue;
     const answer = typeof other === "string" ? "another text" : other;
     const wrong = `${assetClass} over ${horizon} sessions: ${path} is ${value} by the entries, and answered as ${answer}`;
     throw new CheckFailure(wrong);
@@ -123,31 +126,20 @@ function compareVerdicts(
 const listOf = (all: readonly string[]): string => (all.length === 0 ? "none" : all.join(", "));
 
 const isOf = (
-  figures: Pick<AnsweredRecord, "assetClass" | "horizon">,
-  { assetClass, horizon }: Pick<AnsweredRecord, "assetClass" | "horizon">,
-): boolean => figures.assetClass === assetClass && figures.horizon === horizon;
+  { figures, methodHash }: VerifiedTrackRecord,
+  answered: Pick<AnsweredRecord, "assetClass" | "horizon" | "methodHash">,
+): boolean =>
+  figures.assetClass === answered.assetClass &&
+  figures.horizon === answered.horizon &&
+  methodHash === answered.methodHash;
 
 /**
  * Requires that the answer contains a record.
  *
  * @throws {CheckFailure} If the service omits a record that the log has.
  */
-function requireAnswered(
-  figures: VerifiedTrackRecord["figures"],
-  answered: readonly AnsweredRecord[],
-): void {
-  if (answered.some((one) => isOf(one, figures))) return;
-  const { assetClass, horizon } = figures;
+function requireAnswered(mine: VerifiedTrackRecord, answered: readonly AnsweredRecord[]): void {
+  if (answered.some((one) => isOf(mine, one))) return;
+  const { assetClass, horizon } = mine.figures;
   throw new CheckFailure(`${assetClass} over ${horizon} sessions is not answered`);
-}
-
-const isSame = (a: unknown, b: unknown): boolean =>
-  typeof a === "number" && typeof b === "number" ? Math.abs(a - b) <= TOLERANCE : a === b;
-
-/** Every value in an answer, except objects, with its path. */
-function valuesIn(value: unknown, path = ""): readonly (readonly [string, unknown])[] {
-  if (typeof value !== "object" || value === null) return [[path, value]];
-  return Object.entries(value).flatMap(([name, member]) =>
-    valuesIn(member, path === "" ? name : `${path}.${name}`),
-  );
 }

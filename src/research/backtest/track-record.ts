@@ -103,6 +103,7 @@ function gradedRun(
         {
           signal: DIRECTION[statement.call],
           score: statement.score,
+          sector: assetClass === "stock" ? row.instrument.sector : null,
           sigma: table === undefined ? null : sigmaOf(index, close, table),
           followed,
           fromClose: returnFromEntry(row.returns, place, horizon),

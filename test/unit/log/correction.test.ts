@@ -5,6 +5,7 @@ import { trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
+import { runningMethod } from "../../../src/method/running.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,
@@ -14,6 +15,8 @@ import {
   verifierTextOf,
 } from "../../support/signal-log.ts";
 import { describeEngines, openStore } from "../../support/stores.ts";
+
+const { methodHash } = runningMethod();
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
@@ -70,7 +73,10 @@ async function verified(log: Log, market: Sessions["market"]) {
   const graded = new GradedRuns(log.store);
   await graded.reload();
   const records = TRACK_RECORD_HORIZON_SESSIONS.stock.map((horizon) => ({
-    ...trackRecordFiguresAnswer(graded.record("stock", horizon, trackRecordTerms(0), 0).figures),
+    methodHash,
+    ...trackRecordFiguresAnswer(
+      graded.record({ assetClass: "stock", horizon, methodHash }, trackRecordTerms(0), 0).figures,
+    ),
     ...{
       isHeadline: trackRecordTerms(0).headline.stock === horizon,
       expectedAt: null,
@@ -83,7 +89,7 @@ async function verified(log: Log, market: Sessions["market"]) {
     ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
     ...{ prices: market, now: () => 0 },
     trackRecord: async () => ({
-      ...{ market: "live", simulated: false, origin, beganAt, size: graded.size },
+      ...{ market: "live", simulated: false, origin, beganAt, size: graded.size, claims: [] },
       records,
     }),
   });
@@ -100,7 +106,11 @@ describeEngines("a settlement whose prices are corrected", (engine) => {
     expect([wrong.horizon, next.horizon]).toEqual([5, 5]);
     const before = await verified(log, market);
     expect(before.of("outcomes")).toMatchObject({ outcome: "failed", entry: wrong.index + 1 });
-    const { ic } = before.graded.record("stock", 5, trackRecordTerms(0), 0).figures;
+    const { ic } = before.graded.record(
+      { assetClass: "stock", horizon: 5, methodHash },
+      trackRecordTerms(0),
+      0,
+    ).figures;
 
     close(33);
     // The process ends in the middle of the correction.
@@ -122,7 +132,10 @@ describeEngines("a settlement whose prices are corrected", (engine) => {
 
     // A process that read the track record before the correction reloads the changed figures.
     await before.graded.reload();
-    expect(before.graded.record("stock", 5, trackRecordTerms(0), 0).figures.ic).not.toEqual(ic);
+    expect(
+      before.graded.record({ assetClass: "stock", horizon: 5, methodHash }, trackRecordTerms(0), 0)
+        .figures.ic,
+    ).not.toEqual(ic);
     const after = await verified(again, market);
     expect(after.of("settlements")).toMatchObject({
       outcome: "proved",

@@ -23,6 +23,8 @@ import {
 } from "../../support/signal-log.ts";
 import { describeEngines, model, openStore } from "../../support/stores.ts";
 
+const { methodHash } = runningMethod();
+
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
 /** A risk table with ranges half as wide. */
@@ -68,14 +70,15 @@ async function played(engine: Parameters<typeof openStore>[0], days = 23) {
 
 /**
  * Share of the five-session returns that lay within the ranges registered by the method of their
- * run.
+ * run, over the runs of one method hash.
  */
-function coverageIn(contents: Awaited<ReturnType<typeof contentsOf>>) {
+function coverageIn(contents: Awaited<ReturnType<typeof contentsOf>>, of = methodHash) {
   const within = RANGE_PROBABILITIES.map(() => 0);
   let count = 0;
   for (const { kind, status, settlement, signal, fromClose } of contents) {
     if (kind !== "outcome" || status !== "settled" || contents[settlement].horizon !== 5) continue;
     const { sigma, sigmas, run } = contents[signal];
+    if (contents[run].methodHash !== of) continue;
     const method = contents.slice(0, run).findLast((leaf) => leaf.kind === "method");
     // The first registered horizon is five sessions. Version 1 of the entry has the sigma of one
     // session.
@@ -111,16 +114,17 @@ const settlementsOf = (verifier: EntryVerifier) =>
 
 /** The answer of `GET /api/track-record` about returns over five sessions. */
 function answerOf(graded: GradedRuns, origin: string) {
-  const { figures } = graded.record("stock", 5, trackRecordTerms(0), 0);
+  const of = { assetClass: "stock", horizon: 5 } as const;
   return {
-    ...{ market: "live", simulated: false, origin, size: graded.size },
+    ...{ market: "live", simulated: false, origin, size: graded.size, claims: [] },
     beganAt: new Date(closeOf(0)).toISOString(),
-    records: [
-      {
-        ...trackRecordFiguresAnswer(figures),
-        ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
-      },
-    ],
+    records: graded.methodsOf(of).map((hash) => ({
+      methodHash: hash,
+      ...trackRecordFiguresAnswer(
+        graded.record({ ...of, methodHash: hash }, trackRecordTerms(0), 0).figures,
+      ),
+      ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
+    })),
   };
 }
 
@@ -138,7 +142,11 @@ describeEngines("a signal log with two methods", (engine) => {
 
     const graded = new GradedRuns(log.store);
     await graded.reload();
-    const { figures } = graded.record("stock", 5, trackRecordTerms(0), 0);
+    const { figures } = graded.record(
+      { assetClass: "stock", horizon: 5, methodHash },
+      trackRecordTerms(0),
+      0,
+    );
     expect(figures.ranges).toEqual(coverageIn(contents));
     const { origin = "" } = (await log.reader.checkpoint()) ?? {};
     const { checks, records } = await verifyLog({
@@ -437,8 +445,15 @@ describeEngines("a signal log begun by an earlier version", (engine) => {
     for (const ratio of monthsOf(3)) expect(ratio).toBeCloseTo(Math.sqrt(21 / 5), 12);
     expect(monthsOf(runs[1] as number)).toHaveLength(SYMBOLS.length);
     for (const ratio of monthsOf(runs[1] as number)) expect(ratio).toBeLessThan(1.8);
-    const { figures } = graded.record("stock", 5, trackRecordTerms(0), 0);
-    expect(figures).toMatchObject({ runs: 4, ranges: coverageIn(contents) });
+    // The run that the earlier version began is graded apart from those of the running method.
+    const of = { assetClass: "stock", horizon: 5 } as const;
+    expect(graded.methodsOf(of)).toEqual([methodHash, EARLIER_HASH]);
+    const figuresOf = (hash: string) =>
+      graded.record({ ...of, methodHash: hash }, trackRecordTerms(0), 0).figures;
+    expect(figuresOf(methodHash)).toMatchObject({ runs: 3, ranges: coverageIn(contents) });
+    expect(figuresOf(EARLIER_HASH)).toMatchObject({
+      ...{ runs: 1, ranges: coverageIn(contents, EARLIER_HASH) },
+    });
     expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
     expect(checks).toContainEqual(expect.objectContaining({ name: "record", outcome: "proved" }));
   });
@@ -470,7 +485,11 @@ describeEngines("a signal log begun by an earlier version", (engine) => {
     ).toBe(33);
     const graded = new GradedRuns(log.store);
     await graded.reload();
-    const { figures } = graded.record("stock", 5, trackRecordTerms(0), 0);
+    const { figures } = graded.record(
+      { assetClass: "stock", horizon: 5, methodHash },
+      trackRecordTerms(0),
+      0,
+    );
     expect(figures.ranges).toEqual(coverageIn(contents));
     const { origin = "" } = (await log.reader.checkpoint()) ?? {};
     const { checks, records } = await verifyLog({
@@ -541,7 +560,7 @@ it("a signal entry is rejected when its forecast is not a standard deviation or 
 
 it("a track record with an unsupported verdict or the wrong headline horizon fails verification", () => {
   const terms = trackRecordTerms(0);
-  const entries = { skipped: 0, terms, records: () => [] };
+  const entries = { skipped: 0, terms, claims: new Map(), records: () => [] };
   const answer = (change: object) => ({
     ...{
       market: "live",
@@ -549,9 +568,11 @@ it("a track record with an unsupported verdict or the wrong headline horizon fai
       origin: "o",
       beganAt: "1970-01-01T00:00:00.000Z",
       size: 9,
+      claims: [],
     },
     records: [
       {
+        methodHash,
         ...trackRecordFiguresAnswer(computeTrackRecordFigures("stock", 21, [], 0)),
         ...{ isHeadline: true, expectedAt: null, verdicts: [], nextVerdictAt: null },
         ...change,

@@ -6,6 +6,7 @@ import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { SignalLog } from "../../../src/log/signal-log.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import type { DataSource } from "../../../src/market/market.ts";
+import { runningMethod } from "../../../src/method/running.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,
@@ -15,6 +16,8 @@ import {
   verifierTextOf,
 } from "../../support/signal-log.ts";
 import { describeEngines, model, openStore } from "../../support/stores.ts";
+
+const { methodHash } = runningMethod();
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
@@ -77,12 +80,14 @@ describeEngines("logged settlements of decisions", (engine) => {
     const runs = new GradedRuns(log.store);
     await runs.reload();
     const figures = TRACK_RECORD_HORIZON_SESSIONS.stock.map(
-      (one) => runs.record("stock", one, trackRecordTerms(0), 0).figures,
+      (one) =>
+        runs.record({ assetClass: "stock", horizon: one, methodHash }, trackRecordTerms(0), 0)
+          .figures,
     );
     const record = (change: object) => async () => ({
-      ...{ market: "live", simulated: false, origin, beganAt: iso(0), size: runs.size },
+      ...{ market: "live", simulated: false, origin, beganAt: iso(0), size: runs.size, claims: [] },
       records: figures.map((one) => ({
-        ...trackRecordFiguresAnswer(one),
+        ...{ methodHash, ...trackRecordFiguresAnswer(one) },
         ...{
           isHeadline: trackRecordTerms(0).headline.stock === one.horizon,
           expectedAt: null,
@@ -164,7 +169,11 @@ describeEngines("logged settlements of decisions", (engine) => {
     expect(outcomes.filter(({ status }) => status !== "settled")).toEqual([]);
     const runs = new GradedRuns(second.store);
     await runs.reload();
-    const figures = runs.record("stock", 5, trackRecordTerms(0), 0).figures;
+    const figures = runs.record(
+      { assetClass: "stock", horizon: 5, methodHash },
+      trackRecordTerms(0),
+      0,
+    ).figures;
     expect(figures).toMatchObject({ runs: 1, lateRuns: 0 });
     const { long, short, wait } = figures.calls;
     expect(long + short + wait).toBe(600);
@@ -180,7 +189,9 @@ describeEngines("logged settlements of decisions", (engine) => {
     const runs = new GradedRuns(log.store);
     await runs.reload();
     const [horizon = 0] = TRACK_RECORD_HORIZON_SESSIONS.stock;
-    expect(runs.record("stock", horizon, trackRecordTerms(0), 0).figures).toMatchObject({
+    expect(
+      runs.record({ assetClass: "stock", horizon, methodHash }, trackRecordTerms(0), 0).figures,
+    ).toMatchObject({
       ...{ runs: 1, lateRuns: 2 },
     });
   });
@@ -229,11 +240,11 @@ it("the verdicts of a track record can be derived from the log entries", async (
   const terms = trackRecordTerms(beganAt);
   const now = sessions.knownUntil();
   const records = TRACK_RECORD_HORIZON_SESSIONS.stock.map((horizon) => ({
-    ...runs.record("stock", horizon, terms, now),
+    ...runs.record({ assetClass: "stock", horizon, methodHash }, terms, now),
     ...{ expectedAt: 0, openSince: closeOf(0) },
   }));
   const market = { mode: "live", source: { simulated: false } as DataSource, now } as const;
-  const known = { origin, beganAt, size: runs.size, terms, records };
+  const known = { origin, beganAt, size: runs.size, terms, records, claims: [] };
   const record = trackRecordAnswer(known, market, undefined);
   // Before the first verdict, the answer for an asset class without a track record refers to the
   // backtest.

@@ -4,16 +4,20 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
+import { claimAnswer, trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
+import { liveClaimFigures } from "../../../src/grading/live-claim.ts";
 import { TRACK_RECORD_HORIZON_SESSIONS } from "../../../src/grading/run-grade.ts";
 import { trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { AssetClass } from "../../../src/market/instrument.ts";
+import { runningMethod } from "../../../src/method/running.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import { replayedLog, saveLog } from "../../support/replayed-log.ts";
 import { sharedFolder } from "../../support/shared.ts";
 import { dataFolder, verifierTextOf } from "../../support/signal-log.ts";
+
+const { methodHash } = runningMethod();
 
 const { path, isMissing } = sharedFolder("market", "the track record recomputed in Python");
 
@@ -25,6 +29,9 @@ if (!hasPython) {
 
 const SCRIPT = join(import.meta.dirname, "../../independent/track_record.py");
 
+/** The sessions that are replayed. */
+const [FROM, TO] = ["2014-01-02", "2016-12-30"];
+
 /** Maximum difference of an outcome or a figure, as a fraction or in points. */
 const TOLERANCE = 1e-9;
 
@@ -32,20 +39,29 @@ it.skipIf(isMissing || !hasPython)(
   "the track record equals what Python computes from the log and the price files alone, and passes verification",
   { timeout: 7_200_000 },
   async () => {
-    const { market, log } = await replayedLog(path, "2014-01-02", "2016-12-30");
+    const { market, log } = await replayedLog(path, FROM, TO);
     const folder = dataFolder();
     await saveLog(log, folder);
     const graded = new GradedRuns(log.store);
     await graded.reload();
     const records = AssetClass.options.flatMap((assetClass) =>
-      TRACK_RECORD_HORIZON_SESSIONS[assetClass].map((horizon) =>
-        trackRecordFiguresAnswer(
-          graded.record(assetClass, horizon, trackRecordTerms(0), 0).figures,
+      TRACK_RECORD_HORIZON_SESSIONS[assetClass].map((horizon) => ({
+        methodHash,
+        ...trackRecordFiguresAnswer(
+          graded.record({ assetClass, horizon, methodHash }, trackRecordTerms(0), 0).figures,
         ),
-      ),
+      })),
     );
+    const registered = Object.entries((await log.store.state())?.value.claims ?? {});
+    const now = Date.parse(`${TO}T23:59:00Z`);
+    const claims = registered.map(([hash, { terms }]) => {
+      const { assetClass, horizon } = terms;
+      const runs = graded.runsOf({ assetClass, horizon, methodHash: hash });
+      const claim = { methodHash: hash, ...liveClaimFigures(terms, runs, now), openSince: null };
+      return claimAnswer(claim, now);
+    });
     const answer = join(folder, "track-record.json");
-    writeFileSync(answer, JSON.stringify({ records }));
+    writeFileSync(answer, JSON.stringify({ records, claims }));
 
     const { stdout, stderr } = spawnSync(PYTHON, [SCRIPT, folder, path, answer], {
       encoding: "utf8",

@@ -3,9 +3,12 @@
 import { expect, it } from "vitest";
 import { type TrackRecordFigures, trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
+import { runningMethod } from "../../../src/method/running.ts";
 import { runBacktest } from "../../../src/research/backtest/run-backtest.ts";
 import { replayedLog } from "../../support/replayed-log.ts";
 import { sharedFolder } from "../../support/shared.ts";
+
+const { methodHash } = runningMethod();
 
 const { path, isMissing } = sharedFolder("market", "the track record of real history");
 
@@ -42,8 +45,7 @@ it.skipIf(isMissing)(
       for (const expected of record) {
         const { horizon } = expected;
         const found: TrackRecordFigures = runs.record(
-          assetClass,
-          horizon,
+          { assetClass, horizon, methodHash },
           trackRecordTerms(0),
           0,
         ).figures;

@@ -6,6 +6,7 @@ import { isoInstant } from "../../../answers/common.ts";
 import { notCoveredReason } from "../../../answers/lookup.ts";
 import { roundedSignal } from "../../../answers/signal-point.ts";
 import { type ProvenEntry, proofFileText } from "../../../log/log-reader.ts";
+import type { ServedClaim } from "../../../log/signal-log.ts";
 import { withoutLongSignatures } from "../../../log/signed-note.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import type { ToolContext, ToolSignalLog } from "../../../tool.ts";
@@ -14,6 +15,7 @@ import { copyButton } from "../copy.ts";
 import { descriptionList, type FieldErrors } from "../elements.ts";
 import { type Html, type HtmlContent, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
+import { claimSentence, claimVerdictText } from "./claim-section.ts";
 import type { HomeContext } from "./home-context.ts";
 import { findInstrument, signInRequiredPage, unknownInstrumentPage } from "./instrument-route.ts";
 import { signalMark } from "./marks.ts";
@@ -29,9 +31,9 @@ const SignalEntry = z.object({
   close: z.string(),
   status: z.string(),
   signal: z.enum(["LONG", "SHORT", "WAIT"]),
-  score: z.number(),
-  scoreRaw: z.number(),
-  scoreSmoothed: z.number(),
+  score: z.number().nullable(),
+  scoreRaw: z.number().nullable(),
+  scoreSmoothed: z.number().nullable(),
   confidence: z.number(),
   coverage: z.number(),
 });
@@ -88,9 +90,13 @@ async function pageOfEntry(
 ): Promise<PageAnswer> {
   const proven = await provenIn(log, entry);
   const said = proven && signalIn(proven, frame.instrument);
-  return proven !== undefined && said !== undefined
-    ? proofPage(frame, { proven, said, log })
-    : noProofPage(frame, `The log has no signal of ${frame.instrument.symbol} at this entry.`);
+  if (proven === undefined || said === undefined) {
+    return noProofPage(frame, `The log has no signal of ${frame.instrument.symbol} at this entry.`);
+  }
+  const { assetClass } = frame.instrument;
+  const record = await log.trackRecord();
+  const claim = record?.claims.find(({ terms }) => terms.assetClass === assetClass);
+  return proofPage(frame, { proven, said, log, claim });
 }
 
 /** URL of the last signal logged by a point in time, or a page that states why there is none. */
@@ -220,9 +226,11 @@ interface ProvenSignal {
   readonly proven: ProvenEntry;
   readonly said: SignalEntry;
   readonly log: ToolSignalLog;
+  /** The newest claim about signals of the class; `undefined` if there is none. */
+  readonly claim: ServedClaim | undefined;
 }
 
-function proofPage(frame: ProofFrame, { proven, said, log }: ProvenSignal): PageAnswer {
+function proofPage(frame: ProofFrame, { proven, said, log, claim }: ProvenSignal): PageAnswer {
   const { instrument, viewer, context, site } = frame;
   const { symbol } = instrument;
   const { index, entry, proof, checkpoint } = proven;
@@ -248,6 +256,14 @@ ${descriptionList([
   ["Coverage", percentHtml(0)(said.coverage)],
   ["Entry", html`${index} <span class="quiet">of ${checkpoint.size}</span>`],
   ["This service today", todayText(said, instrument, context)],
+  ...(claim === undefined
+    ? []
+    : [
+        [
+          "What is claimed",
+          html`${claimSentence(claim)} <a href="${paths.trackRecord}">So far</a>: ${claimVerdictText(claim)}.`,
+        ] as const,
+      ]),
 ])}
 </section>
 <section aria-labelledby="checks">

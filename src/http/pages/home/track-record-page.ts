@@ -9,6 +9,7 @@ import { linkToMarkdown } from "../../discovery/link-headers.ts";
 import { copyButton } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
+import { claimSection, claimSentence, claimVerdictText } from "./claim-section.ts";
 import type { HomeContext } from "./home-context.ts";
 import { signInNotice } from "./home-page.ts";
 import { assetClassNames } from "./marks.ts";
@@ -75,6 +76,7 @@ ${backtestSection}`;
   const waiting = record.records.filter(({ figures }) => figures.from === null);
   return html`${lead}
 <p class="beneath">Was one signal altered? <a href="/">Choose its instrument</a> and go to “Proof”: the browser checks the signal of any past session.</p>
+${record.claims.map(claimSection)}
 ${started.map((one) => trackRecordSection(one, record.terms, market.dayMs))}
 ${waiting.length > 0 && waitingSection(waiting, record, market.knownUntil())}
 ${backtestSection}
@@ -134,11 +136,14 @@ function recordMarkdown(record: TrackRecord | undefined, { baseUrl }: Site): str
       ? `- ${trackRecordTitle(one)}: nothing before ${isoInstant(one.expectedAt)}`
       : `- ${trackRecordTitle(one)}: ${runs} sessions, mean excess return ${meanExcess?.value ?? "not known"}, rank correlation ${ic?.value ?? "not known"}`;
   });
+  const claims = (record?.claims ?? []).map(
+    (claim) => `- Claim: ${claimSentence(claim)} So far: ${claimVerdictText(claim)}.`,
+  );
   return `# Track record
 
 ${INTRO}
 
-${lines.join("\n")}
+${[...claims, ...lines].join("\n")}
 
 All figures with their intervals: \`get_track_record\`, or GET ${baseUrl}/api/track-record with a token (${baseUrl}${paths.authMd}).
 `;

@@ -9,6 +9,7 @@ import {
 } from "../../../grading/track-record.ts";
 import type { ServedTrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
+import { runningMethod } from "../../../method/running.ts";
 import { type Html, type HtmlContent, html } from "../html.ts";
 import { withMinus } from "./figure-text.js";
 import { assetClassNames } from "./marks.ts";
@@ -34,9 +35,18 @@ import {
 export const horizonText = (assetClass: AssetClass, horizon: number): string =>
   `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
 
-/** The title of a track record: asset class and horizon. */
-export const trackRecordTitle = ({ figures: { assetClass, horizon } }: ServedTrackRecord): string =>
-  `${assetClassNames[assetClass]}, ${horizonText(assetClass, horizon)}`;
+/** Number of digits of a method hash that are shown, as in the version of a method. */
+const SHOWN_DIGITS = 16;
+
+/** The title of a track record: asset class and horizon, and the method unless it is running. */
+export function trackRecordTitle({
+  figures: { assetClass, horizon },
+  methodHash,
+}: ServedTrackRecord): string {
+  const title = `${assetClassNames[assetClass]}, ${horizonText(assetClass, horizon)}`;
+  const isRunning = methodHash === runningMethod().methodHash;
+  return isRunning ? title : `${title}, earlier method ${methodHash.slice(0, SHOWN_DIGITS)}`;
+}
 
 /** Labels of the verdicts of a track record. */
 export const TRACK_RECORD_VERDICT_TEXTS: Readonly<Record<TrackRecordVerdict, string>> = {
@@ -62,12 +72,13 @@ export function trackRecordSection(
   dayMs: number,
 ): Html {
   const { assetClass, horizon } = record.figures;
-  const id = `${assetClass}-${horizon}`;
+  const id = `${assetClass}-${horizon}-${record.methodHash.slice(0, SHOWN_DIGITS)}`;
   return html`<section aria-labelledby="${id}">
 <h2 id="${id}">${trackRecordTitle(record)}</h2>
 ${terms.headline[assetClass] === horizon && verdictCard(record, terms)}
 ${curve(record, id, dayMs)}
 ${figuresTable(record.figures)}
+${splitTable(record.figures)}
 ${countsTable(record.figures)}
 </section>`;
 }
@@ -252,10 +263,40 @@ function intervalMark({ value, low, high }: Estimate): Html {
   return html`<svg class="interval" aria-hidden="true"><line class="zero" x1="50%" x2="50%" y2="16"/><line class="fan-l" x1="${place(low)}" x2="${place(high)}" y1="8" y2="8"/><circle cx="${place(value)}" cy="8" r="4"/></svg>`;
 }
 
+/** The figures by signal and by sector, if there are any. */
+function splitTable({ bySignal, bySector }: TrackRecordFigures): Html | false {
+  if (bySignal.length === 0) return false;
+  const interval = (one: Estimate | null) =>
+    one === null
+      ? NOT_YET
+      : html`${signedPercent2(one.value)} <span class="unit">${signedPercent2(one.low)} to ${signedPercent2(one.high)}</span>`;
+  return html`<details class="more"><summary>By signal${bySector.length > 0 && " and by sector"}</summary>
+<div class="scroller" tabindex="0"><table class="figures">
+<caption>By signal. SHORT keeps its sign here: below 0 is right</caption>
+<thead><tr><th scope="col">Signal</th><th scope="col">Statements</th><th scope="col">Mean return</th><th scope="col">Beyond the mean of all, with 95 %</th></tr></thead>
+<tbody>${bySignal.map(
+    ({ signal, statements, meanReturn, meanExcess }) =>
+      html`<tr><th scope="row">${signal}</th><td>${wholeNumberHtml(statements)}</td><td>${signedPercentHtml(meanReturn)}</td><td>${interval(meanExcess)}</td></tr>\n`,
+  )}</tbody>
+</table></div>
+${
+  bySector.length > 0 &&
+  html`<div class="scroller" tabindex="0"><table class="figures">
+<caption>By sector. A sector alone has few independent periods, so these have no intervals</caption>
+<thead><tr><th scope="col">Sector</th><th scope="col">LONG</th><th scope="col">SHORT</th><th scope="col">WAIT</th><th scope="col">Mean excess return of LONG and SHORT</th><th scope="col">Rank correlation within it</th></tr></thead>
+<tbody>${bySector.map(
+    ({ sector, long, short, wait, meanExcess, ic }) =>
+      html`<tr><th scope="row">${sector ?? "not known"}</th><td>${wholeNumberHtml(long)}</td><td>${wholeNumberHtml(short)}</td><td>${wholeNumberHtml(wait)}</td><td>${meanExcess === null ? NONE : signedPercent2(meanExcess)}</td><td>${fixedDecimalsHtml(3)(ic)}</td></tr>\n`,
+  )}</tbody>
+</table></div>`
+}
+</details>`;
+}
+
 /** Labels of the reasons for excluding signals from the track record. */
 const EXCLUDED: Readonly<Record<ExclusionReason, string>> = {
   failed: "without a result",
-  unscored: "without a factor",
+  unscored: "without a score",
   untraded: "without a price in the session",
   unsettled: "without a price afterwards",
   copies: "coins that copy another or are pegged",

@@ -31,6 +31,7 @@ const runs: readonly GradedRun[] = Array.from({ length: 30 }, (_, session) => {
 });
 
 const record = {
+  methodHash: "0123456789abcdef",
   figures: computeTrackRecordFigures("stock", HORIZON, runs, 1),
   runs,
   verdicts: [],
