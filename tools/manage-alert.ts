@@ -19,6 +19,7 @@ import {
 } from "../src/answers/common.ts";
 import { nextStepsOfRangeAlert } from "../src/answers/range-alert.ts";
 import { nextStepsOfSignalAlert } from "../src/answers/signal-alert.ts";
+import { nextStepsOfSteadinessAlert } from "../src/answers/steadiness-alert.ts";
 import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
 import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
 import type { Caller } from "../src/auth/caller.ts";
@@ -54,6 +55,7 @@ const Updates = z.strictObject({
   volatilityZ: AlertFields.volatilityZ.describe(AS_REGISTERED).optional(),
   cooldownDays: clearable(AlertFields.cooldownDays, "null: the default."),
   reportSessions: AlertFields.reportSessions.describe(AS_REGISTERED).optional(),
+  steadinessLevel: AlertFields.steadinessLevel.describe(AS_REGISTERED).optional(),
   url: WebhookUrlInput.optional().describe("It must answer a challenge again."),
   channel: z.string().max(100).nullable().optional().describe("null: polled."),
   label: clearable(AlertFields.label, "null: none."),
@@ -67,7 +69,7 @@ const Input = z.strictObject({
     .enum(ACTIONS)
     .default("update")
     .describe(
-      "update what is given; pause; snooze until snoozedUntil; resume from both; enable a disabled webhook; rotate_secret; test: send an event; redeliver eventId, or all since an instant that failed; delete.",
+      "update what is given; snooze until snoozedUntil; resume after pause or snooze; enable a disabled webhook; test: send an event; redeliver eventId, or what failed since.",
     ),
   ...Updates.shape,
   eventId: z.string().optional().describe("With redeliver."),
@@ -156,6 +158,7 @@ export const manageAlert = defineTool({
           ? [
               ...nextStepsOfSignalAlert({ ...alert, watched }, context),
               ...nextStepsOfRangeAlert({ ...alert, watched }, context.market),
+              ...nextStepsOfSteadinessAlert({ ...alert, watched }, context.market),
             ]
           : []),
       ],
@@ -204,13 +207,20 @@ async function changesOf(
   context: ToolContext,
   caller: Caller,
 ): Promise<AlertChanges> {
-  const { kinds, scoreMove, volatilityZ, cooldownDays, reportSessions, url, channel, label } = wish;
+  const { kinds, scoreMove, volatilityZ, cooldownDays, reportSessions, steadinessLevel } = wish;
+  const { url, channel, label } = wish;
   const [expiresAt, snoozedUntil] = [toUnixMs(wish.expiresAt), toUnixMs(wish.snoozedUntil)];
   return definedMembers({
     watched: await watchedOf(wish, context, caller),
     signal: wish.signal,
     kinds: kinds && normalizedAlertKinds(kinds),
-    thresholds: definedMembers({ scoreMove, volatilityZ, cooldownDays, reportSessions }),
+    thresholds: definedMembers({
+      scoreMove,
+      volatilityZ,
+      cooldownDays,
+      reportSessions,
+      steadinessLevel,
+    }),
     url,
     channelId: typeof channel === "string" ? await context.channels.idOf(caller, channel) : channel,
     label,

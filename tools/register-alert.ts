@@ -11,6 +11,7 @@ import {
 import { DirectionAnswer, Provenance } from "../src/answers/common.ts";
 import { nextStepsOfRangeAlert, requireForecastRange } from "../src/answers/range-alert.ts";
 import { nextStepsOfSignalAlert } from "../src/answers/signal-alert.ts";
+import { nextStepsOfSteadinessAlert, requireRankedStock } from "../src/answers/steadiness-alert.ts";
 import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
 import type { Caller } from "../src/auth/caller.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
@@ -18,6 +19,7 @@ import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../src/score/report-events.ts";
 import { EVENT_RULES } from "../src/score/shift-and-volatility-events.ts";
+import { DEFAULT_STEADINESS_LEVEL } from "../src/score/steadiness-events.ts";
 import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
 
 const Input = z.strictObject({
@@ -34,6 +36,7 @@ const Input = z.strictObject({
   volatilityZ: AlertFields.volatilityZ.default(EVENT_RULES.highZ),
   cooldownDays: AlertFields.cooldownDays.optional(),
   reportSessions: AlertFields.reportSessions.default(DEFAULT_SESSIONS_BEFORE_REPORT),
+  steadinessLevel: AlertFields.steadinessLevel.default(DEFAULT_STEADINESS_LEVEL),
   delivery: z
     .discriminatedUnion("type", [
       z.strictObject({ type: z.literal("webhook"), url: WebhookUrlInput }),
@@ -59,7 +62,7 @@ export const registerAlert = defineTool({
   name: "register_alert",
   title: "Register alert",
   description:
-    "Get notified when a signal shifts, volatility is unusual, a price leaves its range or a quarterly report is near, by webhook or by polling. The answer has the signing secret, once, and the next steps.",
+    "Get notified when a signal shifts, volatility is unusual, a price leaves its range, steadiness crosses a level or a report is near, by webhook or polling. The answer has the signing secret, once, and the next steps.",
   scopes: alertScopes,
   routes: [{ method: "POST", path: "/api/alerts", status: 201 }],
   effect: { isDestructive: false },
@@ -72,7 +75,7 @@ export const registerAlert = defineTool({
   }),
 
   async run(wish, context, call) {
-    const { cooldownDays = null, delivery, volatilityZ, reportSessions } = wish;
+    const { cooldownDays = null, delivery, volatilityZ, reportSessions, steadinessLevel } = wish;
     // "When it becomes LONG" means the change of signal, not every move of the score within LONG.
     const { scoreMove = wish.signal === undefined ? EVENT_RULES.scoreMove : null } = wish;
     const watched = await selectorOf(wish, context, call.caller);
@@ -80,7 +83,11 @@ export const registerAlert = defineTool({
       label: wish.label ?? null,
       kinds: normalizedAlertKinds(wish.kinds),
       watched,
-      thresholds: { scoreMove, volatilityZ, cooldownDays, reportSessions },
+      thresholds: {
+        ...{ scoreMove, volatilityZ, cooldownDays, reportSessions },
+        // Absent by default, so that the fingerprint of a repeated request stays the same.
+        ...(steadinessLevel !== DEFAULT_STEADINESS_LEVEL && { steadinessLevel }),
+      },
       url: delivery.type === "webhook" ? delivery.url : undefined,
       ...(wish.channel !== undefined && { channelId: await channelOf(wish, context, call.caller) }),
       expiresAt: toUnixMs(wish.expiresAt ?? null),
@@ -88,6 +95,7 @@ export const registerAlert = defineTool({
     };
     const resolved = { ...wanted, watched: await context.watchlists.resolve(watched) };
     requireForecastRange(resolved, context.market);
+    requireRankedStock(resolved, context.market);
     const idempotencyKey = idempotencyKeyOf(wish, call);
     const alert = await context.alerts.register(call.caller, { wanted, idempotencyKey });
     const { secret, nextSteps } = alert;
@@ -99,6 +107,7 @@ export const registerAlert = defineTool({
         ...nextSteps,
         ...nextStepsOfSignalAlert(resolved, context),
         ...nextStepsOfRangeAlert(resolved, context.market),
+        ...nextStepsOfSteadinessAlert(resolved, context.market),
       ],
     };
   },

@@ -7,9 +7,9 @@ import { collection, type Stored } from "../store/port/records.ts";
 
 /**
  * Kinds of events to which an alert can subscribe. Their event types are, in this order,
- * `signal.shift`, `volatility.alert`, `report.alert` and `range.alert`.
+ * `signal.shift`, `volatility.alert`, `report.alert`, `range.alert` and `steadiness.alert`.
  */
-export const ALERT_KINDS = ["signal_shift", "volatility", "report", "range"] as const;
+export const ALERT_KINDS = ["signal_shift", "volatility", "report", "range", "steadiness"] as const;
 /** One of `ALERT_KINDS`. */
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
@@ -83,6 +83,11 @@ export interface AlertThresholds {
    * older records, which use `DEFAULT_SESSIONS_BEFORE_REPORT`.
    */
   readonly reportSessions?: number;
+  /**
+   * Level of steadiness whose crossing causes an event, in points from 5 to 95; absent in older
+   * records, which use `DEFAULT_STEADINESS_LEVEL`.
+   */
+  readonly steadinessLevel?: number;
 }
 
 /** Signing secrets of a webhook, encrypted with the context `secretEncryptionContext(alertId)`. */

@@ -23,7 +23,7 @@ export const AlertFields = {
     .min(1)
     .max(ALERT_KINDS.length)
     .describe(
-      "signal_shift: signal or score moved; volatility: it is unusual; report: near, filed or late; range: a close left the expected range.",
+      "signal_shift: signal or score moved; volatility: it is unusual; report: near, filed or late; range: a close left the expected one; steadiness: it crossed steadinessLevel.",
     ),
   scoreMove: z
     .int()
@@ -44,6 +44,7 @@ export const AlertFields = {
     .multipleOf(0.25)
     .describe("Market days without events after one; default a session, coins 0.25."),
   reportSessions: z.number().int().min(1).max(21).describe("Sessions before an expected report."),
+  steadinessLevel: z.int().min(5).max(95).describe("Points; stocks only."),
   label: Label.describe("Your name for it."),
   expiresAt: InstantInput.describe("When it ends."),
   snoozedUntil: InstantInput.describe("Events until then are dropped."),

@@ -37,6 +37,7 @@ export const alertColumns: readonly Column<Alert>[] = [
   alertColumn("expiresAt", "instant"),
   alertColumn("snoozedUntil", "instant"),
   { name: "madeBy", type: "text", about: "Empty: you.", cell: ({ madeBy }) => madeBy?.id ?? null },
+  alertColumn("steadinessLevel", "integer"),
 ];
 
 type Event = z.input<typeof EventAnswer>;

@@ -13,6 +13,7 @@ import { AssetClass } from "../market/instrument.ts";
 import type { DataSource } from "../market/market.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../score/report-events.ts";
 import { EVENT_RULES } from "../score/shift-and-volatility-events.ts";
+import { DEFAULT_STEADINESS_LEVEL } from "../score/steadiness-events.ts";
 import { DirectionAnswer, InstantAnswer, isoInstant, isoInstantOrNull } from "./common.ts";
 
 /** How the events of an alert are delivered. */
@@ -52,6 +53,7 @@ export const AlertAnswer = z.object({
   cooldownDays: z.number().nullable().describe("null: cooldownDefault applies."),
   cooldownDefault: z.string().optional().describe("Present while cooldownDays is null."),
   reportSessions: z.number().int(),
+  steadinessLevel: z.int().describe("Points."),
   delivery: DeliveryAnswer,
   createdAt: InstantAnswer,
   expiresAt: InstantAnswer.nullable(),
@@ -113,6 +115,7 @@ export function alertAnswer({
     ...thresholds,
     ...(thresholds.cooldownDays === null && { cooldownDefault: COOLDOWN_DEFAULT }),
     reportSessions: thresholds.reportSessions ?? DEFAULT_SESSIONS_BEFORE_REPORT,
+    steadinessLevel: thresholds.steadinessLevel ?? DEFAULT_STEADINESS_LEVEL,
     delivery: deliveryAnswer(way, url, channel),
     createdAt: isoInstant(createdAt),
     expiresAt: isoInstantOrNull(expiresAt),

@@ -3,6 +3,7 @@ import { inertText } from "../outbound/inert-text.ts";
 import type { EventPayload } from "./event.ts";
 import { DIRECTION_EVIDENCE_TEXT } from "./meaning.ts";
 import { toPercent } from "./risk.ts";
+import { STEADINESS_MEANING } from "./steadiness.ts";
 
 /** An event in plain English, for people. */
 export interface EventText {
@@ -95,6 +96,8 @@ function wording(payload: EventPayload): Wording {
       return reportWording(payload.data);
     case "range.alert":
       return rangeWording(payload.data);
+    case "steadiness.alert":
+      return steadinessWording(payload.data);
   }
 }
 
@@ -164,6 +167,15 @@ function rangeWording(data: DataOf<"range.alert">): Wording {
       `${signedPercent(close.changePercent)} in ${closes} since ${range.from.price}, ${moment(range.from.at)}.`,
       `Nominally ${Math.round(100 * range.probability)} % of closes stay inside.`,
     ],
+  };
+}
+
+function steadinessWording(data: DataOf<"steadiness.alert">): Wording {
+  const { reason, level, steadiness, rank, peers } = data;
+  const direction = reason === "below" ? "fell below" : "rose to or above";
+  return {
+    says: `steadiness is ${steadiness}; it ${direction} ${level}`,
+    details: [`Rank ${rank} of ${peers} stocks, the steadiest first.`, STEADINESS_MEANING],
   };
 }
 

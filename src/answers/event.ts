@@ -13,6 +13,7 @@ import {
   type VolatilityAlert,
 } from "../score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../score/snapshot.ts";
+import type { SteadinessAlert } from "../score/steadiness-events.ts";
 import {
   type AnswerContext,
   DirectionAnswer,
@@ -32,6 +33,7 @@ import {
 } from "./next-report.ts";
 import { RangeAlertFields, rangeAlertAnswer } from "./range-alert.ts";
 import { roundFraction, roundPointDifference, roundTo, roundToWholePoints } from "./rounding.ts";
+import { SteadinessAlertFields, steadinessAlertAnswer } from "./steadiness-alert.ts";
 
 /** Decimals of z values. */
 const Z_DECIMALS = 2;
@@ -145,6 +147,13 @@ export const RangeAlertEvent = z.object({
   data: z.object({ ...EventData.shape, ...RangeAlertFields.shape }),
 });
 
+/** Payload of the event "the steadiness of a stock crossed a level". */
+export const SteadinessAlertEvent = z.object({
+  type: z.literal("steadiness.alert"),
+  timestamp: InstantAnswer.describe("When it was decided."),
+  data: z.object({ ...EventData.shape, ...SteadinessAlertFields.shape }),
+});
+
 /** Identifiers of an event. */
 export interface EventIdentifiers {
   readonly alertId: string;
@@ -158,7 +167,7 @@ export interface EventIdentifiers {
 
 /** An event with the snapshot in which it was detected. */
 export interface MarketEvent {
-  readonly event: SignalShift | VolatilityAlert | ReportAlert | RangeAlert;
+  readonly event: SignalShift | VolatilityAlert | ReportAlert | RangeAlert | SteadinessAlert;
   readonly snapshot: Snapshot;
 }
 
@@ -188,6 +197,8 @@ export function eventPayload(
       return { type: event.kind, timestamp, data: { ...about, ...reportOf(event, origin.market) } };
     case "range.alert":
       return { type: event.kind, timestamp, data: { ...about, ...rangeAlertAnswer(event) } };
+    case "steadiness.alert":
+      return { type: event.kind, timestamp, data: { ...about, ...steadinessAlertAnswer(event) } };
   }
 }
 
@@ -196,7 +207,8 @@ export type EventPayload =
   | z.input<typeof SignalShiftEvent>
   | z.input<typeof VolatilityAlertEvent>
   | z.input<typeof ReportAlertEvent>
-  | z.input<typeof RangeAlertEvent>;
+  | z.input<typeof RangeAlertEvent>
+  | z.input<typeof SteadinessAlertEvent>;
 
 /**
  * Removes the members of a payload that the reader's scopes do not permit.

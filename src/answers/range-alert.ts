@@ -78,7 +78,8 @@ interface NamesWithoutRange {
   readonly reason: string;
 }
 
-const PLURALS: Readonly<Record<AssetClass, string>> = {
+/** Instruments of an asset class, as a word in texts. */
+export const CLASS_PLURALS: Readonly<Record<AssetClass, string>> = {
   stock: "stocks",
   etf: "funds",
   crypto: "coins",
@@ -142,7 +143,7 @@ function rateOf(
   const yearly = Math.round((share * SESSIONS_PER_YEAR[assetClass]) / horizon);
   const span = `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
   return [
-    `range: closes left 1 in ${Math.round(1 / share)} ranges of ${PLURALS[assetClass]} (${toPercent(share)} % of ${ranges} over ${span}, out of sample): expect about ${yearly} events a year for each.`,
+    `range: closes left 1 in ${Math.round(1 / share)} ranges of ${CLASS_PLURALS[assetClass]} (${toPercent(share)} % of ${ranges} over ${span}, out of sample): expect about ${yearly} events a year for each.`,
   ];
 }
 
@@ -158,7 +159,10 @@ function withoutRange(watched: ResolvedSelector, market: MarketView): readonly N
   };
   const found =
     watched.by === "filter"
-      ? classesOf(watched, market).map((one) => ({ name: PLURALS[one], reason: untested(one) }))
+      ? classesOf(watched, market).map((one) => ({
+          name: CLASS_PLURALS[one],
+          reason: untested(one),
+        }))
       : instrumentsOf(watched.symbols, market).map(({ symbol, assetClass }) => {
           const { bars } = market.records(symbol);
           const isYoung = forecastSigmaAt(bars, assetClass, market.knownUntil()) === undefined;

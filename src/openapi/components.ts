@@ -12,6 +12,7 @@ import {
   RangeAlertEvent,
   ReportAlertEvent,
   SignalShiftEvent,
+  SteadinessAlertEvent,
   VolatilityAlertEvent,
 } from "../answers/event.ts";
 import { MethodDocument } from "../answers/method.ts";
@@ -72,6 +73,7 @@ const answers = {
   VolatilityAlertEvent,
   ReportAlertEvent,
   RangeAlertEvent,
+  SteadinessAlertEvent,
   EndpointVerify,
   WebhookTest,
   EndpointDisabled,

@@ -4,6 +4,7 @@ import {
   RangeAlertEvent,
   ReportAlertEvent,
   SignalShiftEvent,
+  SteadinessAlertEvent,
   VolatilityAlertEvent,
 } from "../answers/event.ts";
 
@@ -89,6 +90,10 @@ export const webhookEventDescriptions: readonly WebhookEventDescription[] = [
   webhook(RangeAlertEvent, "range.alert", {
     summary: "A close left the expected range of an instrument",
     description: `For alerts of the kind range. ${DELIVERY_NOTE}`,
+  }),
+  webhook(SteadinessAlertEvent, "steadiness.alert", {
+    summary: "The steadiness of a stock crossed a level",
+    description: `For alerts of the kind steadiness, which cover stocks only. ${DELIVERY_NOTE}`,
   }),
   webhook(EndpointVerify, "endpoint.verify", {
     summary: "Challenge that confirms the endpoint",

@@ -87,6 +87,7 @@ describe("POST /api/alerts", () => {
       cooldownDays: null,
       cooldownDefault: "a session; 0.25 days for coins",
       reportSessions: 5,
+      steadinessLevel: 20,
       delivery: { ...HOOK, state: "pending", stateSince: "2026-11-21T12:00:00.000Z" },
       createdAt: "2026-11-21T12:00:00.000Z",
       expiresAt: null,
@@ -155,6 +156,20 @@ describe("POST /api/alerts", () => {
     expect(next).toContain("signal_shift or volatility");
     const { nextSteps } = await register({ assetClass: "etf", kinds: ["volatility", "range"] });
     expect(nextSteps).toContainEqual(expect.stringContaining("no event comes of funds"));
+  });
+
+  it("rejects an alert with only steadiness events that watches no stock, and otherwise names what has none", async () => {
+    const stocks = { assetClass: "stock", kinds: ["steadiness"], steadinessLevel: 30 };
+    expect(await register(stocks)).toMatchObject(stocks);
+    const refused = post("/api/alerts", { assetClass: "crypto", kinds: ["steadiness"] });
+    const { detail, next } = await problem(refused, 400, "invalid_request");
+    expect(detail).toBe("kinds: there is no steadiness of coins: only stocks are ranked.");
+    expect(next).toContain("name a stock");
+    const { nextSteps } = await register({
+      assetClass: "crypto",
+      kinds: ["volatility", "steadiness"],
+    });
+    expect(nextSteps).toContain("steadiness: no event comes of coins: only stocks are ranked.");
   });
 
   it.each([

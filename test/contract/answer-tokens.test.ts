@@ -128,7 +128,7 @@ const nonsense = Array.from({ length: 100 }, (_, place) => `${'"\\~'.repeat(6)}$
 /** Values of list members, by the name of the member. */
 const lists: Readonly<Record<string, readonly (readonly string[])[]>> = {
   fields: [["symbol"], ["symbol", "name", "score", "asOf", "scoreRaw"], nonsense.slice(0, 30)],
-  kinds: [["signal_shift", "volatility", "report", "range"]],
+  kinds: [["signal_shift", "volatility", "report", "range", "steadiness"]],
 };
 
 /** Instants and dates for which the sandbox has data. */

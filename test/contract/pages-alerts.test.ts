@@ -196,6 +196,11 @@ describe("the form of a new alert", () => {
       { kinds: ["range", "report"], reportSessions: "3" },
       { kinds: ["report", "range"] },
     ],
+    [
+      "a level of steadiness",
+      { kinds: ["steadiness"], steadinessLevel: "35" },
+      { kinds: ["steadiness"], thresholds: expect.objectContaining({ steadinessLevel: 35 }) },
+    ],
   ])("accepts %s", async (_, filled, expected) => {
     const page = await make(await signedIn(), filled);
     expect((await stored(idIn(page))).value).toMatchObject(expected);

@@ -44,10 +44,11 @@ const alertsNow = async () => {
 const inputs = [
   {
     symbols: ["ALDER.SIM", "BYTEN.SIM"],
-    kinds: ["signal_shift", "volatility", "report", "range"],
+    kinds: ["signal_shift", "volatility", "report", "range", "steadiness"],
     scoreMove: 12,
     volatilityZ: 2.5,
     reportSessions: 7,
+    steadinessLevel: 35,
     cooldownDays: 1.5,
     expiresAt: "2027-03-04T05:06:00Z",
     snoozedUntil: "2026-12-01T00:00:00Z",

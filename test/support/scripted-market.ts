@@ -21,16 +21,19 @@ import type {
   RangeAlertEvent,
   ReportAlertEvent,
   SignalShiftEvent,
+  SteadinessAlertEvent,
   VolatilityAlertEvent,
 } from "../../src/answers/event.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { missingReading } from "../../src/factors/reading.ts";
+import { normalQuantile } from "../../src/factors/statistics.ts";
 import type { AssetClass } from "../../src/market/instrument.ts";
 import type { Market } from "../../src/market/market.ts";
 import type { Bar, Fundamental, InstrumentRecords } from "../../src/market/records.ts";
 import type { Direction } from "../../src/score/signal-hysteresis.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
+import { STEADINESS_INPUTS, type SteadinessReading } from "../../src/score/steadiness.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import type { Records } from "../../src/store/port/records.ts";
@@ -45,6 +48,23 @@ export interface SnapshotOverrides {
   readonly direction?: Direction;
   readonly status?: Snapshot["status"];
   readonly assetClass?: AssetClass;
+  readonly steadiness?: SteadinessReading;
+}
+
+/** A reading of steadiness with a value in [0, 100], among 100 stocks. */
+export function steadinessOf(value: number, at: number): SteadinessReading {
+  const rank = 100.5 - value;
+  const place = { rank, of: 100 };
+  const inputs = Object.fromEntries(
+    STEADINESS_INPUTS.map((name) => [name, { ...place, value: 1 }]),
+  );
+  return {
+    ...{ at, value, peers: 100, riskZ: normalQuantile((rank - 0.5) / 100) },
+    evidence: {
+      risk: { ...place, value: 0 },
+      inputs: inputs as SteadinessReading["evidence"]["inputs"],
+    },
+  };
 }
 
 const { listInputs: _, ...absent } = missingReading("not_observed");
@@ -52,7 +72,7 @@ const missing = { ...absent, inputs: [], weight: 0.25, contribution: 0 };
 
 /** Creates a final snapshot of an instrument. */
 export function snapshotOf(symbol: string, at: number, said: SnapshotOverrides = {}): Snapshot {
-  const { score = 50, direction = "WAIT", status = "ok", assetClass = "stock" } = said;
+  const { score = 50, direction = "WAIT", status = "ok", assetClass = "stock", steadiness } = said;
   return {
     instrument: {
       ...{ symbol, name: `${symbol} Inc.`, assetClass, exchange: "NYSE" },
@@ -73,6 +93,7 @@ export function snapshotOf(symbol: string, at: number, said: SnapshotOverrides =
       momentum: { ...missing, contribution: score - 50 },
       ...{ valuation: missing, social: missing, darkpool: missing },
     },
+    ...(steadiness && { steadiness }),
   };
 }
 
@@ -209,7 +230,8 @@ type Payload =
   | z.infer<typeof SignalShiftEvent>
   | z.infer<typeof VolatilityAlertEvent>
   | z.infer<typeof ReportAlertEvent>
-  | z.infer<typeof RangeAlertEvent>;
+  | z.infer<typeof RangeAlertEvent>
+  | z.infer<typeof SteadinessAlertEvent>;
 
 /** An event in the archive, with its parsed payload. */
 export interface RecordedEvent extends EventRowBody {

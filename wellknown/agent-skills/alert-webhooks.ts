@@ -9,7 +9,7 @@ import { type Skill, skillPath } from "./skill.ts";
 export const alertWebhooks: Skill = {
   name: "alert-webhooks",
   description: ({ name }) =>
-    `Get notified by ${name} when a signal shifts, volatility is unusual or a price leaves its expected range: register an alert, poll its events, or receive signed webhooks, answer their challenge and verify their signatures. Use it instead of polling the same signal.`,
+    `Get notified by ${name} when a signal shifts, volatility is unusual, steadiness crosses a level or a price leaves its expected range: register an alert, poll its events, or receive signed webhooks, answer their challenge and verify their signatures. Use it instead of polling the same signal.`,
   body: (site) => `# Alerts and webhooks
 
 Alerts need the scopes \`alerts:write\` and \`signals:read\`, and \`factor:read\` for the contributions in events. An agent gets \`alerts:write\` once a person has claimed it. Before, \`register_alert\` answers \`claim_required\` over MCP and says what to tell the person; for REST see ${site.baseUrl}${skillPath(registerAgent)}

@@ -16,7 +16,7 @@ export interface Delivery {
   readonly channelId?: string;
   /**
    * Type of the message: for an alert, `signal.shift`, `volatility.alert`, `report.alert`,
-   * `range.alert`, `webhook.test`, `endpoint.verify` or `endpoint.disabled`; for a channel's own
+   * `range.alert`, `steadiness.alert`, `webhook.test`, `endpoint.verify` or `endpoint.disabled`; for a channel's own
    * messages, `channel.verify`, `channel.notice` or `channel.digest`.
    */
   readonly type: string;

@@ -25,6 +25,12 @@ import {
   type VolatilityState,
 } from "../../score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
+import {
+  DEFAULT_STEADINESS_LEVEL,
+  detectSteadinessAlert,
+  type SteadinessAlert,
+  type SteadinessState,
+} from "../../score/steadiness-events.ts";
 import type { Stored } from "../../store/port/records.ts";
 import type { AlertKind, AlertThresholds } from "../alert.ts";
 import { alertStatusAt } from "../alert.ts";
@@ -48,6 +54,8 @@ export interface AlertCondition {
   readonly rules: EventRules;
   /** Number of sessions by which the event precedes an expected report. */
   readonly reportSessions: number;
+  /** Level of steadiness whose crossing causes an event, in points. */
+  readonly steadinessLevel: number;
 }
 
 /**
@@ -59,6 +67,7 @@ export type ConditionState = { readonly at: number } & (
   | { readonly kind: "volatility"; readonly state: VolatilityState }
   | { readonly kind: "report"; readonly state: ReportState }
   | { readonly kind: "range"; readonly state: WatchedRange }
+  | { readonly kind: "steadiness"; readonly state: SteadinessState }
 );
 
 /** The input of a condition: a closed session of one instrument. */
@@ -78,7 +87,13 @@ export interface ConditionResult {
    * reading yet.
    */
   readonly state: ConditionState | undefined;
-  readonly event: SignalShift | VolatilityAlert | ReportAlert | RangeAlert | undefined;
+  readonly event:
+    | SignalShift
+    | VolatilityAlert
+    | ReportAlert
+    | RangeAlert
+    | SteadinessAlert
+    | undefined;
 }
 
 /** The condition of an alert for one of its event kinds. */
@@ -89,10 +104,12 @@ export function alertConditionOf(
     volatilityZ,
     cooldownDays,
     reportSessions = DEFAULT_SESSIONS_BEFORE_REPORT,
+    steadinessLevel = DEFAULT_STEADINESS_LEVEL,
   }: AlertThresholds,
 ): AlertCondition {
   const quiet = cooldownDays ?? "method";
   const rules = { ...EVENT_RULES, quietDays: cooldownDays };
+  const bounds = { reportSessions, steadinessLevel };
   switch (kind) {
     case "signal_shift": {
       const farMove = scoreMove ?? Number.POSITIVE_INFINITY;
@@ -100,7 +117,7 @@ export function alertConditionOf(
         key: `${kind}:${scoreMove}:${quiet}`,
         kind,
         rules: { ...rules, scoreMove: farMove, rearmWithin: farMove / REARM_DIVISOR },
-        reportSessions,
+        ...bounds,
       };
     }
     case "volatility":
@@ -108,12 +125,14 @@ export function alertConditionOf(
         key: `${kind}:${volatilityZ}:${quiet}`,
         kind,
         rules: { ...rules, highZ: volatilityZ },
-        reportSessions,
+        ...bounds,
       };
     case "report":
-      return { key: `${kind}:${reportSessions}`, kind, rules, reportSessions };
+      return { key: `${kind}:${reportSessions}`, kind, rules, ...bounds };
     case "range":
-      return { key: kind, kind, rules, reportSessions };
+      return { key: kind, kind, rules, ...bounds };
+    case "steadiness":
+      return { key: `${kind}:${steadinessLevel}`, kind, rules, ...bounds };
   }
 }
 
@@ -135,6 +154,8 @@ export function evaluateCondition(
       return evaluateReport(condition, before, session);
     case "range":
       return evaluateRange(before, session);
+    case "steadiness":
+      return evaluateSteadiness(condition, before, session);
   }
 }
 
@@ -186,6 +207,17 @@ function evaluateRange(
   const { open, event } = detectRangeAlert(known, range);
   if (open === known) return { state: before, event };
   return { state: open && { kind: "range", at: range.at, state: open }, event };
+}
+
+function evaluateSteadiness(
+  { steadinessLevel }: AlertCondition,
+  before: ConditionState | undefined,
+  { snapshot: { at, steadiness } }: ConditionInput,
+): ConditionResult {
+  if (steadiness === undefined) return { state: before, event: undefined };
+  const known = before?.kind === "steadiness" ? before.state : undefined;
+  const { state, event } = detectSteadinessAlert(known, steadiness, steadinessLevel);
+  return { state: state === known ? before : { kind: "steadiness", at, state }, event };
 }
 
 /** A stored alert whose watchlist is resolved to its current symbols. */

@@ -137,6 +137,7 @@ export const ALERT_KIND_LABELS = {
   volatility: "unusual volatility",
   report: "a quarterly report that is near, filed or late",
   range: "a close outside the expected range",
+  steadiness: "steadiness that crosses a level",
 } as const;
 
 /** The kinds of events that an alert covers, as text. */

@@ -99,6 +99,7 @@ const overrides: Readonly<Record<string, RouteOverrides>> = {
       "volatilityZ",
       "cooldownDays",
       "reportSessions",
+      "steadinessLevel",
       "label",
       "url",
       "expiresAt",

@@ -5,8 +5,11 @@ import {
   RangeAlertEvent,
   ReportAlertEvent,
   SignalShiftEvent,
+  SteadinessAlertEvent,
   VolatilityAlertEvent,
 } from "../../../src/answers/event.ts";
+import { eventTextOf } from "../../../src/answers/event-text.ts";
+import { STEADINESS_MEANING } from "../../../src/answers/steadiness.ts";
 import { REPORT_BASES } from "../../../src/factors/next-report.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { runningMethod } from "../../../src/method/running.ts";
@@ -21,7 +24,11 @@ import type {
 } from "../../../src/score/shift-and-volatility-events.ts";
 import { DIRECTIONS } from "../../../src/score/signal-hysteresis.ts";
 import { SNAPSHOT_STATUSES } from "../../../src/score/snapshot.ts";
-import { snapshotOf } from "../../support/scripted-market.ts";
+import {
+  STEADINESS_ALERT_REASONS,
+  type SteadinessAlert,
+} from "../../../src/score/steadiness-events.ts";
+import { snapshotOf, steadinessOf } from "../../support/scripted-market.ts";
 
 /** Maximum size of an event in bytes. Standard Webhooks 1.0.0 recommends less than 20 kB. */
 const MOST_BYTES = 20_000;
@@ -41,6 +48,9 @@ const STRICT = {
     data: VolatilityAlertEvent.shape.data.strict(),
   }).strict(),
   "report.alert": ReportAlertEvent.extend({ data: ReportAlertEvent.shape.data.strict() }).strict(),
+  "steadiness.alert": SteadinessAlertEvent.extend({
+    data: SteadinessAlertEvent.shape.data.strict(),
+  }).strict(),
   "range.alert": RangeAlertEvent.extend({ data: RangeAlertEvent.shape.data.strict() }).strict(),
 };
 
@@ -155,6 +165,22 @@ describe("the payload of an alert event", () => {
     });
   });
 
+  it("contains the steadiness in whole points, its rank and the level, and says them in words", () => {
+    const event: SteadinessAlert = {
+      ...{ kind: "steadiness.alert", reason: "below", level: 20 },
+      reading: steadinessOf(17.6, AT),
+    };
+    const payload = eventPayload({ event, snapshot: snapshotOf("A", AT) }, names, { market });
+    expect(payload.type).toBe("steadiness.alert");
+    expect(payload.data).toMatchObject({
+      ...{ symbol: "A", reason: "below", level: 20, steadiness: 18, peers: 100 },
+    });
+    const { headline, details } = eventTextOf(JSON.stringify(payload));
+    expect(headline).toBe("A: steadiness is 18; it fell below 20");
+    expect(details).toContain("Rank 82.9 of 100 stocks, the steadiest first.");
+    expect(details).toContain(STEADINESS_MEANING);
+  });
+
   it("matches its schema without additional members, in less than 20 kB", () => {
     const score = fc.double({ min: 0, max: 100, noNaN: true });
     const figure = fc.double({ min: -100, max: 100, noNaN: true });
@@ -204,7 +230,13 @@ describe("the payload of an alert event", () => {
       logReturn: log,
       sessions: fc.integer({ min: 1, max: 7 }),
     });
-    const event = fc.oneof(shift, volatility, report, range);
+    const steadiness = fc.record<SteadinessAlert>({
+      kind: fc.constant("steadiness.alert"),
+      reason: fc.constantFrom(...STEADINESS_ALERT_REASONS),
+      level: fc.integer({ min: 5, max: 95 }),
+      reading: fc.nat({ max: 99 }).map((value) => steadinessOf(value + 0.5, AT)),
+    });
+    const event = fc.oneof(shift, volatility, report, range, steadiness);
     const said = fc.record({ score, direction, status: fc.constantFrom(...SNAPSHOT_STATUSES) });
     const name = fc.string({ unit: "binary", maxLength: 500 });
     fc.assert(

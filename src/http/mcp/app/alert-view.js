@@ -19,7 +19,8 @@ export function watchedText({ symbols, watchlist, assetClass, signal }) {
  * person confirms the alert after reading this list.
  */
 export function alertFacts(alert) {
-  const { kinds, scoreMove, volatilityZ, reportSessions, cooldownDays, ...rest } = alert;
+  const { kinds, scoreMove, volatilityZ, reportSessions, steadinessLevel, cooldownDays, ...rest } =
+    alert;
   const has = (kind) => kinds.includes(kind);
   return factList(
     [
@@ -34,6 +35,7 @@ export function alertFacts(alert) {
         ],
       has("volatility") && isKnown(volatilityZ) && ["Volatility", `z of ${volatilityZ} or more`],
       has("report") && isKnown(reportSessions) && ["Reports", `${reportSessions} sessions before`],
+      has("steadiness") && isKnown(steadinessLevel) && ["Steadiness", `crosses ${steadinessLevel}`],
       isKnown(cooldownDays) && ["Quiet time", `${cooldownDays} market days after an event`],
       ["Sent", deliveryText(alert)],
       isKnown(rest.label) && ["Name", isolatedText(rest.label)],

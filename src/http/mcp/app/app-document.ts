@@ -101,10 +101,16 @@ ${modules.map((url) => linked(read(url))).join("\n")}
 </html>
 `;
 
-/** Wraps a module as part of one script in which later modules can use its exports. */
+/**
+ * Wraps a module as part of one script in which later modules can use its exports; removes line
+ * breaks, and commas, before closing brackets.
+ */
 function linked(module: string): string {
   const exported = Array.from(module.matchAll(EXPORT), ([, name]) => name).join(", ");
-  const body = module.replaceAll(IMPORT, "").replaceAll(/^export /gm, "");
+  const body = module
+    .replaceAll(IMPORT, "")
+    .replaceAll(/^export /gm, "")
+    .replaceAll(/,?\n(?=[)\]}])/g, "");
   return `const { ${exported} } = (() => {\n${body}return { ${exported} };\n})();`;
 }
 
@@ -153,6 +159,7 @@ const alertNumbers = {
   scoreMove: { kind: "signal_shift", text: "Also when the score moves by, in points", step: 1 },
   volatilityZ: { kind: "volatility", text: "From how many standard deviations on", step: 0.1 },
   reportSessions: { kind: "report", text: "How many sessions before", step: 1 },
+  steadinessLevel: { kind: "steadiness", text: "Level, in points", step: 1 },
 } as const;
 
 /**

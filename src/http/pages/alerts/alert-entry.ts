@@ -13,6 +13,7 @@ import {
 import { Problem } from "../../../problem.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
+import { DEFAULT_STEADINESS_LEVEL } from "../../../score/steadiness-events.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { FieldErrors } from "../elements.ts";
 import { CheckboxValues } from "../form.ts";
@@ -40,6 +41,7 @@ export const AlertEntry = z.object({
   /** Cooldown after an event, in market days; empty for the default of the scoring method. */
   cooldownDays: Text,
   reportSessions: Text,
+  steadinessLevel: Text,
   delivery: z.enum(["poll", "channel", "webhook"]).catch("poll"),
   /** Name of a channel. */
   channel: Text,
@@ -64,6 +66,7 @@ export const newAlertEntry = (prefilled: Partial<AlertEntry>): AlertEntry => ({
   volatilityZ: String(EVENT_RULES.highZ),
   cooldownDays: "",
   reportSessions: String(DEFAULT_SESSIONS_BEFORE_REPORT),
+  steadinessLevel: String(DEFAULT_STEADINESS_LEVEL),
   delivery: "poll",
   channel: "",
   url: "",
@@ -80,6 +83,7 @@ export function alertEntryOf({ alert, url = "", channel }: AlertView): AlertEntr
     volatilityZ,
     cooldownDays,
     reportSessions = DEFAULT_SESSIONS_BEFORE_REPORT,
+    steadinessLevel = DEFAULT_STEADINESS_LEVEL,
   } = thresholds;
   return newAlertEntry({
     watch: watched.by === "filter" ? "same" : watched.by,
@@ -91,6 +95,7 @@ export function alertEntryOf({ alert, url = "", channel }: AlertView): AlertEntr
     volatilityZ: String(volatilityZ),
     cooldownDays: String(cooldownDays ?? ""),
     reportSessions: String(reportSessions),
+    steadinessLevel: String(steadinessLevel),
     delivery: way.by,
     channel: channel?.name ?? "",
     url,
@@ -171,6 +176,7 @@ const commonInput = (entry: AlertEntry) => ({
   scoreMove: numberOf(entry.scoreMove) ?? null,
   volatilityZ: numberOf(entry.volatilityZ) ?? EVENT_RULES.highZ,
   reportSessions: numberOf(entry.reportSessions) ?? DEFAULT_SESSIONS_BEFORE_REPORT,
+  steadinessLevel: numberOf(entry.steadinessLevel) ?? DEFAULT_STEADINESS_LEVEL,
 });
 
 /**
@@ -231,6 +237,7 @@ const FIELDS: Readonly<Record<string, readonly [id: string, name: string]>> = {
   volatilityZ: ["volatilityZ", "The z of volatility"],
   cooldownDays: ["cooldownDays", "The quiet time"],
   reportSessions: ["reportSessions", "The sessions before a report"],
+  steadinessLevel: ["steadinessLevel", "The level of steadiness"],
   delivery: ["url", "The address"],
   channel: ["channel", "The channel"],
   url: ["url", "The address"],

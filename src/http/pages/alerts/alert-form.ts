@@ -5,10 +5,15 @@ import type { WatchlistOverview } from "../../../alerts/watchlists/watchlists.ts
 import { AlertFields } from "../../../answers/alert-input.ts";
 import { DirectionAnswer } from "../../../answers/common.ts";
 import { nextStepsOfRangeAlert } from "../../../answers/range-alert.ts";
+import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
+import {
+  DEFAULT_STEADINESS_LEVEL,
+  STEADINESS_REARM_POINTS,
+} from "../../../score/steadiness-events.ts";
 import { watchedText } from "../alerts-section.ts";
 import { CHANNEL_KIND_NAMES } from "../channels-section.ts";
 import { errorText, type FieldErrors, field, form, select } from "../elements.ts";
@@ -135,7 +140,7 @@ export const alertFieldSchemas = { ...AlertFields, scoreMove: AlertFields.scoreM
 
 /** A numeric form field. */
 interface NumberField {
-  readonly id: "scoreMove" | "volatilityZ" | "cooldownDays" | "reportSessions";
+  readonly id: "scoreMove" | "volatilityZ" | "cooldownDays" | "reportSessions" | "steadinessLevel";
   readonly label: string;
   readonly hint: HtmlContent;
   readonly step: number;
@@ -193,12 +198,22 @@ function kindsPart(view: AlertFormView): Html {
       view,
     ),
     range: html`<p class="hint">${rangeRates(market)}</p>`,
+    steadiness: numberField(
+      {
+        id: "steadinessLevel",
+        label: "Level that steadiness crosses, in points",
+        hint: `${bounds("steadinessLevel")}; below ${DEFAULT_STEADINESS_LEVEL} is the riskiest fifth of the stocks. ${STEADINESS_MEANING} After an event, the next one needs it to have been ${STEADINESS_REARM_POINTS} points away.`,
+        step: 1,
+      },
+      view,
+    ),
   };
   const labels: Readonly<Record<AlertKind, string>> = {
     signal_shift: "Another signal",
     volatility: "Unusual volatility",
     report: "A quarterly report that is near, filed or late (stocks)",
     range: "A close outside the range that was expected",
+    steadiness: "Steadiness that crosses a level (stocks)",
   };
   return html`<fieldset class="card"><legend>What to be told of</legend>
 ${errorText(errors, "kinds")}

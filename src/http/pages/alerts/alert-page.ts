@@ -8,6 +8,7 @@ import type {
 } from "../../../alerts/api/queries.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
+import { DEFAULT_STEADINESS_LEVEL } from "../../../score/steadiness-events.ts";
 import {
   alertKindsText,
   alertStatusText,
@@ -102,6 +103,7 @@ function thresholdsText({ kinds, thresholds }: Alert): string {
     volatilityZ,
     cooldownDays,
     reportSessions = DEFAULT_SESSIONS_BEFORE_REPORT,
+    steadinessLevel = DEFAULT_STEADINESS_LEVEL,
   } = thresholds;
   const quiet =
     cooldownDays === null
@@ -113,6 +115,7 @@ function thresholdsText({ kinds, thresholds }: Alert): string {
     kinds.includes("volatility") && `z of volatility from ${volatilityZ}`,
     kinds.includes("report") && `${reportSessions} sessions before a report`,
     kinds.includes("range") && "the 95 % range",
+    kinds.includes("steadiness") && `steadiness crossing ${steadinessLevel}`,
     (kinds.includes("signal_shift") || kinds.includes("volatility")) &&
       `quiet after an event for ${quiet}`,
   ];
@@ -169,6 +172,8 @@ interface EventData {
   readonly previousScore?: number;
   readonly reason?: string;
   readonly severity?: string;
+  readonly steadiness?: number;
+  readonly level?: number;
 }
 
 function eventsTable(events: readonly AlertEvent[]): Html {
@@ -191,7 +196,7 @@ function eventRow({ at, type, body }: AlertEvent): Html {
 
 /** Text that describes an event. */
 function whatHappened(type: string, data: EventData): string {
-  const { reason, previousSignal, signal, previousScore, severity } = data;
+  const { reason, previousSignal, signal, previousScore, severity, steadiness, level } = data;
   switch (type) {
     case "signal.shift":
       return reason === "direction"
@@ -199,6 +204,8 @@ function whatHappened(type: string, data: EventData): string {
         : `Score was ${previousScore}, still ${signal}`;
     case "volatility.alert":
       return `Volatility is ${severity}`;
+    case "steadiness.alert":
+      return `Steadiness ${steadiness}, ${reason} ${level}`;
     case "report.alert":
       return (
         { report_ahead: "Report is near", report_filed: "Report was filed" }[String(reason)] ??

@@ -343,6 +343,7 @@ const LABELS = {
   volatilityZ: "z of volatility",
   cooldownDays: "Quiet time, market days",
   reportSessions: "Sessions before a report",
+  steadinessLevel: "Level of steadiness",
   channel: "Channel",
   url: "Address",
   label: "Name",

@@ -71,8 +71,11 @@ describe("an alert condition", () => {
       keyOf("volatility", { cooldownDays: 1 }),
       keyOf("report"),
       keyOf("report", { reportSessions: 1 }),
+      keyOf("steadiness"),
+      keyOf("steadiness", { steadinessLevel: 30 }),
     ];
-    expect(new Set([shift, ...different]).size).toBe(10);
+    expect(new Set([shift, ...different]).size).toBe(12);
+    expect(keyOf("steadiness", { steadinessLevel: 20 })).toBe(keyOf("steadiness"));
     expect(keyOf("report", { reportSessions: 5 })).toBe(keyOf("report"));
     for (const key of [shift, ...different]) expect(key).not.toContain(" ");
   });

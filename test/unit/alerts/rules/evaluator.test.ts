@@ -20,6 +20,7 @@ import {
   type ScriptedMarket,
   type SnapshotOverrides,
   snapshotOf,
+  steadinessOf,
   summaryOf,
   symbolSelector,
   webhook,
@@ -179,6 +180,53 @@ describe("the expected range of a price", () => {
     stage.know(304);
     await leaderOf(store, stage).run();
     expect(await recordedEventsIn(store)).toHaveLength(1);
+  });
+});
+
+describe("the steadiness of a stock", () => {
+  /** Closes a day on which stock A has a steadiness; `null`: it was not ranked. */
+  const closed = (stage: ScriptedMarket, day: number, value: number | null) =>
+    stage.close(day, {
+      A: value === null ? {} : { steadiness: steadinessOf(value, day * DAY_MS) },
+    });
+
+  /** The events of an alert at the default level of 20 while steadiness goes through `values`. */
+  async function told(values: readonly (number | null)[], isLeaderNew: boolean) {
+    const store = await openStore(model);
+    await store.records.commit([
+      ...alertSteps("a1", { kinds: ["steadiness"] }),
+      ...alertSteps("a2", { kinds: ["steadiness"], thresholds: { steadinessLevel: 50 } }),
+    ]);
+    const stage = createScriptedMarket();
+    let leader = leaderOf(store, stage);
+    for (const [index, value] of values.entries()) {
+      if (isLeaderNew) leader = leaderOf(store, stage);
+      closed(stage, index + 1, value);
+      await leader.run();
+    }
+    return (await recordedEventsIn(store)).map(({ alertId, payload: { type, data } }) => {
+      const { steadiness, level } = data as { steadiness: number; level: number };
+      const day = Date.parse(data.asOf) / DAY_MS;
+      return `${alertId} @${day} ${type} ${data.reason} ${level}: ${steadiness}, ${data.sequence}`;
+    });
+  }
+
+  it.each([false, true])(
+    "causes an event when it crosses the level, and again once it has been 5 points away (new leaders: %j)",
+    async (isLeaderNew) => {
+      // On day 5 it is back above 20, but was never 5 points away; a day without a rank changes nothing.
+      const values = [60, 19.4, 18, 19.6, 20, null, 19, 14.6, 21, 17, 25, 16];
+      expect(await told(values, isLeaderNew)).toEqual([
+        "a1 @2 steadiness.alert below 20: 19, 1",
+        "a2 @2 steadiness.alert below 50: 19, 1",
+        "a1 @9 steadiness.alert above 20: 21, 2",
+        "a1 @12 steadiness.alert below 20: 16, 3",
+      ]);
+    },
+  );
+
+  it("causes no event for what is so when watching begins", async () => {
+    expect(await told([10, 12, null, 9], false)).toEqual([]);
   });
 });
 

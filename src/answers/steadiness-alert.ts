@@ -1,0 +1,70 @@
+import { z } from "zod";
+import type { ResolvedAlert } from "../alerts/watchlists/watchlist.ts";
+import type { MarketView } from "../market/market-view.ts";
+import { Problem } from "../problem.ts";
+import { STEADINESS_ALERT_REASONS, type SteadinessAlert } from "../score/steadiness-events.ts";
+import { CLASS_PLURALS } from "./range-alert.ts";
+import { STEADINESS_MEANING } from "./steadiness.ts";
+
+/** Members of a steadiness event. */
+export const SteadinessAlertFields = z.object({
+  reason: z
+    .enum(STEADINESS_ALERT_REASONS)
+    .describe("The side of level on which steadiness is now; at level it is above."),
+  level: z.int().describe("The steadinessLevel of the alert."),
+  steadiness: z.int().min(0).max(100).describe(STEADINESS_MEANING),
+  rank: z.number().describe("1 is the steadiest."),
+  peers: z.int().describe("Number of stocks ranked."),
+});
+
+/** Renders a steadiness event. */
+export const steadinessAlertAnswer = ({
+  reason,
+  level,
+  reading: { value, peers, evidence },
+}: SteadinessAlert): z.input<typeof SteadinessAlertFields> => ({
+  ...{ reason, level, peers },
+  steadiness: Math.round(value),
+  rank: evidence.risk.rank,
+});
+
+/** What an alert watches that can never have a steadiness event; empty if nothing. */
+function unranked(
+  { kinds, watched }: Pick<ResolvedAlert, "kinds" | "watched">,
+  market: MarketView,
+): { readonly names: readonly string[]; readonly isAll: boolean } {
+  if (!kinds.includes("steadiness")) return { names: [], isAll: false };
+  if (watched.by === "filter") {
+    const isOther = watched.assetClass !== null && watched.assetClass !== "stock";
+    return { names: isOther ? [CLASS_PLURALS[watched.assetClass]] : [], isAll: isOther };
+  }
+  const wanted = new Set(watched.symbols);
+  const others = market
+    .instruments()
+    .filter(({ symbol, assetClass }) => wanted.has(symbol) && assetClass !== "stock");
+  return { names: others.map(({ symbol }) => symbol), isAll: others.length === wanted.size };
+}
+
+/** Next steps for an alert of the kind `steadiness`: which of the watched instruments have none. */
+export function nextStepsOfSteadinessAlert(
+  ...[alert, market]: Parameters<typeof unranked>
+): readonly string[] {
+  const { names } = unranked(alert, market);
+  return names.length === 0
+    ? []
+    : [`steadiness: no event comes of ${names.join(", ")}: only stocks are ranked.`];
+}
+
+/**
+ * @throws {Problem} `invalid_request` if `steadiness` is the only kind of an alert and it watches
+ * no stock.
+ */
+export function requireRankedStock(...[alert, market]: Parameters<typeof unranked>): void {
+  if (alert.kinds.some((kind) => kind !== "steadiness")) return;
+  const { names, isAll } = unranked(alert, market);
+  if (!isAll) return;
+  throw new Problem("invalid_request", {
+    detail: `kinds: there is no steadiness of ${names.join(", ")}: only stocks are ranked.`,
+    next: "Use the kinds signal_shift or volatility, or name a stock.",
+  });
+}
