@@ -101,6 +101,7 @@ export const widgets: readonly Widget[] = [
         { name: "scoreChange", header: "Change in points", decimals: 2, isSigned: true },
         { name: "coverage", header: "Coverage", format: "percent", decimals: 0 },
         { name: "confidence", header: "Confidence", format: "percent", decimals: 0 },
+        { name: "steadiness", header: "Steadiness", format: "int" },
         { name: "price", header: "Price", decimals: 2 },
         { name: "currency", header: "Currency" },
         { name: "return", header: "Return", format: "percent", decimals: 2, isSigned: true },

@@ -329,6 +329,25 @@ describe("the filter of the market page", () => {
     expect(changes.length).toBeGreaterThan(40);
   });
 
+  it("sorts by steadiness, shows it in place of the confidence, and what is not ranked comes last", async () => {
+    const shown = (html: string) =>
+      [...html.matchAll(/<td class="confidence".*?Steadiness<\/span>(.*?)<\/td>/gs)].map(
+        ([, text]) => text,
+      );
+    const { rows } = await ask<{ readonly rows: readonly (readonly [string, number | null])[] }>(
+      "/api/signals?fields=symbol,steadiness&sort=steadiness",
+    );
+    const html = await page("?sort=steadiness");
+    expect(shown(html)).toEqual(rows.map(([, value]) => String(value ?? "–")));
+    expect(html).toContain('aria-sort="descending"><a href="/?sort=-steadiness#market">Steadiness');
+    expect(textOf(html)).toContain("it says nothing about return or quality.");
+    const ranked = shown(html).filter((text) => text !== "–");
+    expect(ranked.length).toBeGreaterThan(30);
+    const lowest = shown(await page("?sort=-steadiness"));
+    expect(lowest.slice(0, ranked.length)).toEqual(ranked.toReversed());
+    expect(shown(await page(""))).toEqual([]);
+  });
+
   it("compares up to five instruments, selected by checkboxes or in the URL", async () => {
     const html = await page("?compare=ALDER.SIM&compare=BRIKT.SIM&compare=NOPE");
     const [table = ""] = /<section aria-labelledby="compare".*?<\/section>/s.exec(html) ?? [];
@@ -445,6 +464,21 @@ describe("the page of an instrument", () => {
         expect(row, name).toContain(value === null ? "–" : `<data value="${value}">`);
       }
     }
+  });
+
+  it("shows the steadiness of a stock with its rank and what it means, and none of a coin", async () => {
+    const { steadiness, risk } = await ask<{
+      readonly steadiness: number;
+      readonly risk: { readonly steadiness: { readonly rank: number; readonly peers: number } };
+    }>("/api/signals?detail=full&symbol=ALDER.SIM");
+    const { rank, peers } = risk.steadiness;
+    const shown = textOf((await createWeb(base).get(path)).html);
+    expect(shown).toContain(`Steadiness ${steadiness} rank ${rank} of ${peers} stocks`);
+    expect(shown).toContain(
+      "Steadiness ranks how far prices are likely to fall in a bad month, compared with the other stocks; it says nothing about return or quality.",
+    );
+    const coin = await createWeb(base).get("/market/DRIMO-USD.SIM");
+    expect(textOf(coin.html)).not.toContain("Steadiness");
   });
 
   it("shows the company's next report as in the API, with the earliest and latest date", async () => {

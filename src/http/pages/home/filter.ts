@@ -24,6 +24,8 @@ export const MARKET_SORTS = {
   "-since": "Oldest signal",
   coverage: "Coverage",
   confidence: "Confidence",
+  steadiness: "Steadiness",
+  "-steadiness": "Steadiness, lowest first",
 } as const;
 export type MarketSort = keyof typeof MARKET_SORTS;
 

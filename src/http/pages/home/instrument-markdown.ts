@@ -7,6 +7,7 @@ import type { Site } from "../../../../wellknown/site.ts";
 import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
 import { toPercent } from "../../../answers/risk.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
+import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { escapeMarkdown } from "../../../lib/markdown.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
@@ -91,6 +92,9 @@ function signalRows(signal: FullSignal): readonly (readonly [string, Figure])[] 
     ["Score smoothed over sessions, which the signal follows", decimals(signal.scoreSmoothed, 2)],
     ["Confidence, 0 to 1", decimals(signal.confidence, 4)],
     ["Coverage, 0 to 1", decimals(signal.coverage, 4)],
+    ...(signal.assetClass === "stock"
+      ? ([[`Steadiness, 0 to 100. ${STEADINESS_MEANING}`, signal.steadiness]] as const)
+      : []),
     ["Status", signal.status],
     ...(forcedWait === null ? [] : ([["WAIT whatever the score", forcedWait]] as const)),
     ["Price", price === null ? null : `${price.value} ${price.currency} at ${price.at}`],

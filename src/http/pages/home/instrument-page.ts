@@ -1,6 +1,7 @@
 import type { Site } from "../../../../wellknown/site.ts";
 import { toPercent } from "../../../answers/risk.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
+import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { DAY_MS } from "../../../lib/market-day.ts";
 import { FACTORS_BY_CLASS } from "../../../score/composite.ts";
 import { descriptionList, type FactEntry, untrustedText } from "../elements.ts";
@@ -103,6 +104,7 @@ ${scoreScale(scoreRaw)}
 ${scoreCaveat}
 </div>
 <div class="columns">${descriptionList(factsOf(answer, dayMs))}</div>
+${answer.assetClass === "stock" && html`<p class="quiet">${STEADINESS_MEANING}</p>`}
 <details class="more"><summary>How the signal follows from the score, and how the ranges have held</summary>
 <p>${reasonText(answer)}</p><p>${answer.risk.summary}</p>
 </details>
@@ -147,8 +149,15 @@ function factsOf(answer: FullSignal, dayMs: number): readonly (FactEntry | false
       "Risk",
       html`${risk.level ?? "–"} <span class="quiet">${risk.peerLevel === null ? "against its own year" : `against its own year; ${risk.peerLevel} in its class`}</span>`,
     ],
+    assetClass === "stock" && ["Steadiness", steadinessText(answer)],
     assetClass === "stock" && ["Next report", reportText(answer, dayMs)],
   ];
+}
+
+/** Text with the steadiness of a stock and its rank, or the reason why it has none. */
+function steadinessText({ steadiness, risk: { steadiness: full } }: FullSignal): Html {
+  const { reason, rank, peers } = full;
+  return html`${steadiness ?? "–"} <span class="quiet">${reason ?? `rank ${rank} of ${peers} stocks`}</span>`;
 }
 
 /** Text that lists the factors of the asset class that have no value. */

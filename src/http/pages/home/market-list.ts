@@ -1,6 +1,7 @@
 import { isoInstant } from "../../../answers/common.ts";
 import { fullFactorsAnswer } from "../../../answers/factors.ts";
 import { type FullSignalItem, fullSignalItem } from "../../../answers/signal.ts";
+import { steadinessPoints } from "../../../answers/steadiness.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
@@ -33,6 +34,8 @@ export interface MarketRow {
   readonly currency: string;
   /** Simple return of the newest session; `null` if it is not known. */
   readonly change: number | null;
+  /** In whole points; `null` if the instrument is not ranked. */
+  readonly steadiness: number | null;
   /** Start of the signal in ISO 8601: a date, or an instant if sessions are shorter than a day. */
   readonly since: string;
   /**
@@ -96,6 +99,7 @@ export function createListMarket(context: ToolContext): ListMarket {
       price: snapshot.price,
       currency: snapshot.instrument.currency,
       change: simpleReturn(symbol, context),
+      steadiness: steadinessPoints(snapshot),
       since: isoInstant(snapshot.signal.since).slice(
         0,
         context.market.dayMs < DAY_MS ? undefined : 10,
@@ -163,13 +167,13 @@ function closesOf(symbol: string, { market }: ToolContext): readonly number[] {
 }
 
 /**
- * The value by which each sort order sorts, highest first. `strength` is the distance of the
+ * The value by which each sort order sorts, highest first; what has none comes last. `strength` is the distance of the
  * smoothed score from 50, because the smoothed score decides the signal.
  */
 const sortKeys: Readonly<
   Record<
-    "score" | "change" | "strength" | "since" | "coverage" | "confidence",
-    (one: Snapshot, context: ToolContext) => number
+    "score" | "change" | "strength" | "since" | "coverage" | "confidence" | "steadiness",
+    (one: Snapshot, context: ToolContext) => number | undefined
   >
 > = {
   score: ({ score }) => score,
@@ -178,6 +182,7 @@ const sortKeys: Readonly<
   since: ({ signal }) => signal.since,
   coverage: ({ coverage }) => coverage,
   confidence: ({ confidence }) => confidence,
+  steadiness: ({ steadiness }) => steadiness?.value,
 };
 
 /**
@@ -194,7 +199,9 @@ function select(filter: MarketFilter, context: ToolContext): readonly Snapshot[]
   const key =
     sort === "symbol" ? undefined : sortKeys[sort.replace("-", "") as keyof typeof sortKeys];
   const sign = sort.startsWith("-") ? -1 : 1;
-  const keyed = key && found.map((one) => ({ one, value: sign * key(one, context) }));
+  const sortValue = (figure: number | undefined) =>
+    figure === undefined ? -Number.MAX_VALUE : sign * figure;
+  const keyed = key && found.map((one) => ({ one, value: sortValue(key(one, context)) }));
   return keyed?.toSorted((a, b) => b.value - a.value).map(({ one }) => one) ?? found;
 }
 

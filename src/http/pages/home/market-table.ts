@@ -1,6 +1,7 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
 import { roundToWholePoints } from "../../../answers/rounding.ts";
+import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import type { WeakMatch } from "../../../market/symbols.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { untrustedText } from "../elements.ts";
@@ -41,6 +42,7 @@ const sorted: Readonly<Record<string, MarketSort>> = {
   Day: "change",
   Coverage: "coverage",
   Confidence: "confidence",
+  Steadiness: "steadiness",
   Since: "since",
 };
 
@@ -87,6 +89,8 @@ export function marketTable(list: MarketList, filter: MarketFilter): Html {
   const [first] = rows;
   const names = Object.keys(first?.factors ?? {}) as FactorName[];
   const note = names.length > 0 && " Factors are in points: they add up to the score less 50.";
+  // There is room for one of the two on a desktop.
+  const isBySteadiness = filter.sort?.endsWith("steadiness") ?? false;
   const titles = [
     ...[
       "Instrument",
@@ -96,7 +100,7 @@ export function marketTable(list: MarketList, filter: MarketFilter): Html {
       "Day",
       "60 sessions",
       "Coverage",
-      "Confidence",
+      isBySteadiness ? "Steadiness" : "Confidence",
       "Since",
     ],
     ...names.map((name) => factorNames[name]),
@@ -106,11 +110,11 @@ export function marketTable(list: MarketList, filter: MarketFilter): Html {
   return html`<div class="tools">${countLinks(list, filter)}
 <form id="pick" method="get" action="/#compare">${hiddenFilter(filter)}<p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED_INSTRUMENTS}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form></div>
 <table class="market" role="table">
-<caption>${found === 1 ? "One instrument" : html`${found} instruments`}${list.weakMatch && ` whose name has ${WEAK_MATCH[list.weakMatch]}`}. ${SCORE_MEANING} ${SCORE_CAVEAT} ${SIGNAL_RULE}${note}</caption>
+<caption>${found === 1 ? "One instrument" : html`${found} instruments`}${list.weakMatch && ` whose name has ${WEAK_MATCH[list.weakMatch]}`}. ${SCORE_MEANING} ${SCORE_CAVEAT} ${SIGNAL_RULE}${note}${isBySteadiness && ` ${STEADINESS_MEANING}`}</caption>
 <thead role="rowgroup"><tr role="row">
 ${titles.map((title) => header(title, filter))}
 </tr></thead>
-<tbody role="rowgroup">${rows.map(tableRow)}</tbody>
+<tbody role="rowgroup">${rows.map((row) => tableRow(row, isBySteadiness))}</tbody>
 </table>
 ${pager(list, filter)}`;
 }
@@ -126,8 +130,8 @@ function countLinks({ found, counts }: MarketList, filter: MarketFilter): Html {
   return html`<nav class="counts" aria-label="Counts"><span><strong>${found}</strong> shown</span>${(["LONG", "WAIT", "SHORT"] as const).map((direction) => link(`${counts[direction]} ${direction}`, "signal", direction))}${link(`${counts.full} with full coverage`, "coverage", "full")}</nav>`;
 }
 
-function tableRow(row: MarketRow): Html {
-  const { signal: item, factors, missing, price, change, since } = row;
+function tableRow(row: MarketRow, isBySteadiness: boolean): Html {
+  const { signal: item, factors, missing, price, change, since, steadiness } = row;
   const { symbol, name, assetClass, signal, score, scoreRaw, scoreSmoothed, status, coverage } =
     item;
   const warning = answerStatusNotes[status];
@@ -139,7 +143,11 @@ function tableRow(row: MarketRow): Html {
 <td class="change" role="cell">${signedPercentHtml(change)}</td>
 <td class="line" role="cell">${closesSparkline(row)}</td>
 <td class="coverage" role="cell">${coverageBar(assetClass, missing)}<span class="unit">${percentHtml(0)(coverage)} · ${coverageText(assetClass, missing)}</span></td>
-<td class="confidence" role="cell"><span class="label" aria-hidden="true">Confidence</span>${percentHtml(0)(item.confidence)}</td>
+<td class="confidence" role="cell">${
+    isBySteadiness
+      ? html`<span class="label" aria-hidden="true">Steadiness</span>${steadiness ?? "–"}`
+      : html`<span class="label" aria-hidden="true">Confidence</span>${percentHtml(0)(item.confidence)}`
+  }</td>
 <td class="since" role="cell"><span class="label" aria-hidden="true">Since</span>${dateTimeHtml(since)}</td>
 ${factors && Object.entries(factors).map(([name, factor]) => factorCell(name as FactorName, factor))}
 </tr>`;
