@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
+import { currentVerdict } from "../../answers/track-record.ts";
 import type { TrackRecordFigures } from "../../grading/track-record.ts";
 import { shownOrigin } from "../../log/checkpoint.ts";
 import { parseLogVerifier } from "../../log/note-keys.ts";
@@ -9,6 +10,7 @@ import {
   overallOutcome,
   type VerificationCheck,
 } from "../../log/verify/check.ts";
+import type { VerifiedClaim } from "../../log/verify/claim-check.ts";
 import {
   type VerificationResult,
   verifyLog,
@@ -127,7 +129,7 @@ export const verifyLogCommand = defineLocalCommand({
     if (statePath !== undefined && verified.known !== undefined) {
       await writeKnownLogFile(statePath, verified.known);
     }
-    const { origin = null, size = null, checks, records = [] } = verified;
+    const { origin = null, size = null, checks, records = [], claims = [] } = verified;
     const outcome = overallOutcome(checks);
     return {
       isGood: outcome === "proved",
@@ -139,6 +141,7 @@ export const verifyLogCommand = defineLocalCommand({
         size,
         checks,
         record: records.map(({ methodHash, figures }) => ({ methodHash, ...figures })),
+        claims,
       },
       notes: [],
     };
@@ -176,18 +179,34 @@ export const showProgressOn =
   (done: number, total: number): void =>
     progress.show({ doing, rows: done, fraction: total === 0 ? 1 : done / total, unit: "entries" });
 
-function tableOf({ origin, size, checks, records = [] }: VerificationResult): readonly string[] {
+function tableOf({
+  origin,
+  size,
+  checks,
+  records = [],
+  claims = [],
+}: VerificationResult): readonly string[] {
   const width = Math.max(...checks.map(({ name }) => name.length));
   const line = ({ name, outcome, detail }: VerificationCheck) =>
     `${WORDS[outcome].padEnd(10)}  ${name.padEnd(width)}  ${detail}`;
   const head =
     origin === undefined ? [] : [`Log ${shownOrigin(origin)}, ${formatCount(size ?? 0)} entries`];
   const record = records.map(({ figures, methodHash }) => recordLine(figures, methodHash));
-  return [...head, ...checks.map(line), ...record];
+  return [...head, ...checks.map(line), ...record, ...claims.map(claimLine)];
 }
 
 /** Number of digits of a method hash that are shown. */
 const SHOWN_DIGITS = 16;
+
+/** A claim with its estimate and the verdict that stands. */
+function claimLine(claim: VerifiedClaim): string {
+  const { methodHash, terms, score } = claim;
+  const estimate =
+    score === null
+      ? "no estimate yet"
+      : `neutral rank IC ${score.value.toFixed(4)} (${score.low.toFixed(4)} to ${score.high.toFixed(4)}, t ${score.t.toFixed(2)}) over ${formatCount(score.dates)} runs`;
+  return `claim of method ${methodHash.slice(0, SHOWN_DIGITS)} on ${terms.assetClass} over ${terms.horizon} sessions: ${estimate}, ${currentVerdict(claim)}`;
+}
 
 /** The main figures of a track record, in percent. */
 function recordLine(

@@ -1,5 +1,9 @@
 import { claimAnswer, type TrackRecordAnswer } from "../../answers/track-record.ts";
-import { type LiveClaimTerms, liveClaimFigures } from "../../grading/live-claim.ts";
+import {
+  type LiveClaimFigures,
+  type LiveClaimTerms,
+  liveClaimFigures,
+} from "../../grading/live-claim.ts";
 import type { RegisteredClaim } from "../log-state.ts";
 import { isSameValue, valuesIn } from "./answer-values.ts";
 import { CheckFailure } from "./check.ts";
@@ -30,23 +34,43 @@ export function compareClaims(
   }
 }
 
+/** A claim with the figures computed from the entries of a log. */
+export interface VerifiedClaim extends LiveClaimFigures {
+  readonly methodHash: string;
+}
+
+/**
+ * The figures of a claim as of the end of the last returns.
+ *
+ * @param until Later instant that the market's clock has reached, Unix milliseconds.
+ */
+export function verifiedClaim(
+  methodHash: string,
+  terms: LiveClaimTerms,
+  records: readonly VerifiedTrackRecord[],
+  until = 0,
+): VerifiedClaim {
+  const { assetClass, horizon } = terms;
+  const { runs = [] } =
+    records.find(
+      (one) =>
+        one.methodHash === methodHash &&
+        one.figures.assetClass === assetClass &&
+        one.figures.horizon === horizon,
+    ) ?? {};
+  const now = Math.max(until, runs.at(-1)?.exit ?? 0);
+  return { methodHash, ...liveClaimFigures(terms, runs, now) };
+}
+
 function compareClaim(
   answered: AnsweredClaim,
   terms: LiveClaimTerms,
   records: readonly VerifiedTrackRecord[],
 ): void {
   const { methodHash, verdicts } = answered;
-  const { runs = [] } =
-    records.find(
-      (one) =>
-        one.methodHash === methodHash &&
-        one.figures.assetClass === terms.assetClass &&
-        one.figures.horizon === terms.horizon,
-    ) ?? {};
-  // The market's clock has reached at least the end of the last returns.
-  const dueAt = [runs.at(-1)?.exit ?? 0, ...verdicts.map(({ at }) => Date.parse(at))];
-  const figures = liveClaimFigures(terms, runs, Math.max(...dueAt));
-  const mine = claimAnswer({ methodHash, ...figures, openSince: null }, 0);
+  const dueAt = Math.max(0, ...verdicts.map(({ at }) => Date.parse(at)));
+  const figures = verifiedClaim(methodHash, terms, records, dueAt);
+  const mine = claimAnswer({ ...figures, openSince: null }, 0);
   const [expected, found] = [comparedIn(mine), comparedIn(answered)].map(
     (one) => new Map(valuesIn(one)),
   ) as [Map<string, unknown>, Map<string, unknown>];

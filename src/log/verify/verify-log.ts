@@ -4,6 +4,7 @@ import type { SettlementMarket } from "../outcomes.ts";
 import { parseProof } from "../tlog-proof.ts";
 import type { WitnessPolicy } from "../witness/policy.ts";
 import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
+import { type VerifiedClaim, verifiedClaim } from "./claim-check.ts";
 import { EntryVerifier } from "./entry-verifier.ts";
 import type { CheckpointSighting, KnownLog } from "./known-log.ts";
 import { NO_PRICES_CHECK, PriceCheck } from "./price-check.ts";
@@ -52,6 +53,8 @@ export interface VerificationResult {
   readonly checks: readonly VerificationCheck[];
   /** The track record computed from the entries alone; absent if only one entry was verified. */
   readonly records?: readonly VerifiedTrackRecord[];
+  /** The claims of the log with their figures; absent like `records`. */
+  readonly claims?: readonly VerifiedClaim[];
   /** State to store for the next verification; absent if a check failed. */
   readonly known?: KnownLog;
 }
@@ -100,6 +103,9 @@ export async function verifyLog(options: LogVerificationOptions): Promise<Verifi
   const tree = await walk.run({ onEntry, onProgress, onPause: async () => prices?.compare() });
   const outcomes = prices?.check() ?? NO_PRICES_CHECK;
   const records = entries.records(size);
+  const claims = [...entries.claims].map(([methodHash, { terms }]) =>
+    verifiedClaim(methodHash, terms, records),
+  );
   const record = checkTrackRecord(entries, size, answered);
   const scores = await checkScores(entries.recentSignals, entries.signals, options.openFactors);
   const ofTree =
@@ -113,11 +119,12 @@ export async function verifyLog(options: LogVerificationOptions): Promise<Verifi
     ...[signature, view.check, ...ofTree, ...entries.checks()],
     ...[scores, outcomes, record],
   ];
-  if (checks.some(({ outcome }) => outcome === "failed")) return { origin, size, checks, records };
+  const verified = { origin, size, checks, records, claims };
+  if (checks.some(({ outcome }) => outcome === "failed")) return verified;
   const published =
     (await source.read("keys", MAX_TEXT_BYTES)) === undefined ? [] : await publishedKeys(source);
   const after = knownLogAfter(checkpoint, { known, keys, published, seenAt: now() });
-  return { origin, size, checks, records, known: after };
+  return { ...verified, known: after };
 }
 
 const inOrder = (sightings: readonly CheckpointSighting[]): readonly CheckpointSighting[] =>

@@ -3,7 +3,6 @@ import { currentVerdict, isFinalVerdict } from "../../../answers/track-record.ts
 import { LIVE_CLAIM, type LIVE_CLAIM_VERDICTS } from "../../../grading/live-claim.ts";
 import type { ServedClaim } from "../../../log/signal-log.ts";
 import { type Html, html } from "../html.ts";
-import { assetClassNames } from "./marks.ts";
 import { dateTimeHtml, fixedDecimalsHtml, percentHtml, wholeNumberHtml } from "./number-format.ts";
 import { dayHtml, horizonText } from "./track-record-section.ts";
 
@@ -16,7 +15,7 @@ const CLAIM_VERDICT_TEXTS: Readonly<Record<(typeof LIVE_CLAIM_VERDICTS)[number],
 
 /** What a claim says, in one sentence. */
 export const claimSentence = ({ terms: { assetClass, horizon } }: ServedClaim): string =>
-  `The score ranks ${assetClassNames[assetClass].toLowerCase()} by the part of their returns over ${horizonText(assetClass, horizon)} that beta, volatility, size and sector do not explain, before costs.`;
+  `The score ranks ${assetClass}s by the part of their returns over ${horizonText(assetClass, horizon)} that beta, volatility, size and sector do not explain, before costs.`;
 
 /** The verdict that stands, as a label. */
 export const claimVerdictText = (claim: ServedClaim): string =>

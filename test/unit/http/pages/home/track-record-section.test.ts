@@ -7,6 +7,7 @@ import {
   trackRecordTerms,
 } from "../../../../../src/grading/track-record.ts";
 import { trackRecordSection } from "../../../../../src/http/pages/home/track-record-section.ts";
+import { runningMethod } from "../../../../../src/method/running.ts";
 import { pointsOf, positionsByAxis } from "../../../../support/drawn.ts";
 
 const DAY_MS = 86_400_000;
@@ -19,6 +20,7 @@ const HEIGHT = 400;
 /** Thirty sessions with twelve random decisions each. The fifth session was signed too late. */
 const runs: readonly GradedRun[] = Array.from({ length: 30 }, (_, session) => {
   const statements = Array.from({ length: 12 }, (_unused, at) => ({
+    sector: at < 6 ? "Energy" : null,
     signal: (["LONG", "SHORT", "WAIT"] as const)[at % 3] ?? "WAIT",
     score: 100 * randomAt(session, at),
     followed: 0.1 * (randomAt(100 + session, at) - 0.5),
@@ -69,5 +71,31 @@ describe("the curve of a track record", () => {
       .slice(0, 29)
       .map(([, text = ""]) => Number.parseFloat(text.replace("−", "-")));
     expect(told).toEqual(sums.toReversed().map((sum) => Number((100 * sum).toFixed(2))));
+  });
+});
+
+describe("a track record on its page", () => {
+  const text = String(trackRecordSection(record, trackRecordTerms(0), DAY_MS))
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll(/\s+/g, " ");
+
+  it("names its method unless that is the running one", () => {
+    expect(text).toContain("Stock, 5 sessions, earlier method 0123456789abcdef");
+    const { methodHash } = runningMethod();
+    const running = String(
+      trackRecordSection({ ...record, methodHash }, trackRecordTerms(0), DAY_MS),
+    );
+    expect(running).toContain("Stock, 5 sessions</h2>");
+  });
+
+  it("shows the figures by signal and by sector", () => {
+    const { bySignal, bySector } = record.figures;
+    expect(bySignal).toHaveLength(3);
+    for (const { signal, statements } of bySignal)
+      expect(text).toContain(`${signal} ${statements}`);
+    expect(bySector.map(({ sector }) => sector)).toEqual(["Energy", null]);
+    for (const { sector, long, short, wait } of bySector) {
+      expect(text).toContain(`${sector ?? "not known"} ${long} ${short} ${wait}`);
+    }
   });
 });
