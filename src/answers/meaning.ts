@@ -1,4 +1,8 @@
-import { DIRECTION_EVIDENCE, type DirectionEvidence } from "../score/backtest-verdicts.ts";
+import {
+  DIRECTION_EVIDENCE,
+  type DirectionEvidence,
+  OTHER_STOCKS_EVIDENCE,
+} from "../score/backtest-verdicts.ts";
 
 /**
  * The sentences on what a score means and how predictive a direction is. Pages, tools, the MCP
@@ -13,26 +17,33 @@ export const SCORE_MEANING =
 /** The sentence that rules out common misreadings of a score. */
 export const SCORE_CAVEAT = "It is not a percentile, not a probability and not investment advice.";
 
+/** Whether the scores of stocks were shown to rank later returns, by the rule of the backtest. */
+const isShown = ["weak_positive", "positive"].includes(DIRECTION_EVIDENCE.stock.verdict);
+
 /** The first clause of `DIRECTION_EVIDENCE_TEXT`, for places that link to the figures. */
-export const DIRECTION_EVIDENCE_SUMMARY =
-  "In the published backtest scores could not be told from chance";
+export const DIRECTION_EVIDENCE_SUMMARY = isShown
+  ? "In the published backtests scores of stocks ranked later returns slightly better than chance, before costs"
+  : "In the published backtest scores could not be told from chance";
 
 /** The sentence that says how predictive the directions were in the backtest. */
-export const DIRECTION_EVIDENCE_TEXT = `${DIRECTION_EVIDENCE_SUMMARY}: their rank correlation with later returns was ${measured(DIRECTION_EVIDENCE.stock)}, and ${measured(DIRECTION_EVIDENCE.crypto)}.`;
+export const DIRECTION_EVIDENCE_TEXT = isShown
+  ? `${DIRECTION_EVIDENCE_SUMMARY}: their neutral rank correlation was ${measured(DIRECTION_EVIDENCE.stock)} and ${measured(OTHER_STOCKS_EVIDENCE)}. For coins it could not be told from chance: ${measured(DIRECTION_EVIDENCE.crypto)}.`
+  : `${DIRECTION_EVIDENCE_SUMMARY}: their rank correlation with later returns was ${measured(DIRECTION_EVIDENCE.stock)}, and ${measured(DIRECTION_EVIDENCE.crypto)}.`;
 
 /** The sentence that says what a score is useful for. */
 export const SCORE_PURPOSE =
   "A score shows the evidence openly, number by number, so that you can check what is said about an instrument.";
 
 /**
- * Describes the measured rank correlation, for example "−.0121 over 21 sessions (95 % interval
- * −.0332 to +.0090; 369 large US stocks, 2014-07 to 2024-12)".
+ * Describes the measured rank correlation, for example "+.0263 over 7 days (95 % interval −.0144
+ * to +.0671; 13 coins, 2019-06 to 2024-12)".
  */
-function measured({ ic, interval, horizon, universe, period }: DirectionEvidence): string {
+function measured({ ic, interval, basis, horizon, universe, period }: DirectionEvidence): string {
   if (ic === null || interval === null) return `not measured (${universe})`;
   const { low, high } = interval;
   const when = period.replace("/", " to ");
-  return `${decimal(ic, 4)} over ${horizon} (95 % interval ${decimal(low, 4)} to ${decimal(high, 4)}; ${universe}, ${when})`;
+  const how = basis === "neutral" && !isShown ? "neutral; " : "";
+  return `${decimal(ic, 4)} over ${horizon} (${how}95 % interval ${decimal(low, 4)} to ${decimal(high, 4)}; ${universe}, ${when})`;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { appendFile, copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { DIRECTION_EVIDENCE_TEXT } from "../../src/answers/meaning.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { pointsOf } from "../support/drawn.ts";
 import { historyRows } from "../support/history.ts";
@@ -141,7 +142,7 @@ describe("the home page of the sandbox", () => {
       expect(html.split("not investment advice").length).toBeLessThanOrEqual(2);
       const [link] = html.match(/<a href="[^"]*">The figures<\/a>/) ?? [];
       const isIndirect = path === "/" || path === "/market/ALDER.SIM";
-      expect(html.includes("−.0121 over 21 sessions")).toBe(!isIndirect);
+      expect(html.includes(DIRECTION_EVIDENCE_TEXT)).toBe(!isIndirect);
       expect(link).toBe(
         isIndirect ? '<a href="/track-record#backtest">The figures</a>' : undefined,
       );

@@ -1,5 +1,4 @@
 import { FACTORS, type Factor } from "../../factors/reading.ts";
-import { CLAIM_HORIZON_SESSIONS } from "../../grading/claim-estimate.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { SCORE_HORIZON_SESSIONS } from "../../score/backtest-verdicts.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
@@ -43,8 +42,7 @@ export const defaultPace = (subject: BacktestSubject): GradingPace =>
 
 /** The horizon, in sessions, on which the verdict and the probabilities are based. */
 export function headlineHorizonSessions(subject: BacktestSubject, assetClass: AssetClass): number {
-  if (BRIEF.has(subject)) return 1;
-  return assetClass === "stock" ? CLAIM_HORIZON_SESSIONS : SCORE_HORIZON_SESSIONS[assetClass];
+  return BRIEF.has(subject) ? 1 : SCORE_HORIZON_SESSIONS[assetClass];
 }
 
 /** The subject that is measured beside another one on the same dates; the score and its candidate. */

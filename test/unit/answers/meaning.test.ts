@@ -42,11 +42,10 @@ describe("the explanation of what scores mean", () => {
     for (const sentence of SENTENCES) expect(text).toContain(sentence);
   });
 
-  it("quotes the figures of the backtest", () => {
-    expect(meaning.DIRECTION_EVIDENCE_TEXT).toContain(
-      "−.0121 over 21 sessions (95 % interval −.0332 to +.0090",
-    );
-    expect(meaning.noProbabilityReason(DIRECTION_EVIDENCE.stock)).toBe(
+  it("says why there is no probability", () => {
+    const skillInterval = { low: -0.00034, high: 0.00016 };
+    const stock = { ...DIRECTION_EVIDENCE.stock, brierSkill: -0.00008, skillInterval };
+    expect(meaning.noProbabilityReason(stock)).toBe(
       "Its out-of-sample Brier skill was −.00008 (95 % interval −.00034 to +.00016): the interval does not lie above 0.",
     );
     expect(meaning.noProbabilityReason(DIRECTION_EVIDENCE.etf)).toBe(
