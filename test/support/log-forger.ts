@@ -1,8 +1,10 @@
 import { createPrivateKey, generateKeyPairSync, hash, type KeyObject } from "node:crypto";
 import canonicalize from "canonicalize";
+import { liveClaimTerms } from "../../src/grading/live-claim.ts";
 import { trackRecordTerms } from "../../src/grading/track-record.ts";
 import { checkpointText } from "../../src/log/checkpoint.ts";
 import {
+  claimLeaf,
   methodLeaf,
   outcomeLeaf,
   runLeaf,
@@ -73,6 +75,8 @@ const METHOD = withHorizons(
   ),
 );
 
+const CLAIM = claimLeaf(liveClaimTerms(START - DAY_MS), START - DAY_MS);
+
 function withHorizons(method: string): string {
   const leaf = JSON.parse(method);
   const horizons = { stock: HORIZONS, etf: HORIZONS, crypto: HORIZONS };
@@ -132,7 +136,7 @@ export function honestEntries(
   { isLogged = () => true, isSettled = () => true }: Told = {},
 ): string[] {
   const classes = ["stock", "crypto"] as const;
-  const entries = [METHOD];
+  const entries = [METHOD, CLAIM];
   const runs: MadeRun[] = [];
   const covered = new Map<
     string,

@@ -6,6 +6,7 @@ import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { runningMethod } from "../../../src/method/running.ts";
+import { answeredClaims } from "../../support/answered-claims.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,
@@ -85,11 +86,12 @@ async function verified(log: Log, market: Sessions["market"]) {
     },
   }));
   const beganAt = new Date(closeOf(0)).toISOString();
+  const claims = await answeredClaims(log.store, graded);
   const { checks } = await verifyLog({
     ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
     ...{ prices: market, now: () => 0 },
     trackRecord: async () => ({
-      ...{ market: "live", simulated: false, origin, beganAt, size: graded.size, claims: [] },
+      ...{ market: "live", simulated: false, origin, beganAt, size: graded.size, claims },
       records,
     }),
   });

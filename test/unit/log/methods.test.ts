@@ -13,6 +13,7 @@ import { runningMethod } from "../../../src/method/running.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { logReturnRange, RANGE_PROBABILITIES } from "../../../src/risk/ranges.ts";
 import type { RiskTable } from "../../../src/risk/table.ts";
+import { answeredClaims } from "../../support/answered-claims.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,
@@ -113,10 +114,11 @@ const settlementsOf = (verifier: EntryVerifier) =>
   verifier.checks().find(({ name }) => name === "settlements");
 
 /** The answer of `GET /api/track-record` about returns over five sessions. */
-function answerOf(graded: GradedRuns, origin: string) {
+async function answerOf({ store }: Log, graded: GradedRuns, origin: string) {
   const of = { assetClass: "stock", horizon: 5 } as const;
   return {
-    ...{ market: "live", simulated: false, origin, size: graded.size, claims: [] },
+    ...{ market: "live", simulated: false, origin, size: graded.size },
+    claims: await answeredClaims(store, graded),
     beganAt: new Date(closeOf(0)).toISOString(),
     records: graded.methodsOf(of).map((hash) => ({
       methodHash: hash,
@@ -152,7 +154,7 @@ describeEngines("a signal log with two methods", (engine) => {
     const { checks, records } = await verifyLog({
       ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
       ...{ prices: sessions.market, now: () => 0 },
-      trackRecord: async () => answerOf(graded, origin),
+      trackRecord: () => answerOf(log, graded, origin),
     });
     expect(records?.find((one) => one.figures.horizon === 5)?.figures).toEqual(figures);
     const of = (name: string) => checks.find((check) => check.name === name)?.outcome;
@@ -380,6 +382,7 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
     const asThen = risk && { risk: withoutReportDays(risk) };
     return canonicalize({
       ...{ ...content, ...asThen, methodHash: EARLIER_HASH },
+      ...(content.kind === "method" && { version: `1.0.0+${EARLIER_HASH.slice(0, 16)}` }),
       ...change,
     }) as string;
   };
@@ -419,7 +422,7 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
   const { checks } = await verifyLog({
     ...{ source: logSourceOf(later), keys: [verifierTextOf(origin)], known: undefined },
     ...{ prices: sessions.market, now: () => 0 },
-    trackRecord: async () => answerOf(graded, origin),
+    trackRecord: () => answerOf(later, graded, origin),
   });
   return { contents: await contentsOf(later), graded, checks };
 }

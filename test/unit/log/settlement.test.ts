@@ -7,6 +7,7 @@ import { SignalLog } from "../../../src/log/signal-log.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import type { DataSource } from "../../../src/market/market.ts";
 import { runningMethod } from "../../../src/method/running.ts";
+import { answeredClaims } from "../../support/answered-claims.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,
@@ -84,8 +85,9 @@ describeEngines("logged settlements of decisions", (engine) => {
         runs.record({ assetClass: "stock", horizon: one, methodHash }, trackRecordTerms(0), 0)
           .figures,
     );
+    const claims = await answeredClaims(log.store, runs);
     const record = (change: object) => async () => ({
-      ...{ market: "live", simulated: false, origin, beganAt: iso(0), size: runs.size, claims: [] },
+      ...{ market: "live", simulated: false, origin, beganAt: iso(0), size: runs.size, claims },
       records: figures.map((one) => ({
         ...{ methodHash, ...trackRecordFiguresAnswer(one) },
         ...{
@@ -244,6 +246,7 @@ it("the verdicts of a track record can be derived from the log entries", async (
     ...{ expectedAt: 0, openSince: closeOf(0) },
   }));
   const market = { mode: "live", source: { simulated: false } as DataSource, now } as const;
+  const claims = await answeredClaims(log.store, runs, now);
   const known = { origin, beganAt, size: runs.size, terms, records, claims: [] };
   const record = trackRecordAnswer(known, market, undefined);
   // Before the first verdict, the answer for an asset class without a track record refers to the
@@ -267,7 +270,7 @@ it("the verdicts of a track record can be derived from the log entries", async (
         known: undefined,
         now: () => 0,
       },
-      trackRecord: async () => ({ ...record, records: changed }),
+      trackRecord: async () => ({ ...record, records: changed, claims }),
     });
     return checks.find(({ name }) => name === "record");
   };

@@ -4,14 +4,14 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { claimAnswer, trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
-import { liveClaimFigures } from "../../../src/grading/live-claim.ts";
+import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
 import { TRACK_RECORD_HORIZON_SESSIONS } from "../../../src/grading/run-grade.ts";
 import { trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { AssetClass } from "../../../src/market/instrument.ts";
 import { runningMethod } from "../../../src/method/running.ts";
+import { answeredClaims } from "../../support/answered-claims.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import { replayedLog, saveLog } from "../../support/replayed-log.ts";
 import { sharedFolder } from "../../support/shared.ts";
@@ -52,14 +52,7 @@ it.skipIf(isMissing || !hasPython)(
         ),
       })),
     );
-    const registered = Object.entries((await log.store.state())?.value.claims ?? {});
-    const now = Date.parse(`${TO}T23:59:00Z`);
-    const claims = registered.map(([hash, { terms }]) => {
-      const { assetClass, horizon } = terms;
-      const runs = graded.runsOf({ assetClass, horizon, methodHash: hash });
-      const claim = { methodHash: hash, ...liveClaimFigures(terms, runs, now), openSince: null };
-      return claimAnswer(claim, now);
-    });
+    const claims = await answeredClaims(log.store, graded, Date.parse(`${TO}T23:59:00Z`));
     const answer = join(folder, "track-record.json");
     writeFileSync(answer, JSON.stringify({ records, claims }));
 

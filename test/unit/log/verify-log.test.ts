@@ -97,6 +97,7 @@ describe("the log verifier", () => {
       entries: "proved",
       methods: "proved",
       runs: "proved",
+      claims: "proved",
       thresholds: "proved",
       times: "not_proved",
       sessions: "proved",
