@@ -240,9 +240,10 @@ function filtered(query: Query, at: number, context: ToolContext): readonly Past
 }
 
 /** Whether a score, in whole points as answers show it, is within the bounds of a query. */
-function isScoreWithin(score: number, { minScore, maxScore }: Query): boolean {
+function isScoreWithin(score: number | null, { minScore, maxScore }: Query): boolean {
   if (minScore === undefined && maxScore === undefined) return true;
   const points = roundToWholePoints(score);
+  if (points === null) return false;
   return points >= (minScore ?? 0) && points <= (maxScore ?? 100);
 }
 
@@ -396,9 +397,9 @@ function inOrder(
     case "symbol":
       return bySymbol;
     case "score":
-      return byFigure(({ score }) => score);
+      return byFigure(({ score }) => score ?? -1);
     case "lowest_score":
-      return byFigure(({ score }) => -score);
+      return byFigure(({ score }) => -(score ?? 101));
     case "confidence":
       return byFigure(({ confidence }) => confidence);
     case "steadiness":

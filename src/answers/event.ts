@@ -40,7 +40,7 @@ const Z_DECIMALS = 2;
 /** Decimals of volatilities and returns, which are tiny for stablecoins. */
 const FRACTION_DECIMALS = 8;
 
-const Score = z.number().int().min(0).max(100).describe(SCORE_MEANING);
+const Score = z.number().int().min(0).max(100).nullable().describe(SCORE_MEANING);
 
 /** Members of every event about an instrument. */
 const EventData = z.object({

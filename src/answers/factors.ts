@@ -8,7 +8,7 @@ import type { SourcesByFeed } from "../market/market.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, Feed, InstrumentRecords } from "../market/records.ts";
 import { Problem } from "../problem.ts";
-import type { FactorResult, PastSnapshot, Snapshot } from "../score/snapshot.ts";
+import type { FactorResult, PastSnapshot, Snapshot, StockRanking } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import { CandidatesAnswer, candidatesAnswer } from "./candidate.ts";
 import {
@@ -36,8 +36,38 @@ const FactorInputAnswer = z.object({
   z: z.number().nullable(),
   weight: z.number().describe("Share of the factor's z; 0 when only shown."),
   observedAt: InstantAnswer.nullable(),
+  relative: z
+    .number()
+    .optional()
+    .describe("What is ranked: the value, or the value less the mean of its sector."),
+  rank: z
+    .number()
+    .optional()
+    .describe("Mean rank among the peers, from 1; z is that of (rank - .5)/of."),
+  of: z.number().optional().describe("Number of ranked peers."),
   source: z.string().describe("Ids of entries of sources, separated by spaces."),
 });
+
+/** A place among the peers. */
+const Place = z.object({ rank: z.number(), of: z.number() });
+
+const Ranking = z
+  .object({
+    close: InstantAnswer.describe("The session whose stocks it is ranked among."),
+    peers: z
+      .enum(["covered", "reference"])
+      .describe(
+        "covered: the stocks of that session; reference: too few of them, so the tables of the method, whose evidence was measured among hundreds of peers.",
+      ),
+    z: z.number().nullable().describe("Z: the weighted evidence."),
+    place: Place.nullable().describe("Of z; score is 100 (rank - .5)/of."),
+    closeZ: z.number().nullable().describe("Z at the close, left out of the ranking."),
+    mean: z
+      .object({ value: z.number(), sessions: z.int() })
+      .nullable()
+      .describe("Exponential mean of Z, whose percentile is scoreSmoothed."),
+  })
+  .describe("Of stocks: by what the score was ranked.");
 
 const FullFactor = z.object({
   score: z.number().min(0).max(100).nullable().describe("Points, 100 Phi(z); null: not measured."),
@@ -47,6 +77,7 @@ const FullFactor = z.object({
   contribution: z
     .number()
     .describe("Points of score; the four add up to the unrounded score minus 50."),
+  place: Place.optional().describe("Of z among the readings of the peers, by which it counts."),
   status: FactorStatusAnswer,
   asOf: InstantAnswer.nullable().describe("When its newest input became known."),
   staleAfter: InstantAnswer.nullable(),
@@ -57,10 +88,11 @@ const FullFactor = z.object({
 const FullFactors = z.object({
   ...InstrumentAnswerMembers.shape,
   recordedUntil: InstrumentAnswer.shape.recordedUntil,
-  score: z.number().int().min(0).max(100),
-  scoreRaw: z.number().min(0).max(100),
+  score: z.number().int().min(0).max(100).nullable(),
+  scoreRaw: z.number().min(0).max(100).nullable(),
   confidence: z.number().min(0).max(1),
   sector: z.string().nullable(),
+  ranking: Ranking.optional(),
   tableVersion: z
     .string()
     .nullable()
@@ -126,6 +158,7 @@ export function fullFactorsAnswer(
     scoreRaw: score,
     confidence,
     sector: instrument.sector,
+    ...(snapshot.ranking && { ranking: rankingAnswer(snapshot.ranking, snapshot.signal) }),
     tableVersion: tables === undefined ? null : peerTableVersion(tables, analyser).version,
     analyser,
     factors: {
@@ -136,6 +169,14 @@ export function fullFactorsAnswer(
     },
     ...(include !== undefined && { candidates: candidatesAnswer(snapshot) }),
   };
+}
+
+function rankingAnswer(
+  { close, z: evidence, place, closeZ, isReference }: StockRanking,
+  { mean }: PastSnapshot["signal"],
+): z.input<typeof Ranking> {
+  const peers = isReference ? "reference" : "covered";
+  return { close: isoInstant(close), peers, z: evidence, place, closeZ, mean: mean ?? null };
 }
 
 /**
@@ -249,6 +290,7 @@ function factorAnswer(
     confidence: result.confidence,
     weight: result.weight,
     contribution: result.contribution,
+    ...(result.place && { place: { rank: result.place.rank, of: result.place.of } }),
     status: factorStatusAnswer(result),
     asOf: isoInstantOrNull(asOf),
     staleAfter: isoInstantOrNull(staleAfter),

@@ -2,11 +2,19 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
-import { YIELD_NAMES } from "../factors/yields.ts";
 import type { SentimentAnalyzer } from "../ingest/sentiment-model.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { runningMethod } from "../method/running.ts";
 import { Problem } from "../problem.ts";
+import {
+  byStage,
+  type CloseTables,
+  type GroupMeans,
+  REFERENCE_QUANTILES,
+  REFERENCE_TABLES,
+  RELATIVE_MEASURES,
+  STAGES,
+} from "../score/close-tables.ts";
 import { METHOD_CONSTANTS } from "../score/method-constants.ts";
 import type { PeerTables } from "../score/peers.ts";
 import { METHOD_RELEASE } from "../score/snapshot.ts";
@@ -30,6 +38,8 @@ export const AnalyzerAnswer = z
     "How messages were analyzed: by the lexicon, or by the mean of lexicon and trained model.",
   );
 
+const GroupMeanAnswer = z.object({ mean: z.number(), count: z.int() });
+
 /** The peer statistics of an asset class in one session. */
 const TableContent = z.object({
   assetClass: AssetClass,
@@ -40,15 +50,23 @@ const TableContent = z.object({
   momentum: z
     .object({ ram: Knots, res: Knots, hi52: Knots, combined: Knots })
     .partial()
-    .describe("Tables of the sub-signals and of the mean of their z; absent in a group under 30."),
-  valuation: z
+    .describe(
+      "Of funds and coins: tables of the sub-signals and of the mean of their z; absent in a group under 30.",
+    ),
+  stocks: z
     .object({
-      yields: z
-        .partialRecord(z.enum(YIELD_NAMES), z.record(z.string(), Knots))
-        .describe('By yield and sector; "" is the whole class, for sectors without their own.'),
-      combined: Knots.optional().describe("Table of the weighted mean of their z."),
+      close: InstantAnswer.describe("The session whose stocks these are."),
+      sorted: z
+        .record(z.enum(STAGES), z.array(z.number()))
+        .describe(
+          "The exact values of each stage, ascending: the measurements, the evidence Z (composite), its exponential mean, and the inputs of steadiness with their risk. A stage of fewer than 30 is ranked in parameters.stocks.reference.",
+        ),
+      means: z
+        .record(z.enum(RELATIVE_MEASURES), z.record(z.string(), GroupMeanAnswer))
+        .describe('Mean and number of stocks by sector; "" is all stocks.'),
     })
-    .describe("Absent if the group is too small."),
+    .optional()
+    .describe("The stocks of the close, with which every score is recomputed; of stocks only."),
   social: z
     .object({ mean: z.number(), sd: z.number() })
     .optional()
@@ -77,7 +95,9 @@ export const MethodQuery = z.strictObject({
     .string()
     .max(100)
     .optional()
-    .describe("Version of a table that get_factors named; without it the newest of each class."),
+    .describe(
+      "Version of a table that get_factors named, or reference; without it the newest of each class.",
+    ),
 });
 
 /**
@@ -98,6 +118,16 @@ export const MethodDocument = z.object({
       "Weights, thresholds, half-lives, ...; social.analyser names the analysis of messages.",
     ),
   tables: z.array(Table),
+  reference: z
+    .object({
+      sha256: z.string().describe("SHA-256 of the canonical JSON (RFC 8785) of quantiles."),
+      origin: z.string(),
+      quantiles: z.record(z.enum(STAGES), z.array(z.number())),
+    })
+    .optional()
+    .describe(
+      "With tables=reference: the tables of small markets, quantiles at (i + .5)/1001, linear between them.",
+    ),
 });
 
 /** The method that the service uses, with the context to render it. */
@@ -127,8 +157,11 @@ export function methodAnswer(
     });
   }
   const { market, analyser } = context;
+  const isReference = wanted === "reference";
   const chosen =
-    wanted === undefined ? newestOfEach(tables) : [named(tables, { wanted, analyser })];
+    wanted === undefined || isReference
+      ? newestOfEach(isReference ? [] : tables)
+      : [named(tables, { wanted, analyser })];
   return {
     version: current,
     methodHash,
@@ -141,8 +174,16 @@ export function methodAnswer(
       risk: riskParameters(market),
     },
     tables: chosen.map((table) => tableAnswer(table, analyser)),
+    ...(isReference && { reference: referenceAnswer }),
   };
 }
+
+const { sha256, origin } = REFERENCE_TABLES;
+const referenceAnswer = {
+  sha256,
+  origin,
+  quantiles: byStage((stage) => [...REFERENCE_QUANTILES[stage]]),
+};
 
 const newestOfEach = (tables: readonly PeerTables[]): readonly PeerTables[] =>
   AssetClass.options.flatMap(
@@ -204,23 +245,32 @@ const tableAnswer = (tables: PeerTables, analyser: SentimentAnalyzer): z.input<t
 });
 
 function contentOf(
-  { assetClass, epoch, momentum, valuation, social }: PeerTables,
+  { assetClass, epoch, momentum, stocks, social }: PeerTables,
   analyser: SentimentAnalyzer,
 ): z.input<typeof TableContent> {
-  const knots = ([name, { values }]: readonly [string, { readonly values: readonly number[] }]) =>
-    [name, [...values]] as const;
-  const yields = Object.entries(valuation.yields).map(
-    ([name, bySector]) => [name, Object.fromEntries([...bySector].map(knots))] as const,
-  );
   return {
     assetClass,
     epoch: isoInstantOrNull(epoch),
     analyser,
-    momentum: Object.fromEntries(Object.entries(momentum).map(knots)),
-    valuation: {
-      yields: Object.fromEntries(yields),
-      ...(valuation.combined && { combined: [...valuation.combined.values] }),
-    },
+    momentum: Object.fromEntries(
+      Object.entries(momentum).map(([name, { values }]) => [name, [...values]]),
+    ),
+    ...(stocks && { stocks: stockTables(stocks) }),
     ...(social && { social }),
   };
 }
+
+const stockTables = ({ at, sorted, means }: CloseTables) => ({
+  close: isoInstant(at),
+  sorted: byStage((stage) => [...sorted[stage]]),
+  means: {
+    residualMomentum: meansAnswer(means.residualMomentum),
+    monthReturn: meansAnswer(means.monthReturn),
+  },
+});
+
+const meansAnswer = ({ all, bySector }: GroupMeans) => ({
+  // No mean of no stocks: NaN has no form in JSON.
+  ...(all.count > 0 && { "": all }),
+  ...Object.fromEntries(bySector),
+});

@@ -1,4 +1,4 @@
-import { SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
+import { SIGNAL_THRESHOLDS, type SignalThresholds } from "../score/signal-hysteresis.ts";
 
 /** Decimals in brief answers: of score points, and of fractions and z values. */
 const POINT_DECIMALS = 2;
@@ -16,17 +16,21 @@ interface Thresholds {
   readonly ceilings: readonly number[];
 }
 
-const POINT_THRESHOLDS: Thresholds = {
-  floors: [SIGNAL_THRESHOLDS.enterLong, SIGNAL_THRESHOLDS.exitLong],
-  ceilings: [SIGNAL_THRESHOLDS.enterShort, SIGNAL_THRESHOLDS.exitShort],
-};
+const thresholdsOf = (...all: readonly SignalThresholds[]): Thresholds => ({
+  floors: all.flatMap(({ enterLong, exitLong }) => [enterLong, exitLong]),
+  ceilings: all.flatMap(({ enterShort, exitShort }) => [enterShort, exitShort]),
+});
+
+const POINT_THRESHOLDS = thresholdsOf(...Object.values(SIGNAL_THRESHOLDS));
+
+/** For whole points; the score of a stock is not what its signal follows. */
+const WHOLE_POINT_THRESHOLDS = thresholdsOf(SIGNAL_THRESHOLDS.etf, SIGNAL_THRESHOLDS.crypto);
 
 const FRACTION_THRESHOLDS: Thresholds = {
-  floors: [
-    SIGNAL_THRESHOLDS.enterConfidence,
-    SIGNAL_THRESHOLDS.holdConfidence,
-    SIGNAL_THRESHOLDS.minCoverage,
-  ],
+  floors: Object.values(SIGNAL_THRESHOLDS).flatMap(
+    ({ enterConfidence, holdConfidence, minCoverage }) =>
+      [enterConfidence, holdConfidence, minCoverage].filter((one) => one !== null),
+  ),
   ceilings: [],
 };
 
@@ -46,12 +50,12 @@ function roundedWithin(value: number, decimals: number, { floors, ceilings }: Th
 }
 
 /** Rounds a score to a whole number without moving it across a signal threshold. */
-export const roundToWholePoints = (score: number): number =>
-  roundedWithin(score, 0, POINT_THRESHOLDS);
+export const roundToWholePoints = <T extends number | null>(score: T): T =>
+  (score === null ? null : roundedWithin(score, 0, WHOLE_POINT_THRESHOLDS)) as T;
 
 /** Rounds score points to two decimals without moving them across a signal threshold. */
-export const roundScorePoints = (value: number): number =>
-  roundedWithin(value, POINT_DECIMALS, POINT_THRESHOLDS);
+export const roundScorePoints = <T extends number | null>(value: T): T =>
+  (value === null ? null : roundedWithin(value, POINT_DECIMALS, POINT_THRESHOLDS)) as T;
 
 /** Rounds a confidence or coverage to four decimals without moving it across a signal threshold. */
 export const roundFraction = (value: number): number =>

@@ -16,16 +16,16 @@ export function lowCoverageText(
   { snapshots }: Pick<ToolContext, "snapshots">,
 ): string | undefined {
   if (!alert.kinds.includes("signal_shift")) return undefined;
-  const { minCoverage } = SIGNAL_THRESHOLDS;
-  const thin = snapshots
-    .allNewest()
-    .filter(({ instrument, coverage }) => coverage < minCoverage && covers(alert, instrument));
+  const thin = snapshots.allNewest().filter(({ instrument, coverage }) => {
+    const { minCoverage } = SIGNAL_THRESHOLDS[instrument.assetClass];
+    return minCoverage !== null && coverage < minCoverage && covers(alert, instrument);
+  });
   if (thin.length === 0) return undefined;
   const named = thin
     .slice(0, MAX_NAMED)
     .map(({ instrument, coverage }) => `${instrument.symbol} (${roundFraction(coverage)})`);
   const more = thin.length - named.length;
-  return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""} cannot become LONG or SHORT with the coverage of now (in brackets); both need ${minCoverage}.`;
+  return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""} cannot become LONG or SHORT with the coverage of now (in brackets); both need ${SIGNAL_THRESHOLDS.etf.minCoverage}.`;
 }
 
 /** The warning of `lowCoverageText` for the owner of an alert; empty without one. */

@@ -37,14 +37,15 @@ const signalColumn = (
 
 /**
  * What the session that closed last changed in a score, with what became known since, in points:
- * the score less that at the close before. `null` if there is no close before.
+ * the score less that at the close before. `null` if one of the two does not exist.
  */
 export function scoreChange(
   { instrument, at, score }: PastSnapshot,
   { snapshots }: Pick<ToolContext, "snapshots">,
 ): number | null {
   const before = snapshots.history(instrument.symbol, 0, at).at(-2);
-  return before === undefined ? null : score - before.score;
+  const from = before?.score ?? null;
+  return score === null || from === null ? null : score - from;
 }
 
 /**
@@ -78,7 +79,7 @@ export const signalColumns: readonly Column<SignalRow>[] = [
   signalColumn("status", "text", ({ status }) => status),
   signalColumn("signal", "text", ({ signal }) => signal.direction),
   signalColumn("score", "integer", ({ score }) => roundToWholePoints(score), {
-    about: "Points, 0 to 100.",
+    about: "Points, 0 to 100; empty: no part of it could be measured.",
   }),
   signalColumn("scoreRaw", "number", ({ score }) => score, { round: roundScorePoints }),
   signalColumn("scoreSmoothed", "number", ({ signal }) => signal.smoothed, {

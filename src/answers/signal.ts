@@ -84,9 +84,11 @@ const FullSignal = z.object({
   signal: DirectionAnswer.describe(
     "Follows scoreSmoothed through the thresholds, not the score itself.",
   ),
-  score: Points.int().describe(SCORE_MEANING),
-  scoreRaw: Points.describe("The score before rounding."),
-  scoreSmoothed: Points.describe("The score smoothed over sessions."),
+  score: Points.int().nullable().describe(`${SCORE_MEANING} null: a stock without any part.`),
+  scoreRaw: Points.nullable().describe("The score before rounding."),
+  scoreSmoothed: Points.nullable().describe(
+    "The score smoothed over sessions; of a stock, the percentile of its smoothed evidence.",
+  ),
   confidence: Fraction.describe("Weight of the evidence."),
   coverage: Fraction.describe("Share of its class's factors with a value, by weight."),
   why: FactorContributionsAnswer.optional(),
@@ -96,12 +98,12 @@ const FullSignal = z.object({
       exitLong: z.number(),
       enterShort: z.number(),
       exitShort: z.number(),
-      enterConfidence: z.number(),
-      holdConfidence: z.number(),
-      minCoverage: z.number(),
+      enterConfidence: z.number().nullable(),
+      holdConfidence: z.number().nullable(),
+      minCoverage: z.number().nullable(),
     })
     .describe(
-      "In points and fractions: LONG begins at enterLong with enterConfidence and ends below exitLong; SHORT alike; both need minCoverage.",
+      "In points and fractions: LONG begins at enterLong with enterConfidence and ends below exitLong; SHORT alike; both need minCoverage. null: no such gate.",
     ),
   forcedWait: z
     .enum(FORCED_WAIT_REASONS)
@@ -165,9 +167,9 @@ const FullSignalItem = z.object({
   asOf: InstantAnswer,
   status: Status,
   signal: DirectionAnswer,
-  score: Points.int(),
-  scoreRaw: Points,
-  scoreSmoothed: Points,
+  score: Points.int().nullable(),
+  scoreRaw: Points.nullable(),
+  scoreSmoothed: Points.nullable(),
   scoreChange: z
     .number()
     .nullable()
@@ -226,13 +228,13 @@ export const SignalPage = z.object({
 /** The columns of a signal history, each with one value per session, oldest first. */
 const Columns = z.object({
   session: z.array(z.string()).describe("The day; an instant where sessions are shorter."),
-  score: z.array(z.int()),
+  score: z.array(z.int().nullable()),
   price: z.array(z.number().nullable()).describe("Close as traded."),
   asOf: z.array(InstantAnswer),
   status: z.array(Status),
   signal: z.array(DirectionAnswer),
-  scoreRaw: z.array(Points),
-  scoreSmoothed: z.array(Points),
+  scoreRaw: z.array(Points.nullable()),
+  scoreSmoothed: z.array(Points.nullable()),
   confidence: z.array(Fraction),
   coverage: z.array(Fraction),
   return: z
@@ -288,7 +290,7 @@ export function fullSignalAnswer(
     ...fullInstrument(context, snapshot),
     ...exactSignal(snapshot),
     ...(why && { why }),
-    thresholds: SIGNAL_THRESHOLDS,
+    thresholds: SIGNAL_THRESHOLDS[instrument.assetClass],
     forcedWait: signal.forcedWait,
     since: isoInstant(signal.since),
     previousSignal: signal.previous,

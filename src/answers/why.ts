@@ -48,8 +48,8 @@ export const ScoreAttribution = z
     from: InstantAnswer,
     to: InstantAnswer,
     signal: z.array(DirectionAnswer).describe("At from and to."),
-    score: z.array(z.number()).describe("At from and to, in points."),
-    change: z.number().describe("Points."),
+    score: z.array(z.number().nullable()).describe("At from and to, in points."),
+    change: z.number().nullable().describe("Points; null without a score."),
     factors: z
       .record(
         z.enum(FACTORS),
@@ -117,7 +117,8 @@ export function scoreAttributionAnswer(
     to: isoInstant(to.at),
     signal: [from.signal.direction, to.signal.direction],
     score: [score(from), score(to)],
-    change: inPoints(to.score - from.score, detail),
+    change:
+      from.score === null || to.score === null ? null : inPoints(to.score - from.score, detail),
     ...(showsFactors && { factors: factorChanges(from, to, detail) }),
   };
 }

@@ -1,5 +1,6 @@
 import type { AssetClass } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
+import { MIN_PEER_GROUP_SIZE } from "./ecdf.ts";
 import { type MarketReturns, PRICE_HISTORY_RULES } from "./price-history.ts";
 import { decayFactor, ewmaStep } from "./statistics.ts";
 
@@ -16,6 +17,12 @@ export const VARIANCE_GATE = {
   target: { stock: 0.16, etf: 0.16, crypto: 0.6 },
   sessionsPerYear: { stock: 252, etf: 252, crypto: 365 },
 } as const satisfies Readonly<Record<string, number | Readonly<Record<AssetClass, number>>>>;
+
+/**
+ * Funds that hold the whole US stock market, or the 500 largest of it. In a session with the returns
+ * of fewer than 30 stocks, the first of them that is covered is the benchmark of stocks.
+ */
+export const BROAD_FUNDS: readonly string[] = ["SPY", "VOO", "IVV", "VTI", "ITOT", "SCHB"];
 
 /** Benchmark of one asset class: the equal-weighted mean of its instruments' daily log returns. */
 export interface Benchmark {
@@ -35,6 +42,11 @@ export interface Benchmark {
   sessionOf(bar: Bar): number;
   /** Adds a bar's return to the mean of its session; has no effect once that session is closed. */
   note(bar: Bar): void;
+  /**
+   * Sets the return of a broad fund, which replaces the mean of its session if fewer than 30
+   * instruments have one; has no effect in sessions without instruments.
+   */
+  noteFund(bar: Bar): void;
   /** Closes all sessions seen so far, which makes their mean returns final. */
   close(): void;
 }
@@ -46,6 +58,7 @@ export function createBenchmark(assetClass: AssetClass): Benchmark {
   const numbers = new Map<string, number>();
   const returns: number[] = [];
   const counts: number[] = [];
+  const funds = new Map<number, number>();
   let closed = 0;
   let variance: number | undefined;
   let observations = 0;
@@ -76,11 +89,18 @@ export function createBenchmark(assetClass: AssetClass): Benchmark {
       (returns[session] as number) += logReturn;
       (counts[session] as number)++;
     },
+    noteFund({ session, logReturn }) {
+      const number = numbers.get(session);
+      if (number === undefined || logReturn === null) return;
+      if (Math.abs(logReturn) <= PRICE_HISTORY_RULES.maxReturn) funds.set(number, logReturn);
+    },
     close() {
       for (; closed < counts.length; closed++) {
         const count = counts[closed] as number;
         if (count === 0) continue;
-        (returns[closed] as number) /= count;
+        const fund = count < MIN_PEER_GROUP_SIZE ? funds.get(closed) : undefined;
+        returns[closed] = fund ?? (returns[closed] as number) / count;
+        funds.delete(closed);
         variance = ewmaStep(variance, (returns[closed] as number) ** 2, lambda);
         observations++;
       }

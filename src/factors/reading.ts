@@ -35,6 +35,14 @@ export interface FactorInput {
   readonly weight: number;
   /** When the newest data behind this input became known, Unix milliseconds. */
   readonly observedAt: number | null;
+  /**
+   * What was ranked among the peers: the value itself, or, where it is compared with its sector, the
+   * value less the mean of the sector, positive if bullish. Absent if the input is not ranked.
+   */
+  readonly relative?: number;
+  /** Mean rank among the peers, from 1, and number of ranked peers; as `relative`. */
+  readonly rank?: number;
+  readonly of?: number;
 }
 
 /** Evidence from one factor about one instrument. */

@@ -12,10 +12,10 @@ export const YIELD_NAMES = [
   "ebitdaYield",
 ] as const;
 /** Name of one of the four yields. */
-export type YieldName = (typeof YIELD_NAMES)[number];
+type YieldName = (typeof YIELD_NAMES)[number];
 
 /** Values by yield; unknown yields are absent. */
-export type Yields = Readonly<Partial<Record<YieldName, number>>>;
+type Yields = Readonly<Partial<Record<YieldName, number>>>;
 
 /**
  * Age in days after which figures count as missing: filings are quarterly, numbers of shares are

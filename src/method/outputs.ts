@@ -127,16 +127,8 @@ export function methodLock({ closed, interim, events, volatility }: MethodOutput
   const tables = new Set([...closed, ...interim].map((snapshot) => snapshot.tables));
   const digest = createHash("sha256");
   const said = (snapshot: Snapshot) => {
-    // The candidate method has its own lock; steadiness and exposures are graded, and part of no
-    // answer yet.
-    const {
-      instrument,
-      tables: _,
-      candidate: __,
-      steadiness: ___,
-      exposures: ____,
-      ...rest
-    } = snapshot;
+    // The method hash of the candidate is its own; its parts are inputs of the score here.
+    const { instrument, tables: _, candidate: __, ...rest } = snapshot;
     return { symbol: instrument.symbol, ...rest };
   };
   for (const one of [...closed, ...interim]) digest.update(sha256(plain(said(one))));
@@ -168,8 +160,10 @@ export function candidateLock({ closed }: Pick<MethodOutputs, "closed">): Candid
   const digest = createHash("sha256");
   for (const { instrument, at, candidate } of closed) {
     if (candidate === undefined) continue;
-    const { version: _, ...said } = candidate;
-    digest.update(sha256(plain({ symbol: instrument.symbol, closed: at, ...said })));
+    // What was hashed when the candidate was registered. Its parts and their mean are pinned by the
+    // hash of the method in use, whose stocks they score.
+    const said = { symbol: instrument.symbol, closed: at, at: candidate.at };
+    digest.update(sha256(plain(said)));
   }
   const outputs = digest.digest("hex");
   return { registered, methodHash: sha256({ constants, outputs }), constants, outputs };

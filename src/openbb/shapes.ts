@@ -52,8 +52,8 @@ export function evidenceText(answer: FullSignal): string {
   const { signal, score, scoreSmoothed, thresholds, missingFactors, forcedWait, sources } = answer;
   const { enterLong, enterShort } = thresholds;
   return [
-    `**${escapeMarkdown(answer.symbol)}: ${signal}** since ${answer.since}, with a score of ${score} of 100 (${MARKET_WORDS[answer.market]} market, as of ${answer.asOf}).`,
-    `Smoothed over sessions the score is ${scoreSmoothed.toFixed(2)}: LONG begins at ${enterLong}, SHORT at ${enterShort}.`,
+    `**${escapeMarkdown(answer.symbol)}: ${signal}** since ${answer.since}, ${score === null ? "without a score" : `with a score of ${score} of 100`} (${MARKET_WORDS[answer.market]} market, as of ${answer.asOf}).`,
+    `Smoothed over sessions the score is ${scoreSmoothed?.toFixed(2) ?? "not known"}: LONG begins at ${enterLong}, SHORT at ${enterShort}.`,
     ...(forcedWait === null ? [] : [`It is WAIT whatever the score: ${forcedWait}.`]),
     `Coverage ${inPercent(answer.coverage)}, confidence ${inPercent(answer.confidence)}. Missing factors: ${missingFactors.join(", ") || "none"}.`,
     answer.risk.summary,

@@ -1,7 +1,8 @@
 import { EARNINGS_SURPRISE_RULES } from "../factors/earnings-surprise.ts";
 import { MIN_PEER_GROUP_SIZE } from "../factors/ecdf.ts";
-import { normalScores } from "../factors/normal-scores.ts";
 import { mean } from "../factors/statistics.ts";
+import { type CloseTables, isReferenceStage } from "./close-tables.ts";
+import type { StockEvidence } from "./stock-score.ts";
 
 /** The signals whose mean is the result of the candidate method (`CANDIDATE`). */
 export const CANDIDATE_PARTS = ["surprise", "residualMomentum", "reversal"] as const;
@@ -59,117 +60,18 @@ export interface CandidateReading {
   readonly parts: Readonly<Record<CandidatePart, number | null>>;
 }
 
-/** Measurements of the instruments of a class, all in the same order; `NaN` if missing. */
-export interface CandidateInputs {
-  readonly sectors: readonly (string | null)[];
-  readonly surprise: Float64Array;
-  readonly residualMomentum: Float64Array;
-  /** Log return over `reversalSessions`. */
-  readonly monthReturn: Float64Array;
-}
-
 /**
- * Computes the results of the candidate method for the instruments of a class at a close, in the
- * order of the inputs.
+ * The result of the candidate method for a stock at a close; a part that too few stocks have is not
+ * available.
  */
-export function computeCandidateReadings(
-  inputs: CandidateInputs,
-  at: number,
-): readonly CandidateReading[] {
-  const ranking = new Ranking(inputs);
-  return inputs.sectors.map((_, position) => new RankedReading(ranking, position, at));
-}
-
-/** Normal scores of the instruments of a class by position; `NaN` if missing. */
-type Scores = Readonly<Record<CandidatePart, Float64Array>>;
-
-/**
- * Ranks the instruments of an asset class only when their scores are first read, since most
- * snapshots are replaced before anyone reads the result of the candidate method.
- */
-class Ranking {
-  #inputs: CandidateInputs | undefined;
-  #scores: Scores | undefined;
-
-  constructor(inputs: CandidateInputs) {
-    this.#inputs = inputs;
-  }
-
-  get scores(): Scores {
-    if (this.#inputs !== undefined) this.#scores = rank(this.#inputs);
-    this.#inputs = undefined;
-    return this.#scores as Scores;
-  }
-}
-
-class RankedReading implements CandidateReading {
-  readonly at: number;
-  readonly #ranking: Ranking;
-  readonly #position: number;
-
-  constructor(ranking: Ranking, position: number, at: number) {
-    this.#ranking = ranking;
-    this.#position = position;
-    this.at = at;
-  }
-
-  get parts(): CandidateReading["parts"] {
-    const { surprise, residualMomentum, reversal } = this.#ranking.scores;
-    const at = (scores: Float64Array): number | null => {
-      const score = scores[this.#position] as number;
-      return Number.isNaN(score) ? null : score;
-    };
-    return {
-      surprise: at(surprise),
-      residualMomentum: at(residualMomentum),
-      reversal: at(reversal),
-    };
-  }
-
-  get z(): number | null {
-    const available = Object.values(this.parts).filter((part) => part !== null);
-    return available.length === 0 ? null : mean(available);
-  }
-
-  toJSON(): CandidateReading {
-    return { at: this.at, z: this.z, parts: this.parts };
-  }
-}
-
-function rank({ sectors, surprise, residualMomentum, monthReturn }: CandidateInputs): Scores {
-  return {
-    surprise: normalScores(surprise, CANDIDATE_RULES.minPeers),
-    residualMomentum: normalScores(
-      sectorRelative(residualMomentum, sectors),
-      CANDIDATE_RULES.minPeers,
-    ),
-    reversal: normalScores(
-      sectorRelative(monthReturn, sectors).map((value) => -value),
-      CANDIDATE_RULES.minPeers,
-    ),
+export function candidateReading({ ranked }: StockEvidence, tables: CloseTables): CandidateReading {
+  const part = (name: CandidatePart): number | null =>
+    isReferenceStage(tables, name) ? null : (ranked[name]?.normal ?? null);
+  const parts = {
+    surprise: part("surprise"),
+    residualMomentum: part("residualMomentum"),
+    reversal: part("reversal"),
   };
-}
-
-/**
- * Subtracts from each value the mean of its sector, or of the class if the sector is unknown or too
- * small.
- */
-function sectorRelative(values: Float64Array, sectors: readonly (string | null)[]): Float64Array {
-  const bySector = new Map<string | null, number[]>();
-  for (const [position, sector] of sectors.entries()) {
-    const value = values[position] as number;
-    if (Number.isNaN(value)) continue;
-    const members = bySector.get(sector) ?? [];
-    members.push(value);
-    bySector.set(sector, members);
-  }
-  const classMean = mean([...bySector.values()].flat());
-  const means = new Map<string | null, number>();
-  for (const [sector, members] of bySector) {
-    const isOwn = sector !== null && members.length >= CANDIDATE_RULES.minSector;
-    means.set(sector, isOwn ? mean(members) : classMean);
-  }
-  return values.map(
-    (value, position) => value - (means.get(sectors[position] ?? null) ?? classMean),
-  );
+  const available = Object.values(parts).filter((one) => one !== null);
+  return { at: tables.at, z: available.length === 0 ? null : mean(available), parts };
 }

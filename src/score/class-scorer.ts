@@ -3,22 +3,17 @@ import type { AuthorActivity } from "../factors/message-weight.ts";
 import { MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
 import { createPriceHistories, recomputeSumsAndPeak } from "../factors/price-history.ts";
 import type { AssetClass } from "../market/instrument.ts";
-import type { InstrumentRecords } from "../market/records.ts";
-import { CANDIDATE_RULES } from "./candidate.ts";
-import { rankClose } from "./close-ranking.ts";
-import {
-  BASE_FACTOR_WEIGHTS,
-  type Composite,
-  composeScore,
-  FACTORS_BY_CLASS,
-} from "./composite.ts";
+import { createRecordReader } from "../market/point-in-time.ts";
+import type { Bar, InstrumentRecords } from "../market/records.ts";
+import { CANDIDATE_RULES, candidateReading } from "./candidate.ts";
+import type { CloseTables } from "./close-tables.ts";
+import { BASE_FACTOR_WEIGHTS, composeScore, FACTORS_BY_CLASS } from "./composite.ts";
 import {
   advanceInstrument,
   beginSession,
   type ClassContext,
   createInstrumentState,
   endSession,
-  type InstrumentMeasurement,
   type InstrumentState,
   measureInstrument,
 } from "./instrument-state.ts";
@@ -26,9 +21,16 @@ import type { MessageTextAnalyzer } from "./message-stream.ts";
 import { emptyPeerTables, freezePeerTables, type PeerTables } from "./peers.ts";
 import { computeFactorReadings, type MeasuredInstrument, type ReadingContext } from "./readings.ts";
 import type { RecordSeries } from "./record-series.ts";
+import { rankRisks } from "./risk-ranking.ts";
 import type { SavedSignals } from "./saved-signals.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./signal-hysteresis.ts";
-import { createSnapshot, type Snapshot, type SnapshotInputs, sessionScore } from "./snapshot.ts";
+import { createSnapshot, type Snapshot } from "./snapshot.ts";
+import {
+  closeStocks,
+  pausedStockSignal,
+  type ScoredInstrument,
+  scoreBetween,
+} from "./stock-scoring.ts";
 
 /** Number of instruments in the class benchmark: those with the largest turnover. */
 export const BENCHMARK_SIZE = 500;
@@ -65,6 +67,8 @@ interface ClassView extends Moment {
    * Unix milliseconds; final snapshots of sessions that close before this instant are not stored.
    */
   readonly servedFrom: number;
+  /** Records of a broad fund, for the benchmark of few stocks; absent for the other classes. */
+  readonly fund?: InstrumentRecords | undefined;
 }
 
 /** Scores the instruments of one asset class session by session, so that signals have a history. */
@@ -81,6 +85,7 @@ export class ClassScorer {
   readonly #shared: ClassContext;
   /** States of the instruments, by position in the class. */
   readonly #states: InstrumentState[] = [];
+  readonly #readFund = createRecordReader<Bar>();
   /** Closes of the sessions processed so far, Unix milliseconds. */
   readonly #closes: number[] = [];
   /** Peer tables computed at the second newest close. */
@@ -192,18 +197,21 @@ export class ClassScorer {
    *
    * @param ahead Number of sessions that are processed right after this one.
    */
-  #closeSession({ group, closes, servedFrom }: ClassView, ahead: number): void {
+  #closeSession({ group, closes, servedFrom, fund }: ClassView, ahead: number): void {
     const at = closes[this.#closes.length] as number;
     this.#closes.push(at);
     const moment = { at, isSameSession: false };
     for (let position = 0; position < group.length; position++) {
       this.#advanceAt(position, group[position] as InstrumentRecords, moment);
     }
+    if (fund !== undefined) {
+      for (const bar of this.#readFund(fund.bars, at)) this.#benchmark.noteFund(bar);
+    }
     this.#benchmark.close();
     const next = closes[this.#closes.length] ?? Number.POSITIVE_INFINITY;
-    if (next > this.#scoredAfter) this.#scoreSession(at, at >= servedFrom ? ahead : undefined);
     if (at === this.#kept?.at) this.#carryOn(this.#kept);
-    for (const state of this.#states) endSession(state, at, this.#dayMs);
+    if (next > this.#scoredAfter) this.#scoreSession(at, at >= servedFrom ? ahead : undefined);
+    for (const state of this.#states) endSession(state, at);
     chooseBenchmark(this.#states);
   }
 
@@ -213,8 +221,8 @@ export class ClassScorer {
   }
 
   /**
-   * Scores a session with the peer tables of the previous close, and computes the tables for the
-   * next session. For the last session before the first scored one, only the tables are computed.
+   * Scores a session, and computes the tables with which the next instants are compared. For the
+   * last session before the first scored one, only the tables are computed.
    *
    * @param ahead Number of sessions that are processed right after this one; `undefined` if its
    * snapshots are not stored.
@@ -223,23 +231,77 @@ export class ClassScorer {
     this.#tablesBefore = this.#tables;
     const context = this.#contextAt(at, this.#tablesBefore);
     for (const state of this.#states) this.#recomputeSums(state);
+    const measured = this.#measureAll(context);
+    // An instrument that has stopped trading is not a peer.
+    const peers = measured.filter(({ missedSessions }) => missedSessions <= 1);
+    const frozen = freezePeerTables(
+      peers.map(({ measurement }) => measurement),
+      { assetClass: this.#assetClass, epoch: at },
+    );
+    if (this.#assetClass === "stock") this.#closeStocks(measured, context, { frozen, ahead });
+    else {
+      this.#tables = frozen;
+      if (at > this.#scoredAfter) this.#closeOthers(measured, context, ahead);
+    }
+  }
+
+  /** Ranks and scores the stocks of a closed session. */
+  #closeStocks(
+    measured: readonly MeasuredInstrument[],
+    before: ReadingContext,
+    { frozen, ahead }: { readonly frozen: PeerTables; readonly ahead: number | undefined },
+  ): void {
+    const { at } = before;
+    const isDecided = at > this.#scoredAfter;
+    const market = this.#benchmark.returns;
+    const marketMonthReturn = market
+      .slice(-CANDIDATE_RULES.reversalSessions)
+      .reduce((sum, one) => sum + one, 0);
+    const close = { at, marketMonthReturn, isDecided };
+    const { tables, resultOf, signalOf } = closeStocks(measured, before, close);
     const isStored = ahead !== undefined;
-    if (isStored && this.#assetClass === CANDIDATE_RULES.assetClass) {
-      rankClose(this.#states, { at, market: this.#benchmark.returns, dayMs: this.#dayMs });
+    const stocks = isStored ? this.#compareStocks(tables) : tables;
+    this.#tablesBefore = { ...this.#tablesBefore, epoch: at, stocks };
+    this.#tables = { ...frozen, stocks };
+    if (!isDecided) return;
+    const context = { ...before, tables: this.#tablesBefore };
+    for (const one of measured) {
+      one.state.signal = signalOf(one);
+      if (!isStored) continue;
+      this.#sink.addClosed(snapshotOf(one, resultOf(one), one.state.signal, context), ahead);
     }
-    const peers: InstrumentMeasurement[] = [];
+  }
+
+  /**
+   * Computes the results of a close that are beside the score: the candidate method, the steadiness
+   * and the exposures.
+   */
+  #compareStocks(tables: CloseTables): CloseTables {
     for (const state of this.#states) {
-      const measured = measure(state, context);
-      if (measured === undefined) continue;
-      // An instrument that has stopped trading is not a peer.
-      if (measured.missedSessions <= 1) peers.push(measured.measurement);
-      if (at <= this.#scoredAfter) continue;
-      const { inputs, composite } = evaluate(measured, context);
-      state.signal = nextSignal(state.signal, sessionScore(inputs, composite));
-      if (ahead === undefined) continue;
-      this.#sink.addClosed(createSnapshot(inputs, composite, state.signal), ahead);
+      const { standing } = state;
+      state.candidate = standing && candidateReading(standing.evidence, tables);
     }
-    this.#tables = freezePeerTables(peers, { assetClass: this.#assetClass, epoch: at });
+    const market = this.#benchmark.returns;
+    return rankRisks(this.#states, tables, { market, dayMs: this.#dayMs });
+  }
+
+  /** Scores the funds or coins of a closed session. */
+  #closeOthers(
+    measured: readonly MeasuredInstrument[],
+    context: ReadingContext,
+    ahead: number | undefined,
+  ): void {
+    for (const one of measured) {
+      const { state } = one;
+      const result = scoreReadings(one, context);
+      state.signal = nextSignal(state.signal, sessionScore(one, result, context));
+      if (ahead === undefined) continue;
+      this.#sink.addClosed(snapshotOf(one, result, state.signal, context), ahead);
+    }
+  }
+
+  #measureAll(context: ReadingContext): readonly MeasuredInstrument[] {
+    return this.#states.flatMap((state) => measure(state, context) ?? []);
   }
 
   /** Recomputes running sums once per epoch, so that rounding errors do not accumulate. */
@@ -250,13 +312,20 @@ export class ClassScorer {
 
   #scoreInterim({ at, isSameSession }: Moment): void {
     const context = this.#contextAt(at, isSameSession ? this.#tablesBefore : this.#tables);
-    for (const state of this.#states) {
-      const measured = measure(state, context);
-      if (measured === undefined) continue;
-      const { inputs, composite } = evaluate(measured, context);
-      const signal = currentSignal(state.signal, sessionScore(inputs, composite));
-      this.#sink.setNewest(createSnapshot(inputs, composite, signal));
+    for (const one of this.#measureAll(context)) this.#sink.setNewest(this.#interim(one, context));
+  }
+
+  #interim(one: MeasuredInstrument, context: ReadingContext): Snapshot {
+    const { state, missedSessions } = one;
+    const { signal: closed } = state;
+    const isPaused = closed === undefined || missedSessions > 1;
+    if (this.#assetClass === "stock") {
+      const signal = isPaused ? pausedStockSignal(one, context.at) : closed;
+      return snapshotOf(one, scoreBetween(one, context), signal, context);
     }
+    const result = scoreReadings(one, context);
+    const signal = isPaused ? nextSignal(closed, sessionScore(one, result, context)) : closed;
+    return snapshotOf(one, result, signal, context);
   }
 
   #contextAt(at: number, tables: PeerTables): ReadingContext {
@@ -289,13 +358,6 @@ function chooseBenchmark(states: readonly InstrumentState[]): void {
 }
 
 /**
- * The signal between two closes: the signal of the last close, unless trading has paused for too
- * long.
- */
-const currentSignal = (closed: SignalState | undefined, session: SessionScore): SignalState =>
-  closed !== undefined && session.missedSessions <= 1 ? closed : nextSignal(closed, session);
-
-/**
  * Measures an instrument; `undefined` before its first bar. If the price is too old, the number of
  * missed sessions is infinite.
  */
@@ -310,37 +372,43 @@ function measure(
   return { state, measurement: measureInstrument(state, at, dayMs), missedSessions };
 }
 
-/** Reads and combines the factors of one instrument. */
-function evaluate(
-  measured: MeasuredInstrument,
-  context: ReadingContext,
-): { readonly inputs: SnapshotInputs; readonly composite: Composite } {
-  const { instrument, bars, newestBar, candidate, steadiness, exposures } = measured.state;
-  const { missedSessions } = measured;
+/** Reads and combines the factors of a fund or coin. */
+function scoreReadings(measured: MeasuredInstrument, context: ReadingContext): ScoredInstrument {
   const readings = computeFactorReadings(measured, context);
-  const { at, series, tables } = context;
-  const { assetClass } = instrument;
-  const inputs: SnapshotInputs = {
-    instrument,
-    at,
-    series,
-    readings,
-    bars,
-    newestBar,
-    missedSessions,
-    tables,
-    candidate,
-    steadiness,
-    exposures,
-  };
-  return {
-    inputs,
-    composite: composeScore(
-      readings,
-      BASE_FACTOR_WEIGHTS[assetClass],
-      FACTORS_BY_CLASS[assetClass],
-    ),
-  };
+  const { assetClass } = measured.state.instrument;
+  const weights = BASE_FACTOR_WEIGHTS[assetClass];
+  return { readings, composite: composeScore(readings, weights, FACTORS_BY_CLASS[assetClass]) };
+}
+
+/** Selects what determines the signal of a fund or coin. */
+const sessionScore = (
+  { state: { instrument, bars }, missedSessions }: MeasuredInstrument,
+  { composite: { score, confidence, coverage } }: ScoredInstrument,
+  { at }: ReadingContext,
+): SessionScore => ({
+  at,
+  assetClass: instrument.assetClass,
+  score: score as number,
+  confidence,
+  coverage,
+  bars,
+  missedSessions,
+});
+
+/** Assembles the snapshot of an instrument. */
+function snapshotOf(
+  { state, missedSessions }: MeasuredInstrument,
+  { readings, composite, places = {}, ranking }: ScoredInstrument,
+  signal: SignalState,
+  { at, series, tables }: ReadingContext,
+): Snapshot {
+  const { instrument, newestBar, candidate, steadiness, exposures } = state;
+  const compared = { tables, candidate, steadiness, exposures, ranking };
+  return createSnapshot(
+    { instrument, at, series, readings, places, newestBar, missedSessions, ...compared },
+    composite,
+    signal,
+  );
 }
 
 /** Number of elements of `closes`, which must be ascending, that are after an instant. */

@@ -7,12 +7,26 @@ import type { AssetClass } from "../market/instrument.ts";
  */
 export type FactorWeights = Readonly<Record<Factor, number>>;
 
-const LISTED: FactorWeights = { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 };
+const FUND: FactorWeights = { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 };
+
+/**
+ * Weights in the Z of a stock: of the mean normal score of its known parts, and of the normal scores
+ * of the social and the dark pool reading.
+ */
+export const STOCK_WEIGHTS = { parts: 0.8, social: 0.1, darkpool: 0.1 } as const;
+
+/** The weights of a stock's factors while all three parts are known: momentum holds two of them. */
+const STOCK: FactorWeights = {
+  momentum: (STOCK_WEIGHTS.parts * 2) / 3,
+  valuation: STOCK_WEIGHTS.parts / 3,
+  social: STOCK_WEIGHTS.social,
+  darkpool: STOCK_WEIGHTS.darkpool,
+};
 
 /** Base weights by asset class, from rounded prior information coefficients. */
 export const BASE_FACTOR_WEIGHTS: Readonly<Record<AssetClass, FactorWeights>> = {
-  stock: LISTED,
-  etf: LISTED,
+  stock: STOCK,
+  etf: FUND,
   crypto: { momentum: 0.42, valuation: 0.24, social: 0.22, darkpool: 0.12 },
 };
 
@@ -31,13 +45,9 @@ export type FactorReadings = Readonly<Record<Factor, FactorReading>>;
 
 /** The combined evidence about one instrument. */
 export interface Composite {
-  /**
-   * About N(0,1) if all factors have full confidence; the more evidence is missing, the closer to
-   * 0.
-   */
-  readonly z: number;
-  /** 100 Phi(z), in [0, 100]; 50 without evidence. */
-  readonly score: number;
+  /** In [0, 100]; `null` for a stock without any part. */
+  readonly score: number | null;
+  readonly contributions: FactorContributions;
   /** sum(w c) / sum(w), in [0, 1], with base weights w and confidences c. */
   readonly confidence: number;
   /**
@@ -47,8 +57,22 @@ export interface Composite {
   readonly coverage: number;
 }
 
+/** The combined evidence about a fund or coin, in standard deviations. */
+interface WeightedComposite extends Composite {
+  readonly z: number;
+  readonly score: number;
+}
+
 /** Contribution of each factor in points; together they equal score - 50. */
 export type FactorContributions = Readonly<Record<Factor, number>>;
+
+/** The contributions to a score that does not exist. */
+export const NO_CONTRIBUTIONS: FactorContributions = {
+  momentum: 0,
+  valuation: 0,
+  social: 0,
+  darkpool: 0,
+};
 
 /** The parts of each factor's reading that the composite uses. */
 type Evidence = Readonly<Record<Factor, Pick<FactorReading, "z" | "confidence">>>;
@@ -77,8 +101,9 @@ export function scoreContributions(
 }
 
 /**
- * Combines the readings: Z = sum(w c z) / sqrt(sum(w^2)) over all four base weights. A missing
- * factor contributes its prior mean 0, and the other factors are not scaled up to replace it.
+ * Scores a fund or coin: 100 Phi(Z) with Z = sum(w c z) / sqrt(sum(w^2)) over all four base weights.
+ * Z is about N(0,1) if all factors have full confidence. A missing factor contributes its prior mean
+ * 0, and the other factors are not scaled up to replace it.
  *
  * @param expected The factors over which the coverage is computed.
  */
@@ -86,9 +111,27 @@ export function composeScore(
   readings: FactorReadings,
   weights: FactorWeights,
   expected: readonly Factor[] = FACTORS,
-): Composite {
+): WeightedComposite {
   let total = 0;
   let squares = 0;
+  for (const factor of FACTORS) {
+    const weight = weights[factor];
+    const { z, confidence } = readings[factor];
+    total += weight * confidence * (z ?? 0);
+    squares += weight ** 2;
+  }
+  const z = total / Math.sqrt(squares);
+  const score = 100 * normalCdf(z);
+  const contributions = scoreContributions(score, readings, weights);
+  return { z, score, contributions, ...completenessOf(readings, weights, expected) };
+}
+
+/** How complete the readings of an instrument are. */
+export function completenessOf(
+  readings: FactorReadings,
+  weights: FactorWeights,
+  expected: readonly Factor[],
+): Pick<Composite, "confidence" | "coverage"> {
   let base = 0;
   let trusted = 0;
   let possible = 0;
@@ -96,19 +139,11 @@ export function composeScore(
   for (const factor of FACTORS) {
     const weight = weights[factor];
     const { z, confidence } = readings[factor];
-    total += weight * confidence * (z ?? 0);
-    squares += weight ** 2;
     base += weight;
     trusted += weight * confidence;
     if (!expected.includes(factor)) continue;
     possible += weight;
     present += z === null ? 0 : weight;
   }
-  const z = total / Math.sqrt(squares);
-  return {
-    z,
-    score: 100 * normalCdf(z),
-    confidence: trusted / base,
-    coverage: present / possible,
-  };
+  return { confidence: trusted / base, coverage: present / possible };
 }

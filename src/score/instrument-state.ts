@@ -7,7 +7,11 @@ import {
 } from "../factors/block-pressure.ts";
 import { addCoinBar, type CoinHistory, createCoinHistory } from "../factors/coin-history.ts";
 import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
-import { EARNINGS_SURPRISE_RULES, measureEarningsSurprise } from "../factors/earnings-surprise.ts";
+import {
+  EARNINGS_SURPRISE_RULES,
+  type EarningsSurprise,
+  measureEarningsSurprise,
+} from "../factors/earnings-surprise.ts";
 import {
   type FilingFigures,
   type KnownFigure,
@@ -31,9 +35,6 @@ import {
   type ShortPressureTracker,
 } from "../factors/short-pressure.ts";
 import { decayFactor, ewmaStep } from "../factors/statistics.ts";
-import type { ValuedStock } from "../factors/valuation.ts";
-import { createYieldHistory, type YieldHistory } from "../factors/yield-history.ts";
-import { measureValuation } from "../factors/yields.ts";
 import type { Instrument } from "../market/instrument.ts";
 import { countKnownRecords, createRecordReader, laterInstant } from "../market/point-in-time.ts";
 import type {
@@ -55,11 +56,11 @@ import {
 } from "./message-stream.ts";
 import type { SignalState } from "./signal-hysteresis.ts";
 import { STEADINESS_RULES, type SteadinessReading } from "./steadiness.ts";
+import type { StockStanding } from "./stock-ranking.ts";
 
 /** Raw measurements of one instrument at one instant, before the comparison with its peers. */
 export interface InstrumentMeasurement {
   readonly momentum: MomentumMeasurement | undefined;
-  readonly valuation: ValuedStock | undefined;
   readonly darkpool: DarkpoolMeasurement;
   readonly sentiment: Sentiment;
   readonly attention: AttentionReading;
@@ -97,7 +98,7 @@ export interface InstrumentState {
    * Earnings surprise of the newest quarter, and the number of bars known when the quarter was
    * filed.
    */
-  surprise: { readonly value: number; readonly bars: number } | undefined;
+  surprise: (EarningsSurprise & { readonly bars: number }) | undefined;
   /**
    * Result of the candidate method at the newest close; `undefined` if the instrument did not trade
    * in that session.
@@ -107,7 +108,8 @@ export interface InstrumentState {
   steadiness: SteadinessReading | undefined;
   /** Exposures at the newest close; `undefined` if the instrument did not trade in that session. */
   exposures: ExposurePercentiles | undefined;
-  readonly yields: YieldHistory | undefined;
+  /** Standing at the newest close; `undefined` if the stock did not trade in that session. */
+  standing: StockStanding | undefined;
   readonly messages: MessageStream | undefined;
   readonly block: Feed<Print, BlockPressureTracker> | undefined;
   readonly short: Feed<ShortVolume, ShortPressureTracker> | undefined;
@@ -177,7 +179,7 @@ export function createInstrumentState(
     candidate: undefined,
     steadiness: undefined,
     exposures: undefined,
-    yields: fundamentals && createYieldHistory(dayMs),
+    standing: undefined,
     messages: mentions && createMessageStream({ halfLifeMs, dayMs, authors, readText }),
     block: prints && createFeed(createBlockPressureTracker()),
     short: shortVolumes && createFeed(createShortPressureTracker()),
@@ -245,7 +247,7 @@ function takeFilings(
   state.shares = sharesOutstanding(state.filings.shareCounts, state.splits);
   const surprise = measureEarningsSurprise(known, dayMs);
   state.surprise = surprise && {
-    value: surprise.value,
+    ...surprise,
     bars: countKnownRecords(bars, surprise.availableAt),
   };
 }
@@ -278,7 +280,6 @@ export function measureInstrument(
   const { listed, coin, messages } = state;
   return {
     momentum: listed ? measureListedMomentum(listed) : coin && measureCoinMomentum(coin, dayMs),
-    valuation: valueStock(state, at, dayMs),
     darkpool: measureOffExchange(state),
     sentiment: messages?.sentimentAt(at) ?? NO_SENTIMENT,
     attention: messages?.attentionAt(at) ?? NO_ATTENTION,
@@ -318,14 +319,6 @@ function measureOffExchange({ block, short }: InstrumentState): DarkpoolMeasurem
   };
 }
 
-function valueStock(state: InstrumentState, at: number, dayMs: number): ValuedStock | undefined {
-  const { instrument, filings, newestBar, shares, yields } = state;
-  if (yields === undefined) return undefined;
-  const { sector } = instrument;
-  const measurement = measureValuation({ filings, newestBar, shares, sector, at, dayMs });
-  return measurement && { measurement, norms: yields.norms };
-}
-
 /**
  * Begins a session unless it has already begun: the results of the previous session move into the
  * history.
@@ -336,11 +329,9 @@ export function beginSession({ messages, block }: InstrumentState): void {
 }
 
 /** Ends a session at its close. */
-export function endSession(state: InstrumentState, at: number, dayMs: number): void {
-  const { messages, block, yields } = state;
+export function endSession({ messages, block }: InstrumentState, at: number): void {
   messages?.closeSession(at);
   block?.accumulator.closeSession();
-  if (yields?.isDue(at)) yields.add(valueStock(state, at, dayMs)?.measurement.yields ?? {}, at);
 }
 
 /** A running statistic updated record by record. */

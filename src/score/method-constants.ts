@@ -1,5 +1,5 @@
 import { ATTENTION_RULES } from "../factors/attention.ts";
-import { VARIANCE_GATE } from "../factors/benchmark.ts";
+import { BROAD_FUNDS, VARIANCE_GATE } from "../factors/benchmark.ts";
 import { BLOCK_PRESSURE_RULES } from "../factors/block-pressure.ts";
 import { COIN_HISTORY_RULES } from "../factors/coin-history.ts";
 import { DARKPOOL_RULES } from "../factors/darkpool.ts";
@@ -14,28 +14,39 @@ import { PRICE_HISTORY_RULES } from "../factors/price-history.ts";
 import { SHORT_PRESSURE_RULES } from "../factors/short-pressure.ts";
 import { SOCIAL_RULES } from "../factors/social.ts";
 import { BASELINE_SESSIONS, MIN_BASELINE_SESSIONS, Z_BOUND } from "../factors/statistics.ts";
-import { INTANGIBLE_ASSET_SECTORS, VALUATION_RULES } from "../factors/valuation.ts";
 import { VOLATILITY_RULES } from "../factors/volatility.ts";
-import { YIELD_HISTORY_RULES } from "../factors/yield-history.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
 import { MIN_BLOCK_SIZE } from "../market/block-size.ts";
+import { CANDIDATE_PARTS, CANDIDATE_RULES } from "./candidate.ts";
 import { BENCHMARK_SIZE } from "./class-scorer.ts";
+import { REFERENCE_TABLES } from "./close-tables.ts";
 import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "./composite.ts";
 import { EVENT_RULES } from "./shift-and-volatility-events.ts";
 import {
-  MIN_BARS_FOR_SIGNAL,
+  MIN_SESSIONS_FOR_SIGNAL,
   SIGNAL_THRESHOLDS,
   SMOOTHING_HALF_LIFE_SESSIONS,
 } from "./signal-hysteresis.ts";
+import { STEADINESS_RULES } from "./steadiness.ts";
+import { STOCK_SCORE_RULES } from "./stock-score.ts";
 
 /** All constants of the method, as plain JSON data. */
 export const METHOD_CONSTANTS = {
   weights: BASE_FACTOR_WEIGHTS,
   classFactors: FACTORS_BY_CLASS,
+  stocks: {
+    parts: CANDIDATE_PARTS,
+    rules: STOCK_SCORE_RULES,
+    reversalSessions: CANDIDATE_RULES.reversalSessions,
+    minSector: CANDIDATE_RULES.minSector,
+    surprise: CANDIDATE_RULES.surprise,
+    reference: REFERENCE_TABLES,
+  },
+  steadiness: STEADINESS_RULES,
   signal: {
     thresholds: SIGNAL_THRESHOLDS,
     smoothingHalfLifeSessions: SMOOTHING_HALF_LIFE_SESSIONS,
-    minBars: MIN_BARS_FOR_SIGNAL,
+    minSessions: MIN_SESSIONS_FOR_SIGNAL,
   },
   events: EVENT_RULES,
   normalisation: {
@@ -49,15 +60,13 @@ export const METHOD_CONSTANTS = {
     coinWindows: COIN_HISTORY_RULES,
     beta: BETA_RULES,
     benchmarkSize: BENCHMARK_SIZE,
+    broadFunds: BROAD_FUNDS,
     gate: VARIANCE_GATE,
     maxBarAgeDays: MAX_BAR_AGE_DAYS,
   },
   valuation: {
-    rules: VALUATION_RULES,
     filings: FILING_RULES,
     maxFigureAgeDays: MAX_FIGURE_AGE_DAYS,
-    ownHistory: YIELD_HISTORY_RULES,
-    intangibleSectors: [...INTANGIBLE_ASSET_SECTORS],
     network: NETWORK_VALUE_RULES,
   },
   social: {

@@ -6,12 +6,8 @@ import {
 } from "../factors/momentum.ts";
 import { freezeSocialNorm } from "../factors/social.ts";
 import type { MeanAndSd } from "../factors/statistics.ts";
-import {
-  freezeValuationTables,
-  type ValuationTables,
-  type ValuedStock,
-} from "../factors/valuation.ts";
 import type { AssetClass } from "../market/instrument.ts";
+import type { CloseTables } from "./close-tables.ts";
 import type { InstrumentMeasurement } from "./instrument-state.ts";
 
 /**
@@ -24,10 +20,12 @@ export interface PeerTables {
    * The close at which the tables were computed, Unix milliseconds; `null` before the first close.
    */
   readonly epoch: number | null;
+  /** Distributions of the momentum of funds and coins. */
   readonly momentum: MomentumTables;
-  readonly valuation: ValuationTables;
   /** Mean and standard deviation of bullishness, for instruments with a short history. */
   readonly social: MeanAndSd | undefined;
+  /** The stocks of the newest close, ranked; absent for funds and coins. */
+  readonly stocks?: CloseTables;
 }
 
 /** The empty tables in use before the first close. */
@@ -35,7 +33,6 @@ export const emptyPeerTables = (assetClass: AssetClass): PeerTables => ({
   assetClass,
   epoch: null,
   momentum: {},
-  valuation: { yields: {} },
   social: undefined,
 });
 
@@ -45,11 +42,9 @@ export function freezePeerTables(
   { assetClass, epoch }: { readonly assetClass: AssetClass; readonly epoch: number },
 ): PeerTables {
   const momentum: MomentumMeasurement[] = [];
-  const valuation: ValuedStock[] = [];
   const social: number[] = [];
   for (const one of group) {
-    if (one.momentum !== undefined) momentum.push(one.momentum);
-    if (one.valuation !== undefined) valuation.push(one.valuation);
+    if (assetClass !== "stock" && one.momentum !== undefined) momentum.push(one.momentum);
     if (one.sentiment.clarity === "clear")
       social.push(sentimentMeasures(one.sentiment.counters).value);
   }
@@ -57,7 +52,6 @@ export function freezePeerTables(
     assetClass,
     epoch,
     momentum: freezeMomentumTables(momentum),
-    valuation: freezeValuationTables(valuation),
     social: freezeSocialNorm(social),
   };
 }

@@ -2,7 +2,6 @@ import { computeDarkpoolReading } from "../factors/darkpool.ts";
 import { computeMomentumReading, type MomentumContext } from "../factors/momentum.ts";
 import { type FactorReading, missingReading } from "../factors/reading.ts";
 import { computeSocialReading } from "../factors/social.ts";
-import { computeValuationReading } from "../factors/valuation.ts";
 import type { FactorReadings } from "./composite.ts";
 import type { InstrumentMeasurement, InstrumentState } from "./instrument-state.ts";
 import type { PeerTables } from "./peers.ts";
@@ -33,7 +32,13 @@ export interface MeasuredInstrument {
   readonly missedSessions: number;
 }
 
-/** Reads the four factors of one instrument. */
+/** Reads the messages and the off-exchange trades of one instrument. */
+export const readCrowd = (observed: MeasuredInstrument, context: ReadingContext) => ({
+  social: readMessages(observed, context),
+  darkpool: readOffExchange(observed, context),
+});
+
+/** Reads the four factors of one fund or coin. */
 export function computeFactorReadings(
   observed: MeasuredInstrument,
   context: ReadingContext,
@@ -46,24 +51,16 @@ export function computeFactorReadings(
       { asOf, missedSessions },
       context.momentum,
     ),
-    valuation: readAnyValuation(observed, context),
-    social: readMessages(observed, context),
-    darkpool: readOffExchange(observed, context),
+    valuation: readNetworkValue(observed, context),
+    ...readCrowd(observed, context),
   };
 }
 
-function readAnyValuation(
-  { state, measurement, missedSessions }: MeasuredInstrument,
-  { at, dayMs, tables }: ReadingContext,
-): FactorReading {
-  const { filings, network, yields, instrument } = state;
-  if (instrument.assetClass === "crypto") {
-    return network?.accumulator.read(at, dayMs) ?? missingReading("not_observed");
-  }
-  if (yields === undefined) return missingReading("not_observed");
-  const time = { filings, at, dayMs, missedSessions };
-  return computeValuationReading(measurement.valuation, tables.valuation, time);
-}
+/** The valuation of a coin by its network; a fund files no results and has none. */
+const readNetworkValue = (
+  { state: { network } }: MeasuredInstrument,
+  { at, dayMs }: ReadingContext,
+): FactorReading => network?.accumulator.read(at, dayMs) ?? missingReading("not_observed");
 
 function readMessages(
   { state: { messages }, measurement: { sentiment, attention } }: MeasuredInstrument,

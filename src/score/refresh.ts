@@ -154,4 +154,4 @@ export class SignalUpdates {
 
 /** The content of a snapshot that is compared, as text; score and confidence with two decimals. */
 const contentOf = ({ status, score, signal, confidence }: Snapshot): string =>
-  `${status} ${signal.direction} ${score.toFixed(2)} ${confidence.toFixed(2)}`;
+  `${status} ${signal.direction} ${score?.toFixed(2)} ${confidence.toFixed(2)}`;

@@ -1,3 +1,4 @@
+import { BROAD_FUNDS } from "../factors/benchmark.ts";
 import { type AuthorActivity, createAuthorActivity } from "../factors/message-weight.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
@@ -33,6 +34,8 @@ interface ClassGroup {
   group: readonly InstrumentRecords[];
   /** All instruments with the same calendar, since stocks and funds trade in the same sessions. */
   calendarPeers: readonly InstrumentRecords[];
+  /** Of stocks: a broad fund, if one is covered. */
+  fund: InstrumentRecords | undefined;
 }
 
 /** A replay of the records of all classes from the first session on. */
@@ -138,6 +141,7 @@ export class ScoringEngine {
         sessions: assetClass === "crypto" ? coins : listed,
         group: [],
         calendarPeers: [],
+        fund: undefined,
       })),
       calendars: [listed.closes, coins.closes],
       series: new RecordSeries(this.#reader),
@@ -208,6 +212,7 @@ function groupByClass(run: ReplayRun, list: readonly InstrumentRecords[]): void 
     group.group = group.calendarPeers.filter(
       ({ instrument }) => instrument.assetClass === group.assetClass,
     );
+    if (group.assetClass === "stock") group.fund = broadFundOf(listed);
   }
 }
 
@@ -222,7 +227,14 @@ function viewOf(market: Market, one: ClassGroup, { servedFrom }: ReplayRun, at: 
   // A session of a 24-hour market closes at the first instant of the next day.
   const isSameSession =
     market.sessionAt(at, assetClass) === market.sessionAt(newest - 1, assetClass);
-  return { group, closes: sessions.closes, at, isSameSession, servedFrom };
+  return { group, closes: sessions.closes, at, isSameSession, servedFrom, fund: one.fund };
+}
+
+/** The first broad fund that is covered. */
+function broadFundOf(listed: readonly InstrumentRecords[]): InstrumentRecords | undefined {
+  const bySymbol = new Map(listed.map((records) => [records.instrument.symbol, records]));
+  const symbol = BROAD_FUNDS.find((one) => bySymbol.get(one)?.instrument.assetClass === "etf");
+  return symbol === undefined ? undefined : bySymbol.get(symbol);
 }
 
 /** Creates a function that adds each new message to the activity of its author. */

@@ -48,7 +48,8 @@ export interface EventPoint {
   readonly at: number;
   readonly series?: string | undefined;
   readonly direction: Snapshot["signal"]["direction"];
-  readonly score: number;
+  /** `null` for a stock without a score. */
+  readonly score: number | null;
   /** Contribution of each factor to the score, in points. */
   readonly contributions: Readonly<Record<Factor, number>>;
 }
@@ -103,7 +104,7 @@ export function detectSignalShift(
   if (state === undefined) return { state: { last: after, session: null, isArmed: true } };
 
   const { last, session } = state;
-  const move = Math.abs(after.score - last.score);
+  const move = distance(last, after);
   const isArmed = state.isArmed || move <= rules.rearmWithin;
   const reason = reasonOf(last, after, isArmed ? rules.scoreMove : Number.POSITIVE_INFINITY);
   const lastEvent = session === null ? null : { at: last.at, session };
@@ -129,8 +130,12 @@ function pointOf({ at, series, score, signal, factors }: Snapshot): EventPoint {
 
 function reasonOf(last: EventPoint, after: EventPoint, farMove: number): ShiftReason | undefined {
   if (after.direction !== last.direction) return "direction";
-  return Math.abs(after.score - last.score) >= farMove ? "score" : undefined;
+  return distance(last, after) >= farMove ? "score" : undefined;
 }
+
+/** Points between two scores; 0 if there is none at one of the two. */
+const distance = (one: EventPoint, other: EventPoint): number =>
+  one.score === null || other.score === null ? 0 : Math.abs(one.score - other.score);
 
 /** Instant and session of an event. */
 interface EventTime {

@@ -12,10 +12,13 @@ import {
 
 /**
  * A snapshot with only the evidence of its factors, not their inputs, and without the peer tables,
- * the result of the candidate method, the steadiness and the exposures.
+ * the places among the peers, the result of the candidate method, the steadiness and the exposures.
  */
 export interface SignalRecord
-  extends Omit<Snapshot, "factors" | "tables" | "candidate" | "steadiness" | "exposures"> {
+  extends Omit<
+    Snapshot,
+    "factors" | "tables" | "candidate" | "ranking" | "steadiness" | "exposures"
+  > {
   readonly evidence: FactorEvidence;
 }
 
@@ -27,48 +30,60 @@ const MISSING = Array.from({ length: 2 ** FACTORS.length }, (_, bits) =>
 const bitsOf = ({ missingFactors }: Pick<Snapshot, "missingFactors">): number =>
   missingFactors.reduce((bits, factor) => bits | (1 << FACTORS.indexOf(factor)), 0);
 
+/** `null` is encoded as NaN. */
+const numberOrNull = (value: number): number | null => (Number.isNaN(value) ? null : value);
+
 /** Size of a packed signal in bytes. */
-const SIGNAL_BYTES = 20;
+const SIGNAL_BYTES = 32;
 
 function writeSignal(view: DataView, at: number, signal: SignalState): void {
-  const { direction, since, previous, smoothed, frozen, forcedWait } = signal;
+  const { direction, since, previous, smoothed, mean, frozen, forcedWait } = signal;
   view.setFloat64(at, since);
-  view.setFloat64(at + 8, smoothed);
+  view.setFloat64(at + 8, smoothed ?? Number.NaN);
   view.setUint8(at + 16, DIRECTIONS.indexOf(direction));
   // `null` is encoded as -1, which is not a valid index.
   view.setInt8(at + 17, previous === null ? -1 : DIRECTIONS.indexOf(previous));
   view.setInt8(at + 18, forcedWait === null ? -1 : FORCED_WAIT_REASONS.indexOf(forcedWait));
   view.setUint8(at + 19, Number(frozen));
+  view.setFloat64(at + 20, mean?.value ?? Number.NaN);
+  view.setUint32(at + 28, mean?.sessions ?? 0);
+}
+
+function readMean(view: DataView, at: number): Pick<SignalState, "mean"> {
+  const sessions = view.getUint32(at + 28);
+  return sessions === 0 ? {} : { mean: { value: view.getFloat64(at + 20), sessions } };
 }
 
 const readSignal = (view: DataView, at: number): SignalState => ({
   direction: DIRECTIONS[view.getUint8(at + 16)] as SignalState["direction"],
   since: view.getFloat64(at),
   previous: DIRECTIONS[view.getInt8(at + 17)] ?? null,
-  smoothed: view.getFloat64(at + 8),
+  smoothed: numberOrNull(view.getFloat64(at + 8)),
   frozen: view.getUint8(at + 19) === 1,
   forcedWait: FORCED_WAIT_REASONS[view.getInt8(at + 18)] ?? null,
+  ...readMean(view, at),
 });
 
 /** Size of the packed evidence of one factor in bytes. */
-const FACTOR_BYTES = 17;
+const FACTOR_BYTES = 25;
 
 function writeEvidence(view: DataView, at: number, evidence: FactorEvidence | undefined): void {
   for (const [place, factor] of FACTORS.entries()) {
-    const { z = null, confidence = 0, status } = evidence?.[factor] ?? {};
-    // `null` is encoded as NaN.
+    const { z = null, confidence = 0, contribution = 0, status } = evidence?.[factor] ?? {};
     view.setFloat64(at + place * FACTOR_BYTES, z ?? Number.NaN);
     view.setFloat64(at + place * FACTOR_BYTES + 8, confidence);
+    view.setFloat64(at + place * FACTOR_BYTES + 17, contribution);
     view.setUint8(at + place * FACTOR_BYTES + 16, FACTOR_STATUSES.indexOf(status as FactorStatus));
   }
 }
 
 function readEvidence(view: DataView, at: number): FactorEvidence {
   const read = (place: number) => {
-    const z = view.getFloat64(at + place * FACTOR_BYTES);
+    const z = numberOrNull(view.getFloat64(at + place * FACTOR_BYTES));
     const confidence = view.getFloat64(at + place * FACTOR_BYTES + 8);
     const status = FACTOR_STATUSES[view.getUint8(at + place * FACTOR_BYTES + 16)] as FactorStatus;
-    return { z: Number.isNaN(z) ? null : z, confidence, status };
+    const contribution = view.getFloat64(at + place * FACTOR_BYTES + 17);
+    return { z, confidence, contribution, status };
   };
   return { momentum: read(0), valuation: read(1), social: read(2), darkpool: read(3) };
 }
@@ -96,7 +111,7 @@ const packedSignals = (
   write(view, at, record) {
     const { score, confidence, coverage, price, status, signal } = record;
     view.setFloat64(at, record.at);
-    view.setFloat64(at + 8, score);
+    view.setFloat64(at + 8, score ?? Number.NaN);
     view.setFloat64(at + 16, confidence);
     view.setFloat64(at + 24, coverage);
     view.setFloat64(at + 32, price?.value ?? Number.NaN);
@@ -113,7 +128,7 @@ const packedSignals = (
       instrument,
       at: view.getFloat64(at),
       status: SNAPSHOT_STATUSES[view.getUint8(at + 48)] as SignalRecord["status"],
-      score: view.getFloat64(at + 8),
+      score: numberOrNull(view.getFloat64(at + 8)),
       confidence: view.getFloat64(at + 16),
       coverage: view.getFloat64(at + 24),
       signal: readSignal(view, at + 50),

@@ -83,12 +83,16 @@ export function createSnapshotArchive(): MemoryArchive {
    * published, since its figures may differ.
    */
   const recordedSeries = new Map<string, Map<number, string | undefined>>();
+  /** The last snapshot that another method recorded, by symbol. */
+  const replaced = new Map<string, PastSnapshot>();
   const asRecorded = (one: PastSnapshot): PastSnapshot => {
     const { symbol } = one.instrument;
     const found = recorded.get(symbol)?.get(one.at);
     if (found !== undefined) return found;
     const series = recordedSeries.get(symbol);
-    return series?.has(one.at) ? { ...one, series: series.get(one.at) } : one;
+    const said = series?.has(one.at) ? { ...one, series: series.get(one.at) } : one;
+    const last = replaced.get(symbol);
+    return last === undefined ? said : sinceSwitch(said, last, entryOf(symbol)?.closed);
   };
   const newest = (symbol: string): Snapshot | undefined => {
     const found = entryOf(symbol)?.newest;
@@ -121,6 +125,8 @@ export function createSnapshotArchive(): MemoryArchive {
       const { symbol } = snapshot.instrument;
       const known = recorded.get(symbol) ?? new Map<number, PastSnapshot>();
       recorded.set(symbol, known.set(snapshot.at, snapshot));
+      const isLater = snapshot.at > (replaced.get(symbol)?.at ?? Number.NEGATIVE_INFINITY);
+      if (snapshot.methodVersion !== undefined && isLater) replaced.set(symbol, snapshot);
       edition++;
     },
     addRecordedSeries({ instrument: { symbol }, at, series }) {
@@ -148,6 +154,24 @@ export function createSnapshotArchive(): MemoryArchive {
     closedAfter: (symbol, at) => entryOf(symbol)?.closed.after(at) ?? [],
     tables: perEdition(() => tablesOf(shown.instruments.values())),
   };
+}
+
+/**
+ * A snapshot whose signal begins no earlier than the method that decided it: what that method would
+ * have said before, nobody was told. The direction before it is the last that was recorded.
+ *
+ * @param last The last snapshot that another method recorded.
+ */
+function sinceSwitch(
+  one: PastSnapshot,
+  last: PastSnapshot,
+  closed: ClosedSnapshots | undefined,
+): PastSnapshot {
+  const { signal } = one;
+  if (one.at <= last.at || signal.since > last.at) return one;
+  const [first = one] = closed?.after(last.at) ?? [];
+  const since = Math.min(first.at, one.at);
+  return { ...one, signal: { ...signal, since, previous: last.signal.direction } };
 }
 
 /** Whether a snapshot has its factors and was computed with the method in use. */

@@ -1,3 +1,4 @@
+import type { PeerRank } from "../factors/peer-rank.ts";
 import {
   FACTORS,
   type Factor,
@@ -14,22 +15,21 @@ import {
   type Composite,
   type FactorContributions,
   type FactorReadings,
-  scoreContributions,
 } from "./composite.ts";
 import type { ExposurePercentiles } from "./exposures.ts";
 import type { PeerTables } from "./peers.ts";
-import type { SessionScore, SignalState } from "./signal-hysteresis.ts";
+import type { SignalState } from "./signal-hysteresis.ts";
 import type { SteadinessReading } from "./steadiness.ts";
 
 /** Release of the method, increased when scores are meant to change. */
-export const METHOD_RELEASE = "1.1.0";
+export const METHOD_RELEASE = "2.0.0";
 
 /**
  * How complete the data behind a snapshot are:
  * - `ok`: all four factors are measured with enough confidence
  * - `partial`: a factor is missing or weak
  * - `stale`: the price is older than the last session
- * - `insufficient_data`: the history is too short, or there is no factor at all
+ * - `insufficient_data`: the history is too short, or there is no factor or no score at all
  */
 export const SNAPSHOT_STATUSES = ["ok", "partial", "stale", "insufficient_data"] as const;
 type Status = (typeof SNAPSHOT_STATUSES)[number];
@@ -43,7 +43,25 @@ export interface FactorResult extends Omit<FactorReading, "listInputs"> {
   readonly weight: number;
   /** Contribution to the score in points; the four contributions add up to score - 50. */
   readonly contribution: number;
+  /**
+   * Place of z among the readings of the stocks of the close, by which it enters the score; absent
+   * if the inputs are ranked instead, and for funds and coins.
+   */
+  readonly place?: PeerRank | undefined;
   readonly inputs: readonly FactorInput[];
+}
+
+/** What a stock's score was ranked by. */
+export interface StockRanking {
+  /** The close whose tables rank the stock, Unix milliseconds. */
+  readonly close: number;
+  /** Evidence Z of the stock, and its place among those of the close; `null` without any part. */
+  readonly z: number | null;
+  readonly place: PeerRank | null;
+  /** Z with which the stock is in the tables itself; `null` if it did not trade in the session. */
+  readonly closeZ: number | null;
+  /** Whether so few stocks were measured that reference tables ranked Z. */
+  readonly isReference: boolean;
 }
 
 /** Score, signal and factors of one instrument at one instant; immutable. */
@@ -57,8 +75,8 @@ export interface Snapshot {
    */
   readonly series?: string | undefined;
   readonly status: Status;
-  /** In [0, 100], not rounded. */
-  readonly score: number;
+  /** In [0, 100], not rounded; `null` for a stock of which no part of the score could be measured. */
+  readonly score: number | null;
   readonly confidence: number;
   readonly coverage: number;
   readonly signal: SignalState;
@@ -80,6 +98,8 @@ export interface Snapshot {
    * in that session.
    */
   readonly candidate?: CandidateReading | undefined;
+  /** By what a stock was ranked; absent for funds and coins. */
+  readonly ranking?: StockRanking | undefined;
   /** Steadiness at the last close; `undefined` if the instrument was not ranked there. */
   readonly steadiness?: SteadinessReading | undefined;
   /** Exposures at the last close; `undefined` if the instrument did not trade in that session. */
@@ -87,11 +107,14 @@ export interface Snapshot {
 }
 
 /**
- * The parts of each factor's reading that determine the composite, and its status; snapshots that
- * earlier versions recorded can lack the status.
+ * The z, confidence and contribution of each factor, and its status; snapshots that earlier versions
+ * recorded can lack status and contribution.
  */
 export type FactorEvidence = Readonly<
-  Record<Factor, Pick<FactorReading, "z" | "confidence"> & Partial<Pick<FactorReading, "status">>>
+  Record<
+    Factor,
+    Pick<FactorResult, "z" | "confidence"> & Partial<Pick<FactorResult, "status" | "contribution">>
+  >
 >;
 
 /** A snapshot whose factors are absent if they are no longer stored. */
@@ -113,12 +136,11 @@ export const factorEvidenceOf = ({ factors, evidence }: PastSnapshot): FactorEvi
  */
 export function contributionsOf(snapshot: PastSnapshot): FactorContributions | undefined {
   const evidence = factorEvidenceOf(snapshot);
-  if (evidence === undefined) return undefined;
-  return scoreContributions(
-    snapshot.score,
-    evidence,
-    BASE_FACTOR_WEIGHTS[snapshot.instrument.assetClass],
-  );
+  const points = FACTORS.map((factor) => evidence?.[factor].contribution);
+  const [momentum, valuation, social, darkpool] = points;
+  if (momentum === undefined || valuation === undefined) return undefined;
+  if (social === undefined || darkpool === undefined) return undefined;
+  return { momentum, valuation, social, darkpool };
 }
 
 /** Inputs from which a snapshot is assembled. */
@@ -127,30 +149,17 @@ export interface SnapshotInputs {
   /** Instant of the snapshot, Unix milliseconds. */
   readonly at: number;
   readonly readings: FactorReadings;
-  /** Number of known bars, and the newest bar. */
-  readonly bars: number;
+  /** Places of the readings of a stock that are ranked as a whole. */
+  readonly places: Readonly<Partial<Record<Factor, PeerRank | undefined>>>;
   readonly newestBar: Bar | undefined;
   readonly missedSessions: number;
   readonly series: string;
   readonly tables: PeerTables;
   readonly candidate: CandidateReading | undefined;
+  readonly ranking: StockRanking | undefined;
   readonly steadiness: SteadinessReading | undefined;
   readonly exposures: ExposurePercentiles | undefined;
 }
-
-/** Selects the inputs that determine the signal. */
-export const sessionScore = (
-  { instrument, at, bars, missedSessions }: SnapshotInputs,
-  { score, confidence, coverage }: Composite,
-): SessionScore => ({
-  at,
-  assetClass: instrument.assetClass,
-  score,
-  confidence,
-  coverage,
-  bars,
-  missedSessions,
-});
 
 /** Assembles a snapshot from its inputs, the composite and the signal. */
 export function createSnapshot(
@@ -158,12 +167,15 @@ export function createSnapshot(
   composite: Composite,
   signal: SignalState,
 ): Snapshot {
-  const { instrument, at, series, readings, newestBar, tables, candidate, steadiness, exposures } =
-    inputs;
+  const { instrument, at, series, readings, places, newestBar } = inputs;
+  const { tables, candidate, ranking, steadiness, exposures } = inputs;
   const weights = BASE_FACTOR_WEIGHTS[instrument.assetClass];
-  const contributions = scoreContributions(composite.score, readings, weights);
   const result = (factor: Factor): FactorResult =>
-    resultOf(readings[factor], weights[factor], contributions[factor]);
+    resultOf(readings[factor], {
+      weight: weights[factor],
+      contribution: composite.contributions[factor],
+      place: places[factor],
+    });
   return {
     instrument,
     at,
@@ -183,6 +195,7 @@ export function createSnapshot(
     },
     tables,
     candidate,
+    ranking,
     steadiness,
     exposures,
   };
@@ -201,11 +214,15 @@ function missingOf(readings: FactorReadings): readonly Factor[] {
 /** Cached results of shared readings, by reading and weight. */
 const sharedResults = new WeakMap<FactorReading, Map<number, FactorResult>>();
 
-function resultOf(reading: FactorReading, weight: number, contribution: number): FactorResult {
-  if (!isSharedReading(reading)) return new LazyFactorResult(reading, weight, contribution);
+/** The part of a reading in a score. */
+type FactorShare = Pick<FactorResult, "weight" | "contribution" | "place">;
+
+function resultOf(reading: FactorReading, share: FactorShare): FactorResult {
+  if (!isSharedReading(reading)) return new LazyFactorResult(reading, share);
+  const { weight } = share;
   const byWeight = sharedResults.get(reading) ?? new Map<number, FactorResult>();
   sharedResults.set(reading, byWeight);
-  const known = byWeight.get(weight) ?? new LazyFactorResult(reading, weight, 0);
+  const known = byWeight.get(weight) ?? new LazyFactorResult(reading, { weight, contribution: 0 });
   byWeight.set(weight, known);
   return known;
 }
@@ -222,9 +239,10 @@ class LazyFactorResult implements FactorResult {
   readonly staleAfter: number | null;
   readonly weight: number;
   readonly contribution: number;
+  readonly place?: PeerRank | undefined;
   readonly #listInputs: () => readonly FactorInput[];
 
-  constructor(reading: FactorReading, weight: number, contribution: number) {
+  constructor(reading: FactorReading, { weight, contribution, place }: FactorShare) {
     this.z = reading.z;
     this.confidence = reading.confidence;
     this.status = reading.status;
@@ -232,6 +250,7 @@ class LazyFactorResult implements FactorResult {
     this.staleAfter = reading.staleAfter;
     this.weight = weight;
     this.contribution = contribution;
+    this.place = place;
     this.#listInputs = reading.listInputs;
   }
 
@@ -246,12 +265,12 @@ class LazyFactorResult implements FactorResult {
 
 function statusOf(
   { readings, missedSessions }: SnapshotInputs,
-  { coverage }: Composite,
+  { coverage, score }: Composite,
   { forcedWait }: SignalState,
 ): Status {
   if (forcedWait === "too_young") return "insufficient_data";
   if (missedSessions > 0) return "stale";
-  if (coverage === 0) return "insufficient_data";
+  if (coverage === 0 || score === null) return "insufficient_data";
   const isComplete = FACTORS.every((factor) => {
     const { status, confidence } = readings[factor];
     return status === "ok" && confidence >= WEAK_CONFIDENCE;

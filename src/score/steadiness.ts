@@ -1,4 +1,4 @@
-import { normalScores } from "../factors/normal-scores.ts";
+import type { PeerRank } from "../factors/peer-rank.ts";
 import type { PriceHistory } from "../factors/price-history.ts";
 import {
   type MarketReturns,
@@ -6,7 +6,6 @@ import {
   readYearSums,
   runningVariances,
 } from "../factors/price-history.ts";
-import { countBelow, normalCdf } from "../factors/statistics.ts";
 import { RISK_RULES } from "../risk/forecast.ts";
 
 /**
@@ -51,16 +50,12 @@ export const STEADINESS_HORIZONS = [21, 63] as const;
 export type SteadinessInputs = Readonly<Record<SteadinessInput, Float64Array>>;
 
 /** A value and its place among the values of a close. */
-export interface RankedValue {
+export interface RankedValue extends PeerRank {
   readonly value: number;
-  /** Mean rank, from 1 for the smallest value. */
-  readonly rank: number;
-  /** Number of values. */
-  readonly of: number;
 }
 
 /** What the value of a reading is recomputed from. */
-interface SteadinessEvidence {
+export interface SteadinessEvidence {
   /** R, ranked among the stocks that have one: rank 1 is the steadiest. */
   readonly risk: RankedValue;
   /** The measurements, ranked among the stocks that have them; `null` if missing. */
@@ -75,105 +70,11 @@ export interface SteadinessReading {
   readonly value: number;
   /** U: normal score of the risk R among the stocks that have one. */
   readonly riskZ: number;
-  /** Number of stocks that were ranked. */
+  /** Number of stocks that were ranked, in a small market those of the reference tables. */
   readonly peers: number;
+  /** Whether so few stocks were measured that reference tables ranked R. */
+  readonly isReference: boolean;
   readonly evidence: SteadinessEvidence;
-}
-
-/** The steadiness of the stocks of a close. */
-export interface SteadinessRanking {
-  readonly at: number;
-  /** Number of stocks with a risk R. */
-  readonly peers: number;
-  /** Normal score of R by position; `NaN` without a variance or with too few stocks. */
-  readonly riskZ: Float64Array;
-  /** R by position; `NaN` without a variance. */
-  readonly risks: Float64Array;
-  readonly inputs: SteadinessInputs;
-}
-
-/**
- * Ranks the stocks of a close by R = sum(weight * N(input)), where N is the normal score and a
- * missing input counts as 0. A stock without a variance is not ranked.
- *
- * @param minPeers Minimum number of stocks for a ranking.
- */
-export function rankSteadiness(
-  inputs: SteadinessInputs,
-  at: number,
-  minPeers: number,
-): SteadinessRanking {
-  const risks = new Float64Array(inputs.volatility.length);
-  for (const name of STEADINESS_INPUTS) {
-    const scores = normalScores(inputs[name], 1);
-    const weight = STEADINESS_RULES.weights[name];
-    for (let position = 0; position < risks.length; position++) {
-      const score = scores[position] as number;
-      (risks[position] as number) += Number.isNaN(score) ? 0 : weight * score;
-    }
-  }
-  const ranked = risks.map((risk, position) =>
-    Number.isNaN(inputs.volatility[position]) ? Number.NaN : risk,
-  );
-  const peers = ranked.reduce((count, risk) => (Number.isNaN(risk) ? count : count + 1), 0);
-  return { at, peers, riskZ: normalScores(ranked, minPeers), risks: ranked, inputs };
-}
-
-/** The reading of one stock; `undefined` if it was not ranked. */
-export function steadinessAt(
-  ranking: SteadinessRanking,
-  position: number,
-): SteadinessReading | undefined {
-  return Number.isNaN(ranking.riskZ[position]) ? undefined : new LazyReading(ranking, position);
-}
-
-/** A reading that looks up its evidence when it is read, since most readings never are. */
-class LazyReading implements SteadinessReading {
-  readonly at: number;
-  readonly value: number;
-  readonly riskZ: number;
-  readonly peers: number;
-  readonly #ranking: SteadinessRanking;
-  readonly #position: number;
-
-  constructor(ranking: SteadinessRanking, position: number) {
-    this.#ranking = ranking;
-    this.#position = position;
-    this.at = ranking.at;
-    this.riskZ = ranking.riskZ[position] as number;
-    this.value = 100 * normalCdf(-this.riskZ);
-    this.peers = ranking.peers;
-  }
-
-  get evidence(): SteadinessEvidence {
-    const { inputs, risks } = this.#ranking;
-    const ranked = STEADINESS_INPUTS.map(
-      (name) => [name, rankedValue(inputs[name], this.#position)] as const,
-    );
-    return {
-      risk: rankedValue(risks, this.#position) as RankedValue,
-      inputs: Object.fromEntries(ranked) as SteadinessEvidence["inputs"],
-    };
-  }
-
-  toJSON(): SteadinessReading {
-    return { ...this, evidence: this.evidence };
-  }
-}
-
-/** Columns of closes in ascending order, without missing values. */
-const sortedColumns = new WeakMap<Float64Array, Float64Array>();
-
-/** The value of a column at a position, and its place in the column; `null` if it is missing. */
-function rankedValue(column: Float64Array, position: number): RankedValue | null {
-  const value = column[position] as number;
-  if (Number.isNaN(value)) return null;
-  const sorted = sortedColumns.get(column) ?? column.filter((one) => !Number.isNaN(one)).sort();
-  sortedColumns.set(column, sorted);
-  const less = countBelow(sorted, value);
-  let end = less;
-  while (sorted[end] === value) end++;
-  return { value, rank: (less + end + 1) / 2, of: sorted.length };
 }
 
 /** ln(0.4 sqrt(fast) + 0.6 sqrt(slow)); `NaN` before the first return and if the price never moved. */

@@ -59,7 +59,7 @@ export function steadinessOf(value: number, at: number): SteadinessReading {
     STEADINESS_INPUTS.map((name) => [name, { ...place, value: 1 }]),
   );
   return {
-    ...{ at, value, peers: 100, riskZ: normalQuantile((rank - 0.5) / 100) },
+    ...{ at, value, peers: 100, isReference: false, riskZ: normalQuantile((rank - 0.5) / 100) },
     evidence: {
       risk: { ...place, value: 0 },
       inputs: inputs as SteadinessReading["evidence"]["inputs"],

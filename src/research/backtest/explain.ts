@@ -14,7 +14,10 @@ export interface ScoreExplanation {
    * The snapshot that the service computes at the close of the session, with the tables it used.
    */
   readonly snapshot: Snapshot;
-  /** The sums sum(w c z) and sqrt(sum(w^2)). Their quotient is Z, and 100 Phi(Z) is the score. */
+  /**
+   * Of a fund or coin, the sums sum(w c z) and sqrt(sum(w^2)): their quotient is Z, and 100 Phi(Z)
+   * is the score. The snapshot of a stock has its Z and the place that is its score.
+   */
   readonly evidence: number;
   readonly scale: number;
 }

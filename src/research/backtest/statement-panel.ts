@@ -1,5 +1,6 @@
-import { roundedSignal } from "../../answers/signal-point.ts";
+import { roundScorePoints } from "../../answers/rounding.ts";
 import { normalQuantile } from "../../factors/statistics.ts";
+import type { AssetClass } from "../../market/instrument.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
 import type { ExposurePercentiles } from "../../score/exposures.ts";
 import { SIGNAL_THRESHOLDS } from "../../score/signal-hysteresis.ts";
@@ -131,24 +132,24 @@ const CALLS = { LONG: 1, WAIT: 0, SHORT: -1 } as const;
 function statementOf(snapshot: Snapshot, subject: BacktestSubject): SignalStatement | undefined {
   const exposures = snapshot.exposures && { exposures: snapshot.exposures };
   if (subject === "composite") {
-    if (snapshot.coverage === 0) return undefined;
+    if (snapshot.coverage === 0 || snapshot.score === null) return undefined;
     return {
       z: normalQuantile(snapshot.score / 100),
       call: CALLS[snapshot.signal.direction],
-      score: roundedSignal(snapshot).scoreRaw,
+      score: roundScorePoints(snapshot.score),
       ...exposures,
       ...(snapshot.steadiness && { steadiness: snapshot.steadiness.value }),
     };
   }
   const z =
     subject === CANDIDATE.name ? (snapshot.candidate?.z ?? null) : snapshot.factors[subject].z;
-  return z === null ? undefined : { z, call: callOf(z), ...exposures };
+  return z === null
+    ? undefined
+    : { z, call: callOf(z, snapshot.instrument.assetClass), ...exposures };
 }
 
-const LONG_Z = normalQuantile(SIGNAL_THRESHOLDS.enterLong / 100);
-const SHORT_Z = normalQuantile(SIGNAL_THRESHOLDS.enterShort / 100);
-
-function callOf(z: number): SignalStatement["call"] {
-  if (z >= LONG_Z) return 1;
-  return z <= SHORT_Z ? -1 : 0;
+function callOf(z: number, assetClass: AssetClass): SignalStatement["call"] {
+  const { enterLong, enterShort } = SIGNAL_THRESHOLDS[assetClass];
+  if (z >= normalQuantile(enterLong / 100)) return 1;
+  return z <= normalQuantile(enterShort / 100) ? -1 : 0;
 }

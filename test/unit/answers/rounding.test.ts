@@ -8,8 +8,8 @@ import {
 } from "../../../src/answers/rounding.ts";
 import { SIGNAL_THRESHOLDS } from "../../../src/score/signal-hysteresis.ts";
 
-const { enterLong, exitLong, enterShort, exitShort } = SIGNAL_THRESHOLDS;
-const { enterConfidence, holdConfidence, minCoverage } = SIGNAL_THRESHOLDS;
+const { enterLong, exitLong, enterShort, exitShort } = SIGNAL_THRESHOLDS.etf;
+const [enterConfidence, holdConfidence, minCoverage] = [0.3, 0.25, 0.6];
 
 /** Returns, for each score threshold, whether a value has reached the threshold. */
 const pointSides = (value: number) => [
@@ -34,6 +34,9 @@ describe("a rounded figure", () => {
     [roundScorePoints(70.004), 70],
     [roundScorePoints(30.004), 30.01],
     [roundScorePoints(29.996), 30],
+    [roundScorePoints(89.996), 89.99],
+    [roundScorePoints(10.004), 10.01],
+    [roundToWholePoints(50.4), 50],
     [roundToWholePoints(69.996), 69],
     [roundToWholePoints(54.6), 54],
     [roundToWholePoints(30.4), 31],
@@ -55,7 +58,7 @@ describe("a rounded figure", () => {
           [roundFraction, other, 0.0001, fractionSides],
         ] as const) {
           expect(sides(round(value))).toEqual(sides(value));
-          expect(Math.abs(round(value) - value)).toBeLessThan(unit * 1.000_001);
+          expect(Math.abs(Number(round(value)) - value)).toBeLessThan(unit * 1.000_001);
         }
       }),
       { seed: 3, numRuns: 5_000 },

@@ -63,6 +63,7 @@ describe("the attribution of a score change", () => {
     let largest = 0;
     const check = (from: PastSnapshot, to: PastSnapshot) => {
       const { change, factors } = scoreAttributionAnswer(from, to, full);
+      if (change === null || from.score === null || to.score === null) expect.fail();
       const sum = Object.values(factors ?? {}).reduce((total, one) => total + one.change, 0);
       largest = Math.max(largest, Math.abs(sum - change), Math.abs(change - to.score + from.score));
       pairs++;
@@ -100,9 +101,9 @@ describe("the attribution of a score change", () => {
   });
 
   it("says of a past that was recorded without reasons that a factor is missing", () => {
-    const measured = { z: 1, confidence: 0.5 };
+    const measured = { z: 1, confidence: 0.5, contribution: 3 };
     const evidence = { momentum: measured, valuation: measured, social: measured };
-    const darkpool = { z: null, confidence: 0 };
+    const darkpool = { z: null, confidence: 0, contribution: 0 };
     const [past] = histories.flat();
     const recorded = { ...past, evidence: { ...evidence, darkpool }, missingFactors: ["darkpool"] };
     const why = factorContributionsAnswer(recorded as unknown as PastSnapshot, "full");

@@ -455,14 +455,15 @@ describe("the explanation of a score", () => {
     const { score, factors } = explanation.snapshot;
     expect(score).toBeGreaterThan(50);
     const points = Object.values(factors).reduce((sum, { contribution }) => sum + contribution, 0);
-    expect(points).toBeCloseTo(score - 50, 9);
+    expect(points).toBeCloseTo((score ?? 0) - 50, 9);
   });
 
   it("can be recomputed number by number", () => {
     const text = explanationLines(explanation, { version: "stock/1", sha256: "abc" }).join("\n");
-    const [, z = ""] = /= (-?[\d.]+)\nscore/.exec(text) ?? [];
-    expect(Number(z)).toBeCloseTo(explanation.evidence / explanation.scale, 6);
-    for (const name of ["ram", "hi52", "momentum", "Peer tables frozen at 2015-06-25"]) {
+    const [, rank = "", of = ""] =
+      /score {2}= 100 \(rank ([\d.]+) - 0\.5\) \/ (\d+)/.exec(text) ?? [];
+    expect((100 * (Number(rank) - 0.5)) / Number(of)).toBe(explanation.snapshot.score);
+    for (const name of ["residualMomentum", "reversal", "Peer tables frozen at 2015-06-26"]) {
       expect(text).toContain(name);
     }
     expect(text).toContain("  version stock/1\n  sha256  abc\n");

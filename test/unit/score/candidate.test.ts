@@ -9,10 +9,12 @@ import { runningCandidate } from "../../../src/method/running.ts";
 import {
   CANDIDATE,
   type CandidateReading,
-  computeCandidateReadings,
+  candidateReading,
 } from "../../../src/score/candidate.ts";
+import type { InstrumentState } from "../../../src/score/instrument-state.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
+import { rankClose } from "../../../src/score/stock-ranking.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 
 const NONE = Number.NaN;
@@ -36,6 +38,30 @@ function scoresOf(values: readonly number[]): (number | null)[] {
   });
 }
 
+/** Measurements of the stocks of a close, all in the same order. */
+interface Columns {
+  readonly sectors: readonly (string | null)[];
+  readonly surprise: Float64Array;
+  readonly residualMomentum: Float64Array;
+  readonly monthReturn: Float64Array;
+}
+
+/** The readings of stocks with these measurements at a close. */
+function readingsOf({ sectors, ...columns }: Columns, at: number): readonly CandidateReading[] {
+  const stocks = sectors.map((sector, position) => ({
+    state: { instrument: { sector } } as InstrumentState,
+    raw: {
+      surprise: columns.surprise[position] as number,
+      residualMomentum: columns.residualMomentum[position] as number,
+      monthReturn: columns.monthReturn[position] as number,
+      social: NONE,
+      darkpool: NONE,
+    },
+  }));
+  const { tables, standings } = rankClose(stocks, { at, marketMonthReturn: 0 });
+  return standings.map(({ evidence }) => candidateReading(evidence, tables));
+}
+
 const partOf = (readings: readonly CandidateReading[], part: keyof CandidateReading["parts"]) =>
   readings.map(({ parts }) => parts[part]);
 
@@ -55,7 +81,7 @@ describe("the candidate method", () => {
 
   it("averages the normal scores of the inputs that are available", () => {
     const surprise = column(count, 1, 3);
-    const readings = computeCandidateReadings(
+    const readings = readingsOf(
       {
         sectors: sectors.map(() => null),
         surprise,
@@ -75,7 +101,7 @@ describe("the candidate method", () => {
   it("ranks momentum and reversal within the sector, or within the asset class if the sector is small or unknown", () => {
     const momentum = column(count, 2, 7);
     const month = column(count, 3);
-    const readings = computeCandidateReadings(
+    const readings = readingsOf(
       { sectors, surprise: none(count), residualMomentum: momentum, monthReturn: month },
       5,
     );
@@ -96,14 +122,14 @@ describe("the candidate method", () => {
   it("assigns the same score to equal values, whether negative, zero or positive and wherever they occur in the list", () => {
     const values = Float64Array.from({ length: count }, (_, index) => Math.floor(index / 7) - 3);
     const inputs = { residualMomentum: none(count), monthReturn: none(count) };
-    const readings = computeCandidateReadings({ ...inputs, sectors, surprise: values }, 5);
+    const readings = readingsOf({ ...inputs, sectors, surprise: values }, 5);
     expectNear(partOf(readings, "surprise"), scoresOf([...values]));
   });
 
   it("assigns no score in a group that is too small", () => {
     const few = 29;
     const inputs = { surprise: column(few, 1), monthReturn: column(few, 2) };
-    const readings = computeCandidateReadings(
+    const readings = readingsOf(
       { ...inputs, sectors: sectors.slice(0, few), residualMomentum: none(few) },
       5,
     );

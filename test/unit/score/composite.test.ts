@@ -8,7 +8,6 @@ import {
 } from "../../../src/factors/reading.ts";
 import {
   BASE_FACTOR_WEIGHTS,
-  type Composite,
   composeScore,
   FACTORS_BY_CLASS,
   type FactorReadings,
@@ -34,7 +33,7 @@ const sumOf = (contributions: Readonly<Record<Factor, number>>) =>
 
 describe("the composite score", () => {
   it("matches the worked example with all factors: Z .647567, score 74.1368, confidence .808", () => {
-    const { z, score, confidence, coverage } = composeScore(all, BASE_FACTOR_WEIGHTS.stock);
+    const { z, score, confidence, coverage } = composeScore(all, BASE_FACTOR_WEIGHTS.etf);
     expect(z).toBeCloseTo(0.647567, 6);
     expect(score).toBeCloseTo(74.1368, 4);
     expect(confidence).toBeCloseTo(0.808, 9);
@@ -45,7 +44,7 @@ describe("the composite score", () => {
     const missing = missingReading("not_observed");
     const composite = composeScore(
       { ...all, valuation: missing, darkpool: missing },
-      BASE_FACTOR_WEIGHTS.stock,
+      BASE_FACTOR_WEIGHTS.etf,
     );
     expect(composite.z).toBeCloseTo(0.893666, 6);
     expect(composite.score).toBeCloseTo(81.425, 4);
@@ -56,7 +55,7 @@ describe("the composite score", () => {
   it("matches the worked example with momentum at half confidence: Z .262064, score 60.3364, confidence .643", () => {
     const composite = composeScore(
       { ...all, momentum: reading(1.2, 0.5) },
-      BASE_FACTOR_WEIGHTS.stock,
+      BASE_FACTOR_WEIGHTS.etf,
     );
     expect(composite.z).toBeCloseTo(0.262064, 6);
     expect(composite.score).toBeCloseTo(60.3364, 4);
@@ -84,7 +83,7 @@ describe("the composite score", () => {
 
   it("has weights that are the rounded mean of equal weights and weights by prior evidence", () => {
     const priors = {
-      stock: { momentum: 0.02, valuation: 0.015, social: 0.008, darkpool: 0.005 },
+      etf: { momentum: 0.02, valuation: 0.015, social: 0.008, darkpool: 0.005 },
       crypto: { momentum: 0.025, valuation: 0.01, social: 0.008, darkpool: 0 },
     };
     for (const [assetClass, prior] of Object.entries(priors)) {
@@ -96,7 +95,8 @@ describe("the composite score", () => {
         expect(Math.abs(weights[factor] - exact), factor).toBeLessThanOrEqual(0.0051);
       }
     }
-    expect(BASE_FACTOR_WEIGHTS.etf).toBe(BASE_FACTOR_WEIGHTS.stock);
+    const { momentum, valuation, social, darkpool } = BASE_FACTOR_WEIGHTS.stock;
+    expect([momentum, valuation, social, darkpool]).toEqual([1.6 / 3, 0.8 / 3, 0.1, 0.1]);
   });
 });
 
@@ -129,7 +129,13 @@ describe("the composite score, for any z-scores and confidences,", () => {
     social: readingOf(one.social),
     darkpool: readingOf(one.darkpool),
   });
-  const always = (property: (one: Any, composite: Composite, readings: FactorReadings) => void) =>
+  const always = (
+    property: (
+      one: Any,
+      composite: ReturnType<typeof composeScore>,
+      readings: FactorReadings,
+    ) => void,
+  ) =>
     fc.assert(
       fc.property(any, (one) => {
         const readings = readingsOf(one.factors);

@@ -165,6 +165,9 @@ function* numbersIn(value: unknown, path = ""): Generator<readonly [string, numb
   for (const [name, member] of Object.entries(value)) yield* numbersIn(member, `${path}/${name}`);
 }
 
+/** The largest z: 3, or the normal score of the last of 1,001 places of a reference table. */
+const MAX_Z = 3.3;
+
 /** Returns a description of each invalid figure in a snapshot. */
 function faultsOf(snapshot: Snapshot): readonly string[] {
   const inputs = Object.values(snapshot.factors).flatMap((factor) => factor.inputs);
@@ -172,12 +175,12 @@ function faultsOf(snapshot: Snapshot): readonly string[] {
   const endless = [...numbersIn(all)].filter(([, value]) => !Number.isFinite(value));
   const { score, confidence, coverage, factors } = snapshot;
   const beyond = [
-    score < 0 || score > 100,
+    score !== null && (score < 0 || score > 100),
     confidence < 0 || confidence > 1,
     coverage < 0 || coverage > 1,
-    ...FACTORS.map((name) => Math.abs(factors[name].z ?? 0) > 3),
+    ...FACTORS.map((name) => Math.abs(factors[name].z ?? 0) > MAX_Z),
     ...FACTORS.map((name) => factors[name].confidence < 0 || factors[name].confidence > 1),
-    inputs.some(({ z, weight }) => Math.abs(z ?? 0) > 3 || Math.abs(weight) > 1),
+    inputs.some(({ z, weight }) => Math.abs(z ?? 0) > MAX_Z || Math.abs(weight) > 1),
   ].some((isBeyond) => isBeyond);
   return [...endless.map(([path, value]) => `${path} ${value}`), ...(beyond ? ["bounds"] : [])];
 }

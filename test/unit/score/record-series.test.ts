@@ -63,10 +63,10 @@ it("when market records begin earlier, snapshot ids differ wherever the figures 
 }, () => {
   const whole = saidBy(METHOD_MARKET);
   const beginnings: readonly ((one: InstrumentRecords) => InstrumentRecords)[] = [
-    (one) => between(one, closeOf(150)),
+    (one) => between(one, closeOf(700)),
     // The next two functions shorten a single instrument, and every feed except prices.
-    (one) => (one.instrument.symbol === "S0" ? between(one, closeOf(150)) : one),
-    (one) => ({ ...between(one, closeOf(150)), bars: one.bars }),
+    (one) => (one.instrument.symbol === "S0" ? between(one, closeOf(700)) : one),
+    (one) => ({ ...between(one, closeOf(700)), bars: one.bars }),
   ];
   for (const begin of beginnings) {
     const later = saidBy(changed(begin));

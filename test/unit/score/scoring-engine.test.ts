@@ -124,11 +124,11 @@ describe("the scoring engine", () => {
     expect(later?.factors.social.asOf).toBeGreaterThan(closed?.factors.social.asOf ?? 0);
   });
 
-  it("uses the tables of the previous close until the session's day ends, four hours after its close", () => {
+  it("ranks stocks in the tables of the newest close, that of a session included", () => {
     const epochAt = (at: number) => refreshed([at]).newest?.tables?.epoch;
     expect(epochAt(closeOf(80) - HOUR_MS)).toBe(closeOf(79));
-    expect(epochAt(closeOf(80))).toBe(closeOf(79));
-    expect(epochAt(closeOf(80) + 3 * HOUR_MS)).toBe(closeOf(79));
+    expect(epochAt(closeOf(80))).toBe(closeOf(80));
+    expect(epochAt(closeOf(80) + 3 * HOUR_MS)).toBe(closeOf(80));
     expect(epochAt(closeOf(80) + 4 * HOUR_MS)).toBe(closeOf(80));
   });
 

@@ -1,13 +1,17 @@
 import { describe, expect, it } from "vitest";
 import {
+  type EvidenceMean,
+  nextEvidenceMean,
   nextSignal,
+  nextStockSignal,
   type SessionScore,
   type SignalState,
+  type StockSession,
 } from "../../../src/score/signal-hysteresis.ts";
 
 const session = (score: number, values: Partial<SessionScore> = {}): SessionScore => ({
   at: 1,
-  assetClass: "stock",
+  assetClass: "etf",
   score,
   confidence: 0.5,
   coverage: 1,
@@ -23,7 +27,7 @@ const run = (scores: readonly number[], values: Partial<SessionScore> = {}) =>
     undefined,
   );
 
-describe("the signal of an instrument", () => {
+describe("the signal of a fund or coin", () => {
   it("enters LONG at 70 and SHORT at 30", () => {
     expect(run([70])?.direction).toBe("LONG");
     expect(run([69.99])?.direction).toBe("WAIT");
@@ -42,7 +46,7 @@ describe("the signal of an instrument", () => {
     expect(steps(54.9)).toBe("WAIT");
   });
 
-  it("is smoothed with a half-life of two sessions for stocks and half a session for coins", () => {
+  it("is smoothed with a half-life of two sessions for funds and half a session for coins", () => {
     expect(run([50, 90])?.smoothed).toBeCloseTo(50 + 40 * (1 - 2 ** -0.5), 9);
     expect(run([50, 90], { assetClass: "crypto" })?.smoothed).toBeCloseTo(80, 9);
   });
@@ -99,5 +103,71 @@ describe("the signal of an instrument", () => {
   it("records when it began and which signal preceded it", () => {
     const state = run([50, 90, 90, 90, 90]);
     expect(state).toMatchObject({ direction: "LONG", previous: "WAIT", since: 2 });
+  });
+});
+
+const stockSession = (
+  smoothed: number | null,
+  values: Partial<StockSession> = {},
+): StockSession => ({
+  at: 1,
+  isScored: true,
+  hasMomentum: true,
+  mean: { value: 0.1, sessions: 60 },
+  smoothed,
+  missedSessions: 0,
+  ...values,
+});
+
+/** Directions of a stock over sessions with these percentiles. */
+const stockRun = (percentiles: readonly number[]) => {
+  let state: SignalState | undefined;
+  return percentiles.map((smoothed, at) => {
+    state = nextStockSignal(state, stockSession(smoothed, { at }));
+    return state.direction;
+  });
+};
+
+describe("the signal of a stock", () => {
+  it("is LONG from 90 until it falls under 50, and SHORT from 10 until it rises over 50", () => {
+    expect(stockRun([89.99, 90, 50, 49.99, 89])).toEqual(["WAIT", "LONG", "LONG", "WAIT", "WAIT"]);
+    expect(stockRun([10.01, 10, 50, 50.01, 11])).toEqual([
+      "WAIT",
+      "SHORT",
+      "SHORT",
+      "WAIT",
+      "WAIT",
+    ]);
+  });
+
+  it("is WAIT without a score, without momentum, and before 60 sessions of evidence", () => {
+    const young = { value: 0.1, sessions: 59 };
+    for (const [values, forcedWait] of [
+      [{ isScored: false }, "unscored"],
+      [{ hasMomentum: false }, "no_momentum"],
+      [{ mean: young }, "too_young"],
+      [{ mean: undefined, smoothed: null }, "too_young"],
+      [{ missedSessions: 2 }, "not_trading"],
+    ] as const) {
+      const state = nextStockSignal(undefined, stockSession(95, values));
+      expect(state).toMatchObject({ direction: "WAIT", forcedWait });
+    }
+  });
+
+  it("keeps direction, mean and percentile for one session without trading, and is WAIT after two", () => {
+    const long = nextStockSignal(undefined, stockSession(95));
+    const other = { mean: { value: 9, sessions: 99 }, smoothed: 1 };
+    const halted = nextStockSignal(long, stockSession(1, { ...other, missedSessions: 1 }));
+    expect(halted).toEqual({ ...long, frozen: true });
+    const gone = nextStockSignal(halted, stockSession(1, { ...other, missedSessions: 2, at: 7 }));
+    expect(gone).toMatchObject({ direction: "WAIT", since: 7, previous: "LONG", smoothed: 95 });
+    expect(gone.mean).toEqual(long.mean);
+  });
+
+  it("follows an exponential mean of half-life 5 sessions, which skips sessions without evidence", () => {
+    let mean: EvidenceMean | undefined;
+    for (const z of [1, Number.NaN, 0, 0, 0, 0, 0]) mean = nextEvidenceMean(mean, z);
+    expect(mean?.sessions).toBe(6);
+    expect(mean?.value).toBeCloseTo(0.5, 12);
   });
 });

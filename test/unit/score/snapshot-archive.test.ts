@@ -84,22 +84,27 @@ describe("the snapshot archive", () => {
       .record({
         z: orNull(fc.double({ noNaN: true })),
         confidence: figure,
+        contribution: figure,
         status: fc.constantFrom(...FACTOR_STATUSES),
       })
       .map((drawn) => ({ ...missing, ...drawn }));
     const record = fc.record({
       status: fc.constantFrom(...SNAPSHOT_STATUSES),
-      score: figure,
+      score: orNull(fc.double({ noNaN: true })),
       confidence: figure,
       coverage: figure,
-      signal: fc.record({
-        direction: fc.constantFrom(...DIRECTIONS),
-        since: figure,
-        previous: orNull(fc.constantFrom(...DIRECTIONS)),
-        smoothed: figure,
-        frozen: fc.boolean(),
-        forcedWait: orNull(fc.constantFrom(...FORCED_WAIT_REASONS)),
-      }),
+      signal: fc.record(
+        {
+          mean: fc.record({ value: figure, sessions: fc.integer({ min: 1, max: 1e9 }) }),
+          direction: fc.constantFrom(...DIRECTIONS),
+          since: figure,
+          previous: orNull(fc.constantFrom(...DIRECTIONS)),
+          smoothed: orNull(fc.double({ noNaN: true })),
+          frozen: fc.boolean(),
+          forcedWait: orNull(fc.constantFrom(...FORCED_WAIT_REASONS)),
+        },
+        { requiredKeys: ["direction", "since", "previous", "smoothed", "frozen", "forcedWait"] },
+      ),
       missingFactors: fc.subarray([...FACTORS]),
       price: orNull(fc.record({ value: figure, at: fc.integer({ min: 0 }) })),
       factors: fc.record({
@@ -118,8 +123,8 @@ describe("the snapshot archive", () => {
         const { factors, ...kept } = first;
         const evidence = Object.fromEntries(
           FACTORS.map((factor) => {
-            const { z, confidence, status } = factors[factor];
-            return [factor, { z, confidence, status }];
+            const { z, confidence, contribution, status } = factors[factor];
+            return [factor, { z, confidence, contribution, status }];
           }),
         );
         expect(archive.lastAt("A", 1)).toEqual({ ...kept, evidence });

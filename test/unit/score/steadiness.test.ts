@@ -1,21 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { normalCdf, normalQuantile } from "../../../src/factors/statistics.ts";
 import { randomAt } from "../../../src/grading/random.ts";
+import { rankSteadiness } from "../../../src/score/risk-ranking.ts";
 import {
   blendedLogVolatility,
   logBelowHigh,
   type RankedValue,
-  rankSteadiness,
   STEADINESS_INPUTS,
   STEADINESS_RULES,
   type SteadinessInputs,
-  steadinessAt,
   yearVolatilityAndBeta,
 } from "../../../src/score/steadiness.ts";
 import { historyOf, referenceBars, referenceMarket } from "../factors/reference.ts";
 
 const COUNT = 40;
-const MIN_PEERS = 30;
 
 /** Inputs of 40 stocks: `bad` makes the last one the riskiest in every input. */
 function inputsOf(
@@ -38,11 +36,10 @@ describe("steadiness", () => {
     const ranking = rankSteadiness(
       inputsOf((_, position) => position),
       7,
-      MIN_PEERS,
     );
     for (let position = 0; position < COUNT; position++) {
       const share = (position + 0.5) / COUNT;
-      const reading = steadinessAt(ranking, position);
+      const reading = ranking.readingAt(position);
       expect([reading?.at, reading?.peers]).toEqual([7, COUNT]);
       expect(reading?.riskZ).toBeCloseTo(normalQuantile(share), 12);
       expect(reading?.value).toBeCloseTo(100 * (1 - share), 10);
@@ -55,9 +52,8 @@ describe("steadiness", () => {
       const one = rankSteadiness(
         inputsOf((other, position) => (other === name ? -position : 0)),
         0,
-        MIN_PEERS,
       );
-      expect(steadinessAt(one, 0)?.value, name).toBeLessThan(steadinessAt(one, 1)?.value ?? 0);
+      expect(one.readingAt(0)?.value, name).toBeLessThan(one.readingAt(1)?.value ?? 0);
     }
     // Two stocks change places in one input each: the heavier input decides.
     const [heavy, light] = ["yearVolatility", "belowHigh"] as const;
@@ -68,10 +64,9 @@ describe("steadiness", () => {
         return 0;
       }),
       0,
-      MIN_PEERS,
     );
     expect(STEADINESS_RULES.weights[heavy]).toBeGreaterThan(STEADINESS_RULES.weights[light]);
-    expect(steadinessAt(both, 0)?.value ?? 0).toBeLessThan(steadinessAt(both, 1)?.value ?? 0);
+    expect(both.readingAt(0)?.value ?? 0).toBeLessThan(both.readingAt(1)?.value ?? 0);
   });
 
   it("counts a missing input as 0, and ranks no stock without a variance", () => {
@@ -81,17 +76,19 @@ describe("steadiness", () => {
         return position === 1 && name !== "volatility" ? Number.NaN : undefined;
       }),
       0,
-      MIN_PEERS,
     );
-    expect(steadinessAt(without, 0)).toBeUndefined();
-    expect(steadinessAt(without, 1)?.peers).toBe(COUNT - 1);
+    expect(without.readingAt(0)).toBeUndefined();
+    expect(without.readingAt(1)?.peers).toBe(COUNT - 1);
   });
 
-  it("ranks nothing with fewer than 30 stocks", () => {
-    const few = rankSteadiness(inputsOf(unchanged), 0, COUNT + 1);
-    expect(Array.from({ length: COUNT }, (_, position) => steadinessAt(few, position))).toEqual(
-      new Array(COUNT).fill(undefined),
-    );
+  it("is ranked in the reference tables with fewer than 30 stocks, and says so", () => {
+    const few = (count: number) => {
+      const all = inputsOf(unchanged);
+      const cut = Object.entries(all).map(([name, column]) => [name, column.slice(0, count)]);
+      return rankSteadiness(Object.fromEntries(cut) as SteadinessInputs, 0).readingAt(0);
+    };
+    expect(few(30)).toMatchObject({ isReference: false, peers: 30 });
+    expect(few(29)).toMatchObject({ isReference: true, peers: 1_001 });
   });
 });
 
@@ -100,12 +97,12 @@ describe("the evidence of steadiness", () => {
     if (name === "lossOnAssets" && position < 9) return Number.NaN;
     return name === "beta" ? position % 4 : undefined;
   });
-  const ranking = rankSteadiness(inputs, 7, MIN_PEERS);
+  const ranking = rankSteadiness(inputs, 7);
 
   it("gives the value when ranks are turned into normal scores and weighed", () => {
     const normalScore = ({ rank, of }: RankedValue) => normalQuantile((rank - 0.5) / of);
     for (let position = 0; position < COUNT; position++) {
-      const reading = steadinessAt(ranking, position);
+      const reading = ranking.readingAt(position);
       const { risk, inputs: ranked } = reading?.evidence ?? expect.fail();
       const sum = STEADINESS_INPUTS.reduce((total, name) => {
         const one = ranked[name];
@@ -119,8 +116,8 @@ describe("the evidence of steadiness", () => {
   });
 
   it("ranks among the stocks that have the input, equal values alike", () => {
-    const { inputs: first } = steadinessAt(ranking, 0)?.evidence ?? expect.fail();
-    const { inputs: last } = steadinessAt(ranking, COUNT - 1)?.evidence ?? expect.fail();
+    const { inputs: first } = ranking.readingAt(0)?.evidence ?? expect.fail();
+    const { inputs: last } = ranking.readingAt(COUNT - 1)?.evidence ?? expect.fail();
     expect(first.lossOnAssets).toBeNull();
     expect(last.lossOnAssets?.of).toBe(COUNT - 9);
     expect([first.beta, last.beta]).toEqual([
@@ -130,12 +127,13 @@ describe("the evidence of steadiness", () => {
   });
 
   it("is kept when a reading is recorded as JSON", () => {
-    const reading = steadinessAt(ranking, 3);
+    const reading = ranking.readingAt(3);
     expect(JSON.parse(JSON.stringify(reading))).toEqual({
       at: 7,
       peers: COUNT,
       value: reading?.value,
       riskZ: reading?.riskZ,
+      isReference: false,
       evidence: reading?.evidence,
     });
   });

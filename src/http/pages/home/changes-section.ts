@@ -40,7 +40,7 @@ export function changesSection(section: ChangesSection): Html | false {
   return html`<section aria-labelledby="changes">
 <h2 id="changes">What changed</h2>
 <div class="card">
-<p>In the last ${weekOf(assetClass)} the score went from ${fixedDecimalsHtml(1)(before.scoreRaw)} to ${fixedDecimalsHtml(1)(last.scoreRaw)} (<strong>${pointsHtml(last.scoreRaw - before.scoreRaw)}</strong>), and the signal ${before.signal === last.signal ? html`stayed ${last.signal}` : html`from ${before.signal} to ${last.signal}`}.${section.showsFactors && movedText(before, last)}</p>
+<p>In the last ${weekOf(assetClass)} the score went from ${fixedDecimalsHtml(1)(before.scoreRaw)} to ${fixedDecimalsHtml(1)(last.scoreRaw)} (<strong>${pointsHtml(difference(before.scoreRaw, last.scoreRaw))}</strong>), and the signal ${before.signal === last.signal ? html`stayed ${last.signal}` : html`from ${before.signal} to ${last.signal}`}.${section.showsFactors && movedText(before, last)}</p>
 ${
   changes.length > 0 &&
   html`<div class="scroller" tabindex="0"><table class="figures changes" role="table">
@@ -70,7 +70,7 @@ function changeRow(section: ChangesSection, place: number): Html {
   const now = past[place] as HistoryPoint;
   const before = past[place - 1] as HistoryPoint;
   const week = past[Math.max(0, place - WEEK_SESSIONS[assetClass])] as HistoryPoint;
-  return html`<tr role="row"><th scope="row" role="rowheader">${dateTimeHtml(now.asOf)}</th><td role="cell">${before.signal} › ${signalMark(now.signal)}</td><td role="cell">${now.scoreSmoothed.toFixed(2)} <span class="unit">${boundText(before, now)}</span></td>${showsFactors && html`<td role="cell">${factorMoves(week, now)}</td>`}<td role="cell">${
+  return html`<tr role="row"><th scope="row" role="rowheader">${dateTimeHtml(now.asOf)}</th><td role="cell">${before.signal} › ${signalMark(now.signal)}</td><td role="cell">${fixedDecimalsHtml(2)(now.scoreSmoothed)} <span class="unit">${boundText(before, now, assetClass)}</span></td>${showsFactors && html`<td role="cell">${factorMoves(week, now)}</td>`}<td role="cell">${
     now.entry === undefined
       ? html`<span class="quiet">${isBeforeLog(past, place) ? "before the log" : "not logged"}</span>`
       : html`<a href="${proofPath(symbol, now.entry)}" aria-label="Verify the signal of ${now.asOf}">Verify</a>`
@@ -88,21 +88,27 @@ const isBeforeLog = (past: readonly HistoryPoint[], place: number): boolean => {
  * Text for the threshold that the smoothed score crossed or, if it crossed none, for the other
  * reason why the signal ended.
  */
-function boundText(before: HistoryPoint, now: HistoryPoint): string {
-  const { signal, status, scoreSmoothed, coverage, confidence } = now;
+function boundText(before: HistoryPoint, now: HistoryPoint, assetClass: AssetClass): string {
+  const { signal, status, score, scoreSmoothed, coverage, confidence } = now;
   const { enterLong, exitLong, enterShort, exitShort, minCoverage, holdConfidence } =
-    SIGNAL_THRESHOLDS;
+    SIGNAL_THRESHOLDS[assetClass];
   if (signal === "LONG") return `LONG begins at ${enterLong}`;
   if (signal === "SHORT") return `SHORT begins at ${enterShort}`;
   if (status === "stale") return "trading stopped";
+  if (scoreSmoothed === null || score === null) return "its score could not be measured";
   if (before.signal === "LONG" && scoreSmoothed < exitLong) return `LONG ends below ${exitLong}`;
   if (before.signal === "SHORT" && scoreSmoothed > exitShort)
     return `SHORT ends above ${exitShort}`;
-  if (coverage < minCoverage) return `coverage fell below ${Math.round(100 * minCoverage)} %`;
-  if (confidence < holdConfidence)
+  if (minCoverage !== null && coverage < minCoverage)
+    return `coverage fell below ${Math.round(100 * minCoverage)} %`;
+  if (holdConfidence !== null && confidence < holdConfidence)
     return `confidence fell below ${Math.round(100 * holdConfidence)} %`;
-  return "its history became too short";
+  return assetClass === "stock" ? "its momentum became unknown" : "its history became too short";
 }
+
+/** Points between two scores; `null` if there is none at one of the two. */
+const difference = (before: number | null, now: number | null): number | null =>
+  before === null || now === null ? null : now - before;
 
 /** Sentence about the factors that moved a score; `false` if no change of a factor is known. */
 function movedText(before: HistoryPoint, now: HistoryPoint): Html | false {

@@ -20,12 +20,12 @@ type Input = Factor["inputs"][number];
  *
  * @param score Unrounded score.
  */
-export function factorsSection({ factors, sources }: FactorsAnswer, score: number): Html {
+export function factorsSection({ factors, sources }: FactorsAnswer, score: number | null): Html {
   const sourceNames = new Map(sources.map(({ id, name }) => [id, name]));
   return html`<section aria-labelledby="factors">
-<h2 id="factors">Why ${score.toFixed(0)}: the four factors</h2>
+<h2 id="factors">${score === null ? "No score" : `Why ${score.toFixed(0)}`}: the four factors</h2>
 <p class="quiet">Points add up to the score less 50. z is in standard deviations: 0 is ordinary, more is bullish, less is bearish.</p>
-${factorSumChart(factors, score)}
+${score !== null && factorSumChart(factors, score)}
 <div class="factor-cards">${Object.entries(factors).map(([name, factor]) =>
     factorCard(name as FactorName, factor, (id) => sourceNames.get(id) ?? id),
   )}</div>

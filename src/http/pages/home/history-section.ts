@@ -4,7 +4,7 @@ import type { FullSignal } from "../../../answers/signal.ts";
 import { type Html, html } from "../html.ts";
 import { HISTORY_TABLE_ID, historyPlot } from "./history-figure.ts";
 import { type HistoryChoice, type HistoryView, historyRangeNames } from "./history-view.ts";
-import { dateTimeHtml, priceText, signedPercentHtml } from "./number-format.ts";
+import { dateTimeHtml, fixedDecimalsHtml, priceText, signedPercentHtml } from "./number-format.ts";
 import { type RangeOutcomes, SHOWN_RANGE_PROBABILITY } from "./range-outcomes.ts";
 
 /** Minimum number of sessions for which a chart is drawn. */
@@ -46,7 +46,7 @@ ${historyPlot({ ...history, signal, isLog: choice.scale === "log", dayMs }, labe
     .toReversed()
     .map(
       (point) =>
-        html`<tr><th scope="row">${dateTimeHtml(point.asOf)}</th><td>${point.signal}</td><td>${point.scoreRaw.toFixed(2)}</td><td>${point.scoreSmoothed.toFixed(2)}</td><td>${point.close === null ? "–" : priceText(point.close)}</td><td class="roomy">${(100 * point.confidence).toFixed(0)} %</td><td class="roomy">${(100 * point.coverage).toFixed(0)} %</td></tr>\n`,
+        html`<tr><th scope="row">${dateTimeHtml(point.asOf)}</th><td>${point.signal}</td><td>${fixedDecimalsHtml(2)(point.scoreRaw)}</td><td>${fixedDecimalsHtml(2)(point.scoreSmoothed)}</td><td>${point.close === null ? "–" : priceText(point.close)}</td><td class="roomy">${(100 * point.confidence).toFixed(0)} %</td><td class="roomy">${(100 * point.coverage).toFixed(0)} %</td></tr>\n`,
     )}</tbody>
 </table></div>
 </details>

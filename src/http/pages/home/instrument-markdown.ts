@@ -71,7 +71,8 @@ const textOf = (parts: readonly (string | false | undefined)[]): string =>
 type Figure = string | number | null;
 
 /** Rounds a figure to at most `digits` decimals, as in brief answers. */
-const decimals = (value: number, digits: number): number => Number(value.toFixed(digits));
+const decimals = (value: number | null, digits: number): number | null =>
+  value === null ? null : Number(value.toFixed(digits));
 
 /** A table of figures. */
 const figures = (rows: readonly (readonly [name: string, value: Figure])[]): string =>

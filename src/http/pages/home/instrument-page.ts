@@ -15,6 +15,7 @@ import { historySection } from "./history-section.ts";
 import type { HistoryChoice, HistoryView } from "./history-view.ts";
 import { liveRegion, updateStatusRegion } from "./home-context.ts";
 import type { InstrumentView } from "./instrument-view.ts";
+import { wholeScore } from "./market-table.ts";
 import {
   answerStatusNotes,
   assetClassNames,
@@ -91,7 +92,7 @@ ${updateStatusRegion({}, site.market)}`,
 }
 
 function signalSection({ signal: answer, factors, changes }: InstrumentView, dayMs: number): Html {
-  const { signal, score, scoreRaw, status, coverage } = answer;
+  const { signal, score, scoreRaw, status } = answer;
   const warning = answerStatusNotes[status];
   return html`<section class="verdict card" aria-labelledby="signal">
 <h2 id="signal" class="unseen">Signal and score</h2>
@@ -99,8 +100,8 @@ function signalSection({ signal: answer, factors, changes }: InstrumentView, day
 ${priceText(answer, changes)}
 <p>${sinceText(answer)} ${nextText(answer)}</p></div>
 <div class="verdict-score">
-<p class="big">${signalMark(signal, coverage)} <data value="${scoreRaw}">${score}</data> <span class="quiet">of 100, where 50 is no evidence either way</span>${warning && html` <span class="tag">${warning}</span>`}</p>
-${scoreScale(scoreRaw)}
+<p class="big">${signalMark(signal, answer)} ${wholeScore(scoreRaw, score)} <span class="quiet">of 100, where 50 is no evidence either way</span>${warning && html` <span class="tag">${warning}</span>`}</p>
+${scoreScale(scoreRaw, answer.assetClass)}
 ${scoreCaveat}
 </div>
 <div class="columns">${descriptionList(factsOf(answer, dayMs))}</div>
@@ -139,7 +140,7 @@ function factsOf(answer: FullSignal, dayMs: number): readonly (FactEntry | false
     ...rangeFacts(answer),
     [
       "Confidence",
-      html`${percentHtml(0)(confidence)} <span class="quiet">a signal begins from ${percentHtml(0)(thresholds.enterConfidence)}</span>`,
+      html`${percentHtml(0)(confidence)}${thresholds.enterConfidence !== null && html` <span class="quiet">a signal begins from ${percentHtml(0)(thresholds.enterConfidence)}</span>`}`,
     ],
     [
       "Coverage",
@@ -205,6 +206,8 @@ export const forcedWaitTexts: Readonly<Record<NonNullable<FullSignal["forcedWait
   not_trading: "It is WAIT whatever the score, because it does not trade just now.",
   low_confidence: "It is WAIT whatever the score, because the evidence is too thin.",
   low_coverage: "It is WAIT whatever the score, because too few factors have a value.",
+  unscored: "It is WAIT, because no part of its score could be measured.",
+  no_momentum: "It is WAIT whatever the score, because its momentum against the market is unknown.",
 };
 
 /** Text about the thresholds at which the current signal ends or a new one begins. */
@@ -221,5 +224,8 @@ function nextText({ signal, thresholds, scoreSmoothed, forcedWait, frozen }: Ful
 /** Text that explains why the signal may differ from what the score suggests. */
 function reasonText({ thresholds, scoreSmoothed }: FullSignal): Html {
   const { enterLong, exitLong, enterShort, exitShort, enterConfidence, minCoverage } = thresholds;
-  return html`The signal follows the score smoothed over sessions, ${fixedDecimalsHtml(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percentHtml(0)(enterConfidence)} and a coverage of ${percentHtml(0)(minCoverage)}.`;
+  const gates =
+    enterConfidence !== null &&
+    html` To begin, each needs a confidence of ${percentHtml(0)(enterConfidence)} and a coverage of ${percentHtml(0)(minCoverage)}.`;
+  return html`The signal follows the score smoothed over sessions, ${fixedDecimalsHtml(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}.${gates}`;
 }

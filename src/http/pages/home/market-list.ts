@@ -176,9 +176,9 @@ const sortKeys: Readonly<
     (one: Snapshot, context: ToolContext) => number | undefined
   >
 > = {
-  score: ({ score }) => score,
+  score: ({ score }) => score ?? -1,
   change: ({ instrument }, context) => simpleReturn(instrument.symbol, context) ?? 0,
-  strength: ({ signal }) => Math.abs(signal.smoothed - 50),
+  strength: ({ signal }) => Math.abs((signal.smoothed ?? 50) - 50),
   since: ({ signal }) => signal.since,
   coverage: ({ coverage }) => coverage,
   confidence: ({ confidence }) => confidence,

@@ -1,14 +1,12 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { roundToWholePoints } from "../../../answers/rounding.ts";
-import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import { type Html, html } from "../html.ts";
 import { hasThinCoverage } from "./marks.ts";
 import { peerGroupHref, peerGroupOf } from "./peers.ts";
 
-/** Bounds of the score bands of the map: the thresholds of the signals. */
-const { enterShort, exitShort, exitLong, enterLong } = SIGNAL_THRESHOLDS;
-const BOUNDS = [0, enterShort, exitShort, exitLong, enterLong, 100];
+/** Bounds of the score bands of the map. */
+const BOUNDS = [0, 10, 40, 60, 90, 100];
 
 /** CSS classes of the bands, from low to high scores. */
 const BANDS = ["low2", "low1", "even", "high1", "high2"];
@@ -21,6 +19,7 @@ const MAX_TILES = 300;
 
 /** The data of an instrument that its tile shows. */
 export type MapTile = Pick<Snapshot, "instrument" | "score" | "coverage">;
+type ScoredTile = MapTile & { readonly score: number };
 
 /**
  * Map of the instruments as tiles, highest score first. They are grouped by sector, or by asset
@@ -28,7 +27,8 @@ export type MapTile = Pick<Snapshot, "instrument" | "score" | "coverage">;
  */
 export function marketMap(all: readonly MapTile[]): Html | false {
   if (all.length < 2) return false;
-  const strongest = all.toSorted((a, b) => Math.abs(b.score - 50) - Math.abs(a.score - 50));
+  const scored = all.filter((one): one is ScoredTile => one.score !== null);
+  const strongest = scored.toSorted((a, b) => Math.abs(b.score - 50) - Math.abs(a.score - 50));
   const shown = strongest.slice(0, MAX_TILES).toSorted((a, b) => b.score - a.score);
   const groups = [...Map.groupBy(shown, ({ instrument }) => peerGroupOf(instrument))];
   return html`<section class="map" aria-labelledby="map">
@@ -42,12 +42,12 @@ const legend = html`<p class="quiet bands">${BANDS.map(
   (name, band) => html`<span class="${name}">${BOUNDS[band]} to ${BOUNDS[band + 1]}</span>`,
 )}<span class="thin">thin evidence</span></p>`;
 
-const sector = ([group, tiles]: readonly [string, readonly MapTile[]]): Html =>
+const sector = ([group, tiles]: readonly [string, readonly ScoredTile[]]): Html =>
   html`<div><p class="sector-name"><a href="${peerGroupHref(group)}">${group}</a></p><ul>${tiles.map(tile)}</ul></div>
 `;
 
-const tile = ({ instrument: { symbol }, score, coverage }: MapTile): Html =>
-  html`<li><a class="tile ${hasThinCoverage(coverage) ? "thin" : bandOf(score)}" href="${instrumentPath(symbol)}">${symbol} <b>${roundToWholePoints(score)}</b></a></li>`;
+const tile = ({ instrument: { symbol, assetClass }, score, coverage }: ScoredTile): Html =>
+  html`<li><a class="tile ${hasThinCoverage({ assetClass, coverage }) ? "thin" : bandOf(score)}" href="${instrumentPath(symbol)}">${symbol} <b>${roundToWholePoints(score)}</b></a></li>`;
 
 /** CSS class of the highest band whose lower bound a score reaches. */
 const bandOf = (score: number): string | undefined =>

@@ -65,10 +65,10 @@ function header(title: string, filter: MarketFilter): Html {
   return html`<th scope="col" role="columnheader"${isCurrent && html` aria-sort="${direction}"`}><a href="${filterHref({ ...others, sort: next })}#market">${title}</a></th>`;
 }
 
-const { enterLong, exitLong, enterShort, exitShort } = SIGNAL_THRESHOLDS;
+const { stock: STOCK, etf: OTHER } = SIGNAL_THRESHOLDS;
 
 /** Text that explains why a signal can contradict the score next to it. */
-const SIGNAL_RULE = `In brackets the smoothed score, which decides the signal: LONG from ${enterLong} until it falls under ${exitLong}, SHORT from ${enterShort} until it rises over ${exitShort}.`;
+const SIGNAL_RULE = `In brackets the smoothed score, which decides the signal: of stocks LONG from ${STOCK.enterLong} until it falls under ${STOCK.exitLong}, SHORT from ${STOCK.enterShort} until it rises over ${STOCK.exitShort}; of funds and coins LONG from ${OTHER.enterLong} until under ${OTHER.exitLong}, SHORT from ${OTHER.enterShort} until over ${OTHER.exitShort}.`;
 
 /** What the names have of a search text that finds nothing that is likely meant. */
 const WEAK_MATCH: Readonly<Record<WeakMatch, string>> = {
@@ -130,6 +130,12 @@ function countLinks({ found, counts }: MarketList, filter: MarketFilter): Html {
   return html`<nav class="counts" aria-label="Counts"><span><strong>${found}</strong> shown</span>${(["LONG", "WAIT", "SHORT"] as const).map((direction) => link(`${counts[direction]} ${direction}`, "signal", direction))}${link(`${counts.full} with full coverage`, "coverage", "full")}</nav>`;
 }
 
+/** A score as a whole number, with its exact value. */
+export const wholeScore = (exact: number | null, score: number | null): Html =>
+  score === null
+    ? html`<span class="quiet" title="no part of it could be measured">–</span>`
+    : html`<data value="${exact}">${score}</data>`;
+
 function tableRow(row: MarketRow, isBySteadiness: boolean): Html {
   const { signal: item, factors, missing, price, change, since, steadiness } = row;
   const { symbol, name, assetClass, signal, score, scoreRaw, scoreSmoothed, status, coverage } =
@@ -137,8 +143,8 @@ function tableRow(row: MarketRow, isBySteadiness: boolean): Html {
   const warning = answerStatusNotes[status];
   return html`<tr id="row-${symbol}" role="row">
 <th scope="row" role="rowheader"><input type="checkbox" name="compare" value="${symbol}" form="pick" aria-label="Compare ${symbol}"><a href="${instrumentPath(symbol)}">${symbol}</a><span class="name">${untrustedText(name)}</span>${warning && html`<span class="tag">${warning}</span>`}</th>
-<td class="direction" role="cell">${signalMark(signal, coverage)}</td>
-<td class="score" role="cell"><span><data value="${scoreRaw}">${score}</data> <span class="quiet">(${roundToWholePoints(scoreSmoothed)})</span></span>${scoreBar(scoreRaw, coverage)}</td>
+<td class="direction" role="cell">${signalMark(signal, item)}</td>
+<td class="score" role="cell"><span>${wholeScore(scoreRaw, score)} <span class="quiet">(${roundToWholePoints(scoreSmoothed) ?? "–"})</span></span>${scoreBar(scoreRaw, item)}</td>
 <td class="price" role="cell">${price === null ? "–" : priceText(price.value)}</td>
 <td class="change" role="cell">${signedPercentHtml(change)}</td>
 <td class="line" role="cell">${closesSparkline(row)}</td>

@@ -25,27 +25,35 @@ export const signalShapes: Readonly<Record<Signal, string>> = {
 };
 
 /**
- * Whether the coverage is below the minimum for LONG and SHORT. Such a score is drawn hatched and
- * labeled as thin.
+ * Whether the coverage of an instrument is below the minimum for LONG and SHORT of its class. Such a
+ * score is drawn hatched and labeled as thin.
  */
-export const hasThinCoverage = (coverage: number): boolean =>
-  coverage < SIGNAL_THRESHOLDS.minCoverage;
+export function hasThinCoverage({ assetClass, coverage }: Covered): boolean {
+  const { minCoverage } = SIGNAL_THRESHOLDS[assetClass];
+  return minCoverage !== null && coverage < minCoverage;
+}
+
+/** An instrument's asset class and coverage in [0, 1]. */
+interface Covered {
+  readonly assetClass: AssetClass;
+  readonly coverage: number;
+}
 
 /**
  * The signal as a word with an icon.
  *
- * @param coverage Coverage in [0, 1]; a signal with thin coverage is labeled as such.
+ * @param of What the signal is of; one with thin coverage is labeled as such.
  */
-export function signalMark(signal: Signal, coverage = 1): Html {
-  const thin = hasThinCoverage(coverage);
+export function signalMark(signal: Signal, of?: Covered): Html {
+  const thin = of !== undefined && hasThinCoverage(of);
   return html`<span class="signal ${signal.toLowerCase()}${thin && " thin"}"><svg viewBox="0 0 10 10" aria-hidden="true"><path d="${signalShapes[signal]}"/></svg>${signal}${thin && " · thin"}</span>`;
 }
 
 /**
  * A score of 0 to 100 as a bar that shows its distance from 50, which is no evidence either way.
  */
-export const scoreBar = (score: number, coverage = 1): Html =>
-  bar(score - 50, 50, hasThinCoverage(coverage));
+export const scoreBar = (score: number | null, of: Covered): Html | false =>
+  score !== null && bar(score - 50, 50, hasThinCoverage(of));
 
 /**
  * Points of a factor that fill half a bar: the maximum distance of a score from 50. A factor can
@@ -70,10 +78,11 @@ function bar(value: number, most: number, isHatched = false): Html {
   return html`<svg class="bar${isHatched && " thin"}" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="6"/><rect class="${value < 0 ? "down" : "up"}" x="${x}" width="${width}" height="6"/>${gap}<rect class="middle" x="49.5" width="1" height="6"/></svg>`;
 }
 
-/** A score on its scale, with the thresholds of the signals. */
-export function scoreScale(score: number): Html {
-  const { enterShort, exitShort, exitLong, enterLong } = SIGNAL_THRESHOLDS;
-  const ticks = [0, enterShort, exitShort, exitLong, enterLong, 100];
+/** A score on its scale, with the thresholds of the signals of its class. */
+export function scoreScale(score: number | null, assetClass: AssetClass): Html | false {
+  if (score === null) return false;
+  const { enterShort, exitShort, exitLong, enterLong } = SIGNAL_THRESHOLDS[assetClass];
+  const ticks = [...new Set([0, enterShort, exitShort, exitLong, enterLong, 100])];
   const [from, to] = [Math.min(score, 50), Math.max(score, 50)];
   return html`<svg class="scale" aria-hidden="true"><rect class="rail" y="2" width="100%" height="10"/><rect class="${score < 50 ? "down" : "up"}" x="${from.toFixed(1)}%" y="2" width="${(to - from).toFixed(1)}%" height="10"/><rect class="middle" x="50%" width="1.5" height="14"/>${ticks.map(
     (value) =>

@@ -69,7 +69,7 @@ export function viewPeers(symbol: string, context: ToolContext): PeersView {
   const all = snapshots
     .allNewest()
     .filter((one) => peerGroupOf(one.instrument) === group)
-    .toSorted((a, b) => b.score - a.score);
+    .toSorted((a, b) => (b.score ?? -1) - (a.score ?? -1));
   const place = all.findIndex((one) => one.instrument.symbol === symbol);
   const first = Math.max(0, Math.min(place - MAX_PEERS / 2, all.length - MAX_PEERS));
   return {
@@ -84,7 +84,7 @@ export function viewPeers(symbol: string, context: ToolContext): PeersView {
       return {
         snapshot,
         change: simpleReturn(peer, context),
-        scores: past.map(({ signal }) => signal.smoothed),
+        scores: past.flatMap(({ signal }) => signal.smoothed ?? []),
       };
     }),
   };
@@ -113,13 +113,13 @@ export const peersSection = ({ group, shown }: PeersView, symbol: string): Html 
 </section>`;
 
 function peerCard({ snapshot, change, scores }: Peer, current: string): Html {
-  const { instrument, signal, score, missingFactors } = snapshot;
+  const { instrument, signal, score, coverage, missingFactors } = snapshot;
   const { symbol, name } = instrument;
   return html`<li><a class="card peer" href="${instrumentPath(symbol)}"${symbol === current && html` aria-current="page"`}>
-<span class="peer-head"><strong>${symbol}</strong>${signalMark(signal.direction, snapshot.coverage)}</span>
+<span class="peer-head"><strong>${symbol}</strong>${signalMark(signal.direction, { ...instrument, coverage })}</span>
 <span class="name">${untrustedText(name)}</span>
 ${sparkline(scores, { low: 0, high: 100 }, "l-score")}
-<span class="peer-head"><span><strong>${score.toFixed(0)}</strong> <span class="quiet">${coverageText(instrument.assetClass, missingFactors)}</span></span><span>${signedPercentHtml(change)}</span></span>
+<span class="peer-head"><span><strong>${score === null ? "–" : score.toFixed(0)}</strong> <span class="quiet">${coverageText(instrument.assetClass, missingFactors)}</span></span><span>${signedPercentHtml(change)}</span></span>
 </a></li>
 `;
 }

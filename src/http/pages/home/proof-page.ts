@@ -247,7 +247,7 @@ function proofPage(frame: ProofFrame, { proven, said, log, claim }: ProvenSignal
 <section aria-labelledby="said" class="card columns">
 <h2 id="said">What the log says</h2>
 ${descriptionList([
-  ["Signal", signalMark(said.signal, said.coverage)],
+  ["Signal", signalMark(said.signal, { ...instrument, coverage: said.coverage })],
   [
     "Score",
     html`${fixedDecimalsHtml(2)(said.scoreRaw)} <span class="quiet">smoothed ${fixedDecimalsHtml(2)(said.scoreSmoothed)}</span>`,

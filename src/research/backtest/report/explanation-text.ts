@@ -1,5 +1,5 @@
-import { FACTORS, type Factor, type FactorInput } from "../../../factors/reading.ts";
-import type { Snapshot } from "../../../score/snapshot.ts";
+import { FACTORS, type Factor } from "../../../factors/reading.ts";
+import type { Snapshot, StockRanking } from "../../../score/snapshot.ts";
 import type { ScoreExplanation } from "../explain.ts";
 
 /** Version and hash under which the service publishes a table. */
@@ -17,8 +17,8 @@ export function explanationLines(
   explanation: ScoreExplanation,
   table: TableNames | undefined,
 ): readonly string[] {
-  const { snapshot, session, methodVersion, evidence, scale } = explanation;
-  const { instrument, signal, price } = snapshot;
+  const { snapshot, session, methodVersion } = explanation;
+  const { instrument, signal, price, ranking } = snapshot;
   return [
     `${instrument.symbol}  ${instrument.name}  (${instrument.assetClass}${instrument.sector ? `, ${instrument.sector}` : ""})`,
     `Close of ${session}, ${instant(snapshot.at)}, price ${price?.value ?? "unknown"}, method ${methodVersion}`,
@@ -26,34 +26,46 @@ export function explanationLines(
     ...(table ? [`  version ${table.version}`, `  sha256  ${table.sha256}`] : []),
     "",
     ...FACTORS.flatMap((factor) => factorLines(factor, snapshot)),
-    "factor          weight x confidence x      z =  evidence   points",
-    ...FACTORS.map((factor) => sumLine(factor, snapshot)),
-    "",
-    `Z      = ${six(evidence)} / sqrt(sum w^2) ${six(scale)} = ${six(evidence / scale)}`,
-    `score  = 100 Phi(Z) = ${six(snapshot.score)}   confidence ${six(snapshot.confidence)}`,
+    ...(ranking ? rankingLines(snapshot, ranking) : compositeLines(explanation)),
+    `confidence ${six(snapshot.confidence)}, coverage ${six(snapshot.coverage)}`,
     `signal = ${signal.direction} since ${instant(signal.since)}, smoothed score ${six(signal.smoothed)}${signal.forcedWait ? `, forced: ${signal.forcedWait}` : ""}`,
   ];
 }
 
-function factorLines(factor: Factor, { factors, tables }: Snapshot): readonly string[] {
-  const { z, confidence, status, asOf, inputs } = factors[factor];
+function factorLines(factor: Factor, { factors }: Snapshot): readonly string[] {
+  const { z, confidence, status, asOf, inputs, place } = factors[factor];
   const head = `${factor}: z ${six(z)}, confidence ${six(confidence)}, ${status}, as of ${instant(asOf)}`;
   const lines = inputs.map(
-    ({ name, value, unit, z: inputZ, weight }) =>
-      `  ${name.padEnd(20)} ${number(value).padStart(22)} ${unit.padEnd(20)} z ${six(inputZ).padStart(9)}  weight ${six(weight).padStart(9)}`,
+    ({ name, value, unit, z: inputZ, weight, rank, of }) =>
+      `  ${name.padEnd(20)} ${number(value).padStart(22)} ${unit.padEnd(20)} z ${six(inputZ).padStart(9)}  weight ${six(weight).padStart(9)}${rank === undefined ? "" : `  rank ${rank} of ${of}`}`,
   );
-  const isCompared = (factor === "momentum" || factor === "valuation") && tables?.[factor].combined;
-  return [head, ...lines, ...(isCompared && z !== null ? [mixtureLine(inputs, z)] : []), ""];
+  return [head, ...lines, ...(place ? [`  its z is ${place.rank} of ${place.of}`] : []), ""];
 }
 
-/**
- * A line for momentum or the valuation of a stock: each of these factors ranks a mean z among the
- * mean z of the peers.
- */
-function mixtureLine(inputs: readonly FactorInput[], z: number): string {
-  const mixture = inputs.reduce((sum, input) => sum + input.weight * (input.z ?? 0), 0);
-  return `  sum of weight x z ${six(mixture)}, its place among the peers' z ${six(z)}`;
-}
+/** The score of a stock. */
+const rankingLines = (
+  { score, factors }: Snapshot,
+  { z, place }: StockRanking,
+): readonly string[] => [
+  "factor         points",
+  ...FACTORS.map(
+    (factor) => `${factor.padEnd(12)} ${factors[factor].contribution.toFixed(2).padStart(8)}`,
+  ),
+  "",
+  `Z      = ${six(z)}`,
+  place === null
+    ? "score  = none: no part of it could be measured"
+    : `score  = 100 (rank ${place.rank} - 0.5) / ${place.of} = ${six(score)}`,
+];
+
+/** The score of a fund or coin. */
+const compositeLines = ({ snapshot, evidence, scale }: ScoreExplanation): readonly string[] => [
+  "factor          weight x confidence x      z =  evidence   points",
+  ...FACTORS.map((factor) => sumLine(factor, snapshot)),
+  "",
+  `Z      = ${six(evidence)} / sqrt(sum w^2) ${six(scale)} = ${six(evidence / scale)}`,
+  `score  = 100 Phi(Z) = ${six(snapshot.score)}`,
+];
 
 function sumLine(factor: Factor, { factors }: Snapshot): string {
   const { weight, confidence, z, contribution } = factors[factor];

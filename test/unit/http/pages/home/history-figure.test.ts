@@ -35,7 +35,7 @@ interface Chosen extends Partial<Omit<HistoryFigure, "signal">> {
 
 /** Returns the HTML of the panels in order: price, score and time axis. */
 function drawn({ signal, ...chosen }: Chosen): readonly string[] {
-  const usual = { thresholds: SIGNAL_THRESHOLDS, nextReport: null, range80: null, price: null };
+  const usual = { thresholds: SIGNAL_THRESHOLDS.etf, nextReport: null, range80: null, price: null };
   const figure = { filed: [], splits: 0, kept: undefined, isLog: false, dayMs: DAY_MS, ...chosen };
   const plot = historyPlot({ ...figure, signal: { ...usual, ...signal } }, "of a test");
   return String(plot).split('<div class="panel ').slice(1);
@@ -74,7 +74,7 @@ describe("the chart of price and score", () => {
 
   it("contains all four thresholds, dashed for entering and dotted for leaving a direction", () => {
     const thresholds = {
-      ...SIGNAL_THRESHOLDS,
+      ...SIGNAL_THRESHOLDS.etf,
       enterLong: 71,
       exitLong: 56,
       enterShort: 22,

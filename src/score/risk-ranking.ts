@@ -1,0 +1,164 @@
+import { type MarketReturns, recentVolatility } from "../factors/price-history.ts";
+import { normalCdf } from "../factors/statistics.ts";
+import {
+  type CloseTables,
+  isReferenceStage,
+  NO_STAGES,
+  rankIn,
+  type Stage,
+  sortedValues,
+} from "./close-tables.ts";
+import { EXPOSURE_RULES, exposurePercentiles } from "./exposures.ts";
+import { type InstrumentState, lossOnAssets } from "./instrument-state.ts";
+import {
+  blendedLogVolatility,
+  logBelowHigh,
+  type RankedValue,
+  STEADINESS_INPUTS,
+  STEADINESS_RULES,
+  type SteadinessEvidence,
+  type SteadinessInputs,
+  type SteadinessReading,
+  yearVolatilityAndBeta,
+} from "./steadiness.ts";
+
+/** Circumstances of a close. */
+interface Close {
+  /** Length of a market day in milliseconds. */
+  readonly dayMs: number;
+  /** Returns of the benchmark, by session. */
+  readonly market: MarketReturns;
+}
+
+/**
+ * Ranks the steadiness of the stocks that traded in a session, and their exposures; the others get
+ * no reading.
+ *
+ * @returns The tables of the close with the stages of steadiness.
+ */
+export function rankRisks(
+  states: readonly InstrumentState[],
+  tables: CloseTables,
+  { market, dayMs }: Close,
+): CloseTables {
+  const { at } = tables;
+  const trading = states.filter(({ newestBar }) => newestBar?.availableAt === at);
+  for (const state of states) {
+    state.steadiness = undefined;
+    state.exposures = undefined;
+  }
+  const column = () => new Float64Array(trading.length).fill(Number.NaN);
+  const inputs = {
+    volatility: column(),
+    yearVolatility: column(),
+    beta: column(),
+    belowHigh: column(),
+    lossOnAssets: column(),
+  };
+  const exposures = { beta: inputs.beta, volatility: column(), dollarVolume: column() };
+  for (const [index, state] of trading.entries()) {
+    const { listed } = state;
+    if (listed === undefined) continue;
+    const { yearVolatility, beta } = yearVolatilityAndBeta(listed, market);
+    inputs.volatility[index] = blendedLogVolatility(listed);
+    inputs.yearVolatility[index] = yearVolatility;
+    inputs.beta[index] = beta;
+    inputs.belowHigh[index] = logBelowHigh(listed);
+    inputs.lossOnAssets[index] = lossOnAssets(state, at, dayMs);
+    const { volatilitySessions, minReturns } = EXPOSURE_RULES;
+    exposures.volatility[index] = recentVolatility(listed, volatilitySessions, minReturns);
+    exposures.dollarVolume[index] = state.turnover ?? Number.NaN;
+  }
+  const { sorted, readingAt } = rankSteadiness(inputs, at);
+  const percentiles = exposurePercentiles(exposures);
+  for (const [index, state] of trading.entries()) {
+    state.steadiness = readingAt(index);
+    state.exposures = percentiles[index];
+  }
+  return { ...tables, sorted: { ...tables.sorted, ...sorted } };
+}
+
+/** The steadiness of the stocks of a close. */
+export interface SteadinessRanking {
+  /** The ranked values of the stages of steadiness. */
+  readonly sorted: Readonly<Partial<Record<Stage, Float64Array>>>;
+  /** The reading of a stock by position; `undefined` if it was not ranked. */
+  readonly readingAt: (position: number) => SteadinessReading | undefined;
+}
+
+/**
+ * Ranks the stocks of a close by R = sum(weight * N(input)), where N is the normal score and a
+ * missing input counts as 0. A stock without a variance is not ranked. Stages of fewer than 30
+ * values are ranked in the reference tables.
+ */
+export function rankSteadiness(inputs: SteadinessInputs, at: number): SteadinessRanking {
+  const ofInputs = Object.fromEntries(
+    STEADINESS_INPUTS.map((name) => [name, sortedValues(inputs[name])]),
+  );
+  const ranked = { sorted: { ...NO_STAGES, ...ofInputs } };
+  const risks = inputs.volatility.map((volatility, position) => {
+    if (Number.isNaN(volatility)) return Number.NaN;
+    let risk = 0;
+    for (const name of STEADINESS_INPUTS) {
+      const value = inputs[name][position] as number;
+      const { normal = 0 } = rankIn(ranked, name, value, value) ?? {};
+      risk += STEADINESS_RULES.weights[name] * normal;
+    }
+    return risk;
+  });
+  const sorted = { ...ofInputs, risk: sortedValues(risks) };
+  const ranking = { at, inputs, risks, sorted: { ...NO_STAGES, ...sorted } };
+  return {
+    sorted,
+    readingAt: (position) =>
+      Number.isNaN(risks[position]) ? undefined : new LazyReading(ranking, position),
+  };
+}
+
+/** The ranked columns of a close. */
+interface RankedColumns extends Pick<CloseTables, "at" | "sorted"> {
+  readonly inputs: SteadinessInputs;
+  /** R by position; `NaN` without a variance. */
+  readonly risks: Float64Array;
+}
+
+/** A reading that looks up its evidence when it is read, since most readings never are. */
+class LazyReading implements SteadinessReading {
+  readonly at: number;
+  readonly value: number;
+  readonly riskZ: number;
+  readonly peers: number;
+  readonly isReference: boolean;
+  readonly #columns: RankedColumns;
+  readonly #position: number;
+
+  constructor(columns: RankedColumns, position: number) {
+    this.#columns = columns;
+    this.#position = position;
+    this.at = columns.at;
+    const risk = columns.risks[position] as number;
+    const { normal = 0, of = 0 } = rankIn(columns, "risk", risk, risk) ?? {};
+    this.riskZ = normal;
+    this.value = 100 * normalCdf(-normal);
+    this.peers = of;
+    this.isReference = isReferenceStage(columns, "risk");
+  }
+
+  get evidence(): SteadinessEvidence {
+    const { inputs, risks } = this.#columns;
+    const place = (stage: Stage, column: Float64Array): RankedValue | null => {
+      const value = column[this.#position] as number;
+      const found = rankIn(this.#columns, stage, value, value);
+      return found === undefined ? null : { value, rank: found.rank, of: found.of };
+    };
+    const ranked = STEADINESS_INPUTS.map((name) => [name, place(name, inputs[name])] as const);
+    return {
+      risk: place("risk", risks) as RankedValue,
+      inputs: Object.fromEntries(ranked) as SteadinessEvidence["inputs"],
+    };
+  }
+
+  toJSON(): SteadinessReading {
+    return { ...this, evidence: this.evidence };
+  }
+}

@@ -1,0 +1,212 @@
+import { measureListedMomentum } from "../factors/momentum.ts";
+import { fractionOf } from "../factors/peer-rank.ts";
+import { recentLogReturn } from "../factors/price-history.ts";
+import { CANDIDATE_RULES } from "./candidate.ts";
+import {
+  type CloseTables,
+  groupMeans,
+  NO_STAGES,
+  orStandard,
+  peerMean,
+  placeIn,
+  type RankedMeasure,
+  REFERENCE_RESIDUAL_MOMENTUM,
+  sortedValues,
+} from "./close-tables.ts";
+import { freshSurprise, type InstrumentState } from "./instrument-state.ts";
+import type { EvidenceMean } from "./signal-hysteresis.ts";
+import {
+  NOT_IN_TABLES,
+  type OwnValues,
+  rankStock,
+  type StockEvidence,
+  type StockMeasures,
+  type StockScore,
+  scoreEvidence,
+} from "./stock-score.ts";
+
+/** Measurements of a stock at an instant, before the comparison with its sector; `NaN` if missing. */
+export interface RawMeasures {
+  readonly surprise: number;
+  readonly residualMomentum: number;
+  /** Log return over `CANDIDATE_RULES.reversalSessions`. */
+  readonly monthReturn: number;
+  /** z of the social and of the dark pool reading. */
+  readonly social: number;
+  readonly darkpool: number;
+}
+
+/** Measures a stock; the readings of its messages and trades are measured elsewhere. */
+export function measureStock(
+  state: InstrumentState,
+  readings: { readonly social: number | null; readonly darkpool: number | null },
+): RawMeasures {
+  const { listed } = state;
+  return {
+    surprise: freshSurprise(state),
+    residualMomentum: (listed && measureListedMomentum(listed)?.res) ?? Number.NaN,
+    monthReturn: listed ? recentLogReturn(listed, CANDIDATE_RULES.reversalSessions) : Number.NaN,
+    social: readings.social ?? Number.NaN,
+    darkpool: readings.darkpool ?? Number.NaN,
+  };
+}
+
+/** A close at which stocks are ranked. */
+export interface Close {
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** Log return of the benchmark over `CANDIDATE_RULES.reversalSessions`. */
+  readonly marketMonthReturn: number;
+}
+
+/** A stock with its measurements. */
+export interface RankableStock {
+  readonly state: InstrumentState;
+  readonly raw: RawMeasures;
+}
+
+/** The measurements that are ranked: momentum and reversal less the mean of the peers. */
+function relativeMeasures(
+  raw: RawMeasures,
+  sector: string | null,
+  { means }: Pick<CloseTables, "means">,
+): StockMeasures {
+  const { minSector } = CANDIDATE_RULES;
+  return {
+    surprise: raw.surprise,
+    residualMomentum: raw.residualMomentum - peerMean(means.residualMomentum, sector, minSector),
+    reversal: -(raw.monthReturn - peerMean(means.monthReturn, sector, minSector)),
+    social: raw.social,
+    darkpool: raw.darkpool,
+  };
+}
+
+/** A stock's place in the tables of a close. */
+export interface StockStanding {
+  readonly raw: RawMeasures;
+  /** With what the stock is in the tables itself. */
+  readonly own: OwnValues;
+  readonly measures: StockMeasures;
+  readonly evidence: StockEvidence;
+  /** `undefined` if no part could be measured. */
+  readonly scored: StockScore | undefined;
+}
+
+/**
+ * Ranks the stocks that traded in a session, in two passes: the measurements are ranked, then the
+ * evidence that they add up to. The stage `mean` is filled by `freezeMeans`.
+ */
+export function rankClose(
+  trading: readonly RankableStock[],
+  { at, marketMonthReturn }: Close,
+): { readonly tables: CloseTables; readonly standings: readonly StockStanding[] } {
+  const sectors = trading.map(({ state }) => state.instrument.sector);
+  const column = (name: keyof RawMeasures) => columnOf(trading, ({ raw }) => raw[name]);
+  const means = {
+    residualMomentum: orStandard(
+      groupMeans(column("residualMomentum"), sectors),
+      REFERENCE_RESIDUAL_MOMENTUM,
+    ),
+    monthReturn: orStandard(groupMeans(column("monthReturn"), sectors), marketMonthReturn),
+  };
+  const measured = trading.map(({ raw }, position) =>
+    relativeMeasures(raw, sectors[position] ?? null, { means }),
+  );
+  const sortedMeasure = (name: RankedMeasure) =>
+    sortedValues(columnOf(measured, (measures) => measures[name]));
+  const parts: CloseTables = {
+    at,
+    means,
+    sorted: {
+      ...NO_STAGES,
+      surprise: sortedMeasure("surprise"),
+      residualMomentum: sortedMeasure("residualMomentum"),
+      reversal: sortedMeasure("reversal"),
+      social: sortedMeasure("social"),
+      darkpool: sortedMeasure("darkpool"),
+    },
+  };
+  const owns = measured.map((measures) => ({ ...measures, composite: Number.NaN }));
+  const evidence = measured.map((measures, position) =>
+    rankStock(measures, parts, owns[position] as OwnValues),
+  );
+  const composite = sortedValues(columnOf(evidence, ({ z }) => z));
+  const tables = { ...parts, sorted: { ...parts.sorted, composite } };
+  const standings = trading.map(({ raw }, position): StockStanding => {
+    const own = { ...(owns[position] as OwnValues), composite: evidence[position]?.z as number };
+    return standingOf(raw, {
+      own,
+      measures: measured[position] as StockMeasures,
+      evidence: evidence[position] as StockEvidence,
+      tables,
+    });
+  });
+  return { tables, standings };
+}
+
+function columnOf<T>(rows: readonly T[], of: (row: T) => number): Float64Array {
+  const column = new Float64Array(rows.length);
+  // A loop by index, because `Float64Array.from` with a mapper is 25 % slower for 10,000 stocks.
+  for (let row = 0; row < rows.length; row++) column[row] = of(rows[row] as T);
+  return column;
+}
+
+/** The tables with the exponential means of the evidence of the stocks that traded. */
+export const freezeMeans = (
+  tables: CloseTables,
+  means: readonly (EvidenceMean | undefined)[],
+): CloseTables => ({
+  ...tables,
+  sorted: {
+    ...tables.sorted,
+    mean: sortedValues(columnOf(means, (mean) => mean?.value ?? Number.NaN)),
+  },
+});
+
+/**
+ * Ranks a stock between two closes, or one that did not trade in the last session, in the tables of
+ * the last close.
+ *
+ * @param before The standing of the stock at that close; `undefined` if it did not trade.
+ */
+export function standingBetween(
+  { state, raw }: RankableStock,
+  tables: CloseTables,
+  before: StockStanding | undefined,
+): StockStanding {
+  if (before !== undefined && isSame(raw, before.raw)) return before;
+  const own = before?.own ?? NOT_IN_TABLES;
+  const measures = relativeMeasures(raw, state.instrument.sector, tables);
+  return standingOf(raw, { own, measures, evidence: rankStock(measures, tables, own), tables });
+}
+
+const isSame = (one: RawMeasures, other: RawMeasures): boolean =>
+  Object.is(one.surprise, other.surprise) &&
+  Object.is(one.social, other.social) &&
+  Object.is(one.darkpool, other.darkpool) &&
+  Object.is(one.residualMomentum, other.residualMomentum) &&
+  Object.is(one.monthReturn, other.monthReturn);
+
+function standingOf(
+  raw: RawMeasures,
+  {
+    tables,
+    ...ranked
+  }: Pick<StockStanding, "own" | "measures" | "evidence"> & { readonly tables: CloseTables },
+): StockStanding {
+  const { evidence, own } = ranked;
+  const scored = Number.isNaN(evidence.z)
+    ? undefined
+    : scoreEvidence(evidence, tables, own.composite);
+  return { raw, ...ranked, scored };
+}
+
+/**
+ * 100 times the percentile of an exponential mean among those of a close, which it is one of; `null`
+ * without a mean.
+ */
+export const smoothedScore = (
+  mean: EvidenceMean | undefined,
+  tables: CloseTables,
+): number | null =>
+  mean === undefined ? null : 100 * fractionOf(placeIn(tables, "mean", mean.value, mean.value));

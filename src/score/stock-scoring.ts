@@ -1,0 +1,175 @@
+import { type CloseTables, isReferenceStage, placeIn } from "./close-tables.ts";
+import {
+  BASE_FACTOR_WEIGHTS,
+  type Composite,
+  completenessOf,
+  FACTORS_BY_CLASS,
+  type FactorReadings,
+  NO_CONTRIBUTIONS,
+} from "./composite.ts";
+import { type MeasuredInstrument, type ReadingContext, readCrowd } from "./readings.ts";
+import {
+  type EvidenceMean,
+  nextEvidenceMean,
+  nextStockSignal,
+  type SignalState,
+} from "./signal-hysteresis.ts";
+import type { SnapshotInputs, StockRanking } from "./snapshot.ts";
+import {
+  type Close,
+  freezeMeans,
+  measureStock,
+  type RankableStock,
+  rankClose,
+  type StockStanding,
+  smoothedScore,
+  standingBetween,
+} from "./stock-ranking.ts";
+import { readStockMomentum, readStockValuation } from "./stock-readings.ts";
+
+/** A stock with its measurements, and the readings of its messages and off-exchange trades. */
+interface ObservedStock extends RankableStock {
+  readonly measured: MeasuredInstrument;
+  readonly crowd: ReturnType<typeof readCrowd>;
+}
+
+/** The score of an instrument, with everything that a snapshot says about it. */
+export interface ScoredInstrument {
+  readonly readings: FactorReadings;
+  readonly composite: Composite;
+  /** Of stocks only. */
+  readonly places?: SnapshotInputs["places"];
+  readonly ranking?: StockRanking | undefined;
+}
+
+/** A session of the stocks that has closed, with what its stocks are compared with. */
+export interface ClosedStocks {
+  readonly tables: CloseTables;
+  /** The score of a stock at the close. */
+  readonly resultOf: (measured: MeasuredInstrument) => ScoredInstrument;
+  /** The signal of a stock after the session. */
+  readonly signalOf: (measured: MeasuredInstrument) => SignalState;
+}
+
+function observe(measured: MeasuredInstrument, context: ReadingContext): ObservedStock {
+  const crowd = readCrowd(measured, context);
+  const { state } = measured;
+  const raw = measureStock(state, { social: crowd.social.z, darkpool: crowd.darkpool.z });
+  return { measured, state, crowd, raw };
+}
+
+/**
+ * Ranks the stocks that traded in a session among each other, and keeps their standings in their
+ * states.
+ *
+ * @param close.isDecided Whether the session is part of the exponential means; if not, the means are those
+ * of the states.
+ */
+export function closeStocks(
+  all: readonly MeasuredInstrument[],
+  context: ReadingContext,
+  { isDecided, ...close }: Close & { readonly isDecided: boolean },
+): ClosedStocks {
+  const { at } = close;
+  const stocks = all.map((measured) => observe(measured, context));
+  const trading = stocks.filter(({ state }) => state.newestBar?.availableAt === at);
+  const { tables: ranked, standings } = rankClose(trading, close);
+  const means = new Map<MeasuredInstrument, EvidenceMean | undefined>();
+  for (const { state } of stocks) state.standing = undefined;
+  for (const [position, { state, measured }] of trading.entries()) {
+    const standing = standings[position] as StockStanding;
+    state.standing = standing;
+    const mean = state.signal?.mean;
+    means.set(measured, isDecided ? nextEvidenceMean(mean, standing.evidence.z) : mean);
+  }
+  const tables = freezeMeans(ranked, [...means.values()]);
+  const observed = new Map(stocks.map((stock) => [stock.measured, stock]));
+  return {
+    tables,
+    resultOf: (measured) => resultOf(observed.get(measured) as ObservedStock, context, tables),
+    signalOf(measured) {
+      const { state, missedSessions } = measured;
+      const { evidence } = state.standing ?? {};
+      const mean = means.get(measured);
+      return nextStockSignal(state.signal, {
+        at,
+        isScored: evidence !== undefined && !Number.isNaN(evidence.z),
+        hasMomentum: evidence?.ranked.residualMomentum !== undefined,
+        mean,
+        smoothed: smoothedScore(mean, tables),
+        missedSessions,
+      });
+    },
+  };
+}
+
+/** The score of a stock between two closes, in the tables of the last one. */
+export const scoreBetween = (
+  measured: MeasuredInstrument,
+  context: ReadingContext,
+): ScoredInstrument => resultOf(observe(measured, context), context, context.tables.stocks);
+
+/** The signal of a stock that is not traded, or that no session has scored yet. */
+export const pausedStockSignal = (
+  { state, missedSessions }: MeasuredInstrument,
+  at: number,
+): SignalState =>
+  nextStockSignal(state.signal, {
+    at,
+    isScored: false,
+    hasMomentum: false,
+    mean: undefined,
+    smoothed: null,
+    missedSessions,
+  });
+
+function resultOf(
+  { measured, state, crowd, raw }: ObservedStock,
+  { at, dayMs }: ReadingContext,
+  tables: CloseTables | undefined,
+): ScoredInstrument {
+  const { missedSessions } = measured;
+  const standing =
+    tables !== undefined && Number.isFinite(missedSessions)
+      ? standingBetween({ state, raw }, tables, state.standing)
+      : undefined;
+  const time = { at, dayMs, missedSessions };
+  const momentum = measured.measurement.momentum;
+  const readings = {
+    momentum: readStockMomentum(
+      state,
+      momentum !== undefined && "ram" in momentum ? momentum : undefined,
+      standing,
+      time,
+    ),
+    valuation: readStockValuation(state, standing, time),
+    ...crowd,
+  };
+  const { social, darkpool } = standing?.evidence.ranked ?? {};
+  return {
+    readings,
+    places: { social, darkpool },
+    composite: {
+      score: standing?.scored?.score ?? null,
+      contributions: standing?.scored?.contributions ?? NO_CONTRIBUTIONS,
+      ...completenessOf(readings, BASE_FACTOR_WEIGHTS.stock, FACTORS_BY_CLASS.stock),
+    },
+    ranking: tables && rankingOf(standing, state.standing, tables),
+  };
+}
+
+function rankingOf(
+  standing: StockStanding | undefined,
+  closing: StockStanding | undefined,
+  tables: CloseTables,
+): StockRanking {
+  const z = standing?.scored === undefined ? null : standing.evidence.z;
+  const closeZ = closing?.scored === undefined ? null : closing.evidence.z;
+  return {
+    close: tables.at,
+    z,
+    place: z === null ? null : placeIn(tables, "composite", z, closeZ ?? Number.NaN),
+    closeZ,
+    isReference: isReferenceStage(tables, "composite"),
+  };
+}
