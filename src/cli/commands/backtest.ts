@@ -51,7 +51,8 @@ export const backtestCommand = defineLocalCommand({
   notes: [
     "Walks the folder forward with the service's own engine. Every variant that is tried goes into",
     "variants.jsonl in the output folder and makes the next verdict stricter. Keep the file:",
-    "forgetting failures is how luck turns into a discovery.",
+    "forgetting failures is how luck turns into a discovery. What was tried before the method was chosen",
+    "travels with it and is told in the report.",
     "Several --market, such as --market a --market b, give one report: each set apart, then together.",
     "Stocks are judged by the neutral rank correlation over 5 sessions, the raw one beside it.",
   ],

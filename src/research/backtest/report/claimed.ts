@@ -65,7 +65,7 @@ function paceTable(
     ],
     rows: [
       row(`${SUBJECT_WORDS[subject]}, ${graded}`, { ic, neutralIc }),
-      ...(everySession ? [row("the same, every session", everySession)] : []),
+      ...(everySession ? [row("the same, every session (windows overlap)", everySession)] : []),
       ...(claim ? [row("by the live claim's estimator", { neutralIc: claim, ic: null })] : []),
       ...(compared ? [row(`${SUBJECT_WORDS[compared.subject]}, ${graded}`, compared)] : []),
     ],

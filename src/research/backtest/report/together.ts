@@ -71,7 +71,9 @@ function tablesOf(together: TogetherResult, { sets }: SetsResult): readonly Plai
           row(set, one.coverage.instruments, headlineResult(one) ?? NOTHING),
         ),
         row("together", instruments, together),
-        ...(everySession ? [row("together, every session", instruments, everySession)] : []),
+        ...(everySession
+          ? [row("together, every session (windows overlap)", instruments, everySession)]
+          : []),
       ],
     },
     {
