@@ -5,13 +5,7 @@ import reference from "./reference-tables.json" with { type: "json" };
 import { STEADINESS_INPUTS } from "./steadiness.ts";
 
 /** The five measurements of a stock that are ranked for its score. */
-const RANKED_MEASURES = [
-  "surprise",
-  "residualMomentum",
-  "reversal",
-  "social",
-  "darkpool",
-] as const;
+const RANKED_MEASURES = ["surprise", "residualMomentum", "reversal", "social", "darkpool"] as const;
 /** Name of a measurement from `RANKED_MEASURES`. */
 export type RankedMeasure = (typeof RANKED_MEASURES)[number];
 

@@ -231,15 +231,15 @@ function recomputeStock(answer: FactorsAnswer, method: MethodAnswer): Recomputed
 
   const names = Object.keys(answer.factors).filter((name) => terms[name] !== undefined);
   const { closeZ = null } = answer.ranking ?? {};
-  const valueOf = (members: readonly string[]): number => {
+  const worthOf = (members: readonly string[]): number => {
     if (members.length === 0) return 50;
     const exact = Math.round(sum(members.map((name) => terms[name] as number)) * 1e12) / 1e12;
     return 100 * share("composite", nearest(exact, sorted.composite ?? []), closeZ);
   };
   const contributions = Object.fromEntries(
-    names.map((name) => [name, shapley(name, names, valueOf)]),
+    names.map((name) => [name, shapley(name, names, worthOf)]),
   );
-  return { z, score: valueOf(names), contributions };
+  return { z, score: worthOf(names), contributions };
 }
 
 const inputOf = ({ factors }: FactorsAnswer, name: string): Input | undefined =>
@@ -255,7 +255,7 @@ const nearest = (value: number, all: readonly number[]): number =>
 function shapley(
   name: string,
   names: readonly string[],
-  valueOf: (members: readonly string[]) => number,
+  worthOf: (members: readonly string[]) => number,
 ): number {
   const orders = (list: readonly string[]): (readonly string[])[] =>
     list.length === 0
@@ -267,7 +267,7 @@ function shapley(
   const added = all.map((order) => {
     const before = order.slice(0, order.indexOf(name));
     const inOrder = (set: readonly string[]) => names.filter((one) => set.includes(one));
-    return valueOf(inOrder([...before, name])) - valueOf(inOrder(before));
+    return worthOf(inOrder([...before, name])) - worthOf(inOrder(before));
   });
   return sum(added) / all.length;
 }
