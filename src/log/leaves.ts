@@ -11,7 +11,7 @@ import {
 } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { MarketMode } from "../market/market.ts";
-import { DEPARTURE, isDeparted } from "../method/departure.ts";
+import { DEPARTURE } from "../method/departure.ts";
 import { runningCandidate, runningMethod } from "../method/running.ts";
 import type { RiskTable } from "../risk/table.ts";
 import { CANDIDATE } from "../score/candidate.ts";
@@ -42,7 +42,7 @@ const registered = ({ market, riskTable, record }: MethodRegistration) => ({
   ...runningMethod(),
   settings: { ...runningMethod(), ...METHOD_CONSTANTS },
   candidate: { version: runningCandidate().version, ...CANDIDATE.rule },
-  ...(isDeparted && { departure: DEPARTURE }),
+  departure: DEPARTURE,
   risk: Object.fromEntries(
     Object.entries(riskTable.classes).map(([assetClass, tables]) => [
       assetClass,

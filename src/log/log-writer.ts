@@ -6,7 +6,6 @@ import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import { newestKnownRecord } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
-import { isDeparted } from "../method/departure.ts";
 import { runningMethod } from "../method/running.ts";
 import { type HorizonSpread, horizonSigma, sessionsToReport } from "../risk/report-days.ts";
 import { createSigmaReader } from "../risk/sigma-reader.ts";
@@ -290,15 +289,13 @@ export class LogWriter {
     if (method?.sha256 !== registered) {
       method = { index: first + leaves.length, sha256: registered };
       leaves.push(methodLeaf(registration, now(), state.value.replaces));
-      if (isDeparted) {
-        const { methodHash } = runningMethod();
-        const claim = claims?.[methodHash] ?? {
-          index: first + leaves.length,
-          terms: liveClaimTerms(this.#options.marketNow()),
-        };
-        claims = { ...claims, [methodHash]: claim };
-        leaves.push(claimLeaf(claim.terms, now()));
-      }
+      const { methodHash } = runningMethod();
+      const claim = claims?.[methodHash] ?? {
+        index: first + leaves.length,
+        terms: liveClaimTerms(this.#options.marketNow()),
+      };
+      claims = { ...claims, [methodHash]: claim };
+      leaves.push(claimLeaf(claim.terms, now()));
     }
     const sha256 = hash("sha256", JSON.stringify(symbols), "hex");
     let mark = state.value.universes[assetClass];

@@ -14,10 +14,20 @@ import {
 } from "../../../src/log/leaves.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { checkTrackRecord } from "../../../src/log/verify/track-record-check.ts";
+import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { DEPARTURE } from "../../../src/method/departure.ts";
+import { runningMethod } from "../../../src/method/running.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { CANDIDATE } from "../../../src/score/candidate.ts";
-import { closeOf } from "../../support/signal-log.ts";
+import { logSourceOf } from "../../support/log-source.ts";
+import {
+  closeOf,
+  dataFolder,
+  Sessions,
+  signalLog,
+  verifierTextOf,
+} from "../../support/signal-log.ts";
+import { model, openStore } from "../../support/stores.ts";
 
 const DOCUMENT = join(import.meta.dirname, "../../../docs/verification.md");
 
@@ -156,6 +166,36 @@ describe("a log that goes on with a method that makes a claim", () => {
     expect(failuresIn(pruned)).toEqual([]);
     expect(failuresIn([...pruned, ENTRIES[4], ENTRIES[5]])).toEqual([]);
   });
+});
+
+it("a log registers the claim directly after each method, with the terms that it began with", async () => {
+  const sessions = new Sessions();
+  const store = await openStore(model);
+  const folder = dataFolder();
+  sessions.close(0, "stock", ["AAA"]);
+  await signalLog(store, sessions, { folder }).settle();
+  // Another risk table registers the method again, a year later.
+  sessions.close(365, "stock", ["AAA"]);
+  const riskTable = { ...RISK_TABLE, classes: { ...RISK_TABLE.classes, crypto: [] } };
+  const log = signalLog(store, sessions, { folder, riskTable });
+  await log.settle();
+  const { id = "", size = 0, origin = "" } = (await log.reader.checkpoint()) ?? {};
+  const entries = (await log.store.entries(id, 0, size)).map((leaf) => JSON.parse(leaf));
+  const claims = entries.flatMap(({ kind }, index) => (kind === "claim" ? [index] : []));
+  expect(claims.map((index) => entries[index - 1])).toMatchObject([
+    ...[
+      { kind: "method", departure: DEPARTURE },
+      { kind: "method", departure: DEPARTURE },
+    ],
+  ]);
+  const [first, second] = claims.map((index) => ({ ...entries[index], at: undefined }));
+  expect(second).toEqual(first);
+  const trust = { source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined };
+  const verifiedLog = await verifyLog({ ...trust, now: () => 0 });
+  expect(verifiedLog.checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+  expect(verifiedLog.claims).toMatchObject([
+    { methodHash: runningMethod().methodHash, score: null, verdicts: [] },
+  ]);
 });
 
 describe("the claims in the answer of a service", () => {

@@ -53,10 +53,10 @@ describeEngines("the signal log", (engine) => {
 
     const leaves = await leavesOf(log);
     const contents = leaves.map((leaf) => JSON.parse(leaf));
-    expect(contents.map(({ kind }) => kind).slice(0, 4)).toEqual([
-      ...["method", "universe", "run", "signal"],
+    expect(contents.map(({ kind }) => kind).slice(0, 5)).toEqual([
+      ...["method", "claim", "universe", "run", "signal"],
     ]);
-    expect(leaves).toHaveLength(1 + 2 + 700 + 2 + 1);
+    expect(leaves).toHaveLength(2 + 2 + 700 + 2 + 1);
     for (const leaf of leaves) expect(leaf).toBe(canonicalize(JSON.parse(leaf)));
 
     const { note = "", origin = "" } = (await log.reader.checkpoint()) ?? {};
@@ -96,15 +96,15 @@ describeEngines("the signal log", (engine) => {
     }
     expect(await log.reader.prove(leaves.length)).toBeUndefined();
     for (const [from, to] of [
-      [1, 603],
+      [1, 604],
       [256, 512],
-      [0, 603],
-      [603, 603],
+      [0, 604],
+      [604, 604],
     ] as const) {
       const proven = await log.reader.proveConsistency(from, to);
       expect(proven && verifyConsistency(proven)).toBe(true);
     }
-    expect(await log.reader.proveConsistency(1, 604)).toBeUndefined();
+    expect(await log.reader.proveConsistency(1, 605)).toBeUndefined();
     expect(await log.reader.proveConsistency(3, 2)).toBeUndefined();
   });
 
@@ -123,14 +123,14 @@ describeEngines("the signal log", (engine) => {
     const second = signalLog(store, sessions, { folder });
     await second.settle();
     const contents = await contentsOf(second);
-    expect(contents).toHaveLength(703);
+    expect(contents).toHaveLength(704);
     expect(contents.filter(({ status }) => status === "failed")).toEqual([
       {
         ...{ kind: "signal", v: 3, status: "failed", why: "no_result" },
-        ...{ symbol: "S00650", run: 2, close: new Date(closeOf(0)).toISOString() },
+        ...{ symbol: "S00650", run: 3, close: new Date(closeOf(0)).toISOString() },
       },
     ]);
-    expect(contents.slice(3).map(({ symbol }) => symbol)).toEqual(symbolsOf(700));
+    expect(contents.slice(4).map(({ symbol }) => symbol)).toEqual(symbolsOf(700));
   });
 
   it("has one run per session even if two processes act as the leader", async () => {
@@ -144,9 +144,9 @@ describeEngines("the signal log", (engine) => {
     const [log] = logs as [(typeof logs)[0]];
     const contents = await contentsOf(log);
     expect(contents.map(({ kind }) => kind).filter((kind) => kind !== "signal")).toEqual([
-      ...["method", "universe", "run", "run"],
+      ...["method", "claim", "universe", "run", "run"],
     ]);
-    expect(contents).toHaveLength(604);
+    expect(contents).toHaveLength(605);
     for (const { head } of logs) expect(head.read()?.origin ?? "").toMatch(/^(log\.example|$)/);
   });
 
@@ -158,14 +158,14 @@ describeEngines("the signal log", (engine) => {
     if (one === undefined || other === undefined) throw new Error("there are two");
     await one.settle();
     const first = await one.store.checkpoint();
-    expect(first).toMatchObject({ size: 13, root: expect.any(String) });
+    expect(first).toMatchObject({ size: 14, root: expect.any(String) });
 
     sessions.close(1, "stock", symbolsOf(10));
     await other.settle();
     sessions.close(2, "stock", symbolsOf(10));
     await one.settle();
     expect([...one.refusals, ...other.refusals]).toEqual([]);
-    expect((await one.reader.checkpoint())?.size).toBe(35);
+    expect((await one.reader.checkpoint())?.size).toBe(36);
     const known = { origin: first?.origin ?? "", keys: [], sightings: [] };
     const sightings = [first, await other.store.checkpoint()].flatMap((seen) =>
       seen === undefined ? [] : [{ size: seen.size, root: seen.root, seenAt: 0 }],
@@ -194,7 +194,7 @@ describeEngines("the signal log", (engine) => {
 
     const other = signalLog(store, sessions, { isShared: true });
     await other.settle();
-    expect(other.refusals).toEqual(["24 leaves were signed and the store has 13"]);
+    expect(other.refusals).toEqual(["25 leaves were signed and the store has 14"]);
   });
 
   it("is not signed by a process that saw leaves that are now lost, even if another process has signed without them", async () => {
@@ -208,7 +208,7 @@ describeEngines("the signal log", (engine) => {
     sessions.close(1, "stock", symbolsOf(10));
     await one.settle();
     await other.signer.keep();
-    expect(other.head.read()?.size).toBe(24);
+    expect(other.head.read()?.size).toBe(25);
 
     // A database primary fails over and loses its last commits.
     const state = await one.store.state();
@@ -218,9 +218,9 @@ describeEngines("the signal log", (engine) => {
     if (behind === undefined) throw new Error("there is no log");
     await one.store.setCheckpoint(behind, signed);
     await other.settle();
-    expect(other.refusals).toEqual(["24 leaves were signed and the store has 13"]);
+    expect(other.refusals).toEqual(["25 leaves were signed and the store has 14"]);
     await other.signer.keep();
-    expect(other.head.read()?.size).toBe(24);
+    expect(other.head.read()?.size).toBe(25);
   });
 
   it("is signed by a process that was idle while the log was replaced twice", async () => {
@@ -258,7 +258,7 @@ describeEngines("the signal log", (engine) => {
       [kind, symbols?.join(""), symbol, close?.slice(8, 10)].filter(Boolean).join(" "),
     );
     expect(told).toEqual([
-      ...["method", "universe AB", "run 01", "signal A 01", "signal B 01"],
+      ...["method", "claim", "universe AB", "run 01", "signal A 01", "signal B 01"],
       ...["universe X", "run 02", "signal X 02"],
       ...["universe ABC", "run 03", "signal A 03", "signal B 03", "signal C 03"],
       ...["run 04", "signal A 04", "signal B 04", "signal C 04"],
@@ -357,8 +357,8 @@ it("a log that has lost tiles of its signed tree is not signed again", async () 
   await store.archive.prune("log-tile", 2);
   const log = signalLog(store, sessions, { folder });
   await log.settle();
-  expect(log.refusals).toEqual(["the first 303 leaves are not those signed"]);
-  expect((await log.store.checkpoint())?.size).toBe(303);
+  expect(log.refusals).toEqual(["the first 304 leaves are not those signed"]);
+  expect((await log.store.checkpoint())?.size).toBe(304);
 });
 
 it("a run of a new log covers the current instruments, even if the old log left a run open at the same index", async () => {
@@ -451,9 +451,9 @@ it("a log is not signed when the store lacks signed leaves or the file log-head 
   await log.store.start(now, state.value);
   const restored = signalLog(store, sessions, { folder });
   await restored.settle();
-  expect(restored.refusals).toEqual(["24 leaves were signed and the store has 13"]);
-  expect(before?.size).toBe(13);
-  expect(restored.head.read()?.size).toBe(24);
+  expect(restored.refusals).toEqual(["25 leaves were signed and the store has 14"]);
+  expect(before?.size).toBe(14);
+  expect(restored.head.read()?.size).toBe(25);
 });
 
 it("the log finds the entry of the decision on an instrument at a close", async () => {

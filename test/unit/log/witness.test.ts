@@ -112,7 +112,13 @@ it("a log with witnesses is published with its quorum, and is fully verified eve
   const { checks } = await verified(log, policy, sessions);
   expect(named(checks)).toEqual({
     ...{ signature: "proved", witnesses: "proved", tree: "proved", history: "proved" },
-    ...{ entries: "proved", methods: "proved", runs: "proved", thresholds: "proved" },
+    ...{
+      entries: "proved",
+      methods: "proved",
+      runs: "proved",
+      claims: "proved",
+      thresholds: "proved",
+    },
     ...{ anchors: "proved", times: "proved" },
     ...{ sessions: "proved", settlements: "not_proved" },
     ...{ scores: "not_proved", outcomes: "not_proved", record: "not_proved" },
@@ -176,7 +182,7 @@ it("a log that was restored to an earlier state is not signed, and can be replac
   const restored = signalLog(copy, sessions, { folder: dataFolder(), isShared: true, policy });
   const before = await restored.store.state();
   await restored.settle();
-  const reason = "11 leaves were signed and the store has 6";
+  const reason = "12 leaves were signed and the store has 7";
   expect(restored.refusals).toEqual([
     `the witness w0 has a checkpoint that was signed here: ${reason}`,
   ]);
@@ -212,7 +218,7 @@ it("a fork of a log is rejected by its witnesses and reported by the verifier", 
 
   const own = signalLog(copy, forked, { folder: dataFolder(), isShared: true, policy });
   await own.settle();
-  const reason = "has a checkpoint that was signed here: the first 11 leaves are not those signed";
+  const reason = "has a checkpoint that was signed here: the first 12 leaves are not those signed";
   expect(own.refusals).toEqual([`the witness w0 ${reason}`]);
   for (const { contradictions } of witnesses) {
     expect(contradictions).toEqual([(await fork.store.checkpoint())?.note]);
@@ -224,7 +230,7 @@ it("a fork of a log is rejected by its witnesses and reported by the verifier", 
       name: "history",
       outcome: "failed",
       detail: expect.stringMatching(
-        /^the first 11 entries are not those seen at .* by the witness w0$/,
+        /^the first 12 entries are not those seen at .* by the witness w0$/,
       ),
     }),
   );
@@ -261,17 +267,17 @@ it.each([
     clock.now += PATIENCE_MS;
     await log.settle();
     expect(await log.store.refusal()).toBeUndefined();
-    expect(await size()).toBe(11);
+    expect(await size()).toBe(12);
     expect(log.problems).toEqual([
       expect.stringMatching(/^w0 says that it has cosigned 9007199254740991 entries, and shows /),
     ]);
-    expect((await log.store.published())?.size).toBe(6);
+    expect((await log.store.published())?.size).toBe(7);
 
     // After the witness gives true responses again, its cosignatures are accepted.
     lies.addCheckpoint = undefined;
     clock.now += PATIENCE_MS;
     await log.settle();
-    expect((await log.store.published())?.size).toBe(11);
+    expect((await log.store.published())?.size).toBe(12);
   },
 );
 
@@ -279,7 +285,7 @@ it("a witness cannot stop a log by rejecting a valid extension of its checkpoint
   const { lies, clock, log, size } = await doubtfulLog();
   lies.addCheckpoint = () => witnessAnswer(422, "the proof is wrong\n");
   await log.settle();
-  expect(await size()).toBe(11);
+  expect(await size()).toBe(12);
   expect(log.problems).toEqual([
     expect.stringMatching(
       /^w0 says that this log does not extend the 0 entries .* this log extends$/,
@@ -315,8 +321,8 @@ it("a log waits a minute for the larger checkpoint that a witness claims to have
   await restored.settle();
   clock.now += HOUR_MS;
   await restored.settle();
-  expect(restored.refusals.at(-1)).toContain("11 leaves were signed and the store has 6");
-  expect((await restored.store.checkpoint())?.size).toBe(6);
+  expect(restored.refusals.at(-1)).toContain("12 leaves were signed and the store has 7");
+  expect((await restored.store.checkpoint())?.size).toBe(7);
 });
 
 it("a rollback of a log is reported by the verifier, with the first missing entry", async () => {
