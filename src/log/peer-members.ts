@@ -14,17 +14,6 @@ const FACTOR_OF_PART = {
   reversal: "momentum",
 } as const satisfies Readonly<Record<(typeof CANDIDATE_PARTS)[number], Factor>>;
 
-/** An input that may have a rank among the peers. */
-interface RankedInput {
-  readonly name: string;
-  readonly value: number | null;
-  /** The value that is ranked: relative to the sector where that is part of the rule. */
-  readonly relative?: number | undefined;
-  /** Mean rank among the stocks with a value, 1 for the smallest, and their number. */
-  readonly rank?: number | undefined;
-  readonly of?: number | undefined;
-}
-
 /**
  * The members of a signal leaf that say how a stock compared with the other stocks of its close,
  * with their members in the order of RFC 8785. They are `null` for other classes.
@@ -51,7 +40,7 @@ const percentile = (value: number | null): number | null =>
 
 function partsOf(factors: NonNullable<PastSnapshot["factors"]>) {
   const part = (name: keyof typeof FACTOR_OF_PART) => {
-    const inputs: readonly RankedInput[] = factors[FACTOR_OF_PART[name]].inputs;
+    const { inputs } = factors[FACTOR_OF_PART[name]];
     const { value = null, relative, rank, of } = inputs.find((one) => one.name === name) ?? {};
     if (value === null || rank === undefined || of === undefined) return null;
     const [own, compared] = [value, relative ?? value].map((one) => roundTo(one, VALUE_DECIMALS));
