@@ -54,7 +54,8 @@ export interface Item {
   readonly status: string;
   readonly signal: string;
   readonly score: number;
-  readonly scoreRaw: number;
+  /** `null` for a stock of which no part of the score could be measured. */
+  readonly scoreRaw: number | null;
   readonly scoreChange: number | null;
   readonly confidence: number;
   readonly coverage: number;
@@ -98,6 +99,7 @@ export interface AlertItem {
 
 /** Union of the fields that tasks read in answers of tools and REST endpoints. */
 export interface Answer extends Omit<Item, "factors"> {
+  readonly scoreRaw: number;
   readonly id: string;
   readonly text: string;
   readonly isError: boolean;
@@ -225,12 +227,18 @@ export interface Task {
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Items in descending order of a figure; equal items are ordered by symbol. */
+/** Items in descending order of a figure, then by symbol; those without the figure are last. */
 export const ranked = <T extends { readonly symbol: string }>(
   items: readonly T[],
-  figure: (item: T) => number,
-): readonly T[] =>
-  items.toSorted((a, b) => figure(b) - figure(a) || (a.symbol < b.symbol ? -1 : 1));
+  figure: (item: T) => number | null,
+): readonly T[] => {
+  const known = (item: T) => figure(item) ?? -Number.MAX_VALUE;
+  return items.toSorted((a, b) => known(b) - known(a) || (a.symbol < b.symbol ? -1 : 1));
+};
+
+/** Items in ascending order of their scores, then by symbol; those without a score are last. */
+export const rankedFromLowest = (items: readonly Item[]): readonly Item[] =>
+  ranked(items, ({ scoreRaw }) => (scoreRaw === null ? null : -scoreRaw));
 
 /** Symbols of the items, in the same order. */
 export const symbolsOf = (items: readonly { readonly symbol: string }[]): readonly string[] =>

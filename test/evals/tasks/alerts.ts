@@ -1,5 +1,5 @@
 import { count, set, word } from "../form.ts";
-import type { AlertItem, Answers, Task, Truth } from "../task.ts";
+import { type AlertItem, type Answers, ranked, type Task, type Truth } from "../task.ts";
 
 const idOfAlert = word("Answer with the id of the alert alone.");
 const label = word("Answer with the name of the list alone.");
@@ -226,7 +226,7 @@ const watchlist: readonly Task[] = [
     async expected(truth, own) {
       const [larder] = await listsOf(own);
       const items = (await truth.all()).filter(({ symbol }) => larder?.symbols.includes(symbol));
-      return items.toSorted((a, b) => b.scoreRaw - a.scoreRaw)[0]?.symbol ?? "";
+      return ranked(items, ({ scoreRaw }) => scoreRaw)[0]?.symbol ?? "";
     },
   },
 ];

@@ -1,5 +1,13 @@
 import { choice, count, list, number, set, symbol, word } from "../form.ts";
-import { type Item, mean, ranked, symbolsOf, type Task, type Truth } from "../task.ts";
+import {
+  type Item,
+  mean,
+  ranked,
+  rankedFromLowest,
+  symbolsOf,
+  type Task,
+  type Truth,
+} from "../task.ts";
 
 const SECTORS = ["Technology", "Health Care", "Energy", "Industrials", "Consumer Goods"] as const;
 
@@ -37,10 +45,7 @@ const ranking: readonly Task[] = [
     form: list("the three symbols"),
     solution: [["get_signal", { assetClass: "stock", sort: "lowest_score", limit: 3 }]],
     answer: ([{ items }]) => symbolsOf(items),
-    expected: async (truth) =>
-      byScore(await stocks(truth))
-        .toReversed()
-        .slice(0, 3),
+    expected: async (truth) => symbolsOf(rankedFromLowest(await stocks(truth)).slice(0, 3)),
   },
   {
     kind: "ranking",
@@ -207,7 +212,7 @@ const average: readonly Task[] = [
     answer: ([...pages]) => best(pages.map(({ items }) => items.map(({ score }) => score))),
     async expected(truth) {
       const members = SECTORS.map(async (name) =>
-        (await inSector(truth, name)).map(({ scoreRaw }) => scoreRaw),
+        (await inSector(truth, name)).flatMap(({ scoreRaw }) => scoreRaw ?? []),
       );
       return best(await Promise.all(members));
     },

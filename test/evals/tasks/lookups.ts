@@ -1,7 +1,7 @@
 import { RISK_LEVELS } from "../../../src/risk/outlook.ts";
 import { BACKTEST_VERDICTS } from "../../../src/score/backtest-verdicts.ts";
 import { choice, count, day, instant, number, numbers, symbol, word } from "../form.ts";
-import { full, mean, pointsOf, ranked, symbolsOf, type Task } from "../task.ts";
+import { full, mean, pointsOf, ranked, rankedFromLowest, symbolsOf, type Task } from "../task.ts";
 
 const direction = choice("LONG", "SHORT", "WAIT");
 
@@ -203,7 +203,7 @@ const several: readonly Task[] = [
     answer: ([, { score }]) => score,
     async expected(truth) {
       const coins = (await truth.all()).filter(({ assetClass }) => assetClass === "crypto");
-      const lowest = ranked(coins, ({ scoreRaw }) => -scoreRaw)[0]?.symbol;
+      const lowest = rankedFromLowest(coins)[0]?.symbol;
       const then = await truth.all("2026-11-15");
       return then.find(({ symbol: one }) => one === lowest)?.score ?? "";
     },

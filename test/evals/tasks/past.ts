@@ -230,7 +230,7 @@ const difference: readonly Task[] = [
       const after = await truth.all("2026-11-19");
       const two = after.filter(({ symbol: one }) => ["ANVLO.SIM", "BRIKT.SIM"].includes(one));
       const earlier = new Map(before.map((item) => [item.symbol, item.scoreRaw]));
-      const rise = ranked(two, (item) => item.scoreRaw - (earlier.get(item.symbol) ?? 0));
+      const rise = ranked(two, (item) => (item.scoreRaw ?? 0) - (earlier.get(item.symbol) ?? 0));
       return rise[0]?.symbol ?? "";
     },
   },
