@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { MethodVersion, peerTableVersion } from "../../../src/answers/method.ts";
 import type { SentimentAnalyzer } from "../../../src/ingest/sentiment-model.ts";
+import { NO_STAGES } from "../../../src/score/close-tables.ts";
 import { emptyPeerTables, type PeerTables } from "../../../src/score/peers.ts";
 
 const LEXICON: SentimentAnalyzer = { name: "lexicon", modelSha256: null };
@@ -18,7 +19,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 describe("the version of a normalization table", () => {
   it("consists of the asset class, the close and a hash of the canonical content, including the sentiment model", () => {
     const content =
-      '{"analyser":{"modelSha256":null,"name":"lexicon"},"assetClass":"stock","epoch":"2015-06-30T20:15:00.000Z","momentum":{},"social":{"mean":0.25,"sd":0.5},"valuation":{"yields":{}}}';
+      '{"analyser":{"modelSha256":null,"name":"lexicon"},"assetClass":"stock","epoch":"2015-06-30T20:15:00.000Z","momentum":{},"social":{"mean":0.25,"sd":0.5}}';
     expect(peerTableVersion(frozen, LEXICON)).toEqual({
       version: `stock/2015-06-30T20:15:00.000Z/${sha256(content).slice(0, 16)}`,
       sha256: sha256(content),
@@ -40,9 +41,16 @@ describe("the version of a normalization table", () => {
 
   it("changes when one bit of the table changes", () => {
     const near = { ...frozen, social: { mean: 0.25, sd: 0.5 + Number.EPSILON } };
-    expect(peerTableVersion(near, LEXICON).version).not.toBe(
-      peerTableVersion(frozen, LEXICON).version,
-    );
+    const ranked = (...composite: number[]): PeerTables => {
+      const all = { mean: 0.1, count: 2 };
+      const means = { all, bySector: new Map([["Tools", all]]) };
+      const sorted = { ...NO_STAGES, composite: Float64Array.from(composite) };
+      const stocks = { at: 1, sorted, means: { residualMomentum: means, monthReturn: means } };
+      return { ...frozen, stocks };
+    };
+    const tables = [frozen, near, ranked(-0.5, 0.5), ranked(-0.5, 0.5 + Number.EPSILON)];
+    const versions = tables.map((one) => peerTableVersion(one, LEXICON).version);
+    expect(new Set(versions).size).toBe(tables.length);
   });
 });
 
