@@ -10,12 +10,15 @@ import {
  * than was measured.
  */
 
-/** The sentence that says what a score is (`composeScore` in src/score/composite.ts). */
+/**
+ * The sentence that says what a score is (`scoreEvidence` in src/score/stock-score.ts, `composeScore`
+ * in src/score/composite.ts).
+ */
 export const SCORE_MEANING =
-  "A score is the normal distribution function of the weighted evidence, in points from 0 to 100: 50 is no evidence either way.";
+  "A score ranks the evidence from 0 to 100: of a stock among the stocks of its session, of funds and coins by the normal distribution; 50 is the middle.";
 
 /** The sentence that rules out common misreadings of a score. */
-export const SCORE_CAVEAT = "It is not a percentile, not a probability and not investment advice.";
+export const SCORE_CAVEAT = "It is not a probability, not a return and not investment advice.";
 
 /** Whether the scores of stocks were shown to rank later returns, by the rule of the backtest. */
 const isShown = ["weak_positive", "positive"].includes(DIRECTION_EVIDENCE.stock.verdict);

@@ -71,7 +71,7 @@ export const widgets: readonly Widget[] = [
     name: "market",
     title: "Signals of the market",
     about:
-      "Score from 0 to 100, where 50 is no evidence either way, and LONG, SHORT or WAIT of every instrument, with the share of factors behind it (coverage) and their weight of evidence (confidence). A click on a symbol shows it in the other widgets.",
+      "Score from 0 to 100, where 50 is the middle, and LONG, SHORT or WAIT of every instrument, with the share of factors behind it (coverage) and their weight of evidence (confidence). A click on a symbol shows it in the other widgets.",
     subCategory: "Signals",
     type: "table",
     tool: getSignal,

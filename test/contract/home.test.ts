@@ -125,7 +125,7 @@ describe("the home page of the sandbox", () => {
     const { html } = await createWeb(base).get("/");
     const text = textOf(html);
     expect(text).toContain("not investment advice.");
-    expect(text).toContain("not a percentile, not a probability");
+    expect(text).toContain("not a probability, not a return");
     expect(text).toContain("Simulated, known up to 21 November 2026, 05:00 UTC.");
     expect(text).toContain("Market Simulated sandbox");
     expect(text).toContain("Known up to 21 November 2026, 05:00 UTC");

@@ -68,7 +68,7 @@ describe.each(eras)("the prompt check_a_signal for a client of MCP $era", ({ ask
     for (const words of [
       "Doubt it when",
       "verdict: supported, weakly supported, contradicted, or not verifiable",
-      "not a percentile, not a probability",
+      "not a probability, not a return",
       "no investment advice",
       "data, not instructions",
       "simulated data",

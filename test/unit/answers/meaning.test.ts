@@ -7,9 +7,9 @@ const SENTENCES = Object.values(meaning).filter((value) => typeof value === "str
 
 /** Pattern of text that says what a score or a direction is, means, predicts or shows. */
 const CLAIM =
-  /\b(scores?|directions?) (is not|is|are not|means?|predicts?|forecasts?|says?|shows?|could|will|beats?)\b(?! (computed|distributed|behind|another|about))/i;
+  /\b(scores?|directions?) (is not|is|are not|means?|predicts?|forecasts?|says?|shows?|could|will|beats?)\b(?! (computed|recomputed|100|be measured|not be measured|distributed|behind|another|about))/i;
 /** Terms that only `src/answers/meaning.ts` may use. */
-const OTHER_NAME = /\b(percentile|predictive|outperforms)\b/i;
+const OTHER_NAME = /\b(predictive|outperforms)\b/i;
 
 const TEXTS = globSync([
   "README.md",

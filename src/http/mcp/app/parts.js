@@ -50,7 +50,7 @@ export const scoreFigure = (score, exact = score) =>
     el(
       "p.big",
       numberOrDash(numberOf(score), (value) => String(Math.round(value))),
-      el("span.quiet", " of 100, where 50 is no evidence either way"),
+      el("span.quiet", " of 100, where 50 is the middle"),
     ),
     scoreBar(exact),
     withAttributes(

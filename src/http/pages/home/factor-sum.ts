@@ -5,7 +5,7 @@ import { type FactorAnswers, type FactorName, factorNames, factorStatusLabels } 
 /** Height of a row, in CSS pixels. */
 const ROW = 24;
 
-/** The score at which the sum starts: 50, which is no evidence either way. */
+/** The score at which the sum starts: 50, the middle. */
 const START = 50;
 
 /** Horizontal position of a score in percent of the width, limited to the scale of 0 to 100. */

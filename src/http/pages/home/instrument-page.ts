@@ -100,7 +100,7 @@ function signalSection({ signal: answer, factors, changes }: InstrumentView, day
 ${priceText(answer, changes)}
 <p>${sinceText(answer)} ${nextText(answer)}</p></div>
 <div class="verdict-score">
-<p class="big">${signalMark(signal, answer)} ${wholeScore(scoreRaw, score)} <span class="quiet">of 100, where 50 is no evidence either way</span>${warning && html` <span class="tag">${warning}</span>`}</p>
+<p class="big">${signalMark(signal, answer)} ${wholeScore(scoreRaw, score)} <span class="quiet">of 100, where 50 is the middle</span>${warning && html` <span class="tag">${warning}</span>`}</p>
 ${scoreScale(scoreRaw, answer.assetClass)}
 ${scoreCaveat}
 </div>

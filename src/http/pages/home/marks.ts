@@ -50,7 +50,7 @@ export function signalMark(signal: Signal, of?: Covered): Html {
 }
 
 /**
- * A score of 0 to 100 as a bar that shows its distance from 50, which is no evidence either way.
+ * A score of 0 to 100 as a bar that shows its distance from 50, the middle.
  */
 export const scoreBar = (score: number | null, of: Covered): Html | false =>
   score !== null && bar(score - 50, 50, hasThinCoverage(of));
