@@ -77,24 +77,29 @@ describe("GET /api/export", () => {
     expect(await datesOf(`assetClass=stock&from=${close}&to=${close}`)).toEqual(["2013-06-04"]);
   });
 
-  it("contains factors for callers with factor:read, and every score can be recomputed from its factors", async () => {
-    const query = "assetClass=stock&from=2014-01-02";
-    const [own] = await rowsOf(query);
-    const withoutFactors = parse(await (await get(query, narrow)).text())[0] as Row;
-    const names = FACTORS.flatMap((factor) => [`${factor}Z`, `${factor}Confidence`]);
-    const returns = ["adjustedClose", "totalReturn"];
-    const before = Object.keys(withoutFactors).filter((name) => !returns.includes(name));
-    expect(Object.keys(own as Row)).toEqual([...before, ...names, ...returns]);
-    for (const row of await rowsOf(query)) {
-      const weights = BASE_FACTOR_WEIGHTS.stock;
-      const sum = FACTORS.reduce((total, factor) => {
-        const [z, confidence] = [row[`${factor}Z`], row[`${factor}Confidence`]];
-        return total + weights[factor] * Number(confidence) * Number(z);
-      }, 0);
-      const scale = Math.hypot(...FACTORS.map((factor) => weights[factor]));
-      expect(Number(row.score)).toBeCloseTo(100 * normalCdf(sum / scale), 9);
-    }
-  });
+  it.each(["etf", "crypto"] as const)(
+    "contains factors for callers with factor:read, from which the score of a %s can be recomputed",
+    async (assetClass) => {
+      const query = `assetClass=${assetClass}&from=2014-01-02`;
+      const [own] = await rowsOf(query);
+      const withoutFactors = parse(await (await get(query, narrow)).text())[0] as Row;
+      const names = FACTORS.flatMap((factor) => [`${factor}Z`, `${factor}Confidence`]);
+      const last = ["adjustedClose", "totalReturn", "steadiness"];
+      const before = Object.keys(withoutFactors).filter((name) => !last.includes(name));
+      expect(Object.keys(own as Row)).toEqual([...before, ...names, ...last]);
+      const rows = await rowsOf(query);
+      expect(rows.some(({ momentumZ }) => Number(momentumZ) !== 0)).toBe(true);
+      for (const row of rows) {
+        const weights = BASE_FACTOR_WEIGHTS[assetClass];
+        const sum = FACTORS.reduce((total, factor) => {
+          const [z, confidence] = [row[`${factor}Z`], row[`${factor}Confidence`]];
+          return total + weights[factor] * Number(confidence) * Number(z);
+        }, 0);
+        const scale = Math.hypot(...FACTORS.map((factor) => weights[factor]));
+        expect(Number(row.score)).toBeCloseTo(100 * normalCdf(sum / scale), 9);
+      }
+    },
+  );
 
   it("returns the same rows as Parquet, which DuckDB can read", async () => {
     const query = "assetClass=stock&from=2013-10-01";

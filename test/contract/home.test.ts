@@ -51,10 +51,15 @@ function rowsIn(html: string): readonly ShownRow[] {
   });
 }
 
+/** Coverage is no gate for stocks. */
+const isThinlyCovered = ({ assetClass, coverage }: Pick<Item, "assetClass" | "coverage">) =>
+  assetClass !== "stock" && coverage < 0.6;
+
 const symbolsIn = (html: string) => rowsIn(html).map(({ symbol }) => symbol);
 
 interface Item {
   readonly symbol: string;
+  readonly assetClass: string;
   readonly name: string;
   readonly signal: string;
   readonly score: number;
@@ -94,15 +99,14 @@ describe("the home page of the sandbox", () => {
         scoreRaw,
       ]),
     ).toEqual(
-      items.map(({ symbol, signal, coverage, score, scoreRaw }) => [
+      items.map(({ symbol, assetClass, signal, coverage, score, scoreRaw }) => [
         symbol,
         signal,
-        coverage < 0.6,
+        isThinlyCovered({ assetClass, coverage }),
         String(score),
         scoreRaw,
       ]),
     );
-    expect(rows.some(({ isThin }) => isThin)).toBe(true);
     const words: Readonly<Record<string, string>> = {
       stale: "old data",
       no_activity: "no activity",
@@ -386,9 +390,9 @@ describe("the filter of the market page", () => {
     const [map = ""] = /<section class="map".*?<\/section>/s.exec(await page("")) ?? [];
     const tiles = [...map.matchAll(/<a class="tile (\w+)" href="([^"]*)">(\S+) <b>(\d+)<\/b>/g)];
     const { items } = await signals();
-    const bandOf = ({ scoreRaw, coverage }: Item) => {
-      if (coverage < 0.4) return "thin";
-      const bounds = [30, 45, 55, 70];
+    const bandOf = ({ scoreRaw, ...item }: Item) => {
+      if (isThinlyCovered(item)) return "thin";
+      const bounds = [10, 40, 60, 90];
       return ["low2", "low1", "even", "high1", "high2"][
         bounds.filter((at) => scoreRaw >= at).length
       ];
@@ -452,7 +456,7 @@ describe("the page of an instrument", () => {
     expect(html).toContain(`<data value="${signal.price.value}">`);
     expect(html).toContain(`Since <time datetime="${signal.since}">`);
     expect(text).toContain(
-      "LONG begins at 70 and ends below 55, SHORT begins at 30 and ends above 45.",
+      "LONG begins at 90 and ends below 50, SHORT begins at 10 and ends above 50.",
     );
 
     const { factors } = await ask<{ readonly factors: Readonly<Record<string, Factor>> }>(
@@ -521,7 +525,7 @@ describe("the page of an instrument", () => {
       const [table = ""] = /<caption>\d+ sessions.*?<\/table>/s.exec(html) ?? [];
       const rows = [
         ...table.matchAll(
-          /datetime="([^"]*)".*?<td>(\w+)<\/td><td>([\d.]+)<\/td><td>([\d.]+)<\/td><td>([\d.]+)</g,
+          /datetime="([^"]*)".*?<td>(\w+)<\/td><td><data[^>]*>([\d.]+)<\/data><\/td><td><data[^>]*>([\d.]+)<\/data><\/td><td>([\d.]+)</g,
         ),
       ];
       expect(rows.map(([, ...cells]) => cells)).toEqual(
@@ -632,13 +636,13 @@ describe("the page of an instrument", () => {
   });
 
   it("links to the instruments with neighboring scores, and shows the smoothed scores of peers", async () => {
-    const { html } = await createWeb(base).get(path);
     const { items } = await ask<{ readonly items: readonly Item[] }>(
       "/api/signals?detail=full&sector=Technology&sort=score",
     );
+    const place = Math.floor(items.length / 2);
+    const { html } = await createWeb(base).get(`/market/${items[place]?.symbol}`);
     const peers = [...html.matchAll(/<a class="card peer" href="\/market\/([^"]*)"/g)];
     expect(peers.map(([, symbol]) => symbol)).toEqual(items.map(({ symbol }) => symbol));
-    const place = items.findIndex(({ symbol }) => symbol === "ALDER.SIM");
     expect(textOf(html)).toContain(`${place + 1} of ${items.length} by score`);
     expect(html).toContain(`rel="prev" href="/market/${items[place - 1]?.symbol}"`);
     expect(html).toContain(`rel="next" href="/market/${items[place + 1]?.symbol}"`);
@@ -788,6 +792,16 @@ describe("a market from files, with default settings", () => {
     expect(symbolsIn(html)).toContain("ACME");
     expect(html).toContain('class="factor"');
     expect((await createWeb(open).get("/market/ACME")).status).toBe(200);
+  });
+
+  it("marks funds and coins whose coverage is too thin for LONG and SHORT, and no stocks", async () => {
+    const person = recorded.person();
+    await person.signIn();
+    const rows = rowsIn((await person.web.get("/?coverage=")).html);
+    expect(rows.filter(({ isThin }) => isThin).map(({ symbol }) => symbol)).toEqual([
+      "COIN-USD",
+      "FUND",
+    ]);
   });
 });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { MethodDocument } from "../../src/answers/method.ts";
 import { runningMethod } from "../../src/method/running.ts";
+import { METHOD_RELEASE } from "../../src/score/snapshot.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -28,6 +29,9 @@ const factorsOf = (query: string) =>
 const addressOf = ({ methodVersion, tableVersion }: Factors) =>
   `/api/method/${methodVersion}?tables=${encodeURIComponent(tableVersion)}`;
 
+/** URL of the method in use. */
+const METHOD = `/api/method/${METHOD_RELEASE}`;
+
 /** Advances the clock to the next simulated day. */
 function pass(): void {
   clock.now = new Date(clock.now.getTime() + 60_000);
@@ -36,7 +40,7 @@ function pass(): void {
 
 describe("GET /api/method/{version}", () => {
   it("publishes the weights, the rules and the newest distribution tables, and marks them as simulated", async () => {
-    const answer = await json<z.output<typeof MethodDocument>>("/api/method/1.1.0");
+    const answer = await json<z.output<typeof MethodDocument>>(METHOD);
     expect(MethodDocument.parse(answer)).toEqual(answer);
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);
@@ -47,7 +51,8 @@ describe("GET /api/method/{version}", () => {
       market: "sandbox",
       sources: [{ simulated: true }],
       parameters: {
-        weights: { stock: { momentum: 0.33 } },
+        weights: { crypto: { momentum: 0.42 } },
+        stocks: { rules: { weights: { parts: 0.8, social: 0.1, darkpool: 0.1 } } },
         social: { analyser: { name: "lexicon", modelSha256: null } },
       },
     });
@@ -74,16 +79,16 @@ describe("GET /api/method/{version}", () => {
     const named = await ask(address);
     expect(named.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
     expect(named.headers.get("vary")).toBe("Accept, Authorization, X-Api-Key, Accept-Encoding");
-    const newest = await ask("/api/method/1.1.0");
+    const newest = await ask(METHOD);
     expect(newest.headers.get("cache-control")).toBe("private, no-cache");
     const [body, before] = [await named.text(), newest.headers.get("etag") ?? ""];
     expect(before).toMatch(/^"[\w-]{43}-gzip"$/);
 
-    const known = await ask("/api/method/1.1.0", { "if-none-match": before });
+    const known = await ask(METHOD, { "if-none-match": before });
     expect(known.status).toBe(304);
     expect(await known.text()).toBe("");
     pass();
-    const changed = await ask("/api/method/1.1.0", { "if-none-match": before });
+    const changed = await ask(METHOD, { "if-none-match": before });
     expect(changed.status).toBe(200);
     expect(changed.headers.get("etag")).not.toBe(before);
     const again = await ask(address);
@@ -102,17 +107,18 @@ describe("GET /api/method/{version}", () => {
 
   it.each([
     ["1.0.1", 404, "not_found"],
-    ["1.1.0+other", 404, "not_found"],
+    ["1.1.0", 404, "not_found"],
+    [`${METHOD_RELEASE}+other`, 404, "not_found"],
     ["1", 400, "invalid_request"],
     ["latest", 400, "invalid_request"],
     ["%3Cscript%3E", 400, "invalid_request"],
-    [`1.1.0${"0".repeat(40)}`, 400, "invalid_request"],
-    ["1.1.0?tables=stock/none", 422, "not_available_then"],
-    ["1.1.0?tables=", 422, "not_available_then"],
+    [`${METHOD_RELEASE}${"0".repeat(40)}`, 400, "invalid_request"],
+    [`${METHOD_RELEASE}?tables=stock/none`, 422, "not_available_then"],
+    [`${METHOD_RELEASE}?tables=`, 422, "not_available_then"],
     [`1.1.0?tables=${"x".repeat(101)}`, 400, "invalid_request"],
-    ["1.1.0?tables=a&tables=b", 400, "invalid_request"],
-    ["1.1.0?table=a", 400, "invalid_request"],
-    ["1.1.0?__proto__=a", 400, "invalid_request"],
+    [`${METHOD_RELEASE}?tables=a&tables=b`, 400, "invalid_request"],
+    [`${METHOD_RELEASE}?table=a`, 400, "invalid_request"],
+    [`${METHOD_RELEASE}?__proto__=a`, 400, "invalid_request"],
   ])("answers %s with %i %s and a hint on what to do next", async (path, status, code) => {
     const response = await ask(`/api/method/${path}`);
     expect(response.status).toBe(status);
@@ -122,21 +128,18 @@ describe("GET /api/method/{version}", () => {
 
   it("requires the scope to read factors", async () => {
     const other = await newToken(base, { scope: "signals:read" });
-    expect((await getWith(other, `${base}/api/method/1.1.0`)).status).toBe(403);
-    expect((await fetch(`${base}/api/method/1.1.0`)).status).toBe(401);
+    expect((await getWith(other, `${base}${METHOD}`)).status).toBe(403);
+    expect((await fetch(`${base}${METHOD}`)).status).toBe(401);
   });
 
   it("answers HEAD like GET but without a body, and supports no other method", async () => {
-    const [get, head] = [
-      await ask("/api/method/1.1.0"),
-      await ask("/api/method/1.1.0", {}, "HEAD"),
-    ];
+    const [get, head] = [await ask(METHOD), await ask(METHOD, {}, "HEAD")];
     expect(head.status).toBe(200);
     expect(await head.text()).toBe("");
     for (const name of ["etag", "cache-control", "content-type", "content-length"]) {
       expect(head.headers.get(name), name).toBe(get.headers.get(name));
     }
-    const post = await ask("/api/method/1.1.0", {}, "POST");
+    const post = await ask(METHOD, {}, "POST");
     expect(post.status).toBe(405);
     expect(post.headers.get("allow")).toBe("GET, HEAD");
   });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { allScopes, type Scope } from "../../src/auth/scopes.ts";
 import { recordedHttpExchanges } from "../../src/openapi/exchanges.ts";
+import { METHOD_RELEASE } from "../../src/score/snapshot.ts";
 import { newToken, register, tokenOf } from "../support/agent.ts";
 import {
   createAnswerChecker,
@@ -69,7 +70,7 @@ interface Sent {
 
 /** Default values of the path parameters. */
 const IDS: Readonly<Record<string, string>> = {
-  version: "1.1.0",
+  version: METHOD_RELEASE,
   widget: "market",
   bundle: "000.p/1",
   tile: "0/000.p/1",

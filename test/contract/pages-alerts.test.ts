@@ -4,6 +4,7 @@ import { replace } from "../../src/store/port/operations.ts";
 import { bearer, claimedAgent, makeAlert, writeEvents } from "../support/alert-events.ts";
 import { archiveTestAttempt } from "../support/alert-service.ts";
 import type { Person } from "../support/person.ts";
+import { smallMarket } from "../support/small-market.ts";
 import { startTestService } from "../support/test-service.ts";
 import { textOf, type WebPage } from "../support/web.ts";
 
@@ -168,9 +169,14 @@ describe("the form of a new alert", () => {
   });
 
   it("says which instruments have too little coverage to become LONG or SHORT", async () => {
-    const page = await make(await signedIn(), { symbols: "ALDER.SIM, OSTEL.SIM", signal: "LONG" });
+    const small = await startTestService({
+      ...{ MARKET: `files:${await smallMarket()}`, SIGN_UP: "open" },
+    });
+    const person = small.person();
+    await person.signIn();
+    const page = await make(person, { symbols: "ACME, COIN-USD", signal: "LONG" });
     expect(textOf(page.html)).toContain(
-      "Coverage OSTEL.SIM (0.39) cannot become LONG or SHORT with the coverage of now",
+      "Coverage COIN-USD (0.42) cannot become LONG or SHORT with the coverage of now",
     );
     expect(textOf(page.html)).toContain("whose signal is LONG then");
   });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
+import { METHOD_RELEASE } from "../../src/score/snapshot.ts";
 import { newToken } from "../support/agent.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -126,7 +127,7 @@ describe("the fast path for reads answers like Express", () => {
 describe("answers that all callers with the same scopes share", () => {
   const path = "/api/signals?symbol=ALDER.SIM";
 
-  it.each([path, inExpress(path), "/api/method/1.1.0", "/api/instruments"])(
+  it.each([path, inExpress(path), `/api/method/${METHOD_RELEASE}`, "/api/instruments"])(
     "support conditional requests: %s",
     async (address) => {
       const credential = address.includes("method") ? bearer(narrow) : bearer(token);
