@@ -49,7 +49,7 @@ interface Circumstances {
 
 /**
  * Adds verdicts to the measures of one run. Every class that could be measured counts as a tried
- * variant.
+ * variant of that class.
  */
 export function classResults(
   classes: readonly ClassMeasures[],
@@ -66,11 +66,11 @@ export function classResults(
     const headline = headlineOf(measures);
     return headline && decisiveIc(headline, measures.basis);
   });
-  const trials = countTrials([...earlier, ...testable.map(({ trial }) => trial)]);
+  const all = [...earlier, ...testable.map(({ trial }) => trial)];
   return tried.map(({ measures, trial }) => ({
-    ...withVerdicts(measures, trials),
+    ...withVerdicts(measures, countTrials(all, measures.assetClass)),
     trial,
-    trials,
+    trials: countTrials(all, measures.assetClass),
     methodTrials:
       measures.assetClass === "stock" && COMPARED_SUBJECT[question.subject] !== undefined
         ? readMethodTrials()

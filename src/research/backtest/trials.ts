@@ -31,6 +31,11 @@ export function variantOf(
   ].join(" ");
 }
 
+/** Position of the asset class among the words of a variant. */
+const CLASS_WORD = 3;
+
+const classOf = (variant: string): string | undefined => variant.split(" ")[CLASS_WORD];
+
 /** Number of distinct variants, and the dispersion of their Sharpe ratios. */
 export interface TrialCount {
   readonly variants: number;
@@ -38,9 +43,16 @@ export interface TrialCount {
   readonly sharpeSdPerYear: number;
 }
 
-/** Counts distinct variants; for a repeated variant, the newest Sharpe ratio is used. */
-export function countTrials(trials: readonly Trial[]): TrialCount {
-  const known = new Map(trials.map((trial) => [trial.variant, trial.sharpePerYear]));
+/**
+ * Counts the distinct variants of an asset class, and those whose text names no class; for a
+ * repeated variant, the newest Sharpe ratio is used.
+ */
+export function countTrials(trials: readonly Trial[], assetClass: AssetClass): TrialCount {
+  const known = new Map(
+    trials
+      .filter(({ variant }) => (classOf(variant) ?? assetClass) === assetClass)
+      .map((trial) => [trial.variant, trial.sharpePerYear]),
+  );
   const sharpes = [...known.values()].filter((sharpe) => sharpe !== null);
   return {
     variants: known.size,

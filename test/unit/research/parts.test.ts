@@ -441,7 +441,17 @@ describe("backtest variants", () => {
       { variant: "c", sharpePerYear: 3 },
       { variant: "a", sharpePerYear: 1 },
     ];
-    expect(countTrials(trials)).toEqual({ variants: 3, sharpeSdPerYear: Math.sqrt(2) });
-    expect(countTrials([])).toEqual({ variants: 0, sharpeSdPerYear: 0 });
+    expect(countTrials(trials, "stock")).toEqual({ variants: 3, sharpeSdPerYear: Math.sqrt(2) });
+    expect(countTrials([], "stock")).toEqual({ variants: 0, sharpeSdPerYear: 0 });
+  });
+
+  it("are counted for their own asset class alone", () => {
+    const CIRCUMSTANCES = { methodVersion: "1.0.0", dataHash: "ab12" };
+    const trials = (["stock", "crypto"] as const).map((assetClass) => ({
+      variant: variantOf(question, assetClass, CIRCUMSTANCES),
+      sharpePerYear: null,
+    }));
+    expect(countTrials(trials, "stock").variants).toBe(1);
+    expect(countTrials(trials, "etf").variants).toBe(0);
   });
 });
