@@ -109,7 +109,7 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    'Score (0 to 100) and LONG, SHORT or WAIT of stocks, funds and coins, now or before: one symbol, with price, range, steadiness, next report and evidence; its history (last, from, to); what moved it (since); a list, filtered and sorted: {"signal":"LONG","sort":"score","limit":5}; {"sort":"newest_signal"} for what changed. As files: /api/signals?format=csv; all sessions: /api/export.',
+    'Score (0 to 100) and LONG, SHORT or WAIT of stocks, funds and coins, now or before: one symbol, with price, range, steadiness, next report and evidence; its history (last, from, to); what moved it (since); a list: {"signal":"LONG","sort":"score","limit":5}; {"sort":"newest_signal"} for what changed. As files: /api/signals?format=csv; all sessions: /api/export.',
   scopes: ["signals:read"],
   extraScopes: ["factor:read"],
   routes: [{ method: "GET", path: "/api/signals" }],

@@ -19,7 +19,7 @@ ${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}
 
 - JSON in camel case, under \`/oauth\` in snake case. Times are ISO 8601 in UTC with milliseconds. Ratios are fractions, not percent.
 - Answers are brief and rounded; \`detail=full\` has every member, unrounded. A page can end before its \`limit\`.
-- Every answer about one instrument says \`asOf\`, \`market\` and \`status\`, with \`detail=full\` also \`sources\` and \`methodVersion\`. Lists of instruments say the same, with a \`status\` for each item. Missing data is always reported.
+- Every answer about one instrument says \`asOf\`, \`market\` and \`status\`, with \`detail=full\` also \`sources\` and \`methodVersion\`. Lists of instruments say the same, with a \`status\` for each item. Missing data is reported.
 - Lists have \`limit\` and \`cursor\`: send \`nextCursor\` until it is \`null\`.
 - \`HEAD\` is answered wherever \`GET\` is.
 - The examples are from a simulated market.
@@ -30,7 +30,7 @@ Failures are problems (RFC 9457) with a stable \`code\` and the next step in \`n
 
 ## Limits
 
-\`RateLimit-Policy\` and \`RateLimit\` state the limit and what is left. Requests over the limit get 429 with \`Retry-After\`, in seconds.
+\`RateLimit-Policy\` and \`RateLimit\` state the limit and what is left; requests over it get 429 with \`Retry-After\` in seconds.
 
 ## Versions
 

@@ -52,7 +52,7 @@ export const serviceStatusOperations = [
     tag: "Market",
     summary: "Get the scoring method",
     description:
-      "Weights, thresholds and the tables of peers, with which every score can be recomputed from an answer of get_factors. Scope: `factor:read`.",
+      "Weights, thresholds and tables of peers, to recompute the score in any answer of get_factors. Scope: `factor:read`.",
     security: anyCredentialWith("factor:read"),
     allowsAnyOrigin: true,
     pathMembers: z.object({
