@@ -25,12 +25,12 @@ const isShown = ["weak_positive", "positive"].includes(DIRECTION_EVIDENCE.stock.
 
 /** The first clause of `DIRECTION_EVIDENCE_TEXT`, for places that link to the figures. */
 export const DIRECTION_EVIDENCE_SUMMARY = isShown
-  ? "In the published backtests scores of stocks ranked later returns slightly better than chance, before costs"
+  ? "In the published backtests scores of stocks were slightly better than chance, before costs"
   : "In the published backtest scores could not be told from chance";
 
 /** The sentence that says how predictive the directions were in the backtest. */
 export const DIRECTION_EVIDENCE_TEXT = isShown
-  ? `${DIRECTION_EVIDENCE_SUMMARY}: their neutral rank correlation was ${measured(DIRECTION_EVIDENCE.stock)} and ${measured(OTHER_STOCKS_EVIDENCE)}. For coins it could not be told from chance: ${measured(DIRECTION_EVIDENCE.crypto)}.`
+  ? `${DIRECTION_EVIDENCE_SUMMARY}: their neutral rank correlation with later returns was ${measured(DIRECTION_EVIDENCE.stock)}, and ${decimal(OTHER_STOCKS_EVIDENCE.ic ?? 0, 4)} for ${OTHER_STOCKS_EVIDENCE.universe}. For coins it could not be told from chance.`
   : `${DIRECTION_EVIDENCE_SUMMARY}: their rank correlation with later returns was ${measured(DIRECTION_EVIDENCE.stock)}, and ${measured(DIRECTION_EVIDENCE.crypto)}.`;
 
 /** The sentence that says what a score is useful for. */

@@ -1,7 +1,7 @@
 import { appendFile, copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { DIRECTION_EVIDENCE_TEXT } from "../../src/answers/meaning.ts";
+import { DIRECTION_EVIDENCE_SUMMARY, DIRECTION_EVIDENCE_TEXT } from "../../src/answers/meaning.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { pointsOf } from "../support/drawn.ts";
 import { historyRows } from "../support/history.ts";
@@ -142,7 +142,7 @@ describe("the home page of the sandbox", () => {
     "says once on %s what a score is worth, and leads to the figures",
     async (path) => {
       const { html } = await createWeb(base).get(path);
-      expect(html.split("could not be told from chance")).toHaveLength(2);
+      expect(html.split(DIRECTION_EVIDENCE_SUMMARY)).toHaveLength(2);
       expect(html.split("not investment advice").length).toBeLessThanOrEqual(2);
       const [link] = html.match(/<a href="[^"]*">The figures<\/a>/) ?? [];
       const isIndirect = path === "/" || path === "/market/ALDER.SIM";
