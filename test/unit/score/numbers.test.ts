@@ -19,7 +19,7 @@ import type { Snapshot } from "../../../src/score/snapshot.ts";
 
 const DAY_MS = 86_400_000;
 /**
- * Number of sessions, enough for every factor: 252 bars, four quarters, and 365 days after 90 days
+ * Number of sessions, enough for every factor: 252 bars, and 365 days after 90 days
  * of transfers.
  */
 const SESSIONS = 470;
@@ -82,15 +82,16 @@ const METRICS: readonly FundamentalMetric[] = [
   ...(["netIncome", "freeCashFlow", "ebitda", "equity", "debt", "cash", "shares"] as const),
 ];
 
+/** Days of the filings of 12 quarters, which begin before the first bar: enough for a surprise. */
+const filingDays = Array.from({ length: 12 }, (_, quarter) => 91 * (quarter - 6) + 5);
+
 const fundamentalsOf = ({ next }: Mixer): Fundamental[] =>
-  days
-    .filter((day) => day % 91 === 5)
-    .flatMap((day) =>
-      METRICS.map((metric, which) => ({
-        ...{ metric, periodEnd: endOf(day - 30), availableAt: endOf(day) },
-        value: next(1e6 * (which + 1)),
-      })),
-    );
+  filingDays.flatMap((day) =>
+    METRICS.map((metric, which) => ({
+      ...{ metric, periodEnd: endOf(day - 30), availableAt: endOf(day) },
+      value: next(1e6 * (which + 1)),
+    })),
+  );
 
 const mentionsOf = ({ atLeast0 }: Mixer, phase: number): Mention[] =>
   days.flatMap((day) =>
