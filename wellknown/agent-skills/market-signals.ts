@@ -1,4 +1,9 @@
-import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../src/answers/meaning.ts";
+import {
+  DIRECTION_EVIDENCE_TEXT,
+  DIRECTION_LIMITS_TEXT,
+  SCORE_CAVEAT,
+  SCORE_MEANING,
+} from "../../src/answers/meaning.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { isAboutAlerts } from "../../src/tool.ts";
 import { isDeniedToUnclaimed, restCommand } from "../calls.ts";
@@ -15,7 +20,7 @@ export const marketSignals: Skill = {
     `Read composite scores (0 to 100), LONG, SHORT or WAIT signals, their four factors and off-exchange trades of stocks and cryptocurrencies from ${name}. Use it to check claims about an instrument, to compare instruments, or to see the reasons for a signal.`,
   body: (site) => `# Read market signals
 
-${marketNotes[site.market]} ${DIRECTION_EVIDENCE_TEXT}
+${marketNotes[site.market]} ${DIRECTION_EVIDENCE_TEXT} ${DIRECTION_LIMITS_TEXT}
 
 Use the tools of the MCP server at ${site.baseUrl}${paths.mcp}, or the same tools over REST. Both need a token: ${site.baseUrl}${skillPath(registerAgent)}
 

@@ -4,7 +4,12 @@ import { getSignal } from "../../../../tools/get-signal.ts";
 import { markdownTable } from "../../../../wellknown/markdown.ts";
 import { instrumentPath, paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
-import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
+import {
+  DIRECTION_EVIDENCE_TEXT,
+  DIRECTION_LIMITS_TEXT,
+  SCORE_CAVEAT,
+  SCORE_MEANING,
+} from "../../../answers/meaning.ts";
 import { toPercent } from "../../../answers/risk.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
@@ -29,7 +34,7 @@ export function instrumentMarkdown(view: InstrumentView, site: Site): string {
     darkpool &&
       `## Dark pool\n\n${escapeMarkdown(darkpool.note)}\n\n${figures(darkpoolRows(darkpool))}`,
     `## As data\n\n${calls(view)}\n\nWith \`from\`, the first answers with the history. Each needs a token: ${site.baseUrl}${paths.authMd}`,
-    `${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}`,
+    `${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT} ${DIRECTION_LIMITS_TEXT}`,
   ];
   return textOf(parts);
 }

@@ -3,6 +3,7 @@ import { paths } from "../../../../wellknown/paths.ts";
 import {
   DIRECTION_EVIDENCE_SUMMARY,
   DIRECTION_EVIDENCE_TEXT,
+  DIRECTION_LIMITS_TEXT,
   SCORE_CAVEAT,
   SCORE_MEANING,
   SCORE_PURPOSE,
@@ -15,6 +16,6 @@ export const scoreCaveat = html`<p class="caveat">${DIRECTION_EVIDENCE_SUMMARY}.
 /** The figures behind `scoreCaveat`, as a section of the track record. */
 export const backtestSection = html`<section aria-labelledby="backtest">
 <h2 id="backtest">The backtest, and the worth of a score</h2>
-<div class="card"><p>The backtest is another figure, and never joined with the track record. ${DIRECTION_EVIDENCE_TEXT}</p>
+<div class="card"><p>The backtest is another figure, and never joined with the track record. ${DIRECTION_EVIDENCE_TEXT} ${DIRECTION_LIMITS_TEXT}</p>
 <p>${SCORE_MEANING} ${SCORE_CAVEAT} ${SCORE_PURPOSE} You can <a href="${paths.reference}#${getFactors.name}">work every number out again</a>.</p></div>
 </section>`;
