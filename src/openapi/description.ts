@@ -11,7 +11,7 @@ ${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}
 
 1. ${registration(site)}
 2. It gets a token: \`POST ${paths.token}\` with \`grant_type=client_credentials\`.
-3. Each call carries one credential: \`Authorization: Bearer <token>\`, or an API key as \`x-api-key\`. Credentials in a URL are rejected.
+3. Each call carries \`Authorization: Bearer <token>\`, or an API key as \`x-api-key\`; in a URL both are rejected.
 
 \`alerts:write\` needs an agent that a person has claimed. [auth.md](${site.baseUrl}${paths.authMd}) has every step.
 
@@ -19,7 +19,7 @@ ${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}
 
 - JSON in camel case, under \`/oauth\` in snake case. Times are ISO 8601 in UTC with milliseconds. Ratios are fractions, not percent.
 - Answers are brief and rounded; \`detail=full\` has every member, unrounded. A page can end before its \`limit\`.
-- Every answer about one instrument says \`asOf\`, \`market\` and \`status\`, with \`detail=full\` also \`sources\` and \`methodVersion\`. Lists of instruments say the same, with a \`status\` for each item. Missing data is reported.
+- Every answer about one instrument says \`asOf\`, \`market\` and \`status\`, with \`detail=full\` also \`sources\` and \`methodVersion\`. Lists of instruments say the same, with a \`status\` for each item.
 - Lists have \`limit\` and \`cursor\`: send \`nextCursor\` until it is \`null\`.
 - \`HEAD\` is answered wherever \`GET\` is.
 - The examples are from a simulated market.
