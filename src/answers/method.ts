@@ -95,9 +95,7 @@ export const MethodQuery = z.strictObject({
     .string()
     .max(100)
     .optional()
-    .describe(
-      "Version of a table that get_factors named, or reference; without it the newest of each class.",
-    ),
+    .describe("A tableVersion of get_factors, or reference; else the newest of each class."),
 });
 
 /**

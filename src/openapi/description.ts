@@ -26,7 +26,7 @@ ${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}
 
 ## Failures
 
-Failures are problems (RFC 9457) with a stable \`code\` and the next step in \`next\`. Under \`/oauth\` they have \`error\` and \`error_description\` (RFC 6749); failures without an OAuth error code are problems with these two members. While the service starts, every path answers 503 \`not_ready\`.
+Failures are problems (RFC 9457) with a stable \`code\` and the next step in \`next\`. Under \`/oauth\` they have \`error\` and \`error_description\`; failures without an OAuth error code are problems with these two members. While the service starts, every path answers 503 \`not_ready\`.
 
 ## Limits
 
