@@ -4,6 +4,7 @@ import { addPrintToDay, type OffExchangeDay } from "../factors/off-exchange.ts";
 import { FACTORS, type Factor, type FactorInput, unweightedInput } from "../factors/reading.ts";
 import { normalCdf } from "../factors/statistics.ts";
 import { summarizeReading } from "../factors/summary.ts";
+import type { AssetClass } from "../market/instrument.ts";
 import type { SourcesByFeed } from "../market/market.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, Feed, InstrumentRecords } from "../market/records.ts";
@@ -146,11 +147,10 @@ export function fullFactorsAnswer(
   const bars = records.bars.slice(Math.max(0, known - MAX_INDICATOR_BARS), known);
   const traded = () => offExchangeContext(bars.at(-1), records, { at: snapshot.at, ...market });
   const sources = market.sourcesOf?.(instrument.symbol);
-  const hasShares = hasShareCount(records, snapshot.at);
   const answer = (name: Factor, beside: readonly FactorInput[] = []) =>
     factorAnswer(factors[name], [...factors[name].inputs, ...beside], {
       source: sources ? sourceIdsOf(name, sources) : market.source.id,
-      summary: summarizeReading(name, factors[name], hasShares),
+      summary: summarizeReading(name, factors[name], instrument.assetClass),
     });
   return {
     ...fullInstrument(context, snapshot),
@@ -191,17 +191,16 @@ export function briefFactorsAnswer(
   include: "candidates" | undefined,
 ): z.input<typeof FactorsAnswer> {
   const factors = storedFactors(snapshot);
-  const { instrument, at } = snapshot;
-  const hasShares = hasShareCount(context.market.records(instrument.symbol), at);
+  const { assetClass } = snapshot.instrument;
   return {
     ...briefInstrument(context, snapshot),
     score: roundToWholePoints(snapshot.score),
     confidence: roundFraction(snapshot.confidence),
     factors: {
-      momentum: briefFactor("momentum", factors, hasShares),
-      valuation: briefFactor("valuation", factors, hasShares),
-      social: briefFactor("social", factors, hasShares),
-      darkpool: briefFactor("darkpool", factors, hasShares),
+      momentum: briefFactor("momentum", factors, assetClass),
+      valuation: briefFactor("valuation", factors, assetClass),
+      social: briefFactor("social", factors, assetClass),
+      darkpool: briefFactor("darkpool", factors, assetClass),
     },
     ...(include !== undefined && { candidates: candidatesAnswer(snapshot) }),
   };
@@ -219,15 +218,6 @@ function storedFactors({ factors, instrument, at }: PastSnapshot): Snapshot["fac
     next: "Ask for a later asOf, or get_signal for the score of that time and the points of each factor.",
   });
 }
-
-/** Whether any number of shares is known at an instant. */
-const hasShareCount = (
-  { fundamentals = [] }: Pick<InstrumentRecords, "fundamentals">,
-  at: number,
-): boolean =>
-  fundamentals
-    .slice(0, countKnownRecords(fundamentals, at))
-    .some(({ metric }) => metric === "shares");
 
 /** The feeds that each factor reads. */
 const FEEDS_BY_FACTOR: Readonly<Record<Factor, readonly Feed[]>> = {
@@ -303,7 +293,11 @@ function factorAnswer(
   };
 }
 
-function briefFactor(name: Factor, { [name]: result }: Snapshot["factors"], hasShares: boolean) {
+function briefFactor(
+  name: Factor,
+  { [name]: result }: Snapshot["factors"],
+  assetClass: AssetClass,
+) {
   const { z: evidence, confidence, weight, contribution, inputs } = result;
   return {
     z: roundRatioOrNull(evidence),
@@ -311,7 +305,7 @@ function briefFactor(name: Factor, { [name]: result }: Snapshot["factors"], hasS
     weight,
     contribution: roundPointDifference(contribution),
     status: factorStatusAnswer(result),
-    ...(evidence === null && { summary: summarizeReading(name, result, hasShares) }),
+    ...(evidence === null && { summary: summarizeReading(name, result, assetClass) }),
     inputs: inputs
       .filter((input) => input.weight !== 0)
       .map(({ name, value, unit, z: own }) => ({

@@ -1,19 +1,28 @@
+import type { AssetClass } from "../market/instrument.ts";
 import { type Factor, type FactorReading, type FactorStatus, isSideUnknown } from "./reading.ts";
 
-/** Each factor as the subject of a sentence. */
-const SUBJECT: Readonly<Record<Factor, string>> = {
-  momentum: "Risk-adjusted momentum",
-  valuation: "Valuation",
-  social: "The tone of messages",
-  darkpool: "Off-exchange pressure",
+/** A factor as the subject of a sentence, and what it is compared with. */
+interface Wording {
+  readonly subject: string;
+  readonly yardstick: string;
+}
+
+/** The words for each factor of a fund or coin. */
+const WORDINGS: Readonly<Record<Factor, Wording>> = {
+  momentum: { subject: "Risk-adjusted momentum", yardstick: "its peers" },
+  valuation: { subject: "Valuation", yardstick: "its own past" },
+  social: { subject: "The tone of messages", yardstick: "its own habit" },
+  darkpool: { subject: "Off-exchange pressure", yardstick: "its own habit" },
 };
 
-/** What each factor is compared with, as it appears in a sentence. */
-const YARDSTICK: Readonly<Record<Factor, string>> = {
-  momentum: "its peers",
-  valuation: "its peers or its own past",
-  social: "its own habit",
-  darkpool: "its own habit",
+/** The words for each factor of a stock. */
+const STOCK_WORDINGS: Readonly<Record<Factor, Wording>> = {
+  ...WORDINGS,
+  momentum: {
+    subject: "Residual momentum with one-month reversal",
+    yardstick: "its sector and the market",
+  },
+  valuation: { subject: "The earnings surprise", yardstick: "the other stocks" },
 };
 
 const WHY_MISSING: Readonly<Record<FactorStatus, string>> = {
@@ -31,37 +40,21 @@ const WHY_MISSING: Readonly<Record<FactorStatus, string>> = {
 const NOTICEABLE_Z = 0.5;
 const STRONG_Z = 1.5;
 
-/**
- * Describes a reading in one plain sentence.
- *
- * @param hasShareCount Whether any number of shares was filed; matters only to a valuation.
- */
+/** Describes a reading of an instrument of a class in one plain sentence. */
 export function summarizeReading(
   factor: Factor,
   reading: Pick<FactorReading, "z" | "status" | "asOf">,
-  hasShareCount: boolean,
+  assetClass: AssetClass,
 ): string {
-  const subject = SUBJECT[factor];
+  const { subject, yardstick } = (assetClass === "stock" ? STOCK_WORDINGS : WORDINGS)[factor];
   const { z, status } = reading;
-  if (z === null) return `${subject} ${whyMissing(factor, reading, hasShareCount)}.`;
-  const age = status === "stale" ? ", on old data" : "";
-  return `${subject} is ${strength(z)} against ${YARDSTICK[factor]} (z ${z.toFixed(2)}${age}).`;
-}
-
-function whyMissing(
-  factor: Factor,
-  reading: Pick<FactorReading, "status" | "asOf">,
-  hasShareCount: boolean,
-): string {
-  const { status, asOf } = reading;
-  if (isSideUnknown(reading)) return "cannot be told: no block trade has a known side";
-  // A stock that is compared with peers has yields, and thus the instant of its newest filing.
-  if (factor === "valuation" && status === "insufficient_data" && asOf === null) {
-    return hasShareCount
-      ? "cannot be formed yet: its filings have too few figures"
-      : "cannot be formed: no number of shares is known";
+  if (z === null) {
+    const isSilent = isSideUnknown(reading);
+    const why = isSilent ? "cannot be told: no block trade has a known side" : WHY_MISSING[status];
+    return `${subject} ${why}.`;
   }
-  return WHY_MISSING[status];
+  const age = status === "stale" ? ", on old data" : "";
+  return `${subject} is ${strength(z)} against ${yardstick} (z ${z.toFixed(2)}${age}).`;
 }
 
 function strength(z: number): string {

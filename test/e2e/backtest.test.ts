@@ -150,7 +150,7 @@ describe("market-signal backtest", () => {
     const { code, stdout } = await runWith({}, ...explain);
     expect(code).toBe(0);
     expect(stdout).toContain("Close of 2014-06-27");
-    expect(stdout).toMatch(/ram .* standard deviations/);
+    expect(stdout).toMatch(/residualMomentum .* standard deviations .* rank \S+ of 1001/);
     expect(stdout).toMatch(/version stock\/2014-06-26T\S+\n {2}sha256 {2}[0-9a-f]{64}\n/);
     const json = await runWith({}, ...explain, "--json");
     const { snapshot } = JSON.parse(json.stdout) as { snapshot: { tables: { sha256: string } } };

@@ -68,7 +68,7 @@ describe("a program whose method was changed", () => {
     expect(backtest()).toBe(runningMethod().version);
     const [report] = reports();
     change("factors/momentum.ts", "averageZ", "meanOfScores");
-    change("score/composite.ts", "score: 100 * normalCdf(z),", "score: pointsOf(z),");
+    change("score/composite.ts", "score = 100 * normalCdf(z);", "score = pointsOf(z);");
     change(
       "score/composite.ts",
       "export const FACTORS_BY_CLASS",

@@ -162,6 +162,20 @@ describe("the app's view", () => {
     expect(sum).toBeCloseTo(Number(answer?.scoreRaw), 9);
   });
 
+  it("of a stock without a score has a dash for it, also in a list, and no sum", async () => {
+    const unscored = "DRILO.SIM";
+    const asOf = "2026-11-21T04:20:00Z";
+    const { app: alone } = await showResult("get_signal", { symbol: unscored, asOf });
+    expect(await alone.locator(".big").innerText()).toMatch(/^– of 100/);
+    expect(await alone.getByText("Where the score comes from").count()).toBe(1);
+    expect(await alone.locator(".sum").count()).toBe(0);
+    const { app } = await showResult("get_signal", { symbols: [symbol, unscored], asOf });
+    expect(await app.locator(".items .value").allInnerTexts()).toEqual([
+      expect.stringMatching(/^\d+$/),
+      "–",
+    ]);
+  });
+
   it("of a history shows the columns of the answer, and states when there is another page", async () => {
     const opened = await showResult("get_signal", { symbol, last: 120, detail: "full" });
     const { app, asked } = opened;

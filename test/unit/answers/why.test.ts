@@ -43,17 +43,16 @@ describe("the reason why a factor has no value", () => {
   it("is no lack of a feed if the feed shows only trades whose side is unknown", () => {
     expect(factorStatusAnswer(absent("not_observed"))).toBe("no_feed");
     expect(factorStatusAnswer(absent("not_observed", NOW))).toBe("insufficient_data");
-    const summary = summarizeReading("darkpool", absent("not_observed", NOW), true);
+    const summary = summarizeReading("darkpool", absent("not_observed", NOW), "stock");
     expect(summary).toBe("Off-exchange pressure cannot be told: no block trade has a known side.");
   });
 
   it.each([
-    [null, false, "no number of shares is known"],
-    [null, true, "its filings have too few figures"],
-    [NOW, true, "history or peer group is too short"],
-  ])("of a valuation with asOf %j and a number of shares: %j is that %s", (asOf, has, reason) => {
-    const summary = summarizeReading("valuation", absent("insufficient_data", asOf), has);
-    expect(summary).toMatch(new RegExp(`: ${reason}\\.$`));
+    ["stock", "The earnings surprise cannot be formed yet"],
+    ["crypto", "Valuation cannot be formed yet"],
+  ] as const)("of a %s names what its valuation is made from", (assetClass, begin) => {
+    const summary = summarizeReading("valuation", absent("insufficient_data", NOW), assetClass);
+    expect(summary).toBe(`${begin}: history or peer group is too short.`);
   });
 });
 

@@ -103,14 +103,14 @@ ${modules.map((url) => linked(read(url))).join("\n")}
 
 /**
  * Wraps a module as part of one script in which later modules can use its exports; removes line
- * breaks, and commas, before closing brackets.
+ * breaks after opening brackets, and before closing ones with the comma.
  */
 function linked(module: string): string {
   const exported = Array.from(module.matchAll(EXPORT), ([, name]) => name).join(", ");
   const body = module
     .replaceAll(IMPORT, "")
     .replaceAll(/^export /gm, "")
-    .replaceAll(/,?\n(?=[)\]}])/g, "");
+    .replaceAll(/(?<=[([{])\n|,?\n(?=[)\]}])/g, "");
   return `const { ${exported} } = (() => {\n${body}return { ${exported} };\n})();`;
 }
 
@@ -183,6 +183,12 @@ function factsOf({ version, baseUrl, context }: AppOf) {
       ]),
     ),
   ]);
+  const thresholds = Object.entries(SIGNAL_THRESHOLDS).map(
+    ([assetClass, { enterLong, enterShort, exitLong, exitShort }]) => [
+      assetClass,
+      [enterLong, enterShort, exitLong, exitShort],
+    ],
+  );
   return {
     version,
     baseUrl,
@@ -191,7 +197,7 @@ function factsOf({ version, baseUrl, context }: AppOf) {
     scoreIs: SCORE_MEANING,
     scoreIsNot: SCORE_CAVEAT,
     directionWorth: DIRECTION_EVIDENCE_TEXT,
-    thresholds: SIGNAL_THRESHOLDS,
+    thresholds: Object.fromEntries(thresholds),
     shapes: signalShapes,
     classNames: assetClassNames,
     answerNotes: answerStatusNotes,

@@ -1,5 +1,5 @@
 import { inputText, percentText, withMinus } from "../../pages/home/figure-text.js";
-import { el, numberOf, numberOrDash, withAttributes } from "./elements.js";
+import { el, isKnown, numberOf, numberOrDash, withAttributes } from "./elements.js";
 import { facts } from "./facts.js";
 import { labelOf } from "./marks.js";
 import {
@@ -30,7 +30,7 @@ export function factorsView(answer) {
       "section.card",
       el("h2", "The four factors"),
       parts.map(([name, factor]) => factorPart(labelOf(facts.factorNames, name), factor)),
-      sumRow(sum),
+      isKnown(score) && sumRow(sum),
     ),
     el("p.quiet.small", `As of ${timeText(asOf)}.`),
     scoreMeaningNote(),

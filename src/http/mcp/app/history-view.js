@@ -29,7 +29,7 @@ export function historyView({ history, signals, nextCursor, ...answer }) {
       spans,
       format: (value) => value.toFixed(0),
       axis: [0, 100],
-      thresholds: isSmoothed && facts.thresholds,
+      thresholds: isSmoothed && facts.thresholds[answer.assetClass],
     }),
   ];
   return el(
@@ -70,8 +70,8 @@ function signalSpans(signals, sessions, first) {
  * A chart panel with one line over the sessions.
  *
  * @param axis Lowest and highest value of the axis; default: the range of the line.
- * @param thresholds Scores at which LONG and SHORT begin and end; only for the line that determines
- * the signal.
+ * @param thresholds Scores at which LONG and SHORT begin, then at which they end; only for the line
+ * that determines the signal.
  */
 function panel(name, column, { first, spans, format, axis, thresholds }) {
   if (!Array.isArray(column)) return undefined;
@@ -83,7 +83,7 @@ function panel(name, column, { first, spans, format, axis, thresholds }) {
   const x = (place) => ((FULL * place) / values.length).toFixed(1);
   const y = (value) => (FULL * (1 - (value - low) / (high - low || 1))).toFixed(1);
   const across = (value) => `M0 ${y(value)}H${FULL}`;
-  const { enterLong, enterShort, exitLong, exitShort } = Object(thresholds);
+  const [enterLong, enterShort, exitLong, exitShort] = thresholds || [];
   const last = format(known.at(-1));
   return el(
     "div",

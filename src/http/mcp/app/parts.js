@@ -43,13 +43,13 @@ export const isSimulated = ({ market, simulated }) =>
 export const statusTag = (status) =>
   Object.hasOwn(facts.answerNotes, status) && el("span.tag", facts.answerNotes[status]);
 
-/** The score as a whole number, with a bar that shows the unrounded score. */
+/** The score as a whole number, with a bar that shows the unrounded score; a dash if it is `null`. */
 export const scoreFigure = (score, exact = score) =>
   el(
     "div",
     el(
       "p.big",
-      numberOrDash(numberOf(score), (value) => String(Math.round(value))),
+      numberOrDash(score, (value) => String(Math.round(value))),
       el("span.quiet", " of 100, where 50 is the middle"),
     ),
     scoreBar(exact),
@@ -60,8 +60,8 @@ export const scoreFigure = (score, exact = score) =>
     ),
   );
 
-/** A score as a bar that shows its distance from 50. */
-export const scoreBar = (score) => bar(numberOf(score) - NEUTRAL);
+/** A score as a bar that shows its distance from 50; `false` if it is `null`. */
+export const scoreBar = (score) => score !== null && bar(numberOf(score) - NEUTRAL);
 
 /** A row with the points of a factor, or the reason why it has none. */
 export const pointsRow = (name, value) =>

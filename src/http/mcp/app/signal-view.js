@@ -47,7 +47,7 @@ export function signalView(answer) {
       scoreFigure(score, scoreRaw),
     ),
     backtestNote(answer.evidence),
-    why && contributions(why),
+    why && contributions(why, score),
     factList(factsOf(answer)),
     ranges(answer),
     attribution && attributionCard(attribution),
@@ -139,16 +139,16 @@ function ranges({ range80, price, assetClass, risk }) {
 
 /**
  * Card with the points of each factor, or the reason why a factor has none. The points and the
- * neutral 50 add up to the score.
+ * neutral 50 add up to the score, if there is one.
  */
-function contributions(why) {
+function contributions(why, score) {
   const parts = Object.entries(why);
   const sum = parts.reduce((total, [, one]) => total + (typeof one === "number" ? one : 0), 0);
   return el(
     "section.card",
     el("h2", "Where the score comes from"),
     parts.map(([factor, one]) => pointsRow(labelOf(facts.factorNames, factor), one)),
-    sumRow(sum),
+    isKnown(score) && sumRow(sum),
   );
 }
 

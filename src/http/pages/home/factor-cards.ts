@@ -71,6 +71,9 @@ function inputTable(
 
 /** Labels of the input figures in `get_factors`, by name. */
 export const inputNames: Readonly<Record<string, string>> = {
+  residualMomentum: "Momentum without the market's part",
+  reversal: "Return of the last month, in reverse",
+  high52w: "Distance from the year's high",
   ram: "Return per unit of risk",
   res: "The same without the market's part",
   hi52: "Distance from the year's high",
@@ -87,14 +90,12 @@ export const inputNames: Readonly<Record<string, string>> = {
   macdOverAtr: "The same in average true ranges",
   sma50OverSma200: "Average of 50 over that of 200",
   return1m: "Return of the last month",
+  surprise: "Earnings against a year before",
+  sessionsSinceFiling: "Sessions since the filing",
   earningsYield: "Earnings over price",
   freeCashFlowYield: "Free cash flow over price",
   bookYield: "Book value over price",
   ebitdaYield: "EBITDA over enterprise value",
-  earningsYieldOwnPast: "Earnings over price, against its past",
-  freeCashFlowYieldOwnPast: "Free cash flow over price, against its past",
-  bookYieldOwnPast: "Book value over price, against its past",
-  ebitdaYieldOwnPast: "EBITDA over enterprise value, against its past",
   marketCapUsd: "Market value",
   sharesOutstanding: "Shares outstanding",
   mvrv: "Market value over realised value",
