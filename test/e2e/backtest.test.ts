@@ -151,11 +151,13 @@ describe("market-signal backtest", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("Close of 2014-06-27");
     expect(stdout).toMatch(/residualMomentum .* standard deviations .* rank \S+ of 1001/);
-    expect(stdout).toMatch(/version stock\/2014-06-26T\S+\n {2}sha256 {2}[0-9a-f]{64}\n/);
+    expect(stdout).toMatch(/version stock\/2014-06-27T\S+\n {2}sha256 {2}[0-9a-f]{64}\n/);
     const json = await runWith({}, ...explain, "--json");
     const { snapshot } = JSON.parse(json.stdout) as { snapshot: { tables: { sha256: string } } };
     expect(stdout).toContain(snapshot.tables.sha256);
-    expect(stdout).toMatch(/score {2}= 100 Phi\(Z\) = \d+\.\d{6}/);
+    const [, rank, of, score] =
+      /score {2}= 100 \(rank (\S+) - 0\.5\) \/ (\d+) = (\S+)/.exec(stdout) ?? [];
+    expect(Number(score)).toBeCloseTo((100 * (Number(rank) - 0.5)) / Number(of), 6);
   });
 
   it("explains an error, and exits with the code for that error", async () => {

@@ -7,7 +7,12 @@ import { startProcess } from "../support/process.ts";
 import { FOLDER, isMissing } from "../support/real-market.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
 
-import { type FactorsAnswer, type MethodAnswer, recompute } from "../support/third-party.ts";
+import {
+  type FactorsAnswer,
+  type MethodAnswer,
+  readMethod,
+  recompute,
+} from "../support/third-party.ts";
 import { verifies } from "../support/verifies.ts";
 
 /** A page of the list of instruments. */
@@ -41,16 +46,9 @@ async function recomputeAll(env: Readonly<Record<string, string>>): Promise<read
     return (await response.json()) as T;
   };
   const methods = new Map<string, Promise<MethodAnswer>>();
-  const methodOf = ({ methodVersion, tableVersion }: Answer) => {
-    const path = `/api/method/${methodVersion}?tables=${encodeURIComponent(tableVersion)}`;
-    const readMethod = async () => {
-      const { reference } = await read<MethodAnswer>(
-        `/api/method/${methodVersion}?tables=reference`,
-      );
-      return { ...(await read<MethodAnswer>(path)), ...(reference && { reference }) };
-    };
-    const method = methods.get(path) ?? readMethod();
-    methods.set(path, method);
+  const methodOf = (answer: Answer) => {
+    const method = methods.get(answer.tableVersion) ?? readMethod(answer, read);
+    methods.set(answer.tableVersion, method);
     return method;
   };
 

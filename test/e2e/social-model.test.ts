@@ -11,7 +11,7 @@ import { getWith, newToken } from "../support/agent.ts";
 import { runToEnd, startProcess, temporaryFolder } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
 import { smallMarket } from "../support/small-market.ts";
-import { type FactorsAnswer, type MethodAnswer, recompute } from "../support/third-party.ts";
+import { type FactorsAnswer, readMethod, recompute } from "../support/third-party.ts";
 
 const run = promisify(execFile);
 
@@ -45,8 +45,7 @@ async function read(env: Readonly<Record<string, string>>) {
   const json = async <T>(address: string) =>
     (await (await getWith(token, baseUrl + address)).json()) as T;
   const answer = await json<Answer>("/api/factors?detail=full&symbol=ACME");
-  const query = `tables=${encodeURIComponent(answer.tableVersion)}`;
-  const method = await json<MethodAnswer>(`/api/method/${answer.methodVersion}?${query}`);
+  const method = await readMethod(answer, json);
   const { social } = answer.factors;
   const bullishness = social?.inputs.find(({ name }) => name === "bullishness")?.value;
   return { answer, method, social, bullishness };

@@ -139,6 +139,17 @@ interface Recomputed {
   readonly contributions: Readonly<Record<string, number>>;
 }
 
+/** Reads the method of an answer, with the table that the answer names and the reference tables. */
+export async function readMethod(
+  { methodVersion, tableVersion }: FactorsAnswer & { readonly methodVersion: string },
+  read: <T>(path: string) => Promise<T>,
+): Promise<MethodAnswer> {
+  const path = `/api/method/${methodVersion}?tables=`;
+  const { reference } = await read<MethodAnswer>(`${path}reference`);
+  const method = await read<MethodAnswer>(path + encodeURIComponent(tableVersion));
+  return { ...method, ...(reference && { reference }) };
+}
+
 /** The table that an answer names, if it is what its hash says. */
 function tableOf(answer: FactorsAnswer, method: MethodAnswer) {
   const table = method.tables.find(({ version }) => version === answer.tableVersion);
