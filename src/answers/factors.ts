@@ -102,7 +102,9 @@ const FullFactors = z.object({
     ),
   analyser: AnalyzerAnswer,
   factors: z.record(z.enum(FACTORS), FullFactor),
-  candidates: CandidatesAnswer.optional().describe("Candidate methods, part of no score."),
+  candidates: CandidatesAnswer.optional().describe(
+    "Registered methods that are recorded beside the score.",
+  ),
 });
 
 /** The factors of an instrument; the members that a brief answer omits are optional. */

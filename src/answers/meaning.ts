@@ -30,16 +30,16 @@ export const DIRECTION_EVIDENCE_SUMMARY = isShown
 
 /** The sentence that says how predictive the directions were in the backtest. */
 export const DIRECTION_EVIDENCE_TEXT = isShown
-  ? `${DIRECTION_EVIDENCE_SUMMARY}: their neutral rank correlation with later returns was ${measured(DIRECTION_EVIDENCE.stock)}, and ${decimal(OTHER_STOCKS_EVIDENCE.ic ?? 0, 4)} for ${OTHER_STOCKS_EVIDENCE.universe}. For coins it could not be told from chance.`
+  ? `${DIRECTION_EVIDENCE_SUMMARY}: their neutral rank correlation with later returns was ${measured(DIRECTION_EVIDENCE.stock)}, and ${decimal(OTHER_STOCKS_EVIDENCE.ic ?? 0, 4)} for ${OTHER_STOCKS_EVIDENCE.universe}. Raw returns of the large ones, and coins, could not be told from chance.`
   : `${DIRECTION_EVIDENCE_SUMMARY}: their rank correlation with later returns was ${measured(DIRECTION_EVIDENCE.stock)}, and ${measured(DIRECTION_EVIDENCE.crypto)}.`;
 
 /** The sentence that says what the evidence on directions does not show. */
 export const DIRECTION_LIMITS_TEXT =
-  "No profit after costs is shown at any size, 2000 to 2012 did not show it, and two of the four factors carry it.";
+  "No profit after costs is shown at any size, 2000 to 2012 did not show it, and tone and off-exchange trades add none.";
 
 /** The sentence that says what a score is useful for. */
 export const SCORE_PURPOSE =
-  "A score shows the evidence openly, number by number, so that you can check what is said about an instrument.";
+  "A score shows its evidence number by number, so that you can check it.";
 
 /**
  * Describes the measured rank correlation, for example "+.0263 over 7 days (95 % interval −.0144

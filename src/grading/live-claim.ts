@@ -27,8 +27,8 @@ export const LIVE_CLAIM = {
   /** Looks are taken this many years after the claim; each has an equal share of the significance. */
   years: [1, 2, 3, 5, 10],
   minDates: 200,
-  /** The t to expect if the claim is true at the size that was measured. */
-  power: { ic: 0.015, years: 2, expectedT: 1.8 },
+  /** The t to expect of the 369 stocks of the backtest if the claim is true at the size measured. */
+  power: { ic: 0.015, stocks: 369, years: 2, expectedT: 1.3 },
 } as const;
 
 /** Possible verdicts on the claim. */

@@ -1,6 +1,11 @@
 import type { z } from "zod";
 import type { FactorsAnswer } from "../answers/factors.ts";
-import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../answers/meaning.ts";
+import {
+  DIRECTION_EVIDENCE_TEXT,
+  DIRECTION_LIMITS_TEXT,
+  SCORE_CAVEAT,
+  SCORE_MEANING,
+} from "../answers/meaning.ts";
 import type { FullSignal, SignalAnswer } from "../answers/signal.ts";
 import type { TrackRecordAnswer } from "../answers/track-record.ts";
 import { escapeMarkdown } from "../lib/markdown.ts";
@@ -32,7 +37,7 @@ export function signalFigures(answer: z.output<typeof SignalAnswer>): readonly F
   const ranges = Object.entries(range80 ?? {});
   return [
     { label: `Signal of ${answer.symbol}`, value: signal },
-    { label: "Score, 50 is no evidence", value: String(score) },
+    { label: "Score, 50 is the middle", value: String(score) },
     { label: "Coverage", value: inPercent(coverage) },
     { label: "Confidence", value: inPercent(confidence) },
     { label: "Price", value: price === null ? "not known" : `${price.value} ${price.currency}` },
@@ -57,7 +62,7 @@ export function evidenceText(answer: FullSignal): string {
     ...(forcedWait === null ? [] : [`It is WAIT whatever the score: ${forcedWait}.`]),
     `Coverage ${inPercent(answer.coverage)}, confidence ${inPercent(answer.confidence)}. Missing factors: ${missingFactors.join(", ") || "none"}.`,
     answer.risk.summary,
-    `${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}`,
+    `${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT} ${DIRECTION_LIMITS_TEXT}`,
     ...sources.map(
       ({ name, terms }) => `Source: ${escapeMarkdown(name)}. ${escapeMarkdown(terms)}`,
     ),

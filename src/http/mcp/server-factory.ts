@@ -15,7 +15,12 @@ import { getTrackRecord } from "../../../tools/get-track-record.ts";
 import { tools } from "../../../tools/index.ts";
 import { registerAlert } from "../../../tools/register-alert.ts";
 import { mcpServerInfo, SERVER_NAME } from "../../../wellknown/server-card.ts";
-import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../answers/meaning.ts";
+import {
+  DIRECTION_EVIDENCE_TEXT,
+  DIRECTION_LIMITS_TEXT,
+  SCORE_CAVEAT,
+  SCORE_MEANING,
+} from "../../answers/meaning.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { jsonSchema, schemaOutline } from "../../lib/json-schema.ts";
 import { memo } from "../../lib/memo.ts";
@@ -42,7 +47,7 @@ const LIST_TTL_MS = 300_000;
 /** Time for which clients may cache the discovery response, in milliseconds. */
 const DISCOVER_TTL_MS = 3_600_000;
 
-const INSTRUCTIONS = `${SCORE_MEANING} Signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert notifies you of changes; if its answer is claim_required, do what next says. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}`;
+const INSTRUCTIONS = `${SCORE_MEANING} Signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert notifies you of changes; if its answer is claim_required, do what next says. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT} ${DIRECTION_LIMITS_TEXT}`;
 
 /** Additional features of a server, which the MCP conformance kits require. */
 export interface McpExtension {

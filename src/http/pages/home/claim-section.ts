@@ -26,7 +26,7 @@ export function claimSection(claim: ServedClaim): Html {
   const { terms, score, candidate, verdicts } = claim;
   const last = verdicts.at(-1);
   const next = terms.looks[verdicts.length];
-  const { ic, years, expectedT } = LIVE_CLAIM.power;
+  const { ic, stocks, years, expectedT } = LIVE_CLAIM.power;
   const row = (name: string, one: ServedClaim["score"]) =>
     html`<tr><th scope="row">${name}</th>${
       one === null
@@ -41,7 +41,7 @@ export function claimSection(claim: ServedClaim): Html {
     last === undefined
       ? "No verdict was due yet."
       : html`Given on ${dayHtml(last.at)}.${!isFinalVerdict(last, claim) && " Late or corrected prices may still change it."}`
-  }${next !== undefined && html` The next is given on ${dayHtml(next.at)}, at a significance of ${percentHtml(0)(next.significance)}.`} If the claim is true at the size that was measured (${ic}), a t of about ${expectedT} is to be expected after ${years} years: it will often be unconfirmed although it is true.</p></div>
+  }${next !== undefined && html` The next is given on ${dayHtml(next.at)}, at a significance of ${percentHtml(0)(next.significance)}.`} If the claim is true at the size that was measured (${ic}), a t of about ${expectedT} is to be expected of ${stocks} stocks after ${years} years: it will usually be unconfirmed although it is true.</p></div>
 <table class="figures">
 <caption>Mean neutral rank correlation, with its interval of 95 %</caption>
 <thead><tr><th scope="col">Of</th><th scope="col">Sessions</th><th scope="col">Mean</th><th scope="col">Interval</th><th scope="col">t</th></tr></thead>
