@@ -40,7 +40,9 @@ const FactorInputAnswer = z.object({
   relative: z
     .number()
     .optional()
-    .describe("What is ranked: the value, or the value less the mean of its sector."),
+    .describe(
+      "What is ranked: the value, or the value less the mean of its sector; of reversal its negative.",
+    ),
   rank: z
     .number()
     .optional()
@@ -58,7 +60,7 @@ const Ranking = z
     peers: z
       .enum(["covered", "reference"])
       .describe(
-        "covered: the stocks of that session; reference: too few of them, so the tables of the method, whose evidence was measured among hundreds of peers.",
+        "covered: the stocks of that session; reference: too few of them, so the tables of the method, whose evidence was measured among hundreds of peers; an input of 1001 is ranked in them too.",
       ),
     z: z.number().nullable().describe("Z: the weighted evidence."),
     place: Place.nullable().describe("Of z; score is 100 (rank - .5)/of."),
@@ -66,7 +68,9 @@ const Ranking = z
     mean: z
       .object({ value: z.number(), sessions: z.int() })
       .nullable()
-      .describe("Exponential mean of Z, whose percentile is scoreSmoothed."),
+      .describe(
+        "Exponential mean of Z, whose percentile at the last close it traded is scoreSmoothed.",
+      ),
   })
   .describe("Of stocks: by what the score was ranked.");
 

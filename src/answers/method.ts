@@ -44,7 +44,7 @@ const GroupMeanAnswer = z.object({ mean: z.number(), count: z.int() });
 const TableContent = z.object({
   assetClass: AssetClass,
   epoch: InstantAnswer.nullable().describe(
-    "The close at which they were frozen; null before the first.",
+    "The close at which they were frozen, of stocks that of stocks.close; null before the first.",
   ),
   analyser: AnalyzerAnswer,
   momentum: z
@@ -268,7 +268,6 @@ const stockTables = ({ at, sorted, means }: CloseTables) => ({
 });
 
 const meansAnswer = ({ all, bySector }: GroupMeans) => ({
-  // No mean of no stocks: NaN has no form in JSON.
-  ...(all.count > 0 && { "": all }),
+  "": all,
   ...Object.fromEntries(bySector),
 });

@@ -37,13 +37,16 @@ const signalColumn = (
 
 /**
  * What the session that closed last changed in a score, with what became known since, in points:
- * the score less that at the close before. `null` if one of the two does not exist.
+ * the score less that at the close before. `null` if one of the two does not exist, or another method
+ * computed it.
  */
 export function scoreChange(
-  { instrument, at, score }: PastSnapshot,
+  { instrument, at, score, methodVersion }: PastSnapshot,
   { snapshots }: Pick<ToolContext, "snapshots">,
 ): number | null {
   const before = snapshots.history(instrument.symbol, 0, at).at(-2);
+  // Scores of two methods are not compared.
+  if (before?.methodVersion !== methodVersion) return null;
   const from = before?.score ?? null;
   return score === null || from === null ? null : score - from;
 }

@@ -18,7 +18,7 @@ export const STEADINESS_MEANING =
 
 /** Why no chance is published; the backtest grades it (docs/method-and-backtest.md). */
 const NO_CHANCE_REASON =
-  "A chance is given only where it was shown to be calibrated for the instruments served here; it was not.";
+  "A chance is given only after its calibration is measured on the stocks served here, which is not done yet.";
 
 const NOT_RANKED: Readonly<Record<Exclude<AssetClass, "stock">, string>> = {
   etf: "Funds are not ranked.",
@@ -48,7 +48,11 @@ export const SteadinessAnswer = z.object({
   reason: z.string().nullable().describe("Why value is null."),
   asOf: InstantAnswer.nullable().describe("The close it was ranked at."),
   rank: z.number().nullable().describe("1 is the steadiest."),
-  peers: z.int().nullable().describe("Number of stocks ranked."),
+  peers: z.int().nullable().describe("Number of stocks ranked; 1001 in the reference tables."),
+  isReference: z
+    .boolean()
+    .nullable()
+    .describe("Whether fewer than 30 stocks traded, so that the method's tables ranked it."),
   risk: z.number().nullable().describe("Sum of weight times z."),
   inputs: z.array(SteadinessInputAnswer),
   worstFifth: z
@@ -73,16 +77,18 @@ export function steadinessAnswer(snapshot: PastSnapshot): z.input<typeof Steadin
     ...{ sessions, probability: null, reason: NO_CHANCE_REASON },
   }));
   if (steadiness === undefined) {
-    const absent = { value: null, asOf: null, rank: null, peers: null, risk: null, inputs: [] };
+    const unranked = { rank: null, peers: null, isReference: null, risk: null, inputs: [] };
+    const absent = { value: null, asOf: null, ...unranked };
     return { ...absent, reason: noSteadinessReason(snapshot), worstFifth };
   }
-  const { value, at, peers, evidence } = steadiness;
+  const { value, at, peers, isReference, evidence } = steadiness;
   return {
     value,
     reason: null,
     asOf: isoInstant(at),
     rank: evidence.risk.rank,
     peers,
+    isReference,
     risk: evidence.risk.value,
     inputs: inputAnswers(evidence.inputs),
     worstFifth,
@@ -93,7 +99,7 @@ export function steadinessAnswer(snapshot: PastSnapshot): z.input<typeof Steadin
 function noSteadinessReason({ instrument, factors }: PastSnapshot): string {
   if (instrument.assetClass !== "stock") return NOT_RANKED[instrument.assetClass];
   if (factors === undefined) return "It is not kept for sessions this far back.";
-  return `It did not trade at the last close, its price has not moved yet, or fewer than ${MIN_PEER_GROUP_SIZE} stocks traded.`;
+  return "It did not trade at the last close, or its price has not moved yet.";
 }
 
 const inputAnswers = (inputs: SteadinessReading["evidence"]["inputs"]) =>

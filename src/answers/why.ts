@@ -49,7 +49,7 @@ export const ScoreAttribution = z
     to: InstantAnswer,
     signal: z.array(DirectionAnswer).describe("At from and to."),
     score: z.array(z.number().nullable()).describe("At from and to, in points."),
-    change: z.number().nullable().describe("Points; null without a score."),
+    change: z.number().nullable().describe("Points; null without a score, or between two methods."),
     factors: z
       .record(
         z.enum(FACTORS),
@@ -118,7 +118,9 @@ export function scoreAttributionAnswer(
     signal: [from.signal.direction, to.signal.direction],
     score: [score(from), score(to)],
     change:
-      from.score === null || to.score === null ? null : inPoints(to.score - from.score, detail),
+      from.score === null || to.score === null || from.methodVersion !== to.methodVersion
+        ? null
+        : inPoints(to.score - from.score, detail),
     ...(showsFactors && { factors: factorChanges(from, to, detail) }),
   };
 }

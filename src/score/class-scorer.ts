@@ -260,7 +260,8 @@ export class ClassScorer {
     const close = { at, marketMonthReturn, isDecided };
     const { tables, resultOf, signalOf } = closeStocks(measured, before, close);
     const isStored = ahead !== undefined;
-    const stocks = isStored ? this.#compareStocks(tables) : tables;
+    // At a close with too few bars nothing was ranked.
+    const stocks = isStored && tables.at === at ? this.#compareStocks(tables) : tables;
     this.#tablesBefore = { ...this.#tablesBefore, epoch: at, stocks };
     this.#tables = { ...frozen, stocks };
     if (!isDecided) return;

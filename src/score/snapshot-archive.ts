@@ -168,9 +168,10 @@ function sinceSwitch(
   closed: ClosedSnapshots | undefined,
 ): PastSnapshot {
   const { signal } = one;
-  if (one.at <= last.at || signal.since > last.at) return one;
-  const [first = one] = closed?.after(last.at) ?? [];
-  const since = Math.min(first.at, one.at);
+  if (one.at <= last.at) return one;
+  const [{ at: first } = one] = closed?.after(last.at) ?? [];
+  if (signal.since > first) return one;
+  const since = Math.min(first, one.at);
   return { ...one, signal: { ...signal, since, previous: last.signal.direction } };
 }
 

@@ -1,6 +1,6 @@
-import { measureListedMomentum } from "../factors/momentum.ts";
 import { fractionOf } from "../factors/peer-rank.ts";
 import { recentLogReturn } from "../factors/price-history.ts";
+import { memo } from "../lib/memo.ts";
 import { CANDIDATE_RULES } from "./candidate.ts";
 import {
   type CloseTables,
@@ -39,12 +39,16 @@ export interface RawMeasures {
 /** Measures a stock; the readings of its messages and trades are measured elsewhere. */
 export function measureStock(
   state: InstrumentState,
-  readings: { readonly social: number | null; readonly darkpool: number | null },
+  readings: {
+    readonly residualMomentum: number | undefined;
+    readonly social: number | null;
+    readonly darkpool: number | null;
+  },
 ): RawMeasures {
   const { listed } = state;
   return {
     surprise: freshSurprise(state),
-    residualMomentum: (listed && measureListedMomentum(listed)?.res) ?? Number.NaN,
+    residualMomentum: readings.residualMomentum ?? Number.NaN,
     monthReturn: listed ? recentLogReturn(listed, CANDIDATE_RULES.reversalSessions) : Number.NaN,
     social: readings.social ?? Number.NaN,
     darkpool: readings.darkpool ?? Number.NaN,
@@ -88,7 +92,7 @@ export interface StockStanding {
   readonly own: OwnValues;
   readonly measures: StockMeasures;
   readonly evidence: StockEvidence;
-  /** `undefined` if no part could be measured. */
+  /** `undefined` if no part could be measured. Computed when it is read, as warm-up never does. */
   readonly scored: StockScore | undefined;
 }
 
@@ -195,10 +199,16 @@ function standingOf(
   }: Pick<StockStanding, "own" | "measures" | "evidence"> & { readonly tables: CloseTables },
 ): StockStanding {
   const { evidence, own } = ranked;
-  const scored = Number.isNaN(evidence.z)
-    ? undefined
-    : scoreEvidence(evidence, tables, own.composite);
-  return { raw, ...ranked, scored };
+  const scored = memo(() =>
+    Number.isNaN(evidence.z) ? undefined : scoreEvidence(evidence, tables, own.composite),
+  );
+  return {
+    raw,
+    ...ranked,
+    get scored() {
+      return scored();
+    },
+  };
 }
 
 /**

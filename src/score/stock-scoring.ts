@@ -1,3 +1,4 @@
+import type { ListedMomentum, MomentumMeasurement } from "../factors/momentum.ts";
 import { type CloseTables, isReferenceStage, placeIn } from "./close-tables.ts";
 import {
   BASE_FACTOR_WEIGHTS,
@@ -13,6 +14,7 @@ import {
   nextEvidenceMean,
   nextStockSignal,
   type SignalState,
+  type StockSession,
 } from "./signal-hysteresis.ts";
 import type { SnapshotInputs, StockRanking } from "./snapshot.ts";
 import {
@@ -31,7 +33,12 @@ import { readStockMomentum, readStockValuation } from "./stock-readings.ts";
 interface ObservedStock extends RankableStock {
   readonly measured: MeasuredInstrument;
   readonly crowd: ReturnType<typeof readCrowd>;
+  readonly momentum: ListedMomentum | undefined;
 }
+
+/** A measurement of momentum as that of a listed instrument, which stocks have. */
+const listedMomentum = (momentum: MomentumMeasurement | undefined): ListedMomentum | undefined =>
+  momentum !== undefined && "ram" in momentum ? momentum : undefined;
 
 /** The score of an instrument, with everything that a snapshot says about it. */
 export interface ScoredInstrument {
@@ -53,17 +60,24 @@ export interface ClosedStocks {
 
 function observe(measured: MeasuredInstrument, context: ReadingContext): ObservedStock {
   const crowd = readCrowd(measured, context);
-  const { state } = measured;
-  const raw = measureStock(state, { social: crowd.social.z, darkpool: crowd.darkpool.z });
-  return { measured, state, crowd, raw };
+  const { state, measurement } = measured;
+  const momentum = listedMomentum(measurement.momentum);
+  const raw = measureStock(state, {
+    residualMomentum: momentum?.res,
+    social: crowd.social.z,
+    darkpool: crowd.darkpool.z,
+  });
+  return { measured, state, crowd, momentum, raw };
 }
 
 /**
  * Ranks the stocks that traded in a session among each other, and keeps their standings in their
- * states.
+ * states. If less than half of the stocks that traded in this session or the one before have a bar
+ * at its close, bars are late or missing: tables, standings and means then stay those of the close
+ * before, since a few stocks say nothing about the others.
  *
- * @param close.isDecided Whether the session is part of the exponential means; if not, the means are those
- * of the states.
+ * @param close.isDecided Whether the session is part of the exponential means; if not, the means
+ * are those of the states.
  */
 export function closeStocks(
   all: readonly MeasuredInstrument[],
@@ -73,6 +87,18 @@ export function closeStocks(
   const { at } = close;
   const stocks = all.map((measured) => observe(measured, context));
   const trading = stocks.filter(({ state }) => state.newestBar?.availableAt === at);
+  const observed = new Map(stocks.map((stock) => [stock.measured, stock]));
+  const resultIn = (tables: CloseTables) => (measured: MeasuredInstrument) =>
+    resultOf(observed.get(measured) as ObservedStock, context, tables);
+  const before = context.tables.stocks;
+  const recent = all.filter(({ missedSessions }) => missedSessions <= 1).length;
+  if (before !== undefined && trading.length < recent / 2) {
+    const signalOf = (measured: MeasuredInstrument) => {
+      const { mean, smoothed = null } = measured.state.signal ?? {};
+      return signalAfter(measured, at, { mean, smoothed });
+    };
+    return { tables: before, resultOf: resultIn(before), signalOf };
+  }
   const { tables: ranked, standings } = rankClose(trading, close);
   const means = new Map<MeasuredInstrument, EvidenceMean | undefined>();
   for (const { state } of stocks) state.standing = undefined;
@@ -83,24 +109,30 @@ export function closeStocks(
     means.set(measured, isDecided ? nextEvidenceMean(mean, standing.evidence.z) : mean);
   }
   const tables = freezeMeans(ranked, [...means.values()]);
-  const observed = new Map(stocks.map((stock) => [stock.measured, stock]));
   return {
     tables,
-    resultOf: (measured) => resultOf(observed.get(measured) as ObservedStock, context, tables),
+    resultOf: resultIn(tables),
     signalOf(measured) {
-      const { state, missedSessions } = measured;
-      const { evidence } = state.standing ?? {};
       const mean = means.get(measured);
-      return nextStockSignal(state.signal, {
-        at,
-        isScored: evidence !== undefined && !Number.isNaN(evidence.z),
-        hasMomentum: evidence?.ranked.residualMomentum !== undefined,
-        mean,
-        smoothed: smoothedScore(mean, tables),
-        missedSessions,
-      });
+      return signalAfter(measured, at, { mean, smoothed: smoothedScore(mean, tables) });
     },
   };
+}
+
+/** The signal of a stock after a session with this mean and percentile. */
+function signalAfter(
+  { state, missedSessions }: MeasuredInstrument,
+  at: number,
+  ranked: Pick<StockSession, "mean" | "smoothed">,
+): SignalState {
+  const { evidence } = state.standing ?? {};
+  return nextStockSignal(state.signal, {
+    at,
+    isScored: evidence !== undefined && !Number.isNaN(evidence.z),
+    hasMomentum: evidence?.ranked.residualMomentum !== undefined,
+    ...ranked,
+    missedSessions,
+  });
 }
 
 /** The score of a stock between two closes, in the tables of the last one. */
@@ -124,7 +156,7 @@ export const pausedStockSignal = (
   });
 
 function resultOf(
-  { measured, state, crowd, raw }: ObservedStock,
+  { measured, state, crowd, momentum, raw }: ObservedStock,
   { at, dayMs }: ReadingContext,
   tables: CloseTables | undefined,
 ): ScoredInstrument {
@@ -134,14 +166,8 @@ function resultOf(
       ? standingBetween({ state, raw }, tables, state.standing)
       : undefined;
   const time = { at, dayMs, missedSessions };
-  const momentum = measured.measurement.momentum;
   const readings = {
-    momentum: readStockMomentum(
-      state,
-      momentum !== undefined && "ram" in momentum ? momentum : undefined,
-      standing,
-      time,
-    ),
+    momentum: readStockMomentum(state, momentum, standing, time),
     valuation: readStockValuation(state, standing, time),
     ...crowd,
   };

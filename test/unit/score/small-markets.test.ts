@@ -34,9 +34,15 @@ const recordsOf = (symbol: string, seed: number, assetClass: AssetClass): Instru
 });
 
 /** The snapshots at the last close of a market with this number of stocks, by symbol. */
-function snapshotsOf(count: number, funds: readonly string[] = []): ReadonlyMap<string, Snapshot> {
+function snapshotsOf(
+  count: number,
+  funds: readonly string[] = [],
+  cut = (records: InstrumentRecords, _index: number) => records,
+): ReadonlyMap<string, Snapshot> {
   const records = [
-    ...Array.from({ length: count }, (_, index) => recordsOf(`S${index}`, 10 + index, "stock")),
+    ...Array.from({ length: count }, (_, index) =>
+      cut(recordsOf(`S${index}`, 10 + index, "stock"), index),
+    ),
     ...funds.map((symbol, index) => recordsOf(symbol, 900 + index, "etf")),
   ];
   const market: Market = {
@@ -107,5 +113,25 @@ describe("a market with few stocks", () => {
         .map(({ score }) => score);
     expect(scores(snapshotsOf(5, ["GLD"]))).toEqual(scores(snapshotsOf(5)));
     expect(scores(snapshotsOf(30, ["SPY"]))).toEqual(scores(snapshotsOf(30)));
+  });
+
+  it("keeps the ranks of the close before when most bars of a close are missing", () => {
+    const lose = (count: number) => (one: InstrumentRecords, index: number) =>
+      index < count ? { ...one, bars: [...one.bars].slice(0, -1) } : one;
+    for (const [lost, isKept] of [
+      [20, false],
+      [21, true],
+      [40, true],
+    ] as const) {
+      const found = snapshotsOf(40, ["SPY"], lose(lost));
+      const close = (isKept ? DAYS - 1 : DAYS) * DAY_MS;
+      for (const { instrument, ranking, score, signal, at } of found.values()) {
+        if (instrument.assetClass !== "stock") continue;
+        expect(at).toBe(DAYS * DAY_MS);
+        expect(ranking).toMatchObject({ close, isReference: !isKept && 40 - lost < 30 });
+        expect(score).not.toBeNull();
+        expect(signal.mean).toBeDefined();
+      }
+    }
   });
 });

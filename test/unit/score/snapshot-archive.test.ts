@@ -133,34 +133,38 @@ describe("the snapshot archive", () => {
     );
   });
 
-  it("begins no signal before the method that decided it, and shows what was recorded before", () => {
-    const archive = createSnapshotArchive();
-    const decided = (at: number, since: number): Snapshot => {
-      const one = snapshot("A", at);
-      return { ...one, signal: { ...one.signal, direction: "LONG", since, previous: "SHORT" } };
-    };
-    // The replay of the method in use would have said LONG since the second session.
-    for (let at = 1; at <= 8; at++) archive.addClosed(decided(at, at < 2 ? 1 : 2));
-    archive.addClosed(decided(9, 9));
-    for (const at of [4, 5]) {
-      const one = snapshot("A", at);
-      const { factors: _, ...rest } = one;
-      const signal = {
-        ...one.signal,
-        direction: "WAIT" as const,
-        since: 3,
-        previous: "LONG" as const,
+  // The replay of the method in use would have said LONG since the second session, or would change
+  // to LONG in the sixth, the first that it decides.
+  it.each([2, 6])(
+    "begins no signal before the method that decided it, and shows what was recorded before (%i)",
+    (since) => {
+      const archive = createSnapshotArchive();
+      const decided = (at: number, since: number): Snapshot => {
+        const one = snapshot("A", at);
+        return { ...one, signal: { ...one.signal, direction: "LONG", since, previous: "SHORT" } };
       };
-      archive.addRecorded({ ...rest, signal, methodVersion: "1.1.0+f0dc5dcb6c4877bb" });
-    }
-    const told = (at: number) => archive.lastAt("A", at)?.signal;
-    expect(told(5)).toMatchObject({ direction: "WAIT", since: 3, previous: "LONG" });
-    for (const at of [6, 8]) {
-      expect(told(at)).toMatchObject({ direction: "LONG", since: 6, previous: "WAIT" });
-    }
-    expect(told(9)).toMatchObject({ direction: "LONG", since: 9, previous: "SHORT" });
-    expect(archive.newest("A")?.signal).toEqual(told(9));
-  });
+      for (let at = 1; at <= 8; at++) archive.addClosed(decided(at, at < 6 ? 2 : since));
+      archive.addClosed(decided(9, 9));
+      for (const at of [4, 5]) {
+        const one = snapshot("A", at);
+        const { factors: _, ...rest } = one;
+        const signal = {
+          ...one.signal,
+          direction: "WAIT" as const,
+          since: 3,
+          previous: "LONG" as const,
+        };
+        archive.addRecorded({ ...rest, signal, methodVersion: "1.1.0+f0dc5dcb6c4877bb" });
+      }
+      const told = (at: number) => archive.lastAt("A", at)?.signal;
+      expect(told(5)).toMatchObject({ direction: "WAIT", since: 3, previous: "LONG" });
+      for (const at of [6, 8]) {
+        expect(told(at)).toMatchObject({ direction: "LONG", since: 6, previous: "WAIT" });
+      }
+      expect(told(9)).toMatchObject({ direction: "LONG", since: 9, previous: "SHORT" });
+      expect(archive.newest("A")?.signal).toEqual(told(9));
+    },
+  );
 
   it("returns the snapshots that closed after an instant, with or without factors", () => {
     const archive = createSnapshotArchive();

@@ -126,7 +126,7 @@ function scorePanel(scene: Scene): PlotPanel {
   const { points, signal } = figure;
   const { enterLong, exitLong, enterShort, exitShort } = signal.thresholds;
   const smoothed = points.map(({ scoreSmoothed }) => scoreSmoothed);
-  const last = smoothed.at(-1) ?? 50;
+  const last = smoothed.at(-1) ?? null;
   const raw = points.map(({ scoreRaw }) => scoreRaw);
   return {
     name: "p-score",
@@ -134,7 +134,7 @@ function scorePanel(scene: Scene): PlotPanel {
     axis: SCORES,
     labelShare: 0.095,
     labels: [
-      { value: last, text: last.toFixed(0), name: "strong" },
+      ...(last === null ? [] : [{ value: last, text: last.toFixed(0), name: "strong" }]),
       ...[enterLong, exitLong, exitShort, enterShort].map((value) => ({
         value,
         text: String(value),

@@ -29,7 +29,7 @@ export function historySection({ signal, history, choice, dayMs }: HistorySectio
 <div class="empty"><p>There is no line yet: too few sessions are recorded, or scores are being computed again after a start. Look again in a minute.</p></div></section>`;
   }
   const change = first.close && last.close ? last.close / first.close - 1 : null;
-  const label = `Score of ${symbol} over ${points.length} sessions: ${first.score} at first, ${last.score} at last; the smoothed score from ${first.scoreSmoothed} to ${last.scoreSmoothed}${nextReport === null ? "" : `; the next report is expected to be filed about ${nextReport.expected}, between ${nextReport.earliest} and ${nextReport.latest}`}`;
+  const label = `Score of ${symbol} over ${points.length} sessions: ${first.score ?? "none"} at first, ${last.score ?? "none"} at last; the smoothed score from ${first.scoreSmoothed ?? "none"} to ${last.scoreSmoothed ?? "none"}${nextReport === null ? "" : `; the next report is expected to be filed about ${nextReport.expected}, between ${nextReport.earliest} and ${nextReport.latest}`}`;
   return html`<section aria-labelledby="history">
 <div class="section-head"><h2 id="history">Price and score</h2>${choiceLinks(symbol, choice)}</div>
 <figure class="card chart">

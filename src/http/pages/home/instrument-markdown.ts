@@ -28,7 +28,7 @@ export function instrumentMarkdown(view: InstrumentView, site: Site): string {
   const { signal, factors, darkpool } = view;
   const parts = [
     `# ${escapeMarkdown(signal.symbol)}: ${escapeMarkdown(signal.name)}`,
-    `> ${signal.signal} since ${signal.since}, with a score of ${signal.score} of 100, where 50 is the middle.`,
+    `> ${signal.signal} since ${signal.since}, ${signal.score === null ? "without a score" : `with a score of ${signal.score} of 100, where 50 is the middle`}.`,
     figures(signalRows(signal)),
     factors && factorsPart(factors),
     darkpool &&
