@@ -265,8 +265,11 @@ export function directionEvidenceAnswer(
   detail: DetailLevel,
 ): z.input<typeof BriefEvidence>;
 export function directionEvidenceAnswer(assetClass: AssetClass, detail: DetailLevel) {
-  const { verdict, ic, interval, horizon, period, universe } = DIRECTION_EVIDENCE[assetClass];
+  const evidence = DIRECTION_EVIDENCE[assetClass];
+  const { verdict, ic, interval, basis, period, universe } = evidence;
   if (detail === "brief") return { assetClass, verdict };
+  const net = basis === "neutral" ? ", net of beta, volatility, size and sector" : "";
+  const horizon = `${evidence.horizon}${net}`;
   return { assetClass, verdict, ic, interval, horizon, period, universe };
 }
 

@@ -28,9 +28,9 @@ export const CANDIDATE_RULES = {
 } as const;
 
 /**
- * A candidate method, computed and recorded alongside the method in use but not part of any score:
- * the equal-weighted mean of the normal scores of earnings surprise, residual momentum and
- * one-month reversal, the last two relative to the sector. Its parts were selected on data up to
+ * The registered candidate method, recorded beside the score of stocks, which has its parts: the
+ * equal-weighted mean of the normal scores of earnings surprise, residual momentum and one-month reversal,
+ * the last two relative to the sector. Its parts were selected on data up to
  * its registration, so only later sessions can support it, under the promotion rule that was
  * registered with it.
  */

@@ -33,7 +33,7 @@ Before you rely on an answer:
 - \`status\`: \`ok\`, \`partial\` (a factor is missing), \`stale\` or \`insufficient_data\`; \`missingFactors\` names what is missing.
 - \`asOf\`: only data known at this instant was used; \`market\`: simulated, recorded or live.
 - \`score\`: ${SCORE_MEANING} ${SCORE_CAVEAT}
-- \`evidence\` is the measured value of directions. \`pOutperform\` is \`null\` unless its measured skill is above 0, and \`pOutperformReason\` says why.
+- \`evidence\` is the measured value of directions. \`pOutperform\` is \`null\` unless the whole interval of its measured skill is above 0, and \`pOutperformReason\` says why.
 - \`confidence\` and \`coverage\` say how much evidence there is, not which way it points.
 - An unknown symbol gets \`404\` with candidates. Do not guess: ask which one is meant.`,
 };
