@@ -134,8 +134,8 @@ describe("a replay of history with an alert", () => {
         {
           folder: await smallMarket(),
           // Begins after the listing of LATE, so that the alert can refer to it from the start.
-          span: "2013-12-01/2014-01-07",
-          daysPerSecond: 6,
+          span: "2013-12-01/2014-02-28",
+          daysPerSecond: 12,
           watched: { symbols: ["ACME", "LATE", "FUND", "COIN-USD"] },
         },
         8,

@@ -96,8 +96,8 @@ describe("a program whose method was changed", () => {
     const constant = backtest();
     change(
       "factors/momentum.ts",
-      "combined, average)",
-      "combined, average - 0.1 * missedSessions)",
+      "=== undefined ? average :",
+      "=== undefined ? average - 0.1 * missedSessions :",
     );
     const both = backtest();
     expect([constant, both]).toEqual([
