@@ -113,7 +113,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(day).toMatchObject({ prints: 7_458, shares: 1_228_746 });
     expect(day.shareOfVolume).toBeCloseTo(0.31, 3);
     const signal = await json<object>("/api/signals?detail=full&symbol=IBM");
-    expect(signal).toMatchObject({ signal: "WAIT", status: "insufficient_data" });
+    expect(signal).toMatchObject({ signal: "WAIT", status: "partial" });
   });
 
   it("is continuous for AAPL across the 7-for-1 split of 2014-06-09", async () => {
@@ -175,7 +175,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     }
   });
 
-  it("scores a session against the distribution tables of the previous close until the session ends", async () => {
+  it("ranks a stock among those of the session that closed last, until the next one closes", async () => {
     const on = async (asOf: string) => {
       const { json } = await serveSample(asOf);
       const { factors, tableVersion } = await json<Factors>("/api/factors?detail=full&symbol=AAPL");
@@ -185,10 +185,10 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
       return { z: factors.momentum?.z, epoch: tableVersion.split("/")[1], signal, since };
     };
     const afterClose = await on("2015-06-30T21:00:00Z");
-    expect(afterClose).toMatchObject({ epoch: "2015-06-29T20:15:00.000Z", z: expect.any(Number) });
+    expect(afterClose).toMatchObject({ epoch: "2015-06-30T20:15:00.000Z", z: expect.any(Number) });
     expect(await on("2015-07-01T02:00:00Z")).toEqual(afterClose);
     const before = await on("2015-06-30T18:00:00Z");
-    expect(before.epoch).toBe(afterClose.epoch);
+    expect(before.epoch).toBe("2015-06-29T20:15:00.000Z");
     expect(before.z).not.toBe(afterClose.z);
   });
 
@@ -267,9 +267,9 @@ function naiveMomentum(bars: ReadonlyMap<string, readonly AdjustedBar[]>, last: 
         return level;
       });
     return {
-      ram: sum(r) / Math.sqrt(r.length * covariance(r, r)),
-      res: sum(rest) / Math.sqrt(rest.length * covariance(rest, rest)),
-      hi52: -Math.max(...highs),
+      return12m1: sum(r),
+      residualMomentum: sum(rest) / Math.sqrt(rest.length * covariance(rest, rest)),
+      high52w: -Math.max(...highs),
     };
   };
 }
