@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { MIN_PEER_GROUP_SIZE } from "../factors/ecdf.ts";
 import { normalQuantile } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";

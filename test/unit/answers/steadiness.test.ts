@@ -76,7 +76,8 @@ describe("the steadiness of an instrument", () => {
       [21, null],
       [63, null],
     ]);
-    for (const { reason } of worstFifth) expect(reason).toContain("calibrated");
+    for (const { reason } of worstFifth)
+      expect(reason).toContain("after its calibration is measured");
   });
 
   it("is null with the reason for a coin, and where none was kept", () => {

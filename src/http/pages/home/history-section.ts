@@ -29,7 +29,8 @@ export function historySection({ signal, history, choice, dayMs }: HistorySectio
 <div class="empty"><p>There is no line yet: too few sessions are recorded, or scores are being computed again after a start. Look again in a minute.</p></div></section>`;
   }
   const change = first.close && last.close ? last.close / first.close - 1 : null;
-  const label = `Score of ${symbol} over ${points.length} sessions: ${first.score ?? "none"} at first, ${last.score ?? "none"} at last; the smoothed score from ${first.scoreSmoothed ?? "none"} to ${last.scoreSmoothed ?? "none"}${nextReport === null ? "" : `; the next report is expected to be filed about ${nextReport.expected}, between ${nextReport.earliest} and ${nextReport.latest}`}`;
+  const scores = `${shown(first.score)} at first, ${shown(last.score)} at last; the smoothed score from ${shown(first.scoreSmoothed)} to ${shown(last.scoreSmoothed)}`;
+  const label = `Score of ${symbol} over ${points.length} sessions: ${scores}${nextReport === null ? "" : `; the next report is expected to be filed about ${nextReport.expected}, between ${nextReport.earliest} and ${nextReport.latest}`}`;
   return html`<section aria-labelledby="history">
 <div class="section-head"><h2 id="history">Price and score</h2>${choiceLinks(symbol, choice)}</div>
 <figure class="card chart">
@@ -52,6 +53,9 @@ ${historyPlot({ ...history, signal, isLog: choice.scale === "log", dayMs }, labe
 </details>
 </section>`;
 }
+
+/** A score as text; a stock of which no part could be measured has none. */
+const shown = (score: number | null): string => (score === null ? "none" : String(score));
 
 /**
  * Text that says how often the shown ranges contained the closing price, compared with their
