@@ -8,6 +8,9 @@ const ROW = 24;
 /** The score at which the sum starts: 50, the middle. */
 const START = 50;
 
+/** Points between the score and a mark of the scale below which the mark would touch the score. */
+const CLEARANCE = 6;
+
 /** Horizontal position of a score in percent of the width, limited to the scale of 0 to 100. */
 const place = (score: number): number => Number(Math.max(0, Math.min(100, score)).toFixed(1));
 
@@ -24,8 +27,11 @@ export function factorSumChart(factors: FactorAnswers, score: number): Html {
     return sumRow({ name: name as FactorName, text, from, to: at, y: row * ROW });
   });
   const end = rows.length * ROW;
+  const mark = (value: number, side: string) =>
+    Math.abs(score - value) > CLEARANCE &&
+    html`<text class="${side}" x="${value}%" y="${end + 20}">${value}</text>`;
   return html`<figure class="card sum" role="img" aria-label="From 50, the factors add up to the score ${score.toFixed(1)}">
-<svg aria-hidden="true"><rect class="middle" x="50%" width="1" height="${end}"/>${rows}<rect class="total" x="${place(score)}%" width="2" y="${end - ROW}" height="${ROW + 6}"/><text class="mid strong" x="${place(score)}%" y="${end + 20}">${score.toFixed(0)}</text><text class="mid" x="50%" y="${end + 20}">${Math.abs(score - START) > 6 && START}</text><text y="${end + 20}">0</text><text class="end" x="100%" y="${end + 20}">100</text></svg>
+<svg aria-hidden="true"><rect class="middle" x="50%" width="1" height="${end}"/>${rows}<rect class="total" x="${place(score)}%" width="2" y="${end - ROW}" height="${ROW + 6}"/><text class="mid strong" x="${place(score)}%" y="${end + 20}">${score.toFixed(0)}</text>${mark(0, "")}${mark(START, "mid")}${mark(100, "end")}</svg>
 </figure>`;
 }
 
