@@ -368,3 +368,42 @@ export const METHOD_MARKET: Market = {
   scoredFrom: () => closeOf(SCORED_FROM),
   servedFrom: () => closeOf(SCORED_FROM),
 };
+
+/** Sizes of the sectors of the few stocks: one that has a mean of its own, and two that do not. */
+const FEW_STOCKS_BY_SECTOR: Readonly<Record<string, number>> = { Ample: 5, Small: 4, Tiny: 3 };
+
+const fewSectors = Object.entries(FEW_STOCKS_BY_SECTOR).flatMap(([sector, count]) =>
+  new Array<string>(count).fill(sector),
+);
+
+/** A stock that is too young for any part of its score, and files no results. */
+function newStock(index: number): InstrumentRecords {
+  const { bars } = stock(index);
+  const young = [...bars].filter(({ availableAt }) => availableAt >= closeOf(SCORED_FROM - 10));
+  return {
+    instrument: instrument(`N${index}`, "stock", null),
+    bars: young.map((bar, place) => (place === 0 ? { ...bar, logReturn: null } : bar)),
+  };
+}
+
+const fewStocksManyFunds: readonly InstrumentRecords[] = [
+  newStock(30),
+  ...fewSectors.map((sector, index) => {
+    const records = stock(index);
+    return { ...records, instrument: { ...records.instrument, sector } };
+  }),
+  ...Array.from({ length: STOCKS }, (_, index): InstrumentRecords => {
+    const { bars, mentions } = stock(index);
+    const instrumentOf = instrument(`E${index}`, "etf", null);
+    return { instrument: instrumentOf, bars, ...(mentions && { mentions }) };
+  }),
+];
+
+/**
+ * A market with the same bars and other classes: 12 stocks, which the reference tables rank, one
+ * that has no score yet, and 36 funds, which are compared with each other.
+ */
+export const FEW_STOCKS_MARKET: Market = {
+  ...METHOD_MARKET,
+  recordsUntil: () => fewStocksManyFunds,
+};

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { createVolatilityTracker } from "../factors/volatility.ts";
+import type { Market } from "../market/market.ts";
 import { FEEDS } from "../market/records.ts";
 import { CANDIDATE, CANDIDATE_RULES } from "../score/candidate.ts";
 import { METHOD_CONSTANTS } from "../score/method-constants.ts";
 import { ScoringEngine } from "../score/scoring-engine.ts";
 import { detectSignalShift, detectVolatilityAlert } from "../score/shift-and-volatility-events.ts";
 import { METHOD_RELEASE, type Snapshot } from "../score/snapshot.ts";
-import { closeOf, DAYS, METHOD_MARKET, SCORED_FROM } from "./invented-market.ts";
+import { closeOf, DAYS, FEW_STOCKS_MARKET, METHOD_MARKET, SCORED_FROM } from "./invented-market.ts";
 
 /**
  * Significant digits of the hashed outputs, so that rounding errors in the last bits change
@@ -18,12 +19,17 @@ const DIGITS = 12;
 /** Hours after a close at which interim scores are computed. */
 const INTERIM_HOURS = [1.5, 9, 19];
 
+/** Last scored day of the market with few stocks. */
+const LAST_DAY_OF_FEW = SCORED_FROM + 15;
+
 /** All outputs of the method for the fixture. */
 export interface MethodOutputs {
   /** Snapshots at closes, in the order of sessions. */
   readonly closed: readonly Snapshot[];
   /** Snapshots between two closes. */
   readonly interim: readonly Snapshot[];
+  /** Snapshots of the market with few stocks and many funds, at closes and between them. */
+  readonly fewStocks: readonly Snapshot[];
   readonly events: readonly unknown[];
   readonly volatility: readonly unknown[];
 }
@@ -41,15 +47,22 @@ export function methodOutputs(): MethodOutputs {
       throw new Error(`The invented market of the method has no ${feed}: add some to it.`);
     }
   }
+  const { closed, interim } = scored(METHOD_MARKET, DAYS);
+  const few = scored(FEW_STOCKS_MARKET, LAST_DAY_OF_FEW);
+  return { closed, interim, fewStocks: [...few.closed, ...few.interim], ...eventsOf(closed) };
+}
+
+/** Scores a market up to the close of a day, and between some of its closes. */
+function scored(market: Market, until: number): Pick<MethodOutputs, "closed" | "interim"> {
   const closed: Snapshot[] = [];
   const newest = new Map<string, Snapshot>();
-  const engine = new ScoringEngine(METHOD_MARKET, {
+  const engine = new ScoringEngine(market, {
     clear: () => newest.clear(),
     addClosed: (snapshot) => void closed.push(snapshot),
     setNewest: (snapshot) => void newest.set(snapshot.instrument.symbol, snapshot),
   });
   const interim: Snapshot[] = [];
-  for (let day = SCORED_FROM; day <= DAYS; day++) {
+  for (let day = SCORED_FROM; day <= until; day++) {
     engine.refresh(closeOf(day));
     if (day % 10 !== 0) continue;
     for (const hours of INTERIM_HOURS) {
@@ -58,7 +71,7 @@ export function methodOutputs(): MethodOutputs {
       interim.push(...newest.values());
     }
   }
-  return { closed, interim, ...eventsOf(closed) };
+  return { closed, interim };
 }
 
 function eventsOf(closed: readonly Snapshot[]) {
@@ -123,23 +136,25 @@ export interface MethodLock {
 }
 
 /** The lock of the method in the current code. */
-export function methodLock({ closed, interim, events, volatility }: MethodOutputs): MethodLock {
-  const tables = new Set([...closed, ...interim].map((snapshot) => snapshot.tables));
+export function methodLock(outputs: MethodOutputs): MethodLock {
+  const { closed, interim, fewStocks, events, volatility } = outputs;
+  const all = [...closed, ...interim, ...fewStocks];
+  const tables = new Set(all.map((snapshot) => snapshot.tables));
   const digest = createHash("sha256");
   const said = (snapshot: Snapshot) => {
     // The method hash of the candidate is its own; its parts are inputs of the score here.
     const { instrument, tables: _, candidate: __, ...rest } = snapshot;
     return { symbol: instrument.symbol, ...rest };
   };
-  for (const one of [...closed, ...interim]) digest.update(sha256(plain(said(one))));
+  for (const one of all) digest.update(sha256(plain(said(one))));
   for (const one of [...tables, ...events, ...volatility]) digest.update(sha256(plain(one)));
   const constants = sha256(plain(METHOD_CONSTANTS));
-  const outputs = digest.digest("hex");
+  const results = digest.digest("hex");
   return {
     version: METHOD_RELEASE,
-    methodHash: sha256({ constants, outputs }),
+    methodHash: sha256({ constants, outputs: results }),
     constants,
-    outputs,
+    outputs: results,
   };
 }
 

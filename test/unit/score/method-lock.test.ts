@@ -8,7 +8,7 @@ import { DIRECTIONS, FORCED_WAIT_REASONS } from "../../../src/score/signal-hyste
 import { SNAPSHOT_STATUSES } from "../../../src/score/snapshot.ts";
 
 const outputs = methodOutputs();
-const all = [...outputs.closed, ...outputs.interim];
+const all = [...outputs.closed, ...outputs.interim, ...outputs.fewStocks];
 
 it("the scoring method matches method.lock.json (run npm run method:lock after an intended change)", {
   tags: ["full"],
@@ -43,7 +43,7 @@ it.each([
     expect(new Set(results.map(({ status }) => status))).toEqual(new Set(statuses));
     const used = results.flatMap(({ inputs }) => inputs).filter(({ weight }) => weight !== 0);
     expect(new Set(used.map(({ name }) => name)).size).toBe(
-      { momentum: 6, valuation: 10, social: 2, darkpool: 2 }[factor],
+      { momentum: 8, valuation: 3, social: 2, darkpool: 2 }[factor],
     );
   },
 );
