@@ -37,6 +37,8 @@ it.each([1, 2, 3])(
         factors: null,
         candidate: null,
         steadiness: null,
+        exposures: null,
+        ranking: null,
       }));
     const symbols = after.allNewest().map(({ instrument }) => instrument.symbol);
     expect(symbols.length).toBeGreaterThan(40);
