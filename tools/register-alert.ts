@@ -84,7 +84,10 @@ export const registerAlert = defineTool({
       kinds: normalizedAlertKinds(wish.kinds),
       watched,
       thresholds: {
-        ...{ scoreMove, volatilityZ, cooldownDays, reportSessions },
+        scoreMove,
+        volatilityZ,
+        cooldownDays,
+        reportSessions,
         // Absent by default, so that the fingerprint of a repeated request stays the same.
         ...(steadinessLevel !== DEFAULT_STEADINESS_LEVEL && { steadinessLevel }),
       },

@@ -23,7 +23,9 @@ export const steadinessAlertAnswer = ({
   level,
   reading: { value, peers, evidence },
 }: SteadinessAlert): z.input<typeof SteadinessAlertFields> => ({
-  ...{ reason, level, peers },
+  reason,
+  level,
+  peers,
   steadiness: Math.round(value),
   rank: evidence.risk.rank,
 });

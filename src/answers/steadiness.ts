@@ -73,7 +73,9 @@ export const steadinessPoints = ({ steadiness }: PastSnapshot): number | null =>
 export function steadinessAnswer(snapshot: PastSnapshot): z.input<typeof SteadinessAnswer> {
   const { steadiness } = snapshot;
   const worstFifth = STEADINESS_HORIZONS.map((sessions) => ({
-    ...{ sessions, probability: null, reason: NO_CHANCE_REASON },
+    sessions,
+    probability: null,
+    reason: NO_CHANCE_REASON,
   }));
   if (steadiness === undefined) {
     const unranked = { rank: null, peers: null, isReference: null, risk: null, inputs: [] };

@@ -63,7 +63,9 @@ const ClassRecord = z.object({
   bySector: z.array(
     z.object({
       sector: z.string().nullable(),
-      ...{ long: Count, short: Count, wait: Count },
+      long: Count,
+      short: Count,
+      wait: Count,
       meanExcess: z.number().nullable(),
       ic: z.number().nullable().describe("Within the sector."),
     }),
@@ -154,11 +156,17 @@ export function claimAnswer(
 ): z.input<typeof Claim> {
   const { assetClass, horizon, registeredAt, looks } = terms;
   return {
-    ...{ methodHash, assetClass, horizon, estimator: LIVE_CLAIM.estimator.name },
+    methodHash,
+    assetClass,
+    horizon,
+    estimator: LIVE_CLAIM.estimator.name,
     registeredAt: isoInstant(registeredAt),
-    ...{ score, candidate, verdict: currentVerdict({ verdicts }) },
+    score,
+    candidate,
+    verdict: currentVerdict({ verdicts }),
     verdicts: verdicts.map(({ at, verdict }) => ({
-      ...{ at: isoInstant(at), verdict },
+      at: isoInstant(at),
+      verdict,
       isFinal: isFinalVerdict({ at }, { openSince }),
     })),
     nextVerdictAt: instantOrNull(looks.find(({ at }) => at > now)?.at ?? null),

@@ -56,7 +56,7 @@ import {
 } from "./message-stream.ts";
 import type { SignalState } from "./signal-hysteresis.ts";
 import { STEADINESS_RULES, type SteadinessReading } from "./steadiness.ts";
-import type { StockStanding } from "./stock-ranking.ts";
+import type { StockStanding } from "./stock-score.ts";
 
 /** Raw measurements of one instrument at one instant, before the comparison with its peers. */
 export interface InstrumentMeasurement {

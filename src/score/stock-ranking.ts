@@ -18,23 +18,13 @@ import type { EvidenceMean } from "./signal-hysteresis.ts";
 import {
   NOT_IN_TABLES,
   type OwnValues,
+  type RawMeasures,
   rankStock,
   type StockEvidence,
   type StockMeasures,
-  type StockScore,
+  type StockStanding,
   scoreEvidence,
 } from "./stock-score.ts";
-
-/** Measurements of a stock at an instant, before the comparison with its sector; `NaN` if missing. */
-export interface RawMeasures {
-  readonly surprise: number;
-  readonly residualMomentum: number;
-  /** Log return over `CANDIDATE_RULES.reversalSessions`. */
-  readonly monthReturn: number;
-  /** z of the social and of the dark pool reading. */
-  readonly social: number;
-  readonly darkpool: number;
-}
 
 /** Measures a stock; the readings of its messages and trades are measured elsewhere. */
 export function measureStock(
@@ -83,17 +73,6 @@ function relativeMeasures(
     social: raw.social,
     darkpool: raw.darkpool,
   };
-}
-
-/** A stock's place in the tables of a close. */
-export interface StockStanding {
-  readonly raw: RawMeasures;
-  /** With what the stock is in the tables itself. */
-  readonly own: OwnValues;
-  readonly measures: StockMeasures;
-  readonly evidence: StockEvidence;
-  /** `undefined` if no part could be measured. Computed when it is read, as warm-up never does. */
-  readonly scored: StockScore | undefined;
 }
 
 /**

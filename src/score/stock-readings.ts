@@ -11,7 +11,7 @@ import { mean } from "../factors/statistics.ts";
 import { measureValuation, type ValuationContext, YIELD_NAMES } from "../factors/yields.ts";
 import type { ScoredValue } from "./close-tables.ts";
 import type { InstrumentState } from "./instrument-state.ts";
-import type { StockStanding } from "./stock-ranking.ts";
+import type { StockStanding } from "./stock-score.ts";
 
 /** Instant and price age of a reading. */
 interface ReadingTime {

@@ -25,6 +25,17 @@ const PARTS = {
   momentum: ["residualMomentum", "reversal"],
 } as const satisfies Partial<Record<Factor, readonly RankedMeasure[]>>;
 
+/** Measurements of a stock at an instant, before the comparison with its sector; `NaN` if missing. */
+export interface RawMeasures {
+  readonly surprise: number;
+  readonly residualMomentum: number;
+  /** Log return over `CANDIDATE_RULES.reversalSessions`. */
+  readonly monthReturn: number;
+  /** z of the social and of the dark pool reading. */
+  readonly social: number;
+  readonly darkpool: number;
+}
+
 /** The five measurements of a stock, the relative ones less the mean of the peers; `NaN` if missing. */
 export type StockMeasures = Readonly<Record<RankedMeasure, number>>;
 
@@ -104,6 +115,17 @@ export interface StockScore {
   /** 100 (rank - 0.5) / n of Z among the stocks of the close, in (0, 100). */
   readonly score: number;
   readonly contributions: FactorContributions;
+}
+
+/** A stock's place in the tables of a close. */
+export interface StockStanding {
+  readonly raw: RawMeasures;
+  /** With what the stock is in the tables itself. */
+  readonly own: OwnValues;
+  readonly measures: StockMeasures;
+  readonly evidence: StockEvidence;
+  /** `undefined` if no part could be measured. Computed when it is read, as warm-up never does. */
+  readonly scored: StockScore | undefined;
 }
 
 /**

@@ -23,11 +23,11 @@ import {
   measureStock,
   type RankableStock,
   rankClose,
-  type StockStanding,
   smoothedScore,
   standingBetween,
 } from "./stock-ranking.ts";
 import { readStockMomentum, readStockValuation } from "./stock-readings.ts";
+import type { StockStanding } from "./stock-score.ts";
 
 /** A stock with its measurements, and the readings of its messages and off-exchange trades. */
 interface ObservedStock extends RankableStock {
@@ -49,7 +49,7 @@ export interface ScoredInstrument {
   readonly ranking?: StockRanking | undefined;
 }
 
-/** A session of the stocks that has closed, with what its stocks are compared with. */
+/** A closed market session, with what its stocks are compared with. */
 export interface ClosedStocks {
   readonly tables: CloseTables;
   /** The score of a stock at the close. */
@@ -141,7 +141,7 @@ export const scoreBetween = (
   context: ReadingContext,
 ): ScoredInstrument => resultOf(observe(measured, context), context, context.tables.stocks);
 
-/** The signal of a stock that is not traded, or that no session has scored yet. */
+/** The signal of a stock that is not traded, or that was never scored. */
 export const pausedStockSignal = (
   { state, missedSessions }: MeasuredInstrument,
   at: number,

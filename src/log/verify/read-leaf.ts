@@ -152,20 +152,23 @@ const GRADED = ["scoreRaw", "scoreSmoothed", "candidates", ...Object.keys(peerMe
 
 const Signal = z.discriminatedUnion("v", [
   z.looseObject({
-    ...{ ...signalMembers, ...scoreMembers },
+    ...signalMembers,
+    ...scoreMembers,
     v: z.literal(1),
     sigma: Sigma.nullable().optional(),
     sigmas: z.undefined().optional(),
   }),
   z.looseObject({
-    ...{ ...signalMembers, ...scoreMembers },
+    ...signalMembers,
+    ...scoreMembers,
     v: z.literal(2),
     sigma: z.undefined().optional(),
     sigmas: Sigmas,
   }),
   z
     .looseObject({
-      ...{ ...signalMembers, ...peerMembers },
+      ...signalMembers,
+      ...peerMembers,
       v: z.literal(3),
       scoreSmoothed: Score,
       scoreRaw: Score,

@@ -169,8 +169,16 @@ export class SettlementVerifier {
     if (of === undefined || of.horizons.length === 0) return;
     const { percentiles, candidates } = leaf.v === 3 ? leaf : {};
     of.statements.push({
-      ...{ symbol, status, signal, scoreRaw, coverage, sigmas, sigma },
-      ...{ sector, percentiles, candidates },
+      symbol,
+      status,
+      signal,
+      scoreRaw,
+      coverage,
+      sigmas,
+      sigma,
+      sector,
+      percentiles,
+      candidates,
     });
     const tables = of.method?.risk?.[of.run.assetClass];
     if (tables === undefined || status === "failed") return;
