@@ -108,6 +108,17 @@ const importLines = sources.reduce((sum, { text }) => {
 }, 0);
 const typeCircles = circles(({ imports }) => imports);
 
+const aboveStore = sources.filter(({ path }) => !path.startsWith("src/store/"));
+
+/** An import of the store's `Operation`; the description of the API has a type of the same name. */
+const STORE_OPERATION = /import[^;]*\bOperation\b[^;]*from "[./]*store\/port\/records\.ts"/;
+
+/** A loop or a recursion by which a writer tries again, in a file that commits by itself. */
+const RETRY_LOOP = /for \(;;\)|while \(!\(await|\bupdateRecord\(/g;
+const committing = aboveStore.filter(({ text }) =>
+  /records\s*\.commit\(|updateRecord\(/.test(text),
+);
+
 const rows: readonly (readonly [string, number | string])[] = [
   ["files", files.length],
   ["lines", files.reduce((sum, path) => sum + linesOf(textOf(path)), 0)],
@@ -128,6 +139,14 @@ const rows: readonly (readonly [string, number | string])[] = [
   ["file names that several files share", `${shared.length} by ${shared.flat().length}`],
   ["circles of imports, values", circles(({ loaded }) => loaded).length],
   ["circles of imports, with types", typeCircles.length],
+  [
+    "files above the store that name its Operation",
+    aboveStore.filter(({ text }) => STORE_OPERATION.test(text)).length,
+  ],
+  [
+    "retry loops above the store",
+    committing.reduce((sum, { text }) => sum + Array.from(text.matchAll(RETRY_LOOP)).length, 0),
+  ],
   ["README, bytes", Buffer.byteLength(textOf("README.md"))],
 ];
 for (const [name, value] of rows) {
