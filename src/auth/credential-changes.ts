@@ -81,6 +81,8 @@ function mayChangeCredential(operation: Operation): boolean {
       return true;
     case "insert":
     case "check":
+    case "checkAbsent":
+    case "checkList":
     case "append":
     case "announce":
       return false;

@@ -184,13 +184,27 @@ function afterStep(before: Held, operation: Operation, now: number): Held | unde
       const goes = (row: RecordRow) => isAlive(row, now) && row.groups.includes(operation.group);
       return { ...before, records: before.records.filter((row) => !goes(row)) };
     }
+    case "checkList":
+      return isSameList(before, operation, now) ? before : undefined;
     default:
       return afterRecordStep(before, operation, now);
   }
 }
 
 /** Operations on a single record. */
-type RecordStep = Exclude<Operation, { kind: "removeGroup" | "append" | "announce" }>;
+type RecordStep = Exclude<Operation, { kind: "removeGroup" | "append" | "announce" | "checkList" }>;
+
+function isSameList(
+  { records }: Held,
+  { collection, group, after, count, newest, isWhole }: Extract<Operation, { kind: "checkList" }>,
+  now: number,
+): boolean {
+  const listed = records
+    .filter((row) => row.collection === collection && isAlive(row, now))
+    .filter((row) => group === undefined || row.groups.includes(group))
+    .filter(({ revision }) => revision > after && (isWhole || revision <= newest));
+  return listed.length === count && (listed.at(-1)?.revision ?? after) === newest;
+}
 
 function afterRecordStep(before: Held, operation: RecordStep, now: number): Held | undefined {
   const there = before.records.find((row) => isSame(row, operation) && isAlive(row, now));
@@ -202,6 +216,7 @@ function afterRecordStep(before: Held, operation: RecordStep, now: number): Held
   if (operation.kind === "check") {
     return there?.revision === operation.revision ? before : undefined;
   }
+  if (operation.kind === "checkAbsent") return there === undefined ? before : undefined;
   const row = rowAfter(there, operation, now);
   return row && written(before, row);
 }
@@ -212,7 +227,7 @@ function afterRecordStep(before: Held, operation: RecordStep, now: number): Held
  */
 function rowAfter(
   there: RecordRow | undefined,
-  operation: Exclude<RecordStep, { kind: "check" | "remove" }>,
+  operation: Exclude<RecordStep, { kind: "check" | "checkAbsent" | "remove" }>,
   now: number,
 ): RecordRow | undefined {
   switch (operation.kind) {

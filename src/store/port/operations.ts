@@ -1,6 +1,7 @@
 import type { ArchiveRow } from "./archive.ts";
 import type {
   Collection,
+  CollectionRules,
   Operation,
   Records,
   ReplaceOptions,
@@ -8,20 +9,31 @@ import type {
   WriteOptions,
 } from "./records.ts";
 
+/** A record to write. */
+export type NewRecord<T> = { readonly key: string; readonly value: T } & WriteOptions;
+
 /** Creates or overwrites a record. */
-export function put<T>(
-  to: Collection<T>,
-  { key, value, ...placing }: { readonly key: string; readonly value: T } & WriteOptions,
-): Operation {
+export function put<T>(to: Collection<T>, { key, value, ...given }: NewRecord<T>): Operation {
+  const placing = placingOf(to, { key, value, ...given });
   return { kind: "put", collection: to.name, key, value, placing };
 }
 
 /** Creates a record. The commit fails if the record exists. */
-export function insert<T>(
-  to: Collection<T>,
-  { key, value, ...placing }: { readonly key: string; readonly value: T } & WriteOptions,
-): Operation {
+export function insert<T>(to: Collection<T>, { key, value, ...given }: NewRecord<T>): Operation {
+  const placing = placingOf(to, { key, value, ...given });
   return { kind: "insert", collection: to.name, key, value, placing };
+}
+
+/** What a write says about the place of a record, completed by what its collection declares. */
+function placingOf<T>(
+  { groups: groupsOf, ttlMs: lifetimeMs }: CollectionRules<T>,
+  { key, value, groups = groupsOf?.(value, key), ttlMs = lifetimeMs, dueInMs }: NewRecord<T>,
+): WriteOptions {
+  return {
+    ...(groups !== undefined && { groups }),
+    ...(ttlMs !== undefined && { ttlMs }),
+    ...(dueInMs !== undefined && { dueInMs }),
+  };
 }
 
 /** Changes a record that was read before. The commit fails if the record has changed since then. */

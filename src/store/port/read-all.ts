@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Archive, ArchiveRow, ArchiveSelection } from "./archive.ts";
-import type { Collection, Records, Stored } from "./records.ts";
+import type { Collection, RecordReader, Stored } from "./records.ts";
 
 /** Number of records or rows read per page. */
 const PAGE = 1_000;
@@ -18,7 +18,7 @@ interface RecordRange {
  * returned again by a later page.
  */
 export async function* readRecordPages<T>(
-  records: Records,
+  records: RecordReader,
   from: Collection<T>,
   range: RecordRange = {},
 ): AsyncGenerator<readonly Stored<T>[]> {
@@ -37,7 +37,7 @@ export async function* readRecordPages<T>(
  * @param group Reads only records of this group.
  */
 export async function readAll<T>(
-  records: Records,
+  records: RecordReader,
   from: Collection<T>,
   group?: string,
 ): Promise<readonly Stored<T>[]> {

@@ -2,8 +2,19 @@ import type { ArchiveRow } from "./archive.ts";
 
 declare const shape: unique symbol;
 
+/** How the records of a collection are placed, in addition to what a write says. */
+export interface CollectionRules<T> {
+  /**
+   * Groups of a new record. A change keeps the groups that the record has. Absent: each write gives
+   * the groups.
+   */
+  groups?(value: T, key: string): readonly string[];
+  /** Lifetime of a new record in milliseconds. Absent: the record does not expire. */
+  readonly ttlMs?: number;
+}
+
 /** A named set of records whose values have the same type. */
-export interface Collection<T> {
+export interface Collection<T> extends CollectionRules<T> {
   readonly name: string;
   /** Carries the value type for the compiler; absent at run time. */
   readonly [shape]?: T;
@@ -13,8 +24,8 @@ export interface Collection<T> {
  * Defines a collection. The code that writes its records is responsible for the type of their
  * values.
  */
-export function collection<T>(name: string): Collection<T> {
-  return { name };
+export function collection<T>(name: string, rules: CollectionRules<T> = {}): Collection<T> {
+  return { ...rules, name };
 }
 
 /** A stored record. Instants are milliseconds since the epoch, by the store's clock. */
@@ -41,9 +52,9 @@ export type RecordRevision = Pick<Stored<unknown>, "key" | "revision">;
 
 /** Properties of a record that is written, in addition to its value. */
 export interface WriteOptions {
-  /** Groups of the record. Absent: no groups. */
+  /** Groups of the record. Absent: those that the collection declares. */
   readonly groups?: readonly string[];
-  /** Lifetime in milliseconds. Absent: the record does not expire. */
+  /** Lifetime in milliseconds. Absent: the one that the collection declares. */
   readonly ttlMs?: number;
   /** Delay until the record is due, in milliseconds. Absent: it is never due. */
   readonly dueInMs?: number;
@@ -97,6 +108,26 @@ export type Operation =
       readonly key: string;
       readonly revision: number;
     }
+  /** Changes nothing; fails if the record exists. */
+  | { readonly kind: "checkAbsent"; readonly collection: string; readonly key: string }
+  /**
+   * Changes nothing; fails unless `list` with the same `after` would return the same records again.
+   * Revisions only grow and are never reused, so the records are the same if their number and their
+   * newest revision are.
+   */
+  | {
+      readonly kind: "checkList";
+      readonly collection: string;
+      /** Absent: the list is of the whole collection. */
+      readonly group?: string;
+      readonly after: number;
+      /** Number of listed records. */
+      readonly count: number;
+      /** Revision of the last listed record; `after` if there is none. */
+      readonly newest: number;
+      /** Whether no record follows the last one. */
+      readonly isWhole: boolean;
+    }
   /** Marks a single-use record as consumed; fails if the record is absent or already consumed. */
   | { readonly kind: "consume"; readonly collection: string; readonly key: string }
   /**
@@ -139,6 +170,17 @@ export interface DueRecordSelection {
   readonly except?: readonly string[];
 }
 
+/** Reads records: the store, or a transaction, which notes what it has read. */
+export interface RecordReader {
+  get<T>(from: Collection<T>, key: string): Promise<Stored<T> | undefined>;
+
+  /**
+   * Lists records, oldest change first. A record that changes between two pages is returned again
+   * at the end.
+   */
+  list<T>(from: Collection<T>, selection: RecordSelection): Promise<readonly Stored<T>[]>;
+}
+
 /**
  * Small durable JSON documents: clients, tokens, claims of agents, keys, alerts, due deliveries.
  *
@@ -150,15 +192,7 @@ export interface DueRecordSelection {
  *
  * Every method rejects with the problem `store_unavailable` if the store cannot answer.
  */
-export interface Records {
-  get<T>(from: Collection<T>, key: string): Promise<Stored<T> | undefined>;
-
-  /**
-   * Lists records, oldest change first. A record that changes between two pages is returned again
-   * at the end.
-   */
-  list<T>(from: Collection<T>, selection: RecordSelection): Promise<readonly Stored<T>[]>;
-
+export interface Records extends RecordReader {
   /**
    * Lists keys and revisions of records like `list`, without reading the values. A reader that has
    * kept values learns which of them have changed or are gone.

@@ -135,9 +135,12 @@ function encode(operation: Operation): object {
       checkRecordNames([operation.collection, operation.key]);
       checkRevision(operation.revision);
       return operation;
+    case "checkAbsent":
     case "consume":
       checkRecordNames([operation.collection, operation.key]);
       return operation;
+    case "checkList":
+      return encodeCheckList(operation);
     case "remove":
       checkRecordNames([operation.collection, operation.key]);
       if (operation.revision !== undefined) checkRevision(operation.revision);
@@ -150,6 +153,14 @@ function encode(operation: Operation): object {
     case "announce":
       return { kind: operation.kind, payload: payloadOf(operation) };
   }
+}
+
+function encodeCheckList(operation: Extract<Operation, { readonly kind: "checkList" }>): object {
+  const { kind, collection, group, after, count, newest, isWhole } = operation;
+  checkRecordNames(group === undefined ? [collection] : [collection, group]);
+  for (const revision of [after, newest]) checkRevision(revision);
+  const last = isWhole ? Number.MAX_SAFE_INTEGER : newest;
+  return { kind, collection, key: group, after, last, count, newest };
 }
 
 function placed(operation: Extract<Operation, { readonly value: unknown }>): object {

@@ -62,7 +62,7 @@ begin
         select * from json_to_recordset(steps) as one(
           kind text, collection text, key text, revision bigint, value text, groups text[],
           ttl bigint, due bigint, "keepsTtl" boolean, "keepsDue" boolean, payload text,
-          archived json)
+          archived json, after bigint, last bigint, count bigint, newest bigint)
       loop
         perform market_signal.in_time(finish);
         /* Processes of schema 4 send rows of the archive as records of the outbox. */
@@ -97,6 +97,28 @@ begin
           perform from market_signal.record
           where collection = step.collection and key = step.key and revision = step.revision
             and (expires_at is null or expires_at > now);
+        when 'checkAbsent' then
+          perform where not exists (
+            select from market_signal.record
+            where collection = step.collection and key = step.key
+              and (expires_at is null or expires_at > now));
+        when 'checkList' then
+          if step.key is null then
+            perform from (
+              select count(*) as records, max(revision) as newest from market_signal.record
+              where collection = step.collection and revision > step.after
+                and revision <= step.last and (expires_at is null or expires_at > now)) as listed
+            where records = step.count and coalesce(listed.newest, step.after) = step.newest;
+          else
+            perform from (
+              with members as materialized (
+                select * from market_signal.record
+                where groups @> array[step.key] and groups <> '{}')
+              select count(*) as records, max(revision) as newest from members
+              where collection = step.collection and revision > step.after
+                and revision <= step.last and (expires_at is null or expires_at > now)) as listed
+            where records = step.count and coalesce(listed.newest, step.after) = step.newest;
+          end if;
         when 'consume' then
           update market_signal.record set
             consumed_at = now, revision = nextval('market_signal.revision')
@@ -118,7 +140,8 @@ begin
           perform pg_notify('${NOTIFY_CHANNEL}', step.payload);
         end case;
         if not found
-          and (step.kind in ('insert', 'replace', 'consume') or step.revision is not null)
+          and (step.kind in ('insert', 'replace', 'consume', 'checkAbsent', 'checkList')
+            or step.revision is not null)
         then
           raise sqlstate 'MS001';
         end if;

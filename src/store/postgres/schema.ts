@@ -63,6 +63,9 @@ const steps: readonly string[] = [
   // Keeps programs out that cannot read sealed URLs of webhooks; no table changes. The start of the
   // service seals those of before.
   "",
+  // Adds the operations `checkAbsent` and `checkList`. Databases created after this step was added
+  // have them from step 1.
+  commitFunctionSql,
 ];
 
 /** Facts about a store that are kept in its database. */

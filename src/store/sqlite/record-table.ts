@@ -1,4 +1,4 @@
-import type { RecordRevision, Stored } from "../port/records.ts";
+import type { Operation, RecordRevision, Stored } from "../port/records.ts";
 import type { Backlog, DumpRow } from "../port/store.ts";
 import { type BatchTransaction, PartialWriteError, type UnitOfWork } from "./group-commit.ts";
 import { damagedRowProblem, isSqliteError } from "./sqlite-errors.ts";
@@ -83,6 +83,14 @@ const LIST_GROUP = `SELECT ${COLUMNS} FROM record WHERE id IN (
     WHERE name = ? AND collection = ? AND revision > ? AND ${ALIVE}
     ORDER BY revision LIMIT ?)
   ORDER BY revision`;
+
+/** SQL query for the number and the newest revision of the records of a list. */
+const CHECK_LIST = `SELECT count(*) AS records, max(revision) AS newest FROM record
+  WHERE collection = ? AND revision > ? AND revision <= ? AND ${ALIVE}`;
+
+const CHECK_GROUP = `SELECT count(*) AS records, max(revision) AS newest
+  FROM record_group CROSS JOIN record ON id = record
+  WHERE name = ? AND collection = ? AND revision > ? AND revision <= ? AND ${ALIVE}`;
 
 /** The record table of a database file, with its indexes and the revision counter. */
 export class RecordTable implements BatchTransaction {
@@ -218,6 +226,19 @@ export class RecordTable implements BatchTransaction {
     const changed = { ...row, ...changes, revision: ++this.#revision };
     this.#update(changed, row.groups);
     return changed;
+  }
+
+  /** Whether a list has the same records as when it was read. */
+  isUnchanged(
+    { collection, group, after, count, newest, isWhole }: Extract<Operation, { kind: "checkList" }>,
+    now: number,
+  ): boolean {
+    const range = [collection, after, isWhole ? Number.MAX_SAFE_INTEGER : newest, now];
+    const found =
+      group === undefined
+        ? this.#file.statement(CHECK_LIST).get(...range)
+        : this.#file.statement(CHECK_GROUP).get(group, ...range);
+    return found?.records === count && (found.newest ?? after) === newest;
   }
 
   /**

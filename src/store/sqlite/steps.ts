@@ -35,6 +35,10 @@ export function commitStepOf(operation: Operation): CommitStep {
       return replaceStep(operation);
     case "check":
       return atRevision(operation, () => {});
+    case "checkAbsent":
+      return checkAbsentStep(operation);
+    case "checkList":
+      return checkListStep(operation);
     case "consume":
       return consumeStep(operation);
     case "remove":
@@ -94,6 +98,18 @@ function replaceStep(operation: OfKind<"replace">): CommitStep {
       dueAt: dueInMs === undefined ? row.dueAt : instantAfter(now, dueInMs),
     });
   });
+}
+
+function checkAbsentStep({ collection, key }: OfKind<"checkAbsent">): CommitStep {
+  checkPlace(collection, key);
+  return ({ records }, now) => records.find(collection, key, now) === undefined;
+}
+
+function checkListStep(listed: OfKind<"checkList">): CommitStep {
+  checkStorableName(listed.collection);
+  if (listed.group !== undefined) checkStorableName(listed.group);
+  for (const revision of [listed.after, listed.newest]) checkRevision(revision);
+  return ({ records }, now) => records.isUnchanged(listed, now);
 }
 
 function consumeStep({ collection, key }: OfKind<"consume">): CommitStep {

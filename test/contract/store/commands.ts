@@ -7,7 +7,10 @@ import type { Operation, ReplaceOptions, WriteOptions } from "../../../src/store
  * seen.
  */
 export type Step =
-  | Extract<Operation, { kind: "put" | "insert" | "consume" | "removeGroup" | "append" }>
+  | Extract<
+      Operation,
+      { kind: "put" | "insert" | "consume" | "removeGroup" | "append" | "checkAbsent" }
+    >
   | { readonly kind: "remove"; readonly collection: string; readonly key: string }
   | {
       readonly kind: "replace";
@@ -29,6 +32,14 @@ export type Step =
       readonly collection: string;
       readonly key: string;
       readonly age: number;
+    }
+  | {
+      readonly kind: "checkList";
+      readonly collection: string;
+      readonly group: string | undefined;
+      readonly limit: number;
+      /** Whether to check the list as it is, or as the player has read it last. */
+      readonly isReadNow: boolean;
     };
 
 /** An operation on a store, as plain data. */
@@ -114,6 +125,17 @@ const step = weighted<Step>(
   [1, fc.record({ kind: is("remove"), ...at })],
   [1, fc.record({ kind: is("removeAt"), ...at, age })],
   [1, fc.record({ kind: is("check"), ...at, age })],
+  [1, fc.record({ kind: is("checkAbsent"), ...at })],
+  [
+    3,
+    fc.record({
+      kind: is("checkList"),
+      collection: at.collection,
+      group: fc.option(group, { nil: undefined }),
+      limit,
+      isReadNow: fc.boolean(),
+    }),
+  ],
   [1, fc.record({ kind: is("removeGroup"), group })],
   [1, fc.record({ kind: is("append"), row })],
 );

@@ -17,11 +17,13 @@ interface Seen {
 export interface Player {
   readonly store: Store;
   readonly seen: readonly Seen[];
+  /** The last reading of each list, by collection, group and limit. */
+  readonly lists: ReadonlyMap<string, Operation>;
 }
 
 /** Creates a player that has seen no revision. */
 export function newPlayer(store: Store): Player {
-  return { store, seen: [] };
+  return { store, seen: [], lists: new Map() };
 }
 
 /**
@@ -54,13 +56,42 @@ export async function prepareCommand(player: Player, command: Command): Promise<
   let ready = player;
   const operations: Operation[] = [];
   for (const step of command.steps) {
+    if (step.kind === "checkList") {
+      ready = await withList(ready, step);
+      operations.push(ready.lists.get(placeOf(step)) as Operation);
+      continue;
+    }
     if ("age" in step) ready = noteAnswer(ready, await got(ready.store, step)).player;
     operations.push(operationOf(step, ready));
   }
   return { player: ready, ask: (store) => store.records.commit(operations) };
 }
 
-function operationOf(step: Step, { seen }: Player): Operation {
+type ListStep = Extract<Step, { kind: "checkList" }>;
+
+const placeOf = ({ collection: from, group, limit }: ListStep): string =>
+  JSON.stringify([from, group, limit]);
+
+/** A player that has read a list: now, or before if the step says so. */
+async function withList(player: Player, step: ListStep): Promise<Player> {
+  const place = placeOf(step);
+  if (!step.isReadNow && player.lists.has(place)) return player;
+  const { collection: from, group, limit } = step;
+  const grouped = group === undefined ? {} : { group };
+  const listed = await player.store.records.list(collection(from), { ...grouped, limit });
+  const check: Operation = {
+    kind: "checkList",
+    collection: from,
+    ...grouped,
+    after: 0,
+    count: listed.length,
+    newest: listed.at(-1)?.revision ?? 0,
+    isWhole: listed.length < limit,
+  };
+  return { ...player, lists: new Map([...player.lists, [place, check]]) };
+}
+
+function operationOf(step: Exclude<Step, ListStep>, { seen }: Player): Operation {
   if (!("age" in step)) return step;
   const { age, ...named } = step;
   const revisions = seen
