@@ -1,0 +1,177 @@
+import type { ArchiveRow } from "./port/archive.ts";
+import {
+  announce,
+  appendToArchive,
+  consume,
+  insert,
+  type NewRecord,
+  put,
+  remove,
+  removeGroup,
+  replace,
+} from "./port/operations.ts";
+import type {
+  Collection,
+  Operation,
+  RecordReader,
+  RecordSelection,
+  Records,
+  ReplaceOptions,
+  Stored,
+} from "./port/records.ts";
+import { storeUnavailableProblem } from "./port/unavailable.ts";
+import { isStorableName } from "./port/values.ts";
+
+/**
+ * Maximum number of attempts of a transaction. An attempt fails only because another commit changed
+ * what it had read, so this many transactions that start together on the same records all succeed.
+ */
+const MAX_ATTEMPTS = 250;
+
+/**
+ * A transaction in progress. It notes what it reads: a record, the absence of a record, or the
+ * records of a list. The writes take effect together, in the order of the calls, and only if
+ * everything that was read is still the same. A read does not see the writes of its transaction.
+ */
+export interface Transaction extends RecordReader {
+  /** Creates or overwrites a record. */
+  put<T>(to: Collection<T>, record: NewRecord<T>): void;
+  /** Creates a record that is absent. Whether it is must have been read before, unless its key is random. */
+  insert<T>(to: Collection<T>, record: NewRecord<T>): void;
+  /** Changes a record that this transaction has read. Members of `change` that are absent stay. */
+  update<T>(
+    of: Collection<T>,
+    read: Pick<Stored<T>, "key" | "revision">,
+    change: { readonly value: T } & ReplaceOptions,
+  ): void;
+  /** Removes a record, if it exists. */
+  remove(from: Collection<unknown>, key: string): void;
+  /** Removes every record of a group, in all collections. */
+  removeGroup(group: string): void;
+  /** Consumes a single-use record that this transaction has read and found not consumed. */
+  consume(of: Collection<unknown>, key: string): void;
+  /** Adds a row to the archive, unless the row already exists. */
+  append(row: ArchiveRow): void;
+  /** Notifies the listeners of a topic in every process, once the transaction is durable. */
+  announce(topic: string, text?: string): void;
+}
+
+/**
+ * Runs a transaction and commits it. If something that it read was changed meanwhile, nothing is
+ * written and the function runs again. It must therefore have no effect but its writes: no I/O, no
+ * counting against limits, no clock. If it throws, or writes nothing, nothing is committed, and
+ * what it read may be of different instants.
+ *
+ * @returns What the function returned in the attempt that was committed.
+ * @throws {Problem} `store_unavailable`, also when other commits interfered with every attempt.
+ */
+export async function transact<T>(
+  records: Records,
+  run: (tx: Transaction) => T | Promise<T>,
+): Promise<T> {
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
+    const tx = new BufferedTransaction(records);
+    const result = await run(tx);
+    if (!tx.hasWrites || (await records.commit(tx.operations()))) return result;
+  }
+  throw storeUnavailableProblem("Too many concurrent requests change the same records.");
+}
+
+class BufferedTransaction implements Transaction {
+  readonly #records: Records;
+  /** What was read, by collection and key or by list. */
+  readonly #checks = new Map<string, Operation>();
+  readonly #writes: Operation[] = [];
+
+  constructor(records: Records) {
+    this.#records = records;
+  }
+
+  get hasWrites(): boolean {
+    return this.#writes.length > 0;
+  }
+
+  /** The checks of what was read, then the writes. */
+  operations(): readonly Operation[] {
+    return [...this.#checks.values(), ...this.#writes];
+  }
+
+  async get<T>(from: Collection<T>, key: string): Promise<Stored<T> | undefined> {
+    const stored = await this.#records.get(from, key);
+    const at = { collection: from.name, key };
+    this.#note(
+      [from.name, key],
+      stored === undefined
+        ? { kind: "checkAbsent", ...at }
+        : { kind: "check", ...at, revision: stored.revision },
+    );
+    return stored;
+  }
+
+  async list<T>(from: Collection<T>, selection: RecordSelection): Promise<readonly Stored<T>[]> {
+    const listed = await this.#records.list(from, selection);
+    const { group, after = 0, limit } = selection;
+    this.#note([from.name, group ?? "", after, limit], {
+      kind: "checkList",
+      collection: from.name,
+      ...(group !== undefined && { group }),
+      after,
+      count: listed.length,
+      newest: listed.at(-1)?.revision ?? after,
+      isWhole: listed.length < limit,
+    });
+    return listed;
+  }
+
+  put<T>(to: Collection<T>, record: NewRecord<T>): void {
+    this.#writes.push(put(to, record));
+  }
+
+  insert<T>(to: Collection<T>, record: NewRecord<T>): void {
+    this.#writes.push(insert(to, record));
+  }
+
+  update<T>(
+    of: Collection<T>,
+    read: Pick<Stored<T>, "key" | "revision">,
+    change: { readonly value: T } & ReplaceOptions,
+  ): void {
+    const id = idOf([of.name, read.key]);
+    const check = this.#checks.get(id);
+    // The change itself fails at another revision.
+    if (check?.kind === "check" && check.revision === read.revision) this.#checks.delete(id);
+    this.#writes.push(replace(of, read, change));
+  }
+
+  remove(from: Collection<unknown>, key: string): void {
+    this.#writes.push(remove(from, key));
+  }
+
+  removeGroup(group: string): void {
+    this.#writes.push(removeGroup(group));
+  }
+
+  consume(of: Collection<unknown>, key: string): void {
+    this.#writes.push(consume(of, key));
+  }
+
+  append(row: ArchiveRow): void {
+    this.#writes.push(appendToArchive(row));
+  }
+
+  announce(topic: string, text?: string): void {
+    this.#writes.push(announce(topic, text));
+  }
+
+  /**
+   * Notes the first reading. If a second one has another result, the check of the first one fails.
+   * No record can have a name that cannot be stored, so nothing needs to be checked.
+   */
+  #note(place: readonly (string | number)[], check: Operation): void {
+    const id = idOf(place);
+    const isStorable = place.every((part) => typeof part === "number" || isStorableName(part));
+    if (isStorable && !this.#checks.has(id)) this.#checks.set(id, check);
+  }
+}
+
+const idOf = (place: readonly (string | number)[]): string => JSON.stringify(place);
