@@ -43,7 +43,7 @@ const FRACTION_DECIMALS = 8;
 const Score = z.number().int().min(0).max(100).nullable().describe(SCORE_MEANING);
 
 /** Members of every event about an instrument. */
-const EventData = z.object({
+export const EventData = z.object({
   alertId: z.string(),
   eventId: z.string().describe("The same in all deliveries, and equal to webhook-id."),
   sequence: z

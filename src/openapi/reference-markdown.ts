@@ -1,7 +1,9 @@
 import { paths } from "../../wellknown/paths.ts";
 import { SERVICE_SUMMARY, type Site } from "../../wellknown/site.ts";
 import { AlertAnswer } from "../answers/alert.ts";
-import { AnswerOrigin, InstrumentAnswer, InstrumentAnswerMembers } from "../answers/common.ts";
+import { AnswerOrigin, InstrumentAnswer } from "../answers/common.ts";
+import { EventData } from "../answers/event.ts";
+import { MarketMode } from "../market/market.ts";
 import type { ProblemCode } from "../problem.ts";
 import { componentSchemas, type JsonObject, jsonSchemaOf } from "./components.ts";
 import { apiDescription } from "./description.ts";
@@ -43,28 +45,32 @@ const LISTED: readonly OperationTag[] = ["Log", "Service", "Discovery"];
 
 function group(tag: OperationTag, operations: readonly Operation[]): string {
   const own = operations.filter((operation) => operation.tag === tag);
-  const isListed = LISTED.includes(tag);
-  const write = isListed ? line : section;
-  const separator = isListed ? "\n" : "\n\n";
-  return `## ${tag}\n\n${operationTags[tag]}\n\n${own.map(write).join(separator)}`;
+  const text = LISTED.includes(tag)
+    ? own.map((operation) => `- ${routeOf(operation)}: ${operation.summary}.`).join("\n")
+    : sections(own).join("\n\n");
+  return `## ${tag}\n\n${operationTags[tag]}\n\n${text}`;
 }
 
-const line = ({ method, path, summary }: Operation): string =>
-  `- \`${method.toUpperCase()} ${path}\`: ${summary}.`;
+const routeOf = ({ method, path }: Operation): string => `\`${method.toUpperCase()} ${path}\``;
 
-function section(operation: Operation): string {
-  const { method, path, summary, description: words = `${summary}.`, body } = operation;
+/** A section for each operation; operations that differ in the method alone share one. */
+function sections(operations: readonly Operation[]): readonly string[] {
+  const titled = Map.groupBy(operations, (one) => `${one.summary}\n${usage(one)}`);
+  return Array.from(titled.values(), (some) => {
+    const [first] = some as [Operation, ...Operation[]];
+    return `### ${first.summary}\n\n${some.map(routeOf).join("\n")}\n\n${usage(first)}`;
+  });
+}
+
+/** What an operation does, takes and answers. */
+function usage(operation: Operation): string {
+  const { summary, description: words = `${summary}.`, body } = operation;
   const { pathMembers, query, header } = operation;
   const members = { Path: pathMembers, Query: query, Header: header, Body: body?.schema };
   const inputs = Object.entries(members).flatMap(([place, schema]) =>
     schema === undefined ? [] : `- ${place}: ${membersOf(jsonSchemaOf(schema, "input"))}`,
   );
-  return [
-    `### ${summary}\n\n\`${method.toUpperCase()} ${path}\`\n\n${words}\n`,
-    ...inputs,
-    ...answersOf(operation),
-    ...failuresOf(operation),
-  ].join("\n");
+  return [`${words}\n`, ...inputs, ...answersOf(operation), ...failuresOf(operation)].join("\n");
 }
 
 /**
@@ -131,19 +137,17 @@ function membersIn(schema: JsonObject): readonly string[] {
 
 /** Names a group of members instead of repeating them within another type. */
 const withGroups = (type: string): string =>
-  Object.entries({ InstrumentEvent: InstrumentAnswerMembers, Alert: AlertAnswer }).reduce(
+  Object.entries({ InstrumentEvent: EventData, Alert: AlertAnswer }).reduce(
     (text, [name, { shape }]) => text.replace(Object.keys(shape).join(", "), `all of ${name}`),
-    type,
+    type.replace(MarketMode.options.join("|"), "MarketMode"),
   );
 
-/**
- * Groups of members that responses about one instrument have in common, so that the reference lists
- * them once.
- */
+/** Schemas that several responses have in common, so that the reference lists them once. */
 const shared = () => ({
   AnswerOrigin: jsonSchemaOf(AnswerOrigin, "output"),
   InstrumentAnswer: jsonSchemaOf(InstrumentAnswer, "output"),
-  InstrumentEvent: jsonSchemaOf(InstrumentAnswerMembers, "output"),
+  InstrumentEvent: jsonSchemaOf(EventData, "output"),
+  MarketMode: jsonSchemaOf(MarketMode, "output"),
 });
 
 /**

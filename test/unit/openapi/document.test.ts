@@ -145,7 +145,7 @@ describe("the Markdown API reference", () => {
     expect(text).toContain("- **AlertDetail**: as Alert, and `failures`*");
     expect(text).toContain("- **OAuthProblem**: as Problem, and `error`*");
     expect(text).toContain(
-      "- **RangeAlertEvent**: `type`* (range.alert), `timestamp`* (date-time), `data`* ({alertId, eventId, sequence, all of InstrumentEvent, signal,",
+      "- **RangeAlertEvent**: `type`* (range.alert), `timestamp`* (date-time), `data`* ({all of InstrumentEvent, reason,",
     );
     expect(text).toContain("`items`* (list of {all of Alert, madeBy})");
     expect(text.match(/^- \*\*Alert\*\*: `id`\* \(string\)/gm)).toHaveLength(1);
