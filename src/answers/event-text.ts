@@ -1,7 +1,9 @@
+import type { z } from "zod";
 import { REPORT_WINDOW_COVERAGE } from "../factors/report-windows.ts";
 import { inertText } from "../outbound/inert-text.ts";
 import type { EventPayload } from "./event.ts";
 import { DIRECTION_EVIDENCE_TEXT } from "./meaning.ts";
+import type { MethodChangedEvent } from "./method-change.ts";
 import { toPercent } from "./risk.ts";
 import { STEADINESS_MEANING } from "./steadiness.ts";
 
@@ -21,7 +23,8 @@ export interface EventText {
 }
 
 /** Payload of an event that is about no instrument. */
-type EndpointPayload =
+type OtherPayload =
+  | z.input<typeof MethodChangedEvent>
   | { readonly type: "webhook.test" }
   | {
       readonly type: "endpoint.disabled";
@@ -41,6 +44,10 @@ export const WEBHOOK_DISABLED_REASONS = {
   unverified: "its webhook never confirmed",
 } as const;
 
+/** What follows for an alert when another method scores its instruments. */
+const METHOD_CHANGE_NOTE =
+  "Scores before and after it are not compared: the switch itself is told by no other event, and the alert begins anew with it.";
+
 /** Maximum length of an instrument's name in an event text, in characters. */
 const MAX_NAME = 60;
 
@@ -50,7 +57,7 @@ const MAX_NAME = 60;
  * @param body The recorded payload, as JSON.
  */
 export function eventTextOf(body: string): EventText {
-  const payload = JSON.parse(body) as EventPayload | EndpointPayload;
+  const payload = JSON.parse(body) as EventPayload | OtherPayload;
   if (payload.type === "webhook.test") {
     return { headline: "Test of an alert", details: ["It works: events will arrive like this."] };
   }
@@ -64,6 +71,13 @@ export function eventTextOf(body: string): EventText {
         "Events of this alert are recorded and can be polled, but are not sent until the webhook is enabled again.",
       ],
       alertLabel: label,
+    };
+  }
+  if (payload.type === "method.changed") {
+    const { previousMethodVersion, methodVersion, change } = payload.data;
+    return {
+      headline: `The scores come from method ${methodVersion}, before from ${previousMethodVersion}`,
+      details: [change, METHOD_CHANGE_NOTE],
     };
   }
   const { symbol, name, asOf } = payload.data;

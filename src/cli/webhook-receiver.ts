@@ -168,6 +168,7 @@ function deliveryLine({ at, status, check, isDuplicate, message }: LineParts): s
 
 function wordsOf({ type, data }: Message): readonly string[] {
   const { symbol, sequence, previousSignal, signal, severity, z, previousScore, score } = data;
+  const { previousMethodVersion, methodVersion } = data;
   return [
     cell(type, WIDTHS.type),
     cell(symbol, WIDTHS.symbol),
@@ -176,6 +177,7 @@ function wordsOf({ type, data }: Message): readonly string[] {
     cell(severity),
     cell(z, 0, "z "),
     score === undefined ? "" : `score ${changeOf(previousScore, score)}`,
+    previousMethodVersion === undefined ? "" : changeOf(previousMethodVersion, methodVersion),
     type === CHALLENGE_MESSAGE_TYPE ? "challenge answered" : "",
   ].filter((text) => text.trim() !== "");
 }

@@ -16,6 +16,7 @@ import {
   VolatilityAlertEvent,
 } from "../answers/event.ts";
 import { MethodDocument } from "../answers/method.ts";
+import { MethodChangedEvent } from "../answers/method-change.ts";
 import { SignalAnswer, SignalHistory, SignalPage } from "../answers/signal.ts";
 import { jsonSchema } from "../lib/json-schema.ts";
 import { memo } from "../lib/memo.ts";
@@ -74,6 +75,7 @@ const answers = {
   ReportAlertEvent,
   RangeAlertEvent,
   SteadinessAlertEvent,
+  MethodChangedEvent,
   EndpointVerify,
   WebhookTest,
   EndpointDisabled,

@@ -7,6 +7,7 @@ import {
   SteadinessAlertEvent,
   VolatilityAlertEvent,
 } from "../answers/event.ts";
+import { MethodChangedEvent } from "../answers/method-change.ts";
 
 const AlertId = z.string().describe("The alert that the webhook belongs to.");
 
@@ -94,6 +95,10 @@ export const webhookEventDescriptions: readonly WebhookEventDescription[] = [
   webhook(SteadinessAlertEvent, "steadiness.alert", {
     summary: "The steadiness of a stock crossed a level",
     description: `For alerts of the kind steadiness, which cover stocks only. ${DELIVERY_NOTE}`,
+  }),
+  webhook(MethodChangedEvent, "method.changed", {
+    summary: "Another method scores the instruments of the alert",
+    description: `For alerts of every kind, once, after an update of the service that changed the method. ${DELIVERY_NOTE}`,
   }),
   webhook(EndpointVerify, "endpoint.verify", {
     summary: "Challenge that confirms the endpoint",

@@ -7,27 +7,31 @@ import {
   type ConditionState,
   evaluateCondition,
 } from "../../src/alerts/rules/condition.ts";
+import { progressRecords } from "../../src/alerts/rules/evaluation-state.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { createVolatilityTracker } from "../../src/factors/volatility.ts";
 import { countKnownRecords } from "../../src/market/point-in-time.ts";
 import type { Bar, RecordList } from "../../src/market/records.ts";
+import { runningMethod } from "../../src/method/running.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
-import { removeGroup } from "../../src/store/port/operations.ts";
+import { removeGroup, replace } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import {
   alertSteps,
   barsOf,
   createScriptedMarket,
+  DAY_MS,
   leaderOf,
   OWNER,
   queuedIn,
   recordedEventsIn,
   type ScriptedMarket,
   type SnapshotOverrides,
+  snapshotOf,
   summaryOf,
   symbolSelector,
 } from "../support/scripted-market.ts";
@@ -272,6 +276,58 @@ describeEngines("the evaluation of alerts", (engine) => {
     }
     expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
     await expectWhole(store);
+  });
+
+  it("tells each alert once of a switch of the method, whenever the process dies, and no later alert", async () => {
+    const [from, to] = ["1.1.0+f0dc5dcb6c4877bb", runningMethod().version];
+    const change = { previousMethodVersion: from, methodVersion: to };
+    const earlier = Array.from({ length: 130 }, (_, index) => `a${index}`);
+    for (const [commit, when] of [0, 1, 2].flatMap((index) => [
+      [index, "before"] as const,
+      [index, "after"] as const,
+    ])) {
+      const store = await openStore(engine);
+      await store.records.commit([
+        ...earlier.flatMap((id) => alertSteps(id, { kinds: ["report"] })),
+        ...alertSteps("shift"),
+        ...alertSteps("paused", { isPaused: true }),
+        ...alertSteps("snoozed", { snoozedUntil: START + 1 }),
+        ...alertSteps("over", { expiresAt: START - 1 }),
+      ]);
+      const stage = createScriptedMarket();
+      stage.close(1, { A: { score: 10 } });
+      await leaderOf(store, stage).run();
+      const [progress] = await readAll(store.records, progressRecords);
+      if (progress === undefined) throw new Error("there is no progress");
+      const value = { ...progress.value, methodVersion: from };
+      await store.records.commit([replace(progressRecords, progress, { value })]);
+      stage.snapshots.addRecorded({
+        ...snapshotOf("A", DAY_MS, { score: 10 }),
+        methodVersion: from,
+      });
+      stage.close(2, { A: { score: 90, ...LONG } });
+      const dying = dyingAt(store.records, commit, when);
+      await leaderOf(store, stage, { records: dying })
+        .run()
+        .catch(() => undefined);
+      await store.records.commit(alertSteps("later", { createdAt: START + 1 }));
+      const back = await store.reopen();
+      await leaderOf(back, stage).run();
+      const told = await recordedEventsIn(back);
+      expect(told.map(({ alertId }) => alertId).sort()).toEqual([...earlier, "shift"].sort());
+      for (const { payload } of told) {
+        expect(payload).toMatchObject({ type: "method.changed", data: change });
+      }
+      expect((await queuedIn(back)).map(({ key }) => key).sort()).toEqual(
+        told.map(({ id }) => id).sort(),
+      );
+      stage.close(3, { A: { score: 50 } });
+      const again = await back.reopen();
+      await leaderOf(again, stage).run();
+      const kinds = Map.groupBy(await recordedEventsIn(again), ({ type }) => type);
+      expect(kinds.get("method.changed")).toHaveLength(earlier.length + 1);
+      expect(kinds.get("signal.shift")?.map(({ alertId }) => alertId)).toEqual(["later", "shift"]);
+    }
   });
 
   it("catches up after a store outage", async () => {

@@ -178,6 +178,7 @@ export interface AlertOverrides {
   readonly watched?: Partial<InstrumentSelector>;
   readonly thresholds?: Partial<AlertThresholds>;
   readonly way?: DeliveryMethod;
+  readonly createdAt?: number;
   readonly expiresAt?: number;
   readonly snoozedUntil?: number;
   readonly isPaused?: boolean;
@@ -208,7 +209,7 @@ export const alertOf = (wanted: AlertOverrides = {}): Alert => ({
   } as InstrumentSelector,
   thresholds: { scoreMove: 15, volatilityZ: 2.5, cooldownDays: null, ...wanted.thresholds },
   way: wanted.way ?? ACTIVE,
-  createdAt: 0,
+  createdAt: wanted.createdAt ?? 0,
   expiresAt: wanted.expiresAt ?? null,
   snoozedUntil: wanted.snoozedUntil ?? null,
   isPaused: wanted.isPaused ?? false,

@@ -16,8 +16,9 @@ export interface Delivery {
   readonly channelId?: string;
   /**
    * Type of the message: for an alert, `signal.shift`, `volatility.alert`, `report.alert`,
-   * `range.alert`, `steadiness.alert`, `webhook.test`, `endpoint.verify` or `endpoint.disabled`; for a channel's own
-   * messages, `channel.verify`, `channel.notice` or `channel.digest`.
+   * `range.alert`, `steadiness.alert`, `method.changed`, `webhook.test`, `endpoint.verify` or
+   * `endpoint.disabled`; for a channel's own messages, `channel.verify`, `channel.notice` or
+   * `channel.digest`.
    */
   readonly type: string;
   /** The message body, byte for byte the same in all attempts. */

@@ -92,11 +92,12 @@ export class ClosedSessions {
 
   /**
    * The final snapshot of the instrument's previous session; `undefined` if its factors are no
-   * longer kept.
+   * longer kept, or another method scored it.
    */
   before({ instrument, at }: Snapshot): Snapshot | undefined {
     const past = this.#source.snapshots.lastAt(instrument.symbol, at - 1);
-    return past !== undefined && hasFactors(past) ? past : undefined;
+    if (past === undefined || past.methodVersion !== undefined) return undefined;
+    return hasFactors(past) ? past : undefined;
   }
 
   #recordsOf(symbol: string): InstrumentRecords | undefined {

@@ -24,7 +24,7 @@ import {
   type VolatilityAlert,
   type VolatilityState,
 } from "../../score/shift-and-volatility-events.ts";
-import { METHOD_RELEASE, type Snapshot } from "../../score/snapshot.ts";
+import type { Snapshot } from "../../score/snapshot.ts";
 import {
   DEFAULT_STEADINESS_LEVEL,
   detectSteadinessAlert,
@@ -114,8 +114,7 @@ export function alertConditionOf(
     case "signal_shift": {
       const farMove = scoreMove ?? Number.POSITIVE_INFINITY;
       return {
-        // Scores of two releases are not compared: after a switch the state begins anew.
-        key: `${kind}:${METHOD_RELEASE}:${scoreMove}:${quiet}`,
+        key: `${kind}:${scoreMove}:${quiet}`,
         kind,
         rules: { ...rules, scoreMove: farMove, rearmWithin: farMove / REARM_DIVISOR },
         ...bounds,

@@ -11,8 +11,18 @@ import {
   evaluateCondition,
   groupAlertsByCondition,
 } from "./condition.ts";
-import { conditionStateKey, EvaluationState, type PendingCommit } from "./evaluation-state.ts";
-import { type FanOutOptions, type FiredEvent, fanOutEvents } from "./recipients.ts";
+import {
+  conditionStateKey,
+  EvaluationState,
+  type MethodChange,
+  type PendingCommit,
+} from "./evaluation-state.ts";
+import {
+  addMethodChange,
+  type FanOutOptions,
+  type FiredEvent,
+  fanOutEvents,
+} from "./recipients.ts";
 
 /**
  * Number of evaluations, or of state deletions, per step. The first volatility evaluation reads all
@@ -108,13 +118,19 @@ export class AlertEvaluator {
   }
 
   async #evaluateNext(): Promise<number> {
-    const { records, market, knownUntil } = this.#options;
+    const { records, market, knownUntil, now } = this.#options;
     const until = knownUntil();
     if (this.#round === undefined && until === this.#idleUntil) return 0;
     this.#state ??= await EvaluationState.open(records, {
       knownUntil: until,
       dayMs: market.dayMs,
+      now: now().getTime(),
     });
+    const { methodChange } = this.#state.progress;
+    if (methodChange !== undefined) {
+      if (!(await this.#tellOf(methodChange, this.#state))) this.#reload();
+      return 1;
+    }
     this.#round ??= await this.#beginRound(this.#state);
     if (this.#round === undefined) {
       this.#idleUntil = until;
@@ -126,6 +142,25 @@ export class AlertEvaluator {
     // The embedded store writes synchronously, so requests are served between two steps.
     await setImmediate();
     return 1;
+  }
+
+  /**
+   * Tells some alerts of another method, before the first session that it scored is evaluated.
+   *
+   * @returns `false` when nothing was written.
+   */
+  async #tellOf(change: MethodChange, state: EvaluationState): Promise<boolean> {
+    const stored = await this.#alerts.read();
+    const waiting = stored
+      .filter(({ key, value }) => key > change.toldThrough && value.createdAt <= change.at)
+      .map(({ key }) => key)
+      .sort();
+    const told = waiting.slice(0, ALERTS_PER_COMMIT);
+    const pending = state.begin();
+    for (const id of told) await addMethodChange(change, id, pending, this.#options);
+    pending.methodChange =
+      told.length === waiting.length ? undefined : { ...change, toldThrough: told.at(-1) ?? "" };
+    return state.commit(pending);
   }
 
   #reload(): void {

@@ -5,6 +5,17 @@ import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { ConditionState } from "./condition.ts";
 
+/** A change of the scoring method of which some alerts have not been told yet. */
+export interface MethodChange {
+  /** Versions of the method, as in `runningMethod`. */
+  readonly from: string;
+  readonly to: string;
+  /** When the change was found, in milliseconds since the epoch; later alerts know only `to`. */
+  readonly at: number;
+  /** Id of the last alert that has been told; alerts are told in the order of their ids. */
+  readonly toldThrough: string;
+}
+
 /** How far the evaluation of sessions has progressed. */
 interface Progress {
   /**
@@ -22,6 +33,8 @@ interface Progress {
    * to the id of the last alert that has received the event.
    */
   readonly toldThrough: Readonly<Record<string, string>>;
+  /** Absent once all alerts have been told of the method. */
+  readonly methodChange?: MethodChange;
 }
 
 /** The stored form of the progress. */
@@ -68,6 +81,7 @@ export interface PendingCommit {
    */
   newestEventAt: number;
   toldThrough: Progress["toldThrough"];
+  methodChange: MethodChange | undefined;
 }
 
 /** Time of the market whose sessions are evaluated. */
@@ -76,6 +90,8 @@ interface MarketTime {
   readonly knownUntil: number;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
+  /** Wall clock, in milliseconds since the epoch. */
+  readonly now: number;
 }
 
 /** The states of all conditions and the evaluation progress, held in memory and in the store. */
@@ -97,7 +113,8 @@ export class EvaluationState {
   /**
    * Loads the state. In a new store, and when market time has gone back because a replay has
    * restarted, evaluation begins with sessions that close from now on. States of another version of
-   * the scoring method are deleted, because its scores are not comparable.
+   * the scoring method are deleted, because its scores are not comparable, and the change is kept
+   * until the alerts have been told of it.
    */
   static async open(records: Records, time: MarketTime): Promise<EvaluationState> {
     for (;;) {
@@ -136,6 +153,7 @@ export class EvaluationState {
       sequences: new Map(),
       newestEventAt: this.#progress.newestEventAt,
       toldThrough: this.#progress.toldThrough,
+      methodChange: this.#progress.methodChange,
     };
   }
 
@@ -149,10 +167,15 @@ export class EvaluationState {
    * operation failed. This object may then be out of date.
    */
   async commit(pending: PendingCommit, until = this.#progress.until): Promise<boolean> {
-    const { states, operations, newestEventAt, toldThrough } = pending;
+    const { states, operations, newestEventAt, toldThrough, methodChange } = pending;
     const before = await this.#records.get(progressRecords, PROGRESS_KEY);
     if (before?.value.turn !== this.#progress.turn) return false;
-    const value = storedProgress({ until, newestEventAt, toldThrough });
+    const value = storedProgress({
+      until,
+      newestEventAt,
+      toldThrough,
+      ...withChange(methodChange),
+    });
     const advanced = replace(progressRecords, before, { value });
     const written = [...states].map(([key, state]) => writeState(key, state));
     if (!(await this.#records.commit([advanced, ...written, ...operations]))) return false;
@@ -171,21 +194,24 @@ export class EvaluationState {
  */
 function progressFrom(
   stored: StoredProgress | undefined,
-  { knownUntil, dayMs }: MarketTime,
+  { knownUntil, dayMs, now }: MarketTime,
 ): Progress {
   if (stored === undefined) return { until: knownUntil, newestEventAt: 0, toldThrough: {} };
   // One market day of tolerance, because the clock of the previous leader may have been slightly
   // ahead.
   const isBack = stored.until > knownUntil + dayMs;
-  if (!isBack && stored.methodVersion === runningMethod().version) return stored;
-  const { newestEventAt, until } = stored;
-  return { until: isBack ? knownUntil : until, newestEventAt, toldThrough: {} };
+  const { newestEventAt, methodVersion: from } = stored;
+  const to = runningMethod().version;
+  if (!isBack && from === to) return stored;
+  const methodChange = from === to ? stored.methodChange : { from, to, at: now, toldThrough: "" };
+  const until = isBack ? knownUntil : stored.until;
+  return { until, newestEventAt, toldThrough: {}, ...withChange(methodChange) };
 }
 
-const storedProgress = ({ until, newestEventAt, toldThrough }: Progress): StoredProgress => ({
-  until,
-  newestEventAt,
-  toldThrough,
+const withChange = (methodChange: MethodChange | undefined) => methodChange && { methodChange };
+
+const storedProgress = (progress: Progress): StoredProgress => ({
+  ...progress,
   methodVersion: runningMethod().version,
   turn: randomUUID(),
 });

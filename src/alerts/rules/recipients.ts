@@ -1,4 +1,5 @@
 import { eventPayload, type MarketEvent } from "../../answers/event.ts";
+import { methodChangePayload } from "../../answers/method-change.ts";
 import { isEntitledToEvents, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countForClientAndAccount } from "../../limits/count-for-client.ts";
@@ -27,7 +28,7 @@ import {
 } from "../delivery/delivery.ts";
 import { resolveSelector, type StoredWatchlist, watchlists } from "../watchlists/watchlist.ts";
 import { type AlertCondition, receivesEventsOf } from "./condition.ts";
-import type { PendingCommit } from "./evaluation-state.ts";
+import type { MethodChange, PendingCommit } from "./evaluation-state.ts";
 
 /** An event, with the condition that fired. */
 export interface FiredEvent extends MarketEvent {
@@ -98,24 +99,52 @@ async function recipientOf(
   alertId: string,
   { condition, snapshot }: FiredEvent,
   at: number,
-  { records, limits, scopesOf }: FanOutOptions,
+  options: FanOutOptions,
 ): Promise<Recipient | undefined> {
+  const { records } = options;
   const alert = await records.get(alerts, alertId);
   if (alert === undefined) return undefined;
   const { watched, list } = await resolveSelector(records, alert.value.watched);
   if (!receivesEventsOf({ ...alert.value, watched }, condition, snapshot)) return undefined;
-  if (!recordsEvents(alertStatusAt(alert.value, at))) return undefined;
-  const { owner } = alert.value;
-  if (!isEntitledToEvents(await scopesOf(owner))) return undefined;
+  if (!(await mayRecord(alert, at, options))) return undefined;
+  const key = `${alertId}:${snapshot.instrument.symbol}`;
+  const last = await records.get(sequences, key);
+  return { alert, list, key, last: last?.value ?? 0 };
+}
+
+/** Whether an event may be recorded for an alert now; counts it against the limits if so. */
+async function mayRecord(
+  { value }: StoredAlert,
+  at: number,
+  { records, limits, scopesOf }: FanOutOptions,
+): Promise<boolean> {
+  const { owner } = value;
+  if (!recordsEvents(alertStatusAt(value, at))) return false;
+  if (!isEntitledToEvents(await scopesOf(owner))) return false;
   // Events are kept for 30 days, so without a limit one account could fill the disk.
   const counted = await countForClientAndAccount(limits, {
     client: ["alert-events-client", ownerKey(await quotaOwner(records, owner))],
     account: ["alert-events", quotaGroup(owner)],
   });
-  if (rateLimitProblem(counted) !== undefined) return undefined;
-  const key = `${alertId}:${snapshot.instrument.symbol}`;
-  const last = await records.get(sequences, key);
-  return { alert, list, key, last: last?.value ?? 0 };
+  return rateLimitProblem(counted) === undefined;
+}
+
+/** Adds the event that another method scores to a pending commit, for one alert. */
+export async function addMethodChange(
+  change: MethodChange,
+  alertId: string,
+  pending: PendingCommit,
+  options: FanOutOptions,
+): Promise<void> {
+  const at = options.now().getTime();
+  const alert = await options.records.get(alerts, alertId);
+  if (alert === undefined || !(await mayRecord(alert, at, options))) return;
+  const eventId = nextEventId(at, pending);
+  const payload = methodChangePayload(change, { alertId, eventId, at });
+  pending.operations.push(
+    requireUnchanged(alerts, alert),
+    ...recordOperations(alert, eventId, payload, pending),
+  );
 }
 
 function eventOperations(
@@ -127,11 +156,29 @@ function eventOperations(
 ): readonly Operation[] {
   const sequence = (pending.sequences.get(key) ?? last) + 1;
   pending.sequences.set(key, sequence);
-  // Readers paginate by `at`, so it must increase even if the clock is set back.
-  pending.newestEventAt = Math.max(at, pending.newestEventAt + 1);
-
-  const eventId = newMessageId(pending.newestEventAt);
+  const eventId = nextEventId(at, pending);
   const payload = eventPayload(event, { alertId: alert.key, eventId, sequence, at }, { market });
+  return [
+    requireUnchanged(alerts, alert),
+    ...(list === undefined ? [] : [requireUnchanged(watchlists, list)]),
+    put(sequences, { key, value: sequence, groups: alert.groups }),
+    ...recordOperations(alert, eventId, payload, pending),
+  ];
+}
+
+/** Id of the next event. Readers paginate by its instant, so it increases if the clock goes back. */
+function nextEventId(at: number, pending: PendingCommit): string {
+  pending.newestEventAt = Math.max(at, pending.newestEventAt + 1);
+  return newMessageId(pending.newestEventAt);
+}
+
+/** The operations that record the newest event of a commit and queue it for delivery. */
+function recordOperations(
+  alert: StoredAlert,
+  eventId: string,
+  payload: { readonly type: string },
+  { newestEventAt }: PendingCommit,
+): readonly Operation[] {
   const { type } = payload;
   const body = JSON.stringify(payload);
   const { owner } = alert.value;
@@ -139,12 +186,9 @@ function eventOperations(
   const row: EventRowBody = { alertId: alert.key, ...(clientId && { clientId }), type, body };
   const subject = eventSubject(owner);
   return [
-    requireUnchanged(alerts, alert),
-    ...(list === undefined ? [] : [requireUnchanged(watchlists, list)]),
-    put(sequences, { key, value: sequence, groups: alert.groups }),
     appendToArchive({
       kind: EVENT_ARCHIVE_KIND,
-      at: pending.newestEventAt,
+      at: newestEventAt,
       id: eventId,
       subject,
       body: row,

@@ -165,7 +165,8 @@ ${
 
 /** Members of the payload of an event that the page shows. */
 interface EventData {
-  readonly symbol: string;
+  /** Absent for an event that is about no instrument. */
+  readonly symbol?: string;
   readonly signal?: string;
   readonly score?: number;
   readonly previousSignal?: string;
@@ -174,6 +175,8 @@ interface EventData {
   readonly severity?: string;
   readonly steadiness?: number;
   readonly level?: number;
+  readonly previousMethodVersion?: string;
+  readonly methodVersion?: string;
 }
 
 function eventsTable(events: readonly AlertEvent[]): Html {
@@ -190,7 +193,7 @@ function eventsTable(events: readonly AlertEvent[]): Html {
 
 function eventRow({ at, type, body }: AlertEvent): Html {
   const { data } = JSON.parse(body) as { readonly data: EventData };
-  return html`<tr><td>${timeElement(at)}</td><td><a href="${instrumentPath(data.symbol)}">${data.symbol}</a></td><td>${whatHappened(type, data)}</td><td>${data.score}</td></tr>
+  return html`<tr><td>${timeElement(at)}</td><td>${data.symbol === undefined ? "–" : html`<a href="${instrumentPath(data.symbol)}">${data.symbol}</a>`}</td><td>${whatHappened(type, data)}</td><td>${data.score}</td></tr>
 `;
 }
 
@@ -202,6 +205,8 @@ function whatHappened(type: string, data: EventData): string {
       return reason === "direction"
         ? `${signal}, was ${previousSignal}`
         : `Score was ${previousScore}, still ${signal}`;
+    case "method.changed":
+      return `Method ${data.methodVersion}, was ${data.previousMethodVersion}`;
     case "volatility.alert":
       return `Volatility is ${severity}`;
     case "steadiness.alert":

@@ -604,7 +604,7 @@ describe("the state of a condition", () => {
   it("is deleted with the last alert that needs it", async () => {
     const testService = await begun();
     await play(testService, [{ score: 60 }]);
-    expect(await statesIn(testService.store)).toEqual(["signal_shift:2.0.0:15:method A"]);
+    expect(await statesIn(testService.store)).toEqual(["signal_shift:15:method A"]);
     await testService.store.records.commit([remove(alerts, "a1")]);
     await play(testService, [{ score: 62 }], 3);
     expect(await statesIn(testService.store)).toEqual([]);
@@ -623,7 +623,7 @@ describe("the state of a condition", () => {
     await testService.store.records.commit(alertSteps("a1", { watched: symbolSelector("B") }));
     testService.stage.close(3, { A: {}, B: {} });
     await testService.leader.run();
-    expect(await statesIn(testService.store)).toEqual(["signal_shift:2.0.0:15:method B"]);
+    expect(await statesIn(testService.store)).toEqual(["signal_shift:15:method B"]);
   });
 
   it("supports symbols with spaces", async () => {
@@ -636,7 +636,7 @@ describe("the state of a condition", () => {
       await leader.run();
     }
     expect(await summaryOf(store)).toEqual(["A B@3 direction"]);
-    expect(await statesIn(store)).toEqual(["signal_shift:2.0.0:15:method A B"]);
+    expect(await statesIn(store)).toEqual(["signal_shift:15:method A B"]);
   });
 
   it("is deleted when a replay starts over, after which every event fires again", async () => {
@@ -681,7 +681,11 @@ describe("the state of a condition", () => {
     await testService.store.records.commit([put(progress, { key: stored?.key ?? "", value })]);
     const leader = leaderOf(testService.store, testService.stage);
     await play({ stage: testService.stage, leader }, [{ score: 70 }, { score: 76 }], 3);
-    expect(await summaryOf(testService.store)).toEqual(["A@4 score"]);
+    expect((await recordedEventsIn(testService.store)).map(({ type }) => type)).toEqual([
+      "method.changed",
+      "signal.shift",
+    ]);
+    expect((await summaryOf(testService.store)).slice(1)).toEqual(["A@4 score"]);
   });
 });
 
