@@ -17,11 +17,14 @@ import { accountLinkOf, type CodeOnPage, createCodeOnPage } from "./http/pages/c
 import { pagesRouter } from "./http/pages/pages.ts";
 import type { ServedRoute } from "./http/served-routes.ts";
 import { openScoring, type Scoring, type ScoringOptions } from "./ingest/create.ts";
+import { createSessionArchiveJob } from "./ingest/session-archive.ts";
 import type { IngestSetup } from "./ingest/setup.ts";
 import type { StartLoop } from "./lib/loop.ts";
 import { scheduleTimer, startLoop } from "./lib/loop.ts";
 import { memoByVersion } from "./lib/memo.ts";
 import { SignalLog } from "./log/signal-log.ts";
+import { lastBackupAt } from "./maintenance/backup/last-backup.ts";
+import type { LeaderJob } from "./maintenance/maintenance.ts";
 import type { Instrument } from "./market/instrument.ts";
 import type { SourcesByFeed } from "./market/market.ts";
 import type { MarketView } from "./market/market-view.ts";
@@ -29,10 +32,7 @@ import { Problem } from "./problem.ts";
 import { createReadiness } from "./process/readiness-checks.ts";
 import { gatherSetupFacts } from "./process/setup-facts.ts";
 import { openPersistentState, type PersistentState, type PersistentStateOptions } from "./state.ts";
-import { lastBackupAt } from "./store/backup/last-backup.ts";
-import type { LeaderJob } from "./store/maintenance.ts";
 import type { Records } from "./store/port/records.ts";
-import { createSessionArchiveJob } from "./store/session-archive.ts";
 import {
   createProcessReporter,
   createServedMetrics,

@@ -8,17 +8,17 @@ import {
 import { watchCredentials } from "./auth/credential-changes.ts";
 import type { StoreSettings } from "./config/config.ts";
 import { MARKET_ROW_RETENTION_MS } from "./ingest/market-rows.ts";
-import type { ComponentState } from "./process/readiness.ts";
-import { hasStoredKeys } from "./store/keys/key-records.ts";
-import { type Keyring, openKeyring } from "./store/keys/keyring.ts";
-import { readMasterKey } from "./store/keys/master-key.ts";
-import { leases } from "./store/lease.ts";
+import { hasStoredKeys } from "./keys/key-records.ts";
+import { type Keyring, openKeyring } from "./keys/keyring.ts";
+import { readMasterKey } from "./keys/master-key.ts";
 import {
   LEADER_LEASE_NAME,
   type LeaderJob,
   type Maintenance,
   startMaintenance,
-} from "./store/maintenance.ts";
+} from "./maintenance/maintenance.ts";
+import type { ComponentState } from "./process/readiness.ts";
+import { leases } from "./store/lease.ts";
 import type { Store, StoreMode } from "./store/port/store.ts";
 import { WriteProbe } from "./store/probe.ts";
 import { createFolder } from "./store/sqlite/folder.ts";

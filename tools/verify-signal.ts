@@ -3,13 +3,13 @@ import { isoInstant, Provenance, SymbolInput } from "../src/answers/common.ts";
 import { requestedInstant, resolveInstrument } from "../src/answers/lookup.ts";
 import { requireSignalLog } from "../src/answers/signal-log.ts";
 import { DayOrInstantInput } from "../src/answers/when.ts";
-import { parseCheckpoint } from "../src/log/checkpoint.ts";
 import { type CommitmentOpening, commitmentHash } from "../src/log/leaves.ts";
 import type { LogReader, ProvenEntry } from "../src/log/log-reader.ts";
-import type { Hash } from "../src/log/merkle.ts";
-import { withoutLongSignatures } from "../src/log/signed-note.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext, type ToolSignalLog } from "../src/tool.ts";
+import { parseCheckpoint } from "../src/tree/checkpoint.ts";
+import type { Hash } from "../src/tree/merkle.ts";
+import { withoutLongSignatures } from "../src/tree/signed-note.ts";
 
 /** Matches the short form of a checkpoint: its size and its root hash in base64. */
 const SIZE_AND_ROOT = /^(0|[1-9]\d{0,15}):([A-Za-z0-9+/]{43}=)$/;

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type AuditEntry, auditOperations } from "../store/audit/entry.ts";
+import { type AuditEntry, auditOperations } from "../store/audit-entry.ts";
 import type { Operation } from "../store/port/records.ts";
 import { currentRequestId } from "../telemetry/request-id.ts";
 

@@ -1,4 +1,4 @@
-import type { Vault } from "../store/keys/vault.ts";
+import type { Vault } from "../keys/vault.ts";
 
 /**
  * Lifetime of an operator link, in milliseconds; short, because links end up in terminals and proxy

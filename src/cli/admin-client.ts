@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import type { StoreSettings } from "../config/config.ts";
-import { splitLines } from "../store/backup/lines.ts";
-import type { OnCommandProgress } from "../store/backup/progress.ts";
+import { splitLines } from "../maintenance/backup/lines.ts";
+import type { OnCommandProgress } from "../maintenance/backup/progress.ts";
 import {
   AdminAnswerLine,
   DATABASE_HEADER,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { createFolder } from "../lib/create-folder.ts";
-import type { OnCommandProgress } from "../store/backup/progress.ts";
+import type { OnCommandProgress } from "../maintenance/backup/progress.ts";
 import { operatorErrorText } from "../store/port/unavailable.ts";
 import {
   type AdminAnswerLine,

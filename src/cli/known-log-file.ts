@@ -1,5 +1,5 @@
 import { replaceFile } from "../lib/replace-file.ts";
-import { KnownLog } from "../log/verify/known-log.ts";
+import { KnownLog } from "../tree/known-log.ts";
 import { readTextFile } from "./text-file.ts";
 
 /**

@@ -3,9 +3,9 @@ import { lstat, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createFolder } from "../lib/create-folder.ts";
 import { replaceFile } from "../lib/replace-file.ts";
-import { CheckFailure } from "../log/verify/check.ts";
-import type { LogSource } from "../log/verify/source.ts";
 import { readWholeBody } from "../outbound/whole-body.ts";
+import { CheckFailure } from "../tree/check.ts";
+import type { LogSource } from "../tree/tree-source.ts";
 
 /** Opens a file without following a link, and without waiting for the other end of a pipe. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { parseJson } from "../lib/json.ts";
 import type { CommitmentOpening } from "../log/leaves.ts";
-import { CheckFailure } from "../log/verify/check.ts";
-import { type LogSource, MAX_TEXT_BYTES } from "../log/verify/source.ts";
 import { readWholeBody } from "../outbound/whole-body.ts";
+import { CheckFailure } from "../tree/check.ts";
+import { type LogSource, MAX_TEXT_BYTES } from "../tree/tree-source.ts";
 import {
   bearerHeaders,
   refusalText,

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { readStoreSettings } from "../config/config.ts";
+import type { OnCommandProgress } from "../maintenance/backup/progress.ts";
 import {
   type TerminalLine,
   terminalJson,
@@ -8,7 +9,6 @@ import {
   terminalMessage,
 } from "../outbound/terminal-text.ts";
 import { programVersion } from "../process/program-version.ts";
-import type { OnCommandProgress } from "../store/backup/progress.ts";
 import { operatorErrorText } from "../store/port/unavailable.ts";
 import { runCommandInServer } from "./admin-client.ts";
 import type { StoreCommand, Terminal } from "./command.ts";

@@ -1,5 +1,5 @@
+import type { CommandProgress } from "../maintenance/backup/progress.ts";
 import { terminalLine } from "../outbound/terminal-text.ts";
-import type { CommandProgress } from "../store/backup/progress.ts";
 import { formatCount } from "./format.ts";
 
 /** Duration after which a command shows its progress, in milliseconds. */

@@ -3,7 +3,7 @@ import { link, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { StoreSettings } from "../config/config.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
-import { checkBackup, openBackup } from "../store/backup/backup.ts";
+import { checkBackup, openBackup } from "../maintenance/backup/backup.ts";
 import type { Store, StoreIdentity, StoreMode } from "../store/port/store.ts";
 import { openPostgres } from "../store/postgres/open.ts";
 import {

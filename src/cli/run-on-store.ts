@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
 import { watchCredentials } from "../auth/credential-changes.ts";
 import type { StoreSettings } from "../config/config.ts";
-import type { OnCommandProgress } from "../store/backup/progress.ts";
-import { hasStoredKeys } from "../store/keys/key-records.ts";
-import { openKeyring } from "../store/keys/keyring.ts";
-import { readMasterKey } from "../store/keys/master-key.ts";
+import { hasStoredKeys } from "../keys/key-records.ts";
+import { openKeyring } from "../keys/keyring.ts";
+import { readMasterKey } from "../keys/master-key.ts";
+import type { OnCommandProgress } from "../maintenance/backup/progress.ts";
 import type { Store } from "../store/port/store.ts";
 import { dataFilesOf, storePathsIn } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { anonymousScopeCeiling, isScope, parseScopeNames } from "../auth/scopes.ts";
+import { ENCODED_MASTER_KEY_PATTERN } from "../keys/master-key.ts";
 import { isHttpsOrLoopback } from "../lib/loopback.ts";
 import { type Quota, type QuotaName, quotas } from "../limits/quotas.ts";
-import { ENCODED_MASTER_KEY_PATTERN } from "../store/keys/master-key.ts";
 import { misspelledSetting } from "./misspelled.ts";
 import { liveVariables } from "./provider-settings.ts";
 import { parseReplay, REPLAY_SYNTAX } from "./replay.ts";

@@ -8,7 +8,6 @@ import { ScoringEngine } from "../score/scoring-engine.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../score/snapshot-archive.ts";
 import type { MarketClock } from "../sources/market-clock.ts";
 import { type OpenedMarket, openMarket } from "../sources/open-market.ts";
-import { serveRecordedSnapshots } from "../store/session-archive.ts";
 import type { LiveMarkets, LiveMarketsOptions } from "./live.ts";
 import type { SavedSignalsFile } from "./saved-signals.ts";
 import {
@@ -16,6 +15,7 @@ import {
   type SentimentAnalyzer,
   type SentimentReader,
 } from "./sentiment-model.ts";
+import { serveRecordedSnapshots } from "./session-archive.ts";
 import type { WarmStart } from "./warm-start.ts";
 
 /**

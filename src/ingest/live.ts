@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { LiveMarketSettings } from "../config/config.ts";
+import type { LeaderJob } from "../maintenance/maintenance.ts";
 import { FEEDS } from "../market/records.ts";
 import { LiveMarket, mentionsKeptFrom } from "../sources/live/live-market.ts";
 import type { ProviderOptions } from "../sources/live/provider.ts";
@@ -8,7 +9,6 @@ import { providers } from "../sources/live/providers.ts";
 import { STALE_MENTION_MS } from "../sources/live/record-book.ts";
 import { readUniverse } from "../sources/live/universe.ts";
 import { LiveClock, type MarketClock } from "../sources/market-clock.ts";
-import type { LeaderJob } from "../store/maintenance.ts";
 import type { Archive } from "../store/port/archive.ts";
 import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";

@@ -1,9 +1,9 @@
+import { type Hash, isSameHash } from "../tree/merkle.ts";
+import { treeRoot } from "../tree/tiles.ts";
+import { treeSizeOf } from "../tree/tree-store.ts";
 import type { LastCheckpointFile } from "./last-checkpoint-file.ts";
 import type { LogState } from "./log-state.ts";
 import type { LogStore } from "./log-store.ts";
-import { type Hash, isSameHash } from "./merkle.ts";
-import { treeRoot } from "./tiles.ts";
-import { treeSizeOf } from "./tree-store.ts";
 
 /** A tree whose checkpoint was signed. */
 export interface SignedTree {

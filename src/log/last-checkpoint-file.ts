@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFolder } from "../lib/create-folder.ts";
 import { writeDurably } from "../lib/durable-file.ts";
-import { parseCheckpoint, type SignedCheckpoint } from "./checkpoint.ts";
+import { parseCheckpoint, type SignedCheckpoint } from "../tree/checkpoint.ts";
 
 /** Name of the file in DATA_DIR. */
 const FILE = "log-head";

@@ -1,9 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { AssetClass } from "../market/instrument.ts";
-import type { Leaf } from "./leaves.ts";
-import type { LoggedRun, LogStore, StoredCheckpoint } from "./log-store.ts";
-import { consistencyPath, type Hash, inclusionPath } from "./merkle.ts";
-import { type EntryBundle, tilePath } from "./tile-path.ts";
+import { consistencyPath, type Hash, inclusionPath } from "../tree/merkle.ts";
+import { type EntryBundle, tilePath } from "../tree/tile-path.ts";
 import {
   type ReadTile,
   rangeHashes,
@@ -12,8 +10,10 @@ import {
   type TileNodes,
   treeRoot,
   widthAt,
-} from "./tiles.ts";
-import { proofText } from "./tlog-proof.ts";
+} from "../tree/tiles.ts";
+import { proofText } from "../tree/tlog-proof.ts";
+import type { Leaf } from "./leaves.ts";
+import type { LoggedRun, LogStore, StoredCheckpoint } from "./log-store.ts";
 
 /**
  * Maximum number of tiles in memory. Each has 8 kB of hashes, or 16 kB with the nodes above them.

@@ -1,8 +1,8 @@
 import type { Stored } from "../store/port/records.ts";
+import { type SigningKeys, signCheckpoint } from "../tree/signers.ts";
+import { treeEdgeOf } from "../tree/tree-store.ts";
 import { type SignedBefore, signingRefusal } from "./fork-check.ts";
 import type { LogState } from "./log-state.ts";
-import { type SigningKeys, signCheckpoint } from "./signers.ts";
-import { treeEdgeOf } from "./tree-store.ts";
 
 /** Dependencies of the signer. */
 export interface SignerOptions extends SignedBefore {

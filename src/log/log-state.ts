@@ -3,7 +3,7 @@ import { type TrackRecordTerms, trackRecordTerms } from "../grading/track-record
 import type { AssetClass } from "../market/instrument.ts";
 import { collection } from "../store/port/records.ts";
 import type { DumpRow } from "../store/port/store.ts";
-import type { StoredTree } from "./tree-store.ts";
+import type { StoredTree } from "../tree/tree-store.ts";
 
 /** State of the log; replaced with every append, so that two leaders cannot fork the log. */
 export interface LogState extends StoredTree {

@@ -1,5 +1,5 @@
+import { treeSizeOf } from "../tree/tree-store.ts";
 import { LogStore } from "./log-store.ts";
-import { treeSizeOf } from "./tree-store.ts";
 
 /** State of the signal log in a store. */
 export interface LogStatus {

@@ -12,10 +12,10 @@ import {
   updateRecord,
 } from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
+import { TILE_WIDTH, type Tile, type TileNodes } from "../tree/tiles.ts";
+import { appendLeaves, readStoredTile } from "../tree/tree-store.ts";
 import type { Leaf } from "./leaves.ts";
 import { type LogState, logStates, type UnfinishedRun, upgradeLogState } from "./log-state.ts";
-import { TILE_WIDTH, type Tile, type TileNodes } from "./tiles.ts";
-import { appendLeaves, readStoredTile } from "./tree-store.ts";
 
 /**
  * Topic of the announcement that a checkpoint was signed or published, or that signing was refused

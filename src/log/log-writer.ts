@@ -13,6 +13,8 @@ import type { HorizonQuantiles, RiskTable } from "../risk/table.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Stored } from "../store/port/records.ts";
+import { TILE_WIDTH } from "../tree/tiles.ts";
+import { treeSizeOf } from "../tree/tree-store.ts";
 import type { LastCheckpointFile } from "./last-checkpoint-file.ts";
 import {
   anchorLeaf,
@@ -32,8 +34,6 @@ import type { LogState, UnfinishedRun } from "./log-state.ts";
 import type { LoggedRun, LogStore, StoredCheckpoint } from "./log-store.ts";
 import { formerLogOrigins, newLogState } from "./new-log.ts";
 import { findDueSettlement, Settler } from "./settler.ts";
-import { TILE_WIDTH } from "./tiles.ts";
-import { treeSizeOf } from "./tree-store.ts";
 import type { WitnessClient } from "./witness/witness-client.ts";
 
 /**

@@ -3,6 +3,8 @@ import type { GradedRun, TrackRecordTerms } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Stored } from "../store/port/records.ts";
+import { TILE_WIDTH } from "../tree/tiles.ts";
+import { treeSizeOf } from "../tree/tree-store.ts";
 import { exclusionOutcomeOf, gradeSettlement, type LoggedStatement } from "./graded-settlement.ts";
 import { type Leaf, outcomeLeaf, type SettlementOutcome, settlementLeaf } from "./leaves.ts";
 import type { LogState, OpenSettlement, UnsettledRun } from "./log-state.ts";
@@ -15,8 +17,6 @@ import {
   type RunToSettle,
   type SettlementMarket,
 } from "./outcomes.ts";
-import { TILE_WIDTH } from "./tiles.ts";
-import { treeSizeOf } from "./tree-store.ts";
 
 /** Dependencies of the settler. */
 export interface SettlerOptions {

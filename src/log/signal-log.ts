@@ -5,11 +5,13 @@ import { type LiveClaimFigures, liveClaimFigures } from "../grading/live-claim.t
 import type { TrackRecordTerms } from "../grading/track-record.ts";
 import type { Scoring } from "../ingest/create.ts";
 import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
+import type { LeaderJob } from "../maintenance/maintenance.ts";
 import { AssetClass, type Instrument } from "../market/instrument.ts";
 import { runningMethod } from "../method/running.ts";
 import { riskTableOf } from "../risk/measured-table.ts";
 import type { PersistentState } from "../state.ts";
-import type { LeaderJob } from "../store/maintenance.ts";
+import { SIGNATURE_TYPE_NUMBERS, verifierOf, verifierText } from "../tree/note-keys.ts";
+import { signersOf } from "../tree/signers.ts";
 import { type ClassTrackRecord, GradedRuns } from "./graded-runs.ts";
 import { LastCheckpointFile } from "./last-checkpoint-file.ts";
 import { Committer } from "./leaves.ts";
@@ -18,8 +20,6 @@ import { LogSigner } from "./log-signer.ts";
 import { LogStore } from "./log-store.ts";
 import { LogWriter } from "./log-writer.ts";
 import { LoggedRuns } from "./logged-runs.ts";
-import { SIGNATURE_TYPE_NUMBERS, verifierOf, verifierText } from "./note-keys.ts";
-import { signersOf } from "./signers.ts";
 import { parseWitnessPolicy, type WitnessPolicy } from "./witness/policy.ts";
 import { WitnessClient } from "./witness/witness-client.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { MailSettings } from "../config/config.ts";
+import type { Vault } from "../keys/vault.ts";
 import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
 import { partyShare } from "../limits/share.ts";
-import type { Vault } from "../store/keys/vault.ts";
 import { removeUnchanged, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { Email } from "./email-schema.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Vault } from "../store/keys/vault.ts";
+import type { Vault } from "../keys/vault.ts";
 import { announce, insert } from "../store/port/operations.ts";
 import { collection, type Operation, type Stored } from "../store/port/records.ts";
 import { emailGroup } from "./email-address.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { writeBackup } from "../../src/store/backup/backup.ts";
+import { writeBackup } from "../../src/maintenance/backup/backup.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { type EmbeddedStore, openEmbedded } from "../../src/store/sqlite/open.ts";

@@ -8,7 +8,7 @@ import {
   verifySignatures,
 } from "../../src/alerts/delivery/signing.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
-import { unsealedAudit } from "../../src/store/audit/entry.ts";
+import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import { replace } from "../../src/store/port/operations.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { receiver, startWorker } from "../support/delivery-worker.ts";

@@ -3,7 +3,7 @@ import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
 import { generateApiKey } from "../../src/auth/keys/key-format.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
-import { auditOperations } from "../../src/store/audit/entry.ts";
+import { auditOperations } from "../../src/store/audit-entry.ts";
 import { newToken, postForm, postJson } from "../support/agent.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";

@@ -3,8 +3,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { channels } from "../../src/alerts/channels/channel.ts";
 import { accounts } from "../../src/auth/accounts/accounts.ts";
+import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { emailGroup } from "../../src/mail/email-address.ts";
-import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { currentRequestId } from "../../src/telemetry/request-id.ts";

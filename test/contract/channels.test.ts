@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { newAlertId } from "../../src/alerts/api/ownership.ts";
 import type { ChatKind } from "../../src/alerts/channels/channel.ts";
+import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
-import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { claimedAgent } from "../support/alert-events.ts";
 import { type ChatServer, startChat } from "../support/chat-server.ts";
 import { operatorOf, rowsOf } from "../support/operator.ts";

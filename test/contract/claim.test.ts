@@ -15,7 +15,7 @@ import { anonymousScopeCeiling, type Scope } from "../../src/auth/scopes.ts";
 import { claimRouter } from "../../src/http/oauth/claim-endpoints.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { Quota, QuotaName } from "../../src/limits/quotas.ts";
-import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
+import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import { insert, put } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";

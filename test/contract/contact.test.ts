@@ -4,7 +4,7 @@ import {
   readApplications,
   readInquiries,
 } from "../../src/applications/intake-records.ts";
-import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit/entry.ts";
+import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit-entry.ts";
 import { getWith, postJson } from "../support/agent.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { SANDBOX_NOW, startTestService, type TestService } from "../support/test-service.ts";

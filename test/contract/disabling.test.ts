@@ -7,7 +7,7 @@ import { accounts } from "../../src/auth/accounts/accounts.ts";
 import { forgetEmail } from "../../src/auth/accounts/forget.ts";
 import { accountRecordsGroup, clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
 import { apiKeys } from "../../src/auth/keys/api-keys.ts";
-import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
+import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { put, remove } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import type { Records } from "../../src/store/port/records.ts";

@@ -4,7 +4,7 @@ import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
 import { agentClaims } from "../../src/auth/agents/claim-records.ts";
 import { ID_JAG_TOKEN_TYPE, JWT_BEARER_GRANT_TYPE } from "../../src/auth/assertions/oauth-urns.ts";
 import { type Scope, scopeDescriptions } from "../../src/auth/scopes.ts";
-import { unsealedAudit } from "../../src/store/audit/entry.ts";
+import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import { remove } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";

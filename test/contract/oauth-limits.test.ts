@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
-import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
+import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import { remove } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import {

@@ -2,8 +2,8 @@
 
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { expect, it } from "vitest";
-import type { AuditEntry } from "../../src/store/audit/entry.ts";
-import { unsealedAudit } from "../../src/store/audit/entry.ts";
+import type { AuditEntry } from "../../src/store/audit-entry.ts";
+import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 import { getWith, register } from "../support/agent.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit/entry.ts";
+import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit-entry.ts";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
 import type { Person } from "../support/person.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";

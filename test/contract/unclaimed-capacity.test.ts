@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import { type ClientRecord, clients } from "../../src/auth/agents/agent.ts";
-import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
+import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import type { Records, Stored } from "../../src/store/port/records.ts";
 import { EXAMPLE_REGISTRATION, postJson, type RegisteredAgent, tokenOf } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";

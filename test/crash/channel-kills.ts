@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChannelKind, ChannelTarget, ChatKind } from "../../src/alerts/channels/channel.ts";
+import { openKeyring } from "../../src/keys/keyring.ts";
+import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
-import { openKeyring } from "../../src/store/keys/keyring.ts";
-import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { channelAlert } from "../support/channels.ts";
 import {
   type ChatBehavior,

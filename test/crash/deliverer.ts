@@ -11,13 +11,13 @@ import { createWebhookSender, type WebhookSender } from "../../src/alerts/delive
 import { DeliveryWorker } from "../../src/alerts/delivery/worker.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
+import { openKeyring } from "../../src/keys/keyring.ts";
+import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { scheduleTimer } from "../../src/lib/loop.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { QuotaOverrides } from "../../src/limits/quota-state.ts";
+import { startMaintenance } from "../../src/maintenance/maintenance.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
-import { openKeyring } from "../../src/store/keys/keyring.ts";
-import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
-import { startMaintenance } from "../../src/store/maintenance.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import type { Store } from "../../src/store/port/store.ts";

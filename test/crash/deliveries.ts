@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
-import { openKeyring } from "../../src/store/keys/keyring.ts";
-import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
+import { openKeyring } from "../../src/keys/keyring.ts";
+import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { startPostgres } from "../support/postgres.ts";
 import {

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { parseCheckpoint } from "../../src/log/checkpoint.ts";
+import { parseCheckpoint } from "../../src/tree/checkpoint.ts";
 import { postgresAvailable, startPostgres } from "../support/postgres.ts";
 import { type Child, startChild } from "./child.ts";
 import { crashableDisk, temporaryPlace } from "./disks.ts";

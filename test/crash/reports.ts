@@ -1,4 +1,4 @@
-import type { VerificationCheck } from "../../src/log/verify/check.ts";
+import type { VerificationCheck } from "../../src/tree/check.ts";
 
 /**
  * State of a place in a store: the mark of the write that created it, with an asterisk once it is

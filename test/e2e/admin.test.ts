@@ -10,7 +10,7 @@ import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { queuedMails } from "../../src/mail/outbox.ts";
-import { auditOperations } from "../../src/store/audit/entry.ts";
+import { auditOperations } from "../../src/store/audit-entry.ts";
 import type { Store, StoreMode } from "../../src/store/port/store.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";

@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import createClient from "openapi-fetch";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { parseCheckpoint } from "../../src/log/checkpoint.ts";
+import { parseCheckpoint } from "../../src/tree/checkpoint.ts";
 import { startReceiver } from "../support/receivers.ts";
 import { startTestService } from "../support/test-service.ts";
 

@@ -5,8 +5,8 @@ import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../../deploy/bundle.ts";
-import { parseCheckpoint } from "../../src/log/checkpoint.ts";
 import { runningMethod } from "../../src/method/running.ts";
+import { parseCheckpoint } from "../../src/tree/checkpoint.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
 import { smallMarket } from "../support/small-market.ts";
 

@@ -13,9 +13,9 @@ import {
   generateSigningSecret,
 } from "../../src/alerts/delivery/signing.ts";
 import { toWebhookKeySet } from "../../src/alerts/delivery/webhook-keys.ts";
+import type { Key } from "../../src/keys/key-records.ts";
+import { keyUses } from "../../src/keys/key-uses.ts";
 import { createWebhookPolicy } from "../../src/outbound/webhook-policy.ts";
-import type { Key } from "../../src/store/keys/key-records.ts";
-import { keyUses } from "../../src/store/keys/key-uses.ts";
 import { listenLocally } from "../support/local-server.ts";
 import { freePort, temporaryFolder } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";

@@ -6,9 +6,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { httpLogSource } from "../../src/cli/log-source.ts";
-import { parseCheckpoint } from "../../src/log/checkpoint.ts";
-import type { KnownLog } from "../../src/log/verify/known-log.ts";
 import { verifyLog } from "../../src/log/verify/verify-log.ts";
+import { parseCheckpoint } from "../../src/tree/checkpoint.ts";
+import type { KnownLog } from "../../src/tree/known-log.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import {
   freePort,

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { OperatorAccess } from "../../src/auth/operator-access.ts";
-import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
+import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { startBrowser } from "../support/browser.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
 import { startTestService } from "../support/test-service.ts";

@@ -6,10 +6,10 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, it, vi } from "vitest";
-import { parseCheckpoint } from "../../src/log/checkpoint.ts";
 import { hashLogOrigin } from "../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../src/log/witness/cosignature.ts";
 import { WitnessPolicy } from "../../src/log/witness/policy.ts";
+import { parseCheckpoint } from "../../src/tree/checkpoint.ts";
 import { atFileEnd } from "../support/file-end.ts";
 import {
   freePort,

@@ -7,7 +7,7 @@ import {
 } from "../../src/auth/agents/agent.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
-import { unsealedAudit } from "../../src/store/audit/entry.ts";
+import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import type { TestStore } from "./stores.ts";

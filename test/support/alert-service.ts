@@ -18,7 +18,7 @@ import { apiKeyGroup, apiKeys } from "../../src/auth/keys/api-keys.ts";
 import { allScopes, type Scope } from "../../src/auth/scopes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/quotas.ts";
-import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
+import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import { insert, put } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import type { Records } from "../../src/store/port/records.ts";

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SigningKeys } from "../../src/log/signers.ts";
-import { sealAudit } from "../../src/store/audit/audit-tree.ts";
-import { type AuditVerification, verifyAudit } from "../../src/store/audit/verify-audit.ts";
-import { keyUses } from "../../src/store/keys/key-uses.ts";
+import { keyUses } from "../../src/keys/key-uses.ts";
+import { sealAudit } from "../../src/maintenance/audit/audit-tree.ts";
+import { type AuditVerification, verifyAudit } from "../../src/maintenance/audit/verify-audit.ts";
 import type { DumpRow, Store } from "../../src/store/port/store.ts";
+import type { SigningKeys } from "../../src/tree/signers.ts";
 import type { TestStore } from "./stores.ts";
 
 /** Creates a key for signing a log. */

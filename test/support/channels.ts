@@ -20,8 +20,8 @@ import {
   newMessageId,
   type StorableAlert,
 } from "../../src/alerts/delivery/delivery.ts";
+import type { Vault } from "../../src/keys/vault.ts";
 import { createOutbox } from "../../src/mail/outbox.ts";
-import type { Vault } from "../../src/store/keys/vault.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Operation } from "../../src/store/port/records.ts";
 

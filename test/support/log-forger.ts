@@ -2,7 +2,6 @@ import { createPrivateKey, generateKeyPairSync, hash, type KeyObject } from "nod
 import canonicalize from "canonicalize";
 import { liveClaimTerms } from "../../src/grading/live-claim.ts";
 import { trackRecordTerms } from "../../src/grading/track-record.ts";
-import { checkpointText } from "../../src/log/checkpoint.ts";
 import {
   claimLeaf,
   methodLeaf,
@@ -12,11 +11,16 @@ import {
   settlementLeaf,
   universeLeaves,
 } from "../../src/log/leaves.ts";
-import { inclusionPath, leafHash } from "../../src/log/merkle.ts";
-import { createLogNoteSigner, verifierText } from "../../src/log/note-keys.ts";
-import { signNote } from "../../src/log/note-signatures.ts";
 import type { SettlementMarket } from "../../src/log/outcomes.ts";
-import { entryBundlePath, tilePath } from "../../src/log/tile-path.ts";
+import type { Instrument } from "../../src/market/instrument.ts";
+import type { Bar } from "../../src/market/records.ts";
+import { RISK_TABLE } from "../../src/risk/measured-table.ts";
+import { horizonSigma } from "../../src/risk/report-days.ts";
+import { checkpointText } from "../../src/tree/checkpoint.ts";
+import { inclusionPath, leafHash } from "../../src/tree/merkle.ts";
+import { createLogNoteSigner, verifierText } from "../../src/tree/note-keys.ts";
+import { signNote } from "../../src/tree/note-signatures.ts";
+import { entryBundlePath, tilePath } from "../../src/tree/tile-path.ts";
 import {
   allTiles,
   joinHashes,
@@ -25,12 +29,8 @@ import {
   type Tile,
   TileNodes,
   TreeEdge,
-} from "../../src/log/tiles.ts";
-import type { LogSource } from "../../src/log/verify/source.ts";
-import type { Instrument } from "../../src/market/instrument.ts";
-import type { Bar } from "../../src/market/records.ts";
-import { RISK_TABLE } from "../../src/risk/measured-table.ts";
-import { horizonSigma } from "../../src/risk/report-days.ts";
+} from "../../src/tree/tiles.ts";
+import type { LogSource } from "../../src/tree/tree-source.ts";
 
 export const ORIGIN = "log.example/log/0123456789ab";
 

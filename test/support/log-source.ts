@@ -1,4 +1,4 @@
-import { parseTilePath } from "../../src/log/tile-path.ts";
+import { parseTilePath } from "../../src/tree/tile-path.ts";
 import type { signalLog } from "./signal-log.ts";
 
 /** Creates a log source from a log's reader. */

@@ -2,13 +2,13 @@ import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { Witness, type WitnessAnswer } from "../../src/log/witness/witness.ts";
+import { createWitnessServer } from "../../src/log/witness/witness-server.ts";
 import {
   createWitnessNoteSigner,
   parseLogVerifier,
   verifierText,
-} from "../../src/log/note-keys.ts";
-import { Witness, type WitnessAnswer } from "../../src/log/witness/witness.ts";
-import { createWitnessServer } from "../../src/log/witness/witness-server.ts";
+} from "../../src/tree/note-keys.ts";
 import { atFileEnd } from "./file-end.ts";
 import { dataFolder } from "./signal-log.ts";
 

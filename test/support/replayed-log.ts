@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LEXICON_SENTIMENT_READER } from "../../src/ingest/sentiment-model.ts";
-import { entryBundlePath, tilePath } from "../../src/log/tile-path.ts";
-import { allTiles } from "../../src/log/tiles.ts";
 import { newYorkInstant } from "../../src/market/new-york.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { readMarketFolder } from "../../src/sources/files/market-folder.ts";
+import { entryBundlePath, tilePath } from "../../src/tree/tile-path.ts";
+import { allTiles } from "../../src/tree/tiles.ts";
 import { logSourceOf } from "./log-source.ts";
 import { Sessions, signalLog } from "./signal-log.ts";
 import { model, openStore } from "./stores.ts";

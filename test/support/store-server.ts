@@ -1,9 +1,9 @@
 import { serveAdmin } from "../../src/cli/admin-socket.ts";
 import { readStoreSettings } from "../../src/config/config.ts";
-import { hasStoredKeys } from "../../src/store/keys/key-records.ts";
-import { openKeyring } from "../../src/store/keys/keyring.ts";
-import { readMasterKey } from "../../src/store/keys/master-key.ts";
-import { startMaintenance } from "../../src/store/maintenance.ts";
+import { hasStoredKeys } from "../../src/keys/key-records.ts";
+import { openKeyring } from "../../src/keys/keyring.ts";
+import { readMasterKey } from "../../src/keys/master-key.ts";
+import { startMaintenance } from "../../src/maintenance/maintenance.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";

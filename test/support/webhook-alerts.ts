@@ -13,7 +13,7 @@ import {
 } from "../../src/alerts/delivery/sender.ts";
 import { createFirstSecret, type PrivateKeyJwk } from "../../src/alerts/delivery/signing.ts";
 import { sealWebhookUrl } from "../../src/alerts/delivery/webhook-url.ts";
-import { createVault, type Vault } from "../../src/store/keys/vault.ts";
+import { createVault, type Vault } from "../../src/keys/vault.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Operation } from "../../src/store/port/records.ts";
 

@@ -1,9 +1,9 @@
 import type { Auditor } from "../../auth/auditor.ts";
 import type { Scope } from "../../auth/scopes.ts";
+import type { Vault } from "../../keys/vault.ts";
 import type { Limits, QuotaState } from "../../limits/quotas.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
-import type { Vault } from "../../store/keys/vault.ts";
 import {
   announce,
   removeUnchanged,

@@ -1,5 +1,5 @@
 import type { Auditor } from "../../auth/auditor.ts";
-import type { Vault } from "../../store/keys/vault.ts";
+import type { Vault } from "../../keys/vault.ts";
 import { announce, remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";

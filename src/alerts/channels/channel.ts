@@ -1,7 +1,7 @@
 import { accountRecordsGroup } from "../../auth/agents/agent.ts";
+import type { Vault } from "../../keys/vault.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { Problem } from "../../problem.ts";
-import type { Vault } from "../../store/keys/vault.ts";
 import { replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { type AlertOwner, accountAlertsGroup } from "../alert.ts";

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import type { Auditor } from "../../auth/auditor.ts";
 import { isEqualConstantTime } from "../../auth/secrets.ts";
+import type { Vault } from "../../keys/vault.ts";
 import { emailGroup } from "../../mail/email-address.ts";
-import type { Vault } from "../../store/keys/vault.ts";
 import type { Records } from "../../store/port/records.ts";
 import { findKept, readKept } from "../../store/set-aside.ts";
 import { type Channel, channelGroup, channels, decryptChannelTarget } from "./channel.ts";

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { isEqualConstantTime } from "../../auth/secrets.ts";
-import type { Vault } from "../../store/keys/vault.ts";
+import type { Vault } from "../../keys/vault.ts";
 import { announce } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import { DELIVERIES_TOPIC } from "../delivery/delivery.ts";

@@ -2,11 +2,11 @@ import { redactEventBody } from "../../answers/event.ts";
 import type { Auditor } from "../../auth/auditor.ts";
 import { isEntitledToEvents, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
+import type { Vault } from "../../keys/vault.ts";
 import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import { countInSharedQuota } from "../../limits/count-in-networks.ts";
 import type { Limits, QuotaState } from "../../limits/quotas.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
-import type { Vault } from "../../store/keys/vault.ts";
 import { removeUnchanged, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import {

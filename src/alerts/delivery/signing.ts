@@ -7,7 +7,7 @@ import {
   timingSafeEqual,
   verify,
 } from "node:crypto";
-import type { Vault } from "../../store/keys/vault.ts";
+import type { Vault } from "../../keys/vault.ts";
 import { type SigningSecrets, secretEncryptionContext } from "../alert.ts";
 
 /** Prefix of signing secrets (Standard Webhooks 1.0.0). */

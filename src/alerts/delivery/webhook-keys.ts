@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Key } from "../../store/keys/key-records.ts";
-import { keyUses } from "../../store/keys/key-uses.ts";
+import type { Key } from "../../keys/key-records.ts";
+import { keyUses } from "../../keys/key-uses.ts";
 
 /** Prefix of public keys (Standard Webhooks 1.0.0). */
 const PUBLIC_KEY_PREFIX = "whpk_";

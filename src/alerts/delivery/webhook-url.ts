@@ -1,7 +1,7 @@
 import { createHmac, hash } from "node:crypto";
-import type { Keyring } from "../../store/keys/keyring.ts";
-import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
-import type { Vault } from "../../store/keys/vault.ts";
+import type { Keyring } from "../../keys/keyring.ts";
+import { createKeyringVault } from "../../keys/keyring-vault.ts";
+import type { Vault } from "../../keys/vault.ts";
 import { replace } from "../../store/port/operations.ts";
 import { readRecordPages } from "../../store/port/read-all.ts";
 import type { Store } from "../../store/port/store.ts";

@@ -1,5 +1,5 @@
 import { emailGroup } from "../../mail/email-address.ts";
-import { auditOperations } from "../../store/audit/entry.ts";
+import { auditOperations } from "../../store/audit-entry.ts";
 import { removeGroup } from "../../store/port/operations.ts";
 import type { Collection, Records } from "../../store/port/records.ts";
 import { type Kept, readKept } from "../../store/set-aside.ts";

@@ -1,6 +1,6 @@
 import type { AdapterPayload } from "oidc-provider";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import type { AuditEntry } from "../../store/audit/entry.ts";
+import type { AuditEntry } from "../../store/audit-entry.ts";
 import { collection } from "../../store/port/records.ts";
 import { isScope, parseScopeNames, type Scope } from "../scopes.ts";
 

@@ -1,5 +1,5 @@
 import { Problem } from "../../problem.ts";
-import { auditOperations } from "../../store/audit/entry.ts";
+import { auditOperations } from "../../store/audit-entry.ts";
 import { readRecordPages } from "../../store/port/read-all.ts";
 import {
   type Collection,

@@ -1,5 +1,5 @@
 import { type AdapterPayload, errors } from "oidc-provider";
-import type { AuditEntry } from "../../store/audit/entry.ts";
+import type { AuditEntry } from "../../store/audit-entry.ts";
 import { updateRecord } from "../../store/port/operations.ts";
 import {
   grantRevocationOperations,

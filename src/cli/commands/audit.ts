@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../store/audit/entry.ts";
+import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../store/audit-entry.ts";
 import type { ArchiveRow } from "../../store/port/archive.ts";
 import { archivePages, readAll } from "../../store/port/read-all.ts";
 import { defineStoreCommand } from "../command.ts";

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { markRestored } from "../../log/log-state.ts";
-import { auditOperations } from "../../store/audit/entry.ts";
 import {
   type BackupFacts,
   checkBackup,
   openBackup,
   writeBackup,
-} from "../../store/backup/backup.ts";
-import { recordBackup } from "../../store/backup/last-backup.ts";
-import { completedFraction, type OnCommandProgress } from "../../store/backup/progress.ts";
+} from "../../maintenance/backup/backup.ts";
+import { recordBackup } from "../../maintenance/backup/last-backup.ts";
+import { completedFraction, type OnCommandProgress } from "../../maintenance/backup/progress.ts";
+import { auditOperations } from "../../store/audit-entry.ts";
 import type { Operation } from "../../store/port/records.ts";
 import type { DumpRow } from "../../store/port/store.ts";
 import { type CommandContext, ConfirmationNeeded, defineStoreCommand } from "../command.ts";

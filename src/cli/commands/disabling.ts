@@ -1,5 +1,5 @@
 import { accounts } from "../../auth/accounts/accounts.ts";
-import { auditOperations } from "../../store/audit/entry.ts";
+import { auditOperations } from "../../store/audit-entry.ts";
 import type { Collection, Operation, Stored } from "../../store/port/records.ts";
 import {
   findSetAside,

@@ -1,8 +1,12 @@
 import { z } from "zod";
-import { writeExport } from "../../store/backup/export.ts";
-import { COLLECTIONS_NOT_EXPORTED } from "../../store/backup/export-format.ts";
-import { type ImportedCollection, importDocument, readExport } from "../../store/backup/import.ts";
-import { keyRecords } from "../../store/keys/key-records.ts";
+import { keyRecords } from "../../keys/key-records.ts";
+import { writeExport } from "../../maintenance/backup/export.ts";
+import { COLLECTIONS_NOT_EXPORTED } from "../../maintenance/backup/export-format.ts";
+import {
+  type ImportedCollection,
+  importDocument,
+  readExport,
+} from "../../maintenance/backup/import.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { countLines, formatCount, sizeText } from "../format.ts";
 import { FileArgument, YesArgument, yesOption } from "./shared.ts";

@@ -1,16 +1,16 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { parseCheckpoint, shownOrigin } from "../../log/checkpoint.ts";
-import { parseLogVerifier } from "../../log/note-keys.ts";
-import { entryBundlePath, tilePath } from "../../log/tile-path.ts";
-import { allTiles, TILE_WIDTH, type Tile } from "../../log/tiles.ts";
+import { parseCheckpoint, shownOrigin } from "../../tree/checkpoint.ts";
+import { parseLogVerifier } from "../../tree/note-keys.ts";
+import { entryBundlePath, tilePath } from "../../tree/tile-path.ts";
+import { allTiles, TILE_WIDTH, type Tile } from "../../tree/tiles.ts";
 import {
   type LogSource,
   MAX_TEXT_BYTES,
   maxBundleBytes,
   splitBundle,
   tileBytes,
-} from "../../log/verify/source.ts";
+} from "../../tree/tree-source.ts";
 import { defineLocalCommand } from "../command.ts";
 import {
   createDownloadBudget,

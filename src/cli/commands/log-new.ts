@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { checkpointText, parseCheckpoint } from "../../log/checkpoint.ts";
 import { LogStore } from "../../log/log-store.ts";
-import { EMPTY_ROOT } from "../../log/merkle.ts";
 import { formerLogOrigins, newLogState } from "../../log/new-log.ts";
-import { LOG_KEY_USES } from "../../log/signers.ts";
+import { checkpointText, parseCheckpoint } from "../../tree/checkpoint.ts";
+import { EMPTY_ROOT } from "../../tree/merkle.ts";
+import { LOG_KEY_USES } from "../../tree/signers.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { YesArgument, yesOption } from "./shared.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { createKeyringVault } from "../../keys/keyring-vault.ts";
 import { type Email, emailLines } from "../../mail/email-schema.ts";
 import { decryptEmail, queuedMails } from "../../mail/outbox.ts";
-import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { defineStoreCommand } from "../command.ts";
 

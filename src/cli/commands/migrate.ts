@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { completedFraction } from "../../store/backup/progress.ts";
+import { completedFraction } from "../../maintenance/backup/progress.ts";
 import type { Store } from "../../store/port/store.ts";
 import { migrateToPostgres } from "../../store/postgres/move-to-postgres.ts";
 import type { EmbeddedStore } from "../../store/sqlite/open.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { OPERATOR_LINK_LIFETIME_MS, OperatorAccess } from "../../auth/operator-access.ts";
-import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
+import { createKeyringVault } from "../../keys/keyring-vault.ts";
 import { defineStoreCommand } from "../command.ts";
 
 /** Prints a link to the operator page. */

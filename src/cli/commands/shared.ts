@@ -7,13 +7,13 @@ import {
 import { ApiKeyService } from "../../auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../auth/last-use.ts";
 import { isScope, parseScopeNames, type Scope, scopeDescriptions } from "../../auth/scopes.ts";
+import { createKeyringVault } from "../../keys/keyring-vault.ts";
 import { signingRefusal } from "../../log/fork-check.ts";
 import { LastCheckpointFile } from "../../log/last-checkpoint-file.ts";
 import { LogStore } from "../../log/log-store.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { createOutbox } from "../../mail/outbox.ts";
-import { type AuditEntry, auditOperations } from "../../store/audit/entry.ts";
-import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
+import { type AuditEntry, auditOperations } from "../../store/audit-entry.ts";
 import type { CommandContext } from "../command.ts";
 
 /** Schema of scope names separated by spaces. The names are sent to the server as text. */

@@ -1,11 +1,6 @@
 import { z } from "zod";
-import {
-  hasStoredKeys,
-  KEYS_TOPIC,
-  type KeyRecord,
-  keyRecords,
-} from "../../store/keys/key-records.ts";
-import { type KeyUse, keyUses } from "../../store/keys/key-uses.ts";
+import { hasStoredKeys, KEYS_TOPIC, type KeyRecord, keyRecords } from "../../keys/key-records.ts";
+import { type KeyUse, keyUses } from "../../keys/key-uses.ts";
 import { announce } from "../../store/port/operations.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
 

@@ -3,9 +3,9 @@ import { alerts, type DeliveryMethod, type WebhookState } from "../../alerts/ale
 import { deliveries } from "../../alerts/delivery/delivery.ts";
 import { currentFault, providerStatuses } from "../../ingest/provider-status.ts";
 import { type LogStatus, readLogStatus } from "../../log/log-status.ts";
-import { lastBackupAt } from "../../store/backup/last-backup.ts";
+import { lastBackupAt } from "../../maintenance/backup/last-backup.ts";
+import { LEADER_LEASE_NAME } from "../../maintenance/maintenance.ts";
 import { leases } from "../../store/lease.ts";
-import { LEADER_LEASE_NAME } from "../../store/maintenance.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type {
   Backlog,

@@ -3,13 +3,6 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { currentVerdict } from "../../answers/track-record.ts";
 import type { TrackRecordFigures } from "../../grading/track-record.ts";
-import { shownOrigin } from "../../log/checkpoint.ts";
-import { parseLogVerifier } from "../../log/note-keys.ts";
-import {
-  type CheckOutcome,
-  overallOutcome,
-  type VerificationCheck,
-} from "../../log/verify/check.ts";
 import type { VerifiedClaim } from "../../log/verify/claim-check.ts";
 import {
   type VerificationResult,
@@ -18,6 +11,9 @@ import {
 } from "../../log/verify/verify-log.ts";
 import { parseWitnessPolicy } from "../../log/witness/policy.ts";
 import { readMarketFolder } from "../../sources/files/market-folder.ts";
+import { type CheckOutcome, overallOutcome, type VerificationCheck } from "../../tree/check.ts";
+import { shownOrigin } from "../../tree/checkpoint.ts";
+import { parseLogVerifier } from "../../tree/note-keys.ts";
 import { defineLocalCommand } from "../command.ts";
 import {
   createDownloadBudget,

@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { verifyStore } from "../../store/backup/verify-store.ts";
+import { verifyStore } from "../../maintenance/backup/verify-store.ts";
 import { defineStoreCommand } from "../command.ts";
 import { countLines, formatCount } from "../format.ts";
 import { readKnownLogFile, writeKnownLogFile } from "../known-log-file.ts";

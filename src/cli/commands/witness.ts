@@ -7,11 +7,11 @@ import { join, resolve } from "node:path";
 import { z } from "zod";
 import { createFolder } from "../../lib/create-folder.ts";
 import { writeDurably } from "../../lib/durable-file.ts";
-import { createWitnessNoteSigner, verifierText } from "../../log/note-keys.ts";
-import { isKeyName } from "../../log/signed-note.ts";
 import { parseWitnessPolicy } from "../../log/witness/policy.ts";
 import { Witness } from "../../log/witness/witness.ts";
 import { createWitnessServer } from "../../log/witness/witness-server.ts";
+import { createWitnessNoteSigner, verifierText } from "../../tree/note-keys.ts";
+import { isKeyName } from "../../tree/signed-note.ts";
 import { defineLocalCommand } from "../command.ts";
 import { waitForInterrupt, wholeNumberArgument } from "./shared.ts";
 

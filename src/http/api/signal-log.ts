@@ -3,7 +3,6 @@ import type { z } from "zod";
 import type { Limits } from "../../limits/quotas.ts";
 import { proofFileText } from "../../log/log-reader.ts";
 import type { SignalLog } from "../../log/signal-log.ts";
-import { parseTilePath } from "../../log/tile-path.ts";
 import {
   ConsistencyQuery,
   LeafIndex,
@@ -11,6 +10,7 @@ import {
   signalLogOperations,
 } from "../../openapi/operations/signal-log.ts";
 import { Problem } from "../../problem.ts";
+import { parseTilePath } from "../../tree/tile-path.ts";
 import { compress, negotiateContentCoding } from "../content-coding.ts";
 import { routeOf } from "../mount.ts";
 import type { ProtectedResource } from "../protected-resource.ts";

@@ -4,9 +4,9 @@ import {
   type LiveClaimTerms,
   liveClaimFigures,
 } from "../../grading/live-claim.ts";
+import { CheckFailure } from "../../tree/check.ts";
 import type { RegisteredClaim } from "../log-state.ts";
 import { isSameValue, valuesIn } from "./answer-values.ts";
-import { CheckFailure } from "./check.ts";
 import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
 
 type AnsweredClaim = TrackRecordAnswer["claims"][number];

@@ -1,5 +1,5 @@
+import { CheckFailure } from "../../tree/check.ts";
 import type { RegisteredClaim } from "../log-state.ts";
-import { CheckFailure } from "./check.ts";
 import type { LeafOf } from "./read-leaf.ts";
 
 /** Tolerated difference between clocks, in milliseconds. */

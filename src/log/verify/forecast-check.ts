@@ -1,5 +1,5 @@
 import { type HorizonSpread, horizonVariance } from "../../risk/report-days.ts";
-import { CheckFailure } from "./check.ts";
+import { CheckFailure } from "../../tree/check.ts";
 
 /** Maximum relative difference between two variance ratios that can be due to rounding. */
 const SAME_FORECAST = 1e-9;

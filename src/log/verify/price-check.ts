@@ -1,7 +1,7 @@
+import { CheckFailure, failedCheck, type VerificationCheck } from "../../tree/check.ts";
 import { exclusionOutcomeOf } from "../graded-settlement.ts";
 import type { SettlementOutcome } from "../leaves.ts";
 import { computeRunOutcomes, type RunOutcomes, type SettlementMarket } from "../outcomes.ts";
-import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
 import type { LoggedSettlement } from "./settlement-verifier.ts";
 
 const NAME = "outcomes";

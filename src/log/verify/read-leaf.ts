@@ -4,7 +4,7 @@ import { HEADLINE_HORIZON_SESSIONS } from "../../grading/run-grade.ts";
 import { EXCLUSION_REASONS, TRACK_RECORD_RULES } from "../../grading/track-record.ts";
 import { AssetClass } from "../../market/instrument.ts";
 import { MarketMode } from "../../market/market.ts";
-import { CheckFailure } from "./check.ts";
+import { CheckFailure } from "../../tree/check.ts";
 
 const Instant = z.iso.datetime().transform((text) => Date.parse(text));
 const Index = z.int().min(0);

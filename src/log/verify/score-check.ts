@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { CheckFailure, failedCheck, type VerificationCheck } from "../../tree/check.ts";
 import { type CommitmentOpening, commitmentHash } from "../leaves.ts";
-import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
 
 const NAME = "scores";
 

@@ -1,7 +1,7 @@
 import { sessionsBetween } from "../../market/calendar.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { newYorkDate } from "../../market/new-york.ts";
-import type { VerificationCheck } from "./check.ts";
+import type { VerificationCheck } from "../../tree/check.ts";
 
 const DAY_MS = 86_400_000;
 

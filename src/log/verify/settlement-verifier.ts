@@ -5,11 +5,11 @@ import {
   type TrackRecordTerms,
 } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
+import { CheckFailure, type VerificationCheck } from "../../tree/check.ts";
 import type { RecordOf } from "../graded-runs.ts";
 import { exclusionOutcomeOf, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
 import type { SettlementOutcome } from "../leaves.ts";
 import { CONFIRMATION_SESSIONS, MAX_PRICE_WAIT_SESSIONS } from "../outcomes.ts";
-import { CheckFailure, type VerificationCheck } from "./check.ts";
 import { checkForecast } from "./forecast-check.ts";
 import type { LeafOf } from "./read-leaf.ts";
 import { sessionsBetweenCloses } from "./session-gaps.ts";

@@ -1,6 +1,6 @@
-import { type Checkpoint, parseCheckpointText, shownOrigin } from "../checkpoint.ts";
-import type { VerificationCheck } from "./check.ts";
-import type { KnownLog } from "./known-log.ts";
+import type { VerificationCheck } from "../../tree/check.ts";
+import { type Checkpoint, parseCheckpointText, shownOrigin } from "../../tree/checkpoint.ts";
+import type { KnownLog } from "../../tree/known-log.ts";
 
 /**
  * Checks a log that another log has taken the place of: entries of a former log are in no later

@@ -6,9 +6,9 @@ import {
   type TrackRecordTerms,
   trackRecordVerdicts,
 } from "../../grading/track-record.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "../../tree/check.ts";
 import type { RegisteredClaim } from "../log-state.ts";
 import { isSameValue, valuesIn } from "./answer-values.ts";
-import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
 import { compareClaims } from "./claim-check.ts";
 import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
 

@@ -1,26 +1,31 @@
-import type { SignedCheckpoint } from "../checkpoint.ts";
-import { type Hash, leafHash, verifyInclusion } from "../merkle.ts";
-import type { SettlementMarket } from "../outcomes.ts";
-import { parseProof } from "../tlog-proof.ts";
-import type { WitnessPolicy } from "../witness/policy.ts";
-import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
-import { type VerifiedClaim, verifiedClaim } from "./claim-check.ts";
-import { EntryVerifier } from "./entry-verifier.ts";
-import type { CheckpointSighting, KnownLog } from "./known-log.ts";
-import { NO_PRICES_CHECK, PriceCheck } from "./price-check.ts";
-import { checkScores, type FetchFactorsOpening } from "./score-check.ts";
-import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "../../tree/check.ts";
+import type { SignedCheckpoint } from "../../tree/checkpoint.ts";
+import type { CheckpointSighting, KnownLog } from "../../tree/known-log.ts";
+import { type Hash, leafHash, verifyInclusion } from "../../tree/merkle.ts";
 import {
   checkSignature,
   type KeyTrust,
   knownLogAfter,
   parseCheckpointOrFail,
   parseVerifierOrFail,
-} from "./signature-check.ts";
-import { createTreeReader, type LogSource, MAX_TEXT_BYTES, readText } from "./source.ts";
+} from "../../tree/signature-check.ts";
+import { parseProof } from "../../tree/tlog-proof.ts";
+import {
+  createTreeReader,
+  type LogSource,
+  MAX_TEXT_BYTES,
+  readText,
+} from "../../tree/tree-source.ts";
+import { TreeWalk } from "../../tree/tree-walk.ts";
+import type { SettlementMarket } from "../outcomes.ts";
+import type { WitnessPolicy } from "../witness/policy.ts";
+import { type VerifiedClaim, verifiedClaim } from "./claim-check.ts";
+import { EntryVerifier } from "./entry-verifier.ts";
+import { NO_PRICES_CHECK, PriceCheck } from "./price-check.ts";
+import { checkScores, type FetchFactorsOpening } from "./score-check.ts";
+import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
 import { checkSuccession } from "./succession-check.ts";
 import { checkTrackRecord } from "./track-record-check.ts";
-import { TreeWalk } from "./tree-walk.ts";
 import { checkCosignatures, type WitnessCheckInput, witnessViewOf } from "./witness-check.ts";
 
 /** Keys, earlier observations and witnesses that a log is verified against. */

@@ -1,11 +1,11 @@
-import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
-import type { NoteVerifier } from "../note-keys.ts";
-import { verifyNote } from "../note-signatures.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "../../tree/check.ts";
+import { parseCheckpoint, type SignedCheckpoint } from "../../tree/checkpoint.ts";
+import type { CheckpointSighting } from "../../tree/known-log.ts";
+import type { NoteVerifier } from "../../tree/note-keys.ts";
+import { verifyNote } from "../../tree/note-signatures.ts";
 import { hashLogOrigin } from "../witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../witness/cosignature.ts";
 import type { PolicyWitness, WitnessPolicy } from "../witness/policy.ts";
-import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
-import type { CheckpointSighting } from "./known-log.ts";
 
 const NAME = "witnesses";
 

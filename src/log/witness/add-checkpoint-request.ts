@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { parseCheckpoint, parseDecimal, type SignedCheckpoint } from "../checkpoint.ts";
-import { HASH_BYTES, type Hash } from "../merkle.ts";
-import { decodeBase64 } from "../signed-note.ts";
+import { parseCheckpoint, parseDecimal, type SignedCheckpoint } from "../../tree/checkpoint.ts";
+import { HASH_BYTES, type Hash } from "../../tree/merkle.ts";
+import { decodeBase64 } from "../../tree/signed-note.ts";
 
 /** Maximum number of hashes in a consistency proof that C2SP tlog-witness allows. */
 const MAX_HASHES = 63;

@@ -1,6 +1,6 @@
-import type { NoteSigner, NoteVerifier } from "../note-keys.ts";
-import { type ParsedNote, signatureLine } from "../signed-note.ts";
-import { signatureTime, signWithTime } from "../timed-signature.ts";
+import type { NoteSigner, NoteVerifier } from "../../tree/note-keys.ts";
+import { type ParsedNote, signatureLine } from "../../tree/signed-note.ts";
+import { signatureTime, signWithTime } from "../../tree/timed-signature.ts";
 
 /**
  * A witness's statement that, at the given time, it had seen no larger tree of the log, and that

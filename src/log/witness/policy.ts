@@ -1,4 +1,4 @@
-import { type NoteVerifier, parseLogVerifier, parseWitnessVerifier } from "../note-keys.ts";
+import { type NoteVerifier, parseLogVerifier, parseWitnessVerifier } from "../../tree/note-keys.ts";
 import type { Cosignature } from "./cosignature.ts";
 
 /** Control characters other than tab and newline, which a policy must not contain. */

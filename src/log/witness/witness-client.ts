@@ -1,12 +1,12 @@
 import { readWholeBody } from "../../outbound/whole-body.ts";
-import { parseCheckpoint, parseDecimal, type SignedCheckpoint } from "../checkpoint.ts";
+import { parseCheckpoint, parseDecimal, type SignedCheckpoint } from "../../tree/checkpoint.ts";
+import { consistencyPath } from "../../tree/merkle.ts";
+import type { NoteVerifier } from "../../tree/note-keys.ts";
+import { verifyNote } from "../../tree/note-signatures.ts";
+import { parseNote } from "../../tree/signed-note.ts";
+import { rangeHashes } from "../../tree/tiles.ts";
 import { forkReason } from "../fork-check.ts";
 import type { LogStore, StoredCheckpoint } from "../log-store.ts";
-import { consistencyPath } from "../merkle.ts";
-import type { NoteVerifier } from "../note-keys.ts";
-import { verifyNote } from "../note-signatures.ts";
-import { parseNote } from "../signed-note.ts";
-import { rangeHashes } from "../tiles.ts";
 import { formatAddCheckpointRequest, hashLogOrigin } from "./add-checkpoint-request.ts";
 import { type Cosignature, cosignaturesOf } from "./cosignature.ts";
 import type { PolicyWitness, WitnessPolicy } from "./policy.ts";

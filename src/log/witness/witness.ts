@@ -1,10 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
-import type { SignedCheckpoint } from "../checkpoint.ts";
-import { parseCheckpoint } from "../checkpoint.ts";
-import { EMPTY_ROOT, isSameHash, verifyConsistency } from "../merkle.ts";
-import type { NoteSigner, NoteVerifier } from "../note-keys.ts";
-import { verifyNote } from "../note-signatures.ts";
-import { signatureLine } from "../signed-note.ts";
+import type { SignedCheckpoint } from "../../tree/checkpoint.ts";
+import { parseCheckpoint } from "../../tree/checkpoint.ts";
+import { EMPTY_ROOT, isSameHash, verifyConsistency } from "../../tree/merkle.ts";
+import type { NoteSigner, NoteVerifier } from "../../tree/note-keys.ts";
+import { verifyNote } from "../../tree/note-signatures.ts";
+import { signatureLine } from "../../tree/signed-note.ts";
 import {
   type AddCheckpointRequest,
   hashLogOrigin,

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { syncFolder } from "../../lib/sync-folder.ts";
-import { isOutboxRecord, upgradeOutboxRecord } from "../backup/outbox-records.ts";
+import { isOutboxRecord, upgradeOutboxRecord } from "../../maintenance/backup/outbox-records.ts";
 import { ArchiveTable } from "./archive.ts";
 import {
   createFile,

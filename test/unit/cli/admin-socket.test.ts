@@ -21,7 +21,7 @@ import { runCommandInServer } from "../../../src/cli/admin-client.ts";
 import { serveAdmin } from "../../../src/cli/admin-socket.ts";
 import { bindSocket } from "../../../src/cli/admin-socket-path.ts";
 import { ConfirmationNeeded } from "../../../src/cli/command.ts";
-import type { CommandProgress } from "../../../src/store/backup/progress.ts";
+import type { CommandProgress } from "../../../src/maintenance/backup/progress.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { verifyStoreCommand } from "../../../src/cli/commands/verify-store.ts";
-import { auditOperations } from "../../../src/store/audit/entry.ts";
+import { auditOperations } from "../../../src/store/audit-entry.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";

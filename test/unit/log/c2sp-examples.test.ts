@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts";
-import { parseNote } from "../../../src/log/signed-note.ts";
-import { parseTilePath, tilePath } from "../../../src/log/tile-path.ts";
 import {
   formatAddCheckpointRequest,
   parseAddCheckpointRequest,
 } from "../../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
+import { checkpointText, parseCheckpoint } from "../../../src/tree/checkpoint.ts";
+import { parseNote } from "../../../src/tree/signed-note.ts";
+import { parseTilePath, tilePath } from "../../../src/tree/tile-path.ts";
 
 /**
  * The checkpoint body in the examples of C2SP tlog-checkpoint, tlog-cosignature and tlog-witness.

@@ -1,18 +1,23 @@
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
 import { startNewLogCommand } from "../../../src/cli/commands/log-new.ts";
-import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { Committer, commitmentHash } from "../../../src/log/leaves.ts";
 import { proofFileText } from "../../../src/log/log-reader.ts";
 import { markRestored } from "../../../src/log/log-state.ts";
-import { leafHash, treeHash, verifyConsistency, verifyInclusion } from "../../../src/log/merkle.ts";
-import { verifyNote } from "../../../src/log/note-signatures.ts";
-import { parseTilePath } from "../../../src/log/tile-path.ts";
-import { TreeEdge } from "../../../src/log/tiles.ts";
-import { parseProof } from "../../../src/log/tlog-proof.ts";
-import { treeSizeOf } from "../../../src/log/tree-store.ts";
-import type { LogSource } from "../../../src/log/verify/source.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
+import { parseCheckpoint } from "../../../src/tree/checkpoint.ts";
+import {
+  leafHash,
+  treeHash,
+  verifyConsistency,
+  verifyInclusion,
+} from "../../../src/tree/merkle.ts";
+import { verifyNote } from "../../../src/tree/note-signatures.ts";
+import { parseTilePath } from "../../../src/tree/tile-path.ts";
+import { TreeEdge } from "../../../src/tree/tiles.ts";
+import { parseProof } from "../../../src/tree/tlog-proof.ts";
+import type { LogSource } from "../../../src/tree/tree-source.ts";
+import { treeSizeOf } from "../../../src/tree/tree-store.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, hash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts";
+import { checkpointText, parseCheckpoint } from "../../../src/tree/checkpoint.ts";
 import {
   consistencyPath,
   EMPTY_ROOT,
@@ -11,10 +11,14 @@ import {
   treeHash,
   verifyConsistency,
   verifyInclusion,
-} from "../../../src/log/merkle.ts";
-import { createLogNoteSigner, parseLogVerifier, verifierText } from "../../../src/log/note-keys.ts";
-import { signNote, verifyNote } from "../../../src/log/note-signatures.ts";
-import { parseTilePath, tilePath } from "../../../src/log/tile-path.ts";
+} from "../../../src/tree/merkle.ts";
+import {
+  createLogNoteSigner,
+  parseLogVerifier,
+  verifierText,
+} from "../../../src/tree/note-keys.ts";
+import { signNote, verifyNote } from "../../../src/tree/note-signatures.ts";
+import { parseTilePath, tilePath } from "../../../src/tree/tile-path.ts";
 import {
   allTiles,
   type FilledTile,
@@ -24,7 +28,7 @@ import {
   TreeEdge,
   tilesOf,
   treeRoot,
-} from "../../../src/log/tiles.ts";
+} from "../../../src/tree/tiles.ts";
 import vectors from "../../fixtures/log/vectors.json" with { type: "json" };
 
 /**

@@ -1,18 +1,18 @@
 import { generateKeyPairSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts";
-import { leafHash } from "../../../src/log/merkle.ts";
+import { cosign, cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
+import { checkpointText, parseCheckpoint } from "../../../src/tree/checkpoint.ts";
+import { leafHash } from "../../../src/tree/merkle.ts";
 import {
   createLogNoteSigner,
   createWitnessNoteSigner,
   parseLogVerifier,
   parseWitnessVerifier,
   verifierText,
-} from "../../../src/log/note-keys.ts";
-import { signNote, verifyNote } from "../../../src/log/note-signatures.ts";
-import { parseNote, withoutLongSignatures } from "../../../src/log/signed-note.ts";
-import { cosign, cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
+} from "../../../src/tree/note-keys.ts";
+import { signNote, verifyNote } from "../../../src/tree/note-signatures.ts";
+import { parseNote, withoutLongSignatures } from "../../../src/tree/signed-note.ts";
 
 /**
  * A verifier key and a signed checkpoint from the tests of filippo.io/torchwood

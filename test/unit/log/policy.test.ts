@@ -1,11 +1,11 @@
 import { createPrivateKey, generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { parseWitnessPolicy, WitnessPolicy } from "../../../src/log/witness/policy.ts";
 import {
   createLogNoteSigner,
   createWitnessNoteSigner,
   verifierText,
-} from "../../../src/log/note-keys.ts";
-import { parseWitnessPolicy, WitnessPolicy } from "../../../src/log/witness/policy.ts";
+} from "../../../src/tree/note-keys.ts";
 
 const keyOf = (name: string) =>
   verifierText(createWitnessNoteSigner(name, generateKeyPairSync("ed25519").privateKey));

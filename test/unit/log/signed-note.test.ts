@@ -1,11 +1,15 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts";
-import { leafHash } from "../../../src/log/merkle.ts";
-import { createLogNoteSigner, parseLogVerifier, verifierText } from "../../../src/log/note-keys.ts";
-import { signNote, verifyNote } from "../../../src/log/note-signatures.ts";
-import { parseNote } from "../../../src/log/signed-note.ts";
-import { parseProof, proofText } from "../../../src/log/tlog-proof.ts";
+import { checkpointText, parseCheckpoint } from "../../../src/tree/checkpoint.ts";
+import { leafHash } from "../../../src/tree/merkle.ts";
+import {
+  createLogNoteSigner,
+  parseLogVerifier,
+  verifierText,
+} from "../../../src/tree/note-keys.ts";
+import { signNote, verifyNote } from "../../../src/tree/note-signatures.ts";
+import { parseNote } from "../../../src/tree/signed-note.ts";
+import { parseProof, proofText } from "../../../src/tree/tlog-proof.ts";
 
 /** The example of C2SP signed-note. */
 const EXAMPLE_KEY = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k";

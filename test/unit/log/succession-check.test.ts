@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { checkpointText } from "../../../src/log/checkpoint.ts";
 import { checkSuccession } from "../../../src/log/verify/succession-check.ts";
+import { checkpointText } from "../../../src/tree/checkpoint.ts";
 
 const known = {
   origin: "old.example/log/1",

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { proofText } from "../../../src/log/tlog-proof.ts";
-import { overallOutcome, type VerificationCheck } from "../../../src/log/verify/check.ts";
-import type { KnownLog } from "../../../src/log/verify/known-log.ts";
 import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
+import { overallOutcome, type VerificationCheck } from "../../../src/tree/check.ts";
+import type { KnownLog } from "../../../src/tree/known-log.ts";
+import { proofText } from "../../../src/tree/tlog-proof.ts";
 import {
   closeOf,
   type Files,

@@ -1,14 +1,8 @@
 import { expect, it } from "vitest";
 import { startNewLogCommand } from "../../../src/cli/commands/log-new.ts";
 import { readTextFromUrl } from "../../../src/cli/log-source.ts";
-import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { proofFileText } from "../../../src/log/log-reader.ts";
 import { LogStore } from "../../../src/log/log-store.ts";
-import { consistencyPath } from "../../../src/log/merkle.ts";
-import { parseWitnessVerifier } from "../../../src/log/note-keys.ts";
-import { withoutLongSignatures } from "../../../src/log/signed-note.ts";
-import { rangeHashes } from "../../../src/log/tiles.ts";
-import { overallOutcome } from "../../../src/log/verify/check.ts";
 import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
 import {
   formatAddCheckpointRequest,
@@ -18,6 +12,12 @@ import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
 import { WitnessPolicy } from "../../../src/log/witness/policy.ts";
 import { appendToArchive } from "../../../src/store/port/operations.ts";
 import type { Store } from "../../../src/store/port/store.ts";
+import { overallOutcome } from "../../../src/tree/check.ts";
+import { parseCheckpoint } from "../../../src/tree/checkpoint.ts";
+import { consistencyPath } from "../../../src/tree/merkle.ts";
+import { parseWitnessVerifier } from "../../../src/tree/note-keys.ts";
+import { withoutLongSignatures } from "../../../src/tree/signed-note.ts";
+import { rangeHashes } from "../../../src/tree/tiles.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import { openWitness, witnessAnswer } from "../../support/log-witness.ts";
 import { dataFolder, Sessions, signalLog, verifierTextOf } from "../../support/signal-log.ts";

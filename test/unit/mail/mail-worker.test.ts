@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
+import { createVault } from "../../../src/keys/vault.ts";
 import type { Email } from "../../../src/mail/email-schema.ts";
 import { MailWorker, type MailWorkerOptions } from "../../../src/mail/mail-worker.ts";
 import type { OutgoingMail } from "../../../src/mail/outbox.ts";
 import { createOutbox, MAIL_TOPIC, queuedMails } from "../../../src/mail/outbox.ts";
-import { createVault } from "../../../src/store/keys/vault.ts";
 import { announce } from "../../../src/store/port/operations.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { startSmtp } from "../../support/smtp.ts";

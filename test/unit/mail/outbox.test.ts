@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { openKeyring } from "../../../src/keys/keyring.ts";
+import { createKeyringVault } from "../../../src/keys/keyring-vault.ts";
+import { createVault } from "../../../src/keys/vault.ts";
 import { MailWorker } from "../../../src/mail/mail-worker.ts";
 import type { OutgoingMail } from "../../../src/mail/outbox.ts";
 import { createOutbox, decryptEmail, queuedMails } from "../../../src/mail/outbox.ts";
-import { openKeyring } from "../../../src/store/keys/keyring.ts";
-import { createKeyringVault } from "../../../src/store/keys/keyring-vault.ts";
-import { createVault } from "../../../src/store/keys/vault.ts";
 import { startSmtp } from "../../support/smtp.ts";
 import { dumpStore, embedded, openStore, START } from "../../support/stores.ts";
 

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { auditOperations } from "../../../src/store/audit/entry.ts";
-import { keyUses } from "../../../src/store/keys/key-uses.ts";
-import { openKeyring } from "../../../src/store/keys/keyring.ts";
-import { purgeExpiredData } from "../../../src/store/maintenance.ts";
+import { keyUses } from "../../../src/keys/key-uses.ts";
+import { openKeyring } from "../../../src/keys/keyring.ts";
+import { purgeExpiredData } from "../../../src/maintenance/maintenance.ts";
+import { auditOperations } from "../../../src/store/audit-entry.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import { auditOf, sealAll } from "../../support/audit.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { openKeyring } from "../../../src/store/keys/keyring.ts";
-import { startMaintenance } from "../../../src/store/maintenance.ts";
+import { openKeyring } from "../../../src/keys/keyring.ts";
+import { startMaintenance } from "../../../src/maintenance/maintenance.ts";
 import { describeEngines, openStore, type TestStore } from "../../support/stores.ts";
 
 const masterKey = randomBytes(32);

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { auditOperations } from "../../../src/store/audit/entry.ts";
-import { keyUses } from "../../../src/store/keys/key-uses.ts";
-import { openKeyring } from "../../../src/store/keys/keyring.ts";
-import { startMaintenance } from "../../../src/store/maintenance.ts";
+import { keyUses } from "../../../src/keys/key-uses.ts";
+import { openKeyring } from "../../../src/keys/keyring.ts";
+import { startMaintenance } from "../../../src/maintenance/maintenance.ts";
+import { auditOperations } from "../../../src/store/audit-entry.ts";
 import type { Store } from "../../../src/store/port/store.ts";
 import { auditOf } from "../../support/audit.ts";
 import { describeEngines, type Engine, openStore, type TestStore } from "../../support/stores.ts";

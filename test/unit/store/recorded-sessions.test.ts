@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
 import { instrumentAnswerMembers, snapshotId } from "../../../src/answers/common.ts";
+import {
+  createSessionArchiveJob,
+  serveRecordedSnapshots,
+} from "../../../src/ingest/session-archive.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { closeOf, DAYS, METHOD_MARKET } from "../../../src/method/invented-market.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
-import {
-  createSessionArchiveJob,
-  serveRecordedSnapshots,
-} from "../../../src/store/session-archive.ts";
 import { model, openStore } from "../../support/stores.ts";
 
 /** The close of the last recorded session, and a much earlier close. */

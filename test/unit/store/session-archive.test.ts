@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import type { Archive } from "../../../src/store/port/archive.ts";
 import {
   createSessionArchiveJob,
   type SessionArchiveJobOptions,
-} from "../../../src/store/session-archive.ts";
+} from "../../../src/ingest/session-archive.ts";
+import type { Archive } from "../../../src/store/port/archive.ts";
 import { describeEngines, openStore, type TestStore } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;

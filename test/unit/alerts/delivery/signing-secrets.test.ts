@@ -6,7 +6,7 @@ import {
   isSigningSecret,
   SECRET_ROTATION_OVERLAP_MS,
 } from "../../../../src/alerts/delivery/signing.ts";
-import { createVault } from "../../../../src/store/keys/vault.ts";
+import { createVault } from "../../../../src/keys/vault.ts";
 
 const vault = createVault(Buffer.alloc(32, 7));
 const place = { alertId: "alert_0123456789abcdef", vault };

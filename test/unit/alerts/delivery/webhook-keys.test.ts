@@ -5,8 +5,8 @@ import { createLocalJWKSet } from "jose";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { toWebhookKeySet, WebhookKeySet } from "../../../../src/alerts/delivery/webhook-keys.ts";
 import { webhookKeysRouter } from "../../../../src/http/discovery/discovery-routes.ts";
-import type { Key } from "../../../../src/store/keys/key-records.ts";
-import { keyUses } from "../../../../src/store/keys/key-uses.ts";
+import type { Key } from "../../../../src/keys/key-records.ts";
+import { keyUses } from "../../../../src/keys/key-uses.ts";
 import { problemHandler } from "../../../support/route-listener.ts";
 
 const NOW = Date.UTC(2026, 10, 21);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
 import { EmailCodeSignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
 import type { SignUpMode } from "../../../../src/config/config.ts";
-
+import { createVault } from "../../../../src/keys/vault.ts";
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import type { Email } from "../../../../src/mail/email-schema.ts";
 import {
@@ -11,7 +11,6 @@ import {
   MAIL_TOPIC,
   queuedMails,
 } from "../../../../src/mail/outbox.ts";
-import { createVault } from "../../../../src/store/keys/vault.ts";
 import { announce, put } from "../../../../src/store/port/operations.ts";
 import type { Operation, Records } from "../../../../src/store/port/records.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";

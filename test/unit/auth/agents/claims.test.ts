@@ -15,11 +15,11 @@ import type { ClaimOutcome } from "../../../../src/auth/agents/complete-claim.ts
 import { createRegistrationTokenLookup } from "../../../../src/auth/agents/registration-access-token.ts";
 import { createAuditor, withCallerAddress } from "../../../../src/auth/auditor.ts";
 import type { Scope } from "../../../../src/auth/scopes.ts";
+import { createVault } from "../../../../src/keys/vault.ts";
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import { emailGroup } from "../../../../src/mail/email-address.ts";
 import { createOutbox, decryptEmail, queuedMails } from "../../../../src/mail/outbox.ts";
-import { type AuditEntry, unsealedAudit } from "../../../../src/store/audit/entry.ts";
-import { createVault } from "../../../../src/store/keys/vault.ts";
+import { type AuditEntry, unsealedAudit } from "../../../../src/store/audit-entry.ts";
 import {
   insert,
   put,

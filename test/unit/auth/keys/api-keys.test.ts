@@ -8,7 +8,7 @@ import {
   type AuditEntry,
   auditOperations,
   unsealedAudit,
-} from "../../../../src/store/audit/entry.ts";
+} from "../../../../src/store/audit-entry.ts";
 import { insert, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {

@@ -6,8 +6,8 @@ import { createAuditor, withCallerAddress } from "../../../../src/auth/auditor.t
 import { withRequestState } from "../../../../src/auth/oidc/request-state.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
 import { createLimits } from "../../../../src/limits/memory-limits.ts";
-import type { AuditEntry } from "../../../../src/store/audit/entry.ts";
-import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import type { AuditEntry } from "../../../../src/store/audit-entry.ts";
+import { unsealedAudit } from "../../../../src/store/audit-entry.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {

@@ -1,10 +1,14 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { parseCheckpoint } from "../../../../src/log/checkpoint.ts";
-import { AUDIT_TREE_KEY, auditTrees, sealAudit } from "../../../../src/store/audit/audit-tree.ts";
-import { auditOperations, unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import {
+  AUDIT_TREE_KEY,
+  auditTrees,
+  sealAudit,
+} from "../../../../src/maintenance/audit/audit-tree.ts";
+import { auditOperations, unsealedAudit } from "../../../../src/store/audit-entry.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
+import { parseCheckpoint } from "../../../../src/tree/checkpoint.ts";
 import { AUDIT_KEYS, auditOf } from "../../../support/audit.ts";
 import { describeEngines, model, openStore, type TestStore } from "../../../support/stores.ts";
 

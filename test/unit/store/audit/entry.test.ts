@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { auditOperations, unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { auditOperations, unsealedAudit } from "../../../../src/store/audit-entry.ts";
 import { insert } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import { embedded, openStore } from "../../../support/stores.ts";

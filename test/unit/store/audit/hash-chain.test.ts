@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
-import { auditOperations } from "../../../../src/store/audit/entry.ts";
 import {
   CHAIN_HEAD_KEY,
   type SealedPoint,
   sealedPoints,
-} from "../../../../src/store/audit/hash-chain.ts";
+} from "../../../../src/maintenance/audit/hash-chain.ts";
+import { applyRetention } from "../../../../src/maintenance/retention.ts";
+import { auditOperations } from "../../../../src/store/audit-entry.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
-import { applyRetention } from "../../../../src/store/retention.ts";
 import { auditOf, chainedStore, sealAll } from "../../../support/audit.ts";
 import {
   describeEngines,

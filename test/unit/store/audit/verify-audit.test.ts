@@ -1,18 +1,18 @@
 import { expect, it } from "vitest";
-import { signCheckpoint } from "../../../../src/log/signers.ts";
-import { treeEdgeOf } from "../../../../src/log/tree-store.ts";
-import type { KnownLog } from "../../../../src/log/verify/known-log.ts";
 import {
   AUDIT_TREE_KEY,
   type AuditTree,
   auditTrees,
   sealAudit,
-} from "../../../../src/store/audit/audit-tree.ts";
-import { auditOperations } from "../../../../src/store/audit/entry.ts";
-import { CHAIN_PRUNED_KEY, sealedPoints } from "../../../../src/store/audit/hash-chain.ts";
+} from "../../../../src/maintenance/audit/audit-tree.ts";
+import { CHAIN_PRUNED_KEY, sealedPoints } from "../../../../src/maintenance/audit/hash-chain.ts";
+import { applyRetention } from "../../../../src/maintenance/retention.ts";
+import { auditOperations } from "../../../../src/store/audit-entry.ts";
 import { put, remove } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
-import { applyRetention } from "../../../../src/store/retention.ts";
+import type { KnownLog } from "../../../../src/tree/known-log.ts";
+import { signCheckpoint } from "../../../../src/tree/signers.ts";
+import { treeEdgeOf } from "../../../../src/tree/tree-store.ts";
 import { AUDIT_KEYS, auditOf, newSigningKeys, sealAll } from "../../../support/audit.ts";
 import {
   describeEngines,

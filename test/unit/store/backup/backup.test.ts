@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
-import { checkBackup, openBackup, writeBackup } from "../../../../src/store/backup/backup.ts";
+import { checkBackup, openBackup, writeBackup } from "../../../../src/maintenance/backup/backup.ts";
 import { insert, put } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";

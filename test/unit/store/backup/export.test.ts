@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
-import { writeExport } from "../../../../src/store/backup/export.ts";
-import { importDocument, readExport } from "../../../../src/store/backup/import.ts";
-import { requireJson } from "../../../../src/store/backup/json-text.ts";
+import { writeExport } from "../../../../src/maintenance/backup/export.ts";
+import { importDocument, readExport } from "../../../../src/maintenance/backup/import.ts";
+import { requireJson } from "../../../../src/maintenance/backup/json-text.ts";
+import { unsealedAudit } from "../../../../src/store/audit-entry.ts";
 import { appendToArchive, consume, put } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { auditOperations } from "../../../../src/store/audit/entry.ts";
-import { verifyStore } from "../../../../src/store/backup/verify-store.ts";
+import { verifyStore } from "../../../../src/maintenance/backup/verify-store.ts";
+import { auditOperations } from "../../../../src/store/audit-entry.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
 import { sealAll } from "../../../support/audit.ts";
 import { dumpStore, inBatches } from "../../../support/stores.ts";

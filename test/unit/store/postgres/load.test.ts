@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { restoreCommand } from "../../../../src/cli/commands/backup-restore.ts";
 import { LogStore } from "../../../../src/log/log-store.ts";
-import { writeBackup } from "../../../../src/store/backup/backup.ts";
-import { lastBackupAt, recordBackup } from "../../../../src/store/backup/last-backup.ts";
+import { writeBackup } from "../../../../src/maintenance/backup/backup.ts";
+import { lastBackupAt, recordBackup } from "../../../../src/maintenance/backup/last-backup.ts";
 import {
   put,
   remove,

@@ -4,7 +4,7 @@ import { Client } from "pg";
 import pino from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { openPersistentState } from "../../../../src/state.ts";
-import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { unsealedAudit } from "../../../../src/store/audit-entry.ts";
 import type { ArchiveRow } from "../../../../src/store/port/archive.ts";
 import { insert, put, requireUnchanged } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";

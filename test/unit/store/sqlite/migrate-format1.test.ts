@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { unsealedAudit } from "../../../../src/store/audit-entry.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
 import { auditOf, sealAll } from "../../../support/audit.ts";

@@ -1,7 +1,7 @@
-import { HASH_BYTES, type Hash } from "../merkle.ts";
-import { type EntryBundle, entryBundlePath, tilePath } from "../tile-path.ts";
-import { splitHashes, TILE_WIDTH, type Tile } from "../tiles.ts";
 import { CheckFailure } from "./check.ts";
+import { HASH_BYTES, type Hash } from "./merkle.ts";
+import { type EntryBundle, entryBundlePath, tilePath } from "./tile-path.ts";
+import { splitHashes, TILE_WIDTH, type Tile } from "./tiles.ts";
 import type { BundleContent, TreeReader } from "./tree-walk.ts";
 
 /** Maximum size of a text of the log, such as its checkpoint or its keys, in bytes. */

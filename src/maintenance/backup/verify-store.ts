@@ -1,7 +1,7 @@
 import { parseJson } from "../../lib/json.ts";
+import type { DumpRow, Store } from "../../store/port/store.ts";
+import { isStoreFault, operatorErrorText } from "../../store/port/unavailable.ts";
 import { type AuditReport, type AuditVerification, verifyAudit } from "../audit/verify-audit.ts";
-import type { DumpRow, Store } from "../port/store.ts";
-import { isStoreFault, operatorErrorText } from "../port/unavailable.ts";
 import { completedFraction, type OnCommandProgress } from "./progress.ts";
 
 /** Maximum number of problems with rows that are reported. */

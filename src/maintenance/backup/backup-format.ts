@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { z } from "zod";
 import { parseJson } from "../../lib/json.ts";
-import type { DumpRow, StoreIdentity } from "../port/store.ts";
+import type { DumpRow, StoreIdentity } from "../../store/port/store.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
 import { isOutboxRecord, upgradeOutboxRecord } from "./outbox-records.ts";
 

@@ -5,8 +5,8 @@ import { recordedCandidate } from "../method/recorded-candidate.ts";
 import { runningMethod } from "../method/running.ts";
 import { factorEvidenceOf, type PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
-import type { Archive, ArchiveRow } from "./port/archive.ts";
-import { archivePages } from "./port/read-all.ts";
+import type { Archive, ArchiveRow } from "../store/port/archive.ts";
+import { archivePages } from "../store/port/read-all.ts";
 
 /**
  * Archive kind of session snapshots. They are kept forever, because the published scores are

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import canonicalize from "canonicalize";
-import { verifierText } from "../../log/note-keys.ts";
-import { type SigningKeys, signCheckpoint, signersOf } from "../../log/signers.ts";
-import { appendLeaves, type StoredTree } from "../../log/tree-store.ts";
-import type { ArchiveRow } from "../port/archive.ts";
-import { appendToArchive, insert, removeUnchanged, replace } from "../port/operations.ts";
-import { collection, type Records } from "../port/records.ts";
-import { AUDIT_KIND, type AuditEntry, auditRowId, unsealedAudit } from "./entry.ts";
+import { AUDIT_KIND, type AuditEntry, auditRowId, unsealedAudit } from "../../store/audit-entry.ts";
+import type { ArchiveRow } from "../../store/port/archive.ts";
+import { appendToArchive, insert, removeUnchanged, replace } from "../../store/port/operations.ts";
+import { collection, type Records } from "../../store/port/records.ts";
+import { verifierText } from "../../tree/note-keys.ts";
+import { type SigningKeys, signCheckpoint, signersOf } from "../../tree/signers.ts";
+import { appendLeaves, type StoredTree } from "../../tree/tree-store.ts";
 import { CHAIN_HEAD_KEY, CHAIN_START, type SealedPoint, sealedPoints } from "./hash-chain.ts";
 
 /** The Merkle tree of the audit rows (RFC 6962), in its most recently signed state. */

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pipeline } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
-import type { Store, StoreIdentity } from "../port/store.ts";
+import type { Store, StoreIdentity } from "../../store/port/store.ts";
 import { type Backup, decodeBackup, encodeBackup, type RowCounts } from "./backup-format.ts";
 import { splitLines } from "./lines.ts";
 import { writeNewFile } from "./new-file.ts";

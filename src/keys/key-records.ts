@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { type AuditEntry, auditOperations } from "../audit/entry.ts";
-import { announce, insert, removeUnchanged, replace } from "../port/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../port/records.ts";
+import { type AuditEntry, auditOperations } from "../store/audit-entry.ts";
+import { announce, insert, removeUnchanged, replace } from "../store/port/operations.ts";
+import { collection, type Operation, type Records, type Stored } from "../store/port/records.ts";
 import { type JwkByUse, type KeyUse, keyUses } from "./key-uses.ts";
 import type { Vault } from "./vault.ts";
 

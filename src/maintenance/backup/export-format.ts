@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { unsealedAudit } from "../../store/audit-entry.ts";
+import { leases } from "../../store/lease.ts";
+import { probes } from "../../store/probe.ts";
 import { auditTrees } from "../audit/audit-tree.ts";
-import { unsealedAudit } from "../audit/entry.ts";
 import { sealedPoints } from "../audit/hash-chain.ts";
-import { leases } from "../lease.ts";
-import { probes } from "../probe.ts";
 import { requireJson } from "./json-text.ts";
 
 /** Name of the format, at the start of every export. */

@@ -1,13 +1,13 @@
-import { type Hash, isSameHash, leafHash } from "../../log/merkle.ts";
-import { type EntryBundle, tilePath } from "../../log/tile-path.ts";
-import { splitHashes, TILE_WIDTH, type Tile, widthAt } from "../../log/tiles.ts";
-import { readStoredTile } from "../../log/tree-store.ts";
-import { CheckFailure } from "../../log/verify/check.ts";
-import type { BundleContent, TreeReader } from "../../log/verify/tree-walk.ts";
-import type { Archive, ArchiveRow } from "../port/archive.ts";
-import type { Records } from "../port/records.ts";
+import { AUDIT_KIND, type AuditEntry, auditPositionOf } from "../../store/audit-entry.ts";
+import type { Archive, ArchiveRow } from "../../store/port/archive.ts";
+import type { Records } from "../../store/port/records.ts";
+import { CheckFailure } from "../../tree/check.ts";
+import { type Hash, isSameHash, leafHash } from "../../tree/merkle.ts";
+import { type EntryBundle, tilePath } from "../../tree/tile-path.ts";
+import { splitHashes, TILE_WIDTH, type Tile, widthAt } from "../../tree/tiles.ts";
+import { readStoredTile } from "../../tree/tree-store.ts";
+import type { BundleContent, TreeReader } from "../../tree/tree-walk.ts";
 import { AUDIT_TREE_KEY, type AuditTree, auditLeafOf, auditTrees } from "./audit-tree.ts";
-import { AUDIT_KIND, type AuditEntry, auditPositionOf } from "./entry.ts";
 import {
   CHAIN_PRUNED_KEY,
   HashChain,

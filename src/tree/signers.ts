@@ -1,6 +1,6 @@
 import { createPrivateKey, type JsonWebKey } from "node:crypto";
-import type { Key } from "../store/keys/key-records.ts";
-import type { Keyring } from "../store/keys/keyring.ts";
+import type { Key } from "../keys/key-records.ts";
+import type { Keyring } from "../keys/keyring.ts";
 import { type Checkpoint, checkpointText } from "./checkpoint.ts";
 import { createLogNoteSigner, type NoteSigner } from "./note-keys.ts";
 import { signNote } from "./note-signatures.ts";

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
-import { AUDIT_RETENTION_MS } from "../retention.ts";
+import { AUDIT_RETENTION_MS } from "../store/audit-entry.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,8 +1,8 @@
-import { parseCheckpoint, type SignedCheckpoint, shownOrigin } from "../checkpoint.ts";
-import { type NoteVerifier, parseLogVerifier } from "../note-keys.ts";
-import { verifyNote } from "../note-signatures.ts";
 import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
+import { parseCheckpoint, type SignedCheckpoint, shownOrigin } from "./checkpoint.ts";
 import { type KnownLog, knownLogWithSighting } from "./known-log.ts";
+import { type NoteVerifier, parseLogVerifier } from "./note-keys.ts";
+import { verifyNote } from "./note-signatures.ts";
 
 /** The keys and earlier observations that a log is verified against. */
 export interface KeyTrust {

@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
-import type { ArchiveRow } from "../port/archive.ts";
-import { announce, insert } from "../port/operations.ts";
-import { collection, type Operation } from "../port/records.ts";
+import type { ArchiveRow } from "./port/archive.ts";
+import { announce, insert } from "./port/operations.ts";
+import { collection, type Operation } from "./port/records.ts";
 
 /** Archive kind of audit rows. */
 export const AUDIT_KIND = "audit";
+
+/** Retention of audit rows, in milliseconds: 400 days, one year plus time for a yearly review. */
+export const AUDIT_RETENTION_MS = 400 * 86_400_000;
 
 /** Audit rows that are not sealed yet, in the form in which they will be archived. */
 export const unsealedAudit = collection<ArchiveRow>("unsealed-audit");

@@ -1,20 +1,19 @@
-import { isSameHash } from "../../log/merkle.ts";
-import { treeEdgeOf } from "../../log/tree-store.ts";
-import { CheckFailure, failedCheck, type VerificationCheck } from "../../log/verify/check.ts";
-import type { KnownLog } from "../../log/verify/known-log.ts";
+import { AUDIT_RETENTION_MS, unsealedAudit } from "../../store/audit-entry.ts";
+import type { Archive } from "../../store/port/archive.ts";
+import { readRecordPages } from "../../store/port/read-all.ts";
+import type { Records } from "../../store/port/records.ts";
+import { CheckFailure, failedCheck, type VerificationCheck } from "../../tree/check.ts";
+import type { KnownLog } from "../../tree/known-log.ts";
+import { isSameHash } from "../../tree/merkle.ts";
 import {
   checkSignature,
   knownLogAfter,
   parseCheckpointOrFail,
-} from "../../log/verify/signature-check.ts";
-import { TreeWalk } from "../../log/verify/tree-walk.ts";
-import type { Archive } from "../port/archive.ts";
-import { readRecordPages } from "../port/read-all.ts";
-import type { Records } from "../port/records.ts";
-import { AUDIT_RETENTION_MS } from "../retention.ts";
+} from "../../tree/signature-check.ts";
+import { treeEdgeOf } from "../../tree/tree-store.ts";
+import { TreeWalk } from "../../tree/tree-walk.ts";
 import { AuditRows, changedRowMessage } from "./audit-rows.ts";
 import { AUDIT_TREE_KEY, type AuditTree, auditTrees } from "./audit-tree.ts";
-import { unsealedAudit } from "./entry.ts";
 import { CHAIN_HEAD_KEY, CHAIN_START, sealedPoints } from "./hash-chain.ts";
 
 /** Maximum number of problems with rows that are reported. */

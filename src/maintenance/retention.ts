@@ -1,13 +1,8 @@
-import { AUDIT_KIND, auditPositionOf } from "./audit/entry.ts";
+import { AUDIT_KIND, AUDIT_RETENTION_MS, auditPositionOf } from "../store/audit-entry.ts";
+import type { Archive } from "../store/port/archive.ts";
+import { insert, replace, updateRecord } from "../store/port/operations.ts";
+import type { Records } from "../store/port/records.ts";
 import { CHAIN_PRUNED_KEY, chainedEntry, sealedPoints } from "./audit/hash-chain.ts";
-import type { Archive } from "./port/archive.ts";
-import { insert, replace, updateRecord } from "./port/operations.ts";
-import type { Records } from "./port/records.ts";
-
-const DAY_MS = 86_400_000;
-
-/** Retention of audit rows, in milliseconds: one year, plus time for a yearly review. */
-export const AUDIT_RETENTION_MS = 400 * DAY_MS;
 
 /** Retention by archive kind, in milliseconds. Kinds without a retention are kept forever. */
 export type RetentionMsByKind = Readonly<Record<string, number>>;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
-import type { ArchiveRow } from "../port/archive.ts";
-import { collection } from "../port/records.ts";
-import { AUDIT_KIND, type AuditEntry, auditRowId } from "./entry.ts";
+import { AUDIT_KIND, type AuditEntry, auditRowId } from "../../store/audit-entry.ts";
+import type { ArchiveRow } from "../../store/port/archive.ts";
+import { collection } from "../../store/port/records.ts";
 
 /** A position in the sequence of sealed rows. */
 export interface SealedPoint {

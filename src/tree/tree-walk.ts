@@ -1,9 +1,9 @@
-import type { SignedCheckpoint } from "../checkpoint.ts";
-import { type Hash, isSameHash, leafHash } from "../merkle.ts";
-import type { EntryBundle } from "../tile-path.ts";
-import { allTiles, type FilledTile, TILE_WIDTH, type Tile, TreeEdge, widthAt } from "../tiles.ts";
 import { CheckFailure, failedCheck, type VerificationCheck } from "./check.ts";
+import type { SignedCheckpoint } from "./checkpoint.ts";
 import type { CheckpointSighting } from "./known-log.ts";
+import { type Hash, isSameHash, leafHash } from "./merkle.ts";
+import type { EntryBundle } from "./tile-path.ts";
+import { allTiles, type FilledTile, TILE_WIDTH, type Tile, TreeEdge, widthAt } from "./tiles.ts";
 
 /** The entries of a bundle, as far as they can be read. */
 export interface BundleContent {

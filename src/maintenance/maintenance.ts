@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { KEYS_TOPIC } from "../keys/key-records.ts";
+import type { Keyring } from "../keys/keyring.ts";
 import { scheduleTimer, startLoop } from "../lib/loop.ts";
+import { AUDIT_TOPIC } from "../store/audit-entry.ts";
+import { createLease, type Lease } from "../store/lease.ts";
+import type { Store } from "../store/port/store.ts";
 import { sealAudit } from "./audit/audit-tree.ts";
-import { AUDIT_TOPIC } from "./audit/entry.ts";
-import { KEYS_TOPIC } from "./keys/key-records.ts";
-import type { Keyring } from "./keys/keyring.ts";
-import { createLease, type Lease } from "./lease.ts";
-import type { Store } from "./port/store.ts";
 import { applyRetention, type RetentionMsByKind, type RetentionOptions } from "./retention.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Records, Stored } from "../port/records.ts";
+import type { Records, Stored } from "../store/port/records.ts";
 import {
   decryptKey,
   firstKeyOperations,

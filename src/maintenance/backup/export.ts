@@ -1,4 +1,4 @@
-import type { DumpRow, Store, StoreIdentity } from "../port/store.ts";
+import type { DumpRow, Store, StoreIdentity } from "../../store/port/store.ts";
 import {
   COLLECTIONS_NOT_EXPORTED,
   EXPORT_FORMAT,

@@ -1,9 +1,9 @@
 import { readFile, stat } from "node:fs/promises";
-import { auditOperations } from "../audit/entry.ts";
-import { consume, put, remove } from "../port/operations.ts";
-import { readAll } from "../port/read-all.ts";
-import { collection, type Operation } from "../port/records.ts";
-import type { Store } from "../port/store.ts";
+import { auditOperations } from "../../store/audit-entry.ts";
+import { consume, put, remove } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import { collection, type Operation } from "../../store/port/records.ts";
+import type { Store } from "../../store/port/store.ts";
 import {
   COLLECTIONS_NOT_EXPORTED,
   type ExportDocument,

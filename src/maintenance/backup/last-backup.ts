@@ -1,5 +1,5 @@
-import { put } from "../port/operations.ts";
-import { collection, type Operation, type Records } from "../port/records.ts";
+import { put } from "../../store/port/operations.ts";
+import { collection, type Operation, type Records } from "../../store/port/records.ts";
 
 /** The newest backup of a store. */
 interface LastBackup {

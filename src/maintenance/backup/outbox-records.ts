@@ -1,7 +1,7 @@
-import { AUDIT_KIND, unsealedAudit } from "../audit/entry.ts";
+import { AUDIT_KIND, unsealedAudit } from "../../store/audit-entry.ts";
+import type { ArchiveRow } from "../../store/port/archive.ts";
+import type { DumpRow } from "../../store/port/store.ts";
 import { chainedEntry } from "../audit/hash-chain.ts";
-import type { ArchiveRow } from "../port/archive.ts";
-import type { DumpRow } from "../port/store.ts";
 
 type RecordRow = Extract<DumpRow, { table: "record" }>;
 
