@@ -1,9 +1,9 @@
 import type { z } from "zod";
+import type { Caller } from "./access/caller.ts";
+import type { Scope } from "./access/scopes.ts";
 import type { AlertService } from "./alerts/api/alert-service.ts";
 import type { ChannelService } from "./alerts/channels/channels.ts";
 import type { WatchlistService } from "./alerts/watchlists/watchlists.ts";
-import type { Caller } from "./auth/caller.ts";
-import type { Scope } from "./auth/scopes.ts";
 import type { SentimentAnalyzer } from "./ingest/sentiment-model.ts";
 import type { SignalLog } from "./log/signal-log.ts";
 import type { MarketView } from "./market/market-view.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { alertScopes } from "../src/access/scopes.ts";
 import {
   AttemptAnswer,
   attemptAnswer,
@@ -10,7 +11,6 @@ import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { attemptColumns, eventColumns } from "../src/answers/alert-table.ts";
 import { CursorInput, Provenance, provenance } from "../src/answers/common.ts";
 import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
-import { alertScopes } from "../src/auth/scopes.ts";
 import { readableItems } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Caller } from "../src/access/caller.ts";
 import { ALERT_STATUSES, isOwnedBy } from "../src/alerts/alert.ts";
 import type { AlertView } from "../src/alerts/api/queries.ts";
 import {
@@ -11,7 +12,6 @@ import {
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { alertColumns } from "../src/answers/alert-table.ts";
 import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
-import type { Caller } from "../src/auth/caller.ts";
 import { paginate, readablePage } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";

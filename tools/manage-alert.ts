@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Caller } from "../src/access/caller.ts";
 import type { InstrumentSelector } from "../src/alerts/alert.ts";
 import type { AlertWithSecret } from "../src/alerts/api/alert-service.ts";
 import type { AlertChanges, AlertRequest } from "../src/alerts/api/changes.ts";
@@ -22,7 +23,6 @@ import { nextStepsOfSignalAlert } from "../src/answers/signal-alert.ts";
 import { nextStepsOfSteadinessAlert } from "../src/answers/steadiness-alert.ts";
 import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
 import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
-import type { Caller } from "../src/auth/caller.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { alertScopes } from "../src/access/scopes.ts";
 import { AlertFields, canonicalSymbols } from "../src/answers/alert-input.ts";
 import { CursorInput } from "../src/answers/common.ts";
 import { WatchlistAnswer, WatchlistNameInput, watchlistAnswer } from "../src/answers/watchlist.ts";
-import { alertScopes } from "../src/auth/scopes.ts";
 import { readablePage } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";

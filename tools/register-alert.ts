@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { Caller } from "../src/access/caller.ts";
+import { alertScopes } from "../src/access/scopes.ts";
 import type { InstrumentSelector } from "../src/alerts/alert.ts";
 import { AlertAnswer, alertAnswer, NextSteps, SigningSecretAnswer } from "../src/answers/alert.ts";
 import {
@@ -13,8 +15,6 @@ import { nextStepsOfRangeAlert, requireForecastRange } from "../src/answers/rang
 import { nextStepsOfSignalAlert } from "../src/answers/signal-alert.ts";
 import { nextStepsOfSteadinessAlert, requireRankedStock } from "../src/answers/steadiness-alert.ts";
 import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
-import type { Caller } from "../src/auth/caller.ts";
-import { alertScopes } from "../src/auth/scopes.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../src/score/report-events.ts";

@@ -1,4 +1,4 @@
-import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "./paths.ts";
+import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "../src/lib/paths.ts";
 import { SERVER_NAME } from "./server-card.ts";
 import { SERVICE_SUMMARY, type Site } from "./site.ts";
 

@@ -1,5 +1,5 @@
+import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "../src/lib/paths.ts";
 import { endpoints, pathsOf } from "./endpoints.ts";
-import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "./paths.ts";
 import type { Site } from "./site.ts";
 
 /** Media type of a link set with the profile of RFC 9727. */

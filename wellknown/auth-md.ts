@@ -1,11 +1,10 @@
-import { CLAIM_CODE_LIFETIME_MS } from "../src/auth/agents/claim-code.ts";
+import { allScopes, scopeDescriptions } from "../src/access/scopes.ts";
 import { ID_JAG_TOKEN_TYPE } from "../src/auth/assertions/oauth-urns.ts";
 import { ACCESS_TOKEN_LIFETIME_SECONDS } from "../src/auth/oidc/token-lifetimes.ts";
-
-import { allScopes, scopeDescriptions } from "../src/auth/scopes.ts";
+import { paths } from "../src/lib/paths.ts";
+import { CLAIM_CODE_LIFETIME_MS } from "../src/principals/agents/claim-code.ts";
 import { firstRestCommand, listToolsCommand } from "./calls.ts";
 import { COMMAND_VARIABLES_NOTE, markdownTable, shellBlock } from "./markdown.ts";
-import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { ID_JAG_PROFILE, ID_JAG_TOKEN_TYPE } from "../src/auth/assertions/oauth-urns.ts";
-import { paths } from "./paths.ts";
+import { paths } from "../src/lib/paths.ts";
 
 /** Identity types of agents and callers. */
 const identityTypes = [

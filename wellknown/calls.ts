@@ -1,6 +1,6 @@
-import type { Scope } from "../src/auth/scopes.ts";
+import type { Scope } from "../src/access/scopes.ts";
+import { paths } from "../src/lib/paths.ts";
 import { shellBlock } from "./markdown.ts";
-import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
 /**

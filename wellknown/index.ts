@@ -1,3 +1,4 @@
+import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "../src/lib/paths.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { skillMarkdown, skillPath } from "./agent-skills/skill.ts";
 import { skills, skillsIndex } from "./agent-skills/skills.ts";
@@ -9,7 +10,6 @@ import type { SiteLink } from "./links.ts";
 import { llmsTxt } from "./llms.ts";
 import { openbbApps } from "./openbb-apps.ts";
 import { openbbWidgets } from "./openbb-widgets.ts";
-import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "./paths.ts";
 import { protectedResourceMetadata } from "./protected-resource-metadata.ts";
 import { robotsTxt } from "./robots.ts";
 import { securityTxt } from "./security-txt.ts";

@@ -1,4 +1,4 @@
-import { OPENAPI_MEDIA_TYPE, paths } from "./paths.ts";
+import { OPENAPI_MEDIA_TYPE, paths } from "../src/lib/paths.ts";
 
 /** A typed link to another resource (RFC 8288). */
 export interface SiteLink {

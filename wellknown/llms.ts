@@ -1,8 +1,8 @@
+import { OPENAPI_MEDIA_TYPE, paths } from "../src/lib/paths.ts";
 import { tools } from "../tools/index.ts";
 import { skillPath } from "./agent-skills/skill.ts";
 import { skills } from "./agent-skills/skills.ts";
 import { endpoints } from "./endpoints.ts";
-import { OPENAPI_MEDIA_TYPE, paths } from "./paths.ts";
 import { marketNotes, SERVICE_SUMMARY, type Site } from "./site.ts";
 
 /**

@@ -1,7 +1,7 @@
+import { paths } from "../src/lib/paths.ts";
 import type { Widget } from "../src/openbb/widget.ts";
 import { widgets } from "../src/openbb/widgets.ts";
 import { widgetId } from "./openbb-widgets.ts";
-import { paths } from "./paths.ts";
 import { SERVER_NAME } from "./server-card.ts";
 import { marketNotes, SERVICE_SUMMARY, type Site } from "./site.ts";
 

@@ -1,5 +1,5 @@
-import { allScopes } from "../src/auth/scopes.ts";
-import { paths } from "./paths.ts";
+import { allScopes } from "../src/access/scopes.ts";
+import { paths } from "../src/lib/paths.ts";
 import type { Site } from "./site.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { paths } from "./paths.ts";
+import { paths } from "../src/lib/paths.ts";
 import type { Site } from "./site.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { paths } from "./paths.ts";
+import { paths } from "../src/lib/paths.ts";
 import type { RenderContext, Site } from "./site.ts";
 
 const DAY_MS = 86_400_000;

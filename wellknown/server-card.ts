@@ -1,5 +1,5 @@
+import { paths } from "../src/lib/paths.ts";
 import { ICON_MEDIA_TYPE } from "./icon.ts";
-import { paths } from "./paths.ts";
 import { SERVICE_SUMMARY, type Site } from "./site.ts";
 
 /** URL of version 1 of the card's schema, as used in the examples of the specification. */

@@ -1,4 +1,4 @@
-import type { Scope } from "../src/auth/scopes.ts";
+import type { Scope } from "../src/access/scopes.ts";
 import type { MarketMode } from "../src/market/market.ts";
 
 /** The facts about this instance from which every discovery document is derived. */

@@ -1,5 +1,5 @@
-import { type Caller, type CallerIdentity, callerKey } from "../auth/caller.ts";
-import type { Scope } from "../auth/scopes.ts";
+import { type Caller, type CallerIdentity, callerKey } from "../access/caller.ts";
+import type { Scope } from "../access/scopes.ts";
 import { fingerprint } from "../lib/fingerprint.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { createAuditor } from "../auth/auditor.ts";
+import { createAuditor } from "../access/auditor.ts";
 import { currentScopesOf } from "../auth/entitlement.ts";
 import type { Config } from "../config/config.ts";
 import { scheduleTimer } from "../lib/loop.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Scope } from "../auth/scopes.ts";
+import type { Scope } from "../access/scopes.ts";
 import { FACTORS } from "../factors/reading.ts";
 import type { RangeAlert } from "../risk/range-events.ts";
 import { REPORT_ALERT_REASONS, type ReportAlert } from "../score/report-events.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import type { Caller } from "../access/caller.ts";
 import type { InstrumentSelector } from "../alerts/alert.ts";
 import type { WatchlistView } from "../alerts/watchlists/watchlists.ts";
-import type { Caller } from "../auth/caller.ts";
 import { Label } from "../lib/label.ts";
 import type { ToolContext } from "../tool.ts";
 

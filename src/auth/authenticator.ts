@@ -1,14 +1,14 @@
 import type { AccessToken, ClientCredentials, Provider } from "oidc-provider";
+import type { Authenticate, Caller } from "../access/caller.ts";
+import type { LastUseTracker } from "../access/last-use.ts";
+import { isScope, parseScopeNames, type Scope } from "../access/scopes.ts";
+import type { AccountService } from "../principals/accounts/accounts.ts";
+import { grants, scopesForResource } from "../principals/accounts/grants.ts";
+import { type ClientRecord, clients } from "../principals/agents/agent.ts";
+import type { ApiKeyService } from "../principals/keys/api-keys.ts";
 import type { Records, Stored } from "../store/port/records.ts";
-import type { AccountService } from "./accounts/accounts.ts";
-import { grants, scopesForResource } from "./accounts/grants.ts";
-import { type ClientRecord, clients } from "./agents/agent.ts";
-import type { Authenticate, Caller } from "./caller.ts";
-import type { ApiKeyService } from "./keys/api-keys.ts";
-import type { LastUseTracker } from "./last-use.ts";
 import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
 import { clientScopeCeiling } from "./oidc/resource-indicators.ts";
-import { isScope, parseScopeNames, type Scope } from "./scopes.ts";
 
 /** Dependencies of `createAuthenticator`. */
 export interface AuthenticatorOptions {

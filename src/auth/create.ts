@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { extraAuthorizationServerMetadata } from "../../wellknown/authorization-server.ts";
-import { IntakeService } from "../applications/intake.ts";
+import { createAuditor } from "../access/auditor.ts";
+import { LastUseTracker } from "../access/last-use.ts";
 import type { Config, UpstreamProviderSettings } from "../config/config.ts";
 import { createKeyringVault } from "../keys/keyring-vault.ts";
 import type { Vault } from "../keys/vault.ts";
@@ -11,22 +12,24 @@ import type { Email } from "../mail/email-schema.ts";
 import { MailWorker } from "../mail/mail-worker.ts";
 import { createOutbox } from "../mail/outbox.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
+import { AccountService } from "../principals/accounts/accounts.ts";
+import { BrowserSessions } from "../principals/accounts/browser-sessions.ts";
+import { EmailCodeSignIn } from "../principals/accounts/email-code-sign-in.ts";
+import type {
+  UpstreamSignIn,
+  UpstreamSignInOptions,
+} from "../principals/accounts/upstream-sign-in.ts";
+import { ClaimService } from "../principals/agents/claims.ts";
+import { createRegistrationTokenLookup } from "../principals/agents/registration-access-token.ts";
+import { UnclaimedCapacity } from "../principals/agents/unclaimed-capacity.ts";
+import { IntakeService } from "../principals/applications/intake.ts";
+import { ApiKeyService } from "../principals/keys/api-keys.ts";
 import type { PersistentState } from "../state.ts";
 import { withDenialCounts } from "../telemetry/instrumented.ts";
-import { AccountService } from "./accounts/accounts.ts";
-import { BrowserSessions } from "./accounts/browser-sessions.ts";
-import { EmailCodeSignIn } from "./accounts/email-code-sign-in.ts";
-import type { UpstreamSignIn, UpstreamSignInOptions } from "./accounts/upstream-sign-in.ts";
-import { ClaimService } from "./agents/claims.ts";
-import { createRegistrationTokenLookup } from "./agents/registration-access-token.ts";
-import { UnclaimedCapacity } from "./agents/unclaimed-capacity.ts";
 import { createAssertionVerifier } from "./assertions/id-jag.ts";
 import { readTrustedIssuers, type TrustedIssuer } from "./assertions/trusted-issuers.ts";
-import { createAuditor } from "./auditor.ts";
 import { createAuthenticator } from "./authenticator.ts";
 import { CredentialCache } from "./credential-cache.ts";
-import { ApiKeyService } from "./keys/api-keys.ts";
-import { LastUseTracker } from "./last-use.ts";
 import {
   type AuthorizationServerOptions,
   createAuthorizationServer,
@@ -177,7 +180,7 @@ async function loadUpstream(
   options: Omit<UpstreamSignInOptions, "choice">,
 ): Promise<UpstreamSignIn | undefined> {
   if (choice === undefined) return undefined;
-  const { createUpstreamSignIn } = await import("./accounts/upstream-sign-in.ts");
+  const { createUpstreamSignIn } = await import("../principals/accounts/upstream-sign-in.ts");
   return createUpstreamSignIn({ ...options, choice });
 }
 

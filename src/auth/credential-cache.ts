@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
+import type { Authenticate, Caller } from "../access/caller.ts";
 import { fingerprint } from "../lib/fingerprint.ts";
-import type { Authenticate, Caller } from "./caller.ts";
 
 /** Lifetime of a cached lookup, in milliseconds. Even if an announcement is lost, every process
  *  rejects a revoked credential within this time. */

@@ -1,10 +1,10 @@
+import { accounts } from "../principals/accounts/accounts.ts";
+import { grants } from "../principals/accounts/grants.ts";
+import { clients } from "../principals/agents/agent.ts";
+import { apiKeys } from "../principals/keys/api-keys.ts";
 import { announce } from "../store/port/operations.ts";
 import type { Operation, Records } from "../store/port/records.ts";
 import type { Store } from "../store/port/store.ts";
-import { accounts } from "./accounts/accounts.ts";
-import { grants } from "./accounts/grants.ts";
-import { clients } from "./agents/agent.ts";
-import { apiKeys } from "./keys/api-keys.ts";
 
 /** Topic of the announcement to other processes that a credential has changed. */
 const TOPIC = "credentials";

@@ -1,15 +1,15 @@
+import type { Caller } from "../access/caller.ts";
+import { alertScopes, allScopes, isScope, parseScopeNames, type Scope } from "../access/scopes.ts";
+import { accounts } from "../principals/accounts/accounts.ts";
+import { grants, scopesOfGrant } from "../principals/accounts/grants.ts";
+import { accountRecordsGroup, clients } from "../principals/agents/agent.ts";
+import { apiKeyGroup, apiKeys } from "../principals/keys/api-keys.ts";
 import { requireUnchanged } from "../store/port/operations.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Collection, Operation, Records } from "../store/port/records.ts";
 import { findKept, readKept } from "../store/set-aside.ts";
-import { accounts } from "./accounts/accounts.ts";
-import { grants, scopesOfGrant } from "./accounts/grants.ts";
-import { accountRecordsGroup, clients } from "./agents/agent.ts";
-import type { Caller } from "./caller.ts";
-import { apiKeyGroup, apiKeys } from "./keys/api-keys.ts";
 import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
 import { clientScopeCeiling } from "./oidc/resource-indicators.ts";
-import { alertScopes, allScopes, isScope, parseScopeNames, type Scope } from "./scopes.ts";
 
 /** An owner of alerts. */
 interface EntitledOwner {

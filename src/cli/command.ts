@@ -1,9 +1,9 @@
 import type { z } from "zod";
-import type { ServiceIdentity } from "../applications/decisions.ts";
 import type { StoreSettings } from "../config/config.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { OnCommandProgress } from "../maintenance/backup/progress.ts";
 import type { TerminalLine } from "../outbound/terminal-text.ts";
+import type { ServiceIdentity } from "../principals/applications/decisions.ts";
 import type { Store } from "../store/port/store.ts";
 import type { ReadProcessReport } from "../telemetry/report.ts";
 import type { ProgressLine } from "./progress-line.ts";

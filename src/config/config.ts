@@ -1,4 +1,4 @@
-import { anonymousScopeCeiling, type Scope } from "../auth/scopes.ts";
+import { anonymousScopeCeiling, type Scope } from "../access/scopes.ts";
 import type { Quota, QuotaName } from "../limits/quotas.ts";
 import { providerSettings } from "./provider-settings.ts";
 import type { ReplaySettings } from "./replay.ts";

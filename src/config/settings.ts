@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { anonymousScopeCeiling, isScope, parseScopeNames } from "../auth/scopes.ts";
+import { anonymousScopeCeiling, isScope, parseScopeNames } from "../access/scopes.ts";
 import { ENCODED_MASTER_KEY_PATTERN } from "../keys/master-key.ts";
 import { isHttpsOrLoopback } from "../lib/loopback.ts";
 import { type Quota, type QuotaName, quotas } from "../limits/quotas.ts";

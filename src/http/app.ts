@@ -1,13 +1,13 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import express, { type Express, type Router } from "express";
 import type { Logger } from "pino";
+import type { Authenticate } from "../access/caller.ts";
+import type { Scope } from "../access/scopes.ts";
 import type { EventLog } from "../alerts/api/event-log.ts";
-import type { ClaimService } from "../auth/agents/claims.ts";
-import type { Authenticate } from "../auth/caller.ts";
-import type { Scope } from "../auth/scopes.ts";
 import type { StartLoop } from "../lib/loop.ts";
 import type { Limits } from "../limits/quotas.ts";
 import type { SignalLog } from "../log/signal-log.ts";
+import type { ClaimService } from "../principals/agents/claims.ts";
 import type { Readiness } from "../process/readiness.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { Meters } from "../telemetry/meters.ts";

@@ -1,5 +1,5 @@
 import { discoveryDocuments } from "../../wellknown/index.ts";
-import { paths } from "../../wellknown/paths.ts";
+import { paths } from "../lib/paths.ts";
 import { allOperations } from "../openapi/operations/all-operations.ts";
 import type { RequestContext } from "./request-context.ts";
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { type Caller, callerKey } from "../auth/caller.ts";
+import { type Caller, callerKey } from "../access/caller.ts";
 import type { StartLoop } from "../lib/loop.ts";
 import { widestNetwork } from "../limits/address-key.ts";
 import { partyShare } from "../limits/share.ts";

@@ -1,10 +1,10 @@
-import { type ClaimService, claimLinks } from "../auth/agents/claims.ts";
-import { isAudienceAllowed } from "../auth/audience.ts";
-import { type Authenticate, type Caller, callerKey } from "../auth/caller.ts";
-import type { Scope } from "../auth/scopes.ts";
+import { isAudienceAllowed } from "../access/audience.ts";
+import { type Authenticate, type Caller, callerKey } from "../access/caller.ts";
+import type { Scope } from "../access/scopes.ts";
 import { ipAddressKey } from "../limits/address-key.ts";
 import { countAgainstQuotasInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaState } from "../limits/quotas.ts";
+import { type ClaimService, claimLinks } from "../principals/agents/claims.ts";
 import { Problem } from "../problem.ts";
 import { bearerChallenge, type Credential, readCredential } from "./credential.ts";
 import { countPublicRequest, requireWithinLimits } from "./rate-limits.ts";

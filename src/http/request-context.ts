@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Response } from "express";
-import type { Caller } from "../auth/caller.ts";
-import { requestIdFrom } from "../telemetry/request-id.ts";
+import type { Caller } from "../access/caller.ts";
+import { requestIdFrom } from "../lib/request-id.ts";
 
 /** Header with which a client can set the id of its request; the response repeats the id. */
 const REQUEST_ID = "x-request-id";

@@ -1,8 +1,8 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import type { Request } from "express";
 import type { Logger } from "pino";
+import { runWithRequestId } from "../lib/request-id.ts";
 import { type AnsweredRequest, type Meters, statusClass } from "../telemetry/meters.ts";
-import { runWithRequestId } from "../telemetry/request-id.ts";
 import { markSpanFailed, runInTraceContext, startRequestSpan } from "../telemetry/traces.ts";
 import { RequestContext, setRequestId } from "./request-context.ts";
 

@@ -1,6 +1,6 @@
-import { paths } from "../../wellknown/paths.ts";
 import { marketNotes, type Site } from "../../wellknown/site.ts";
 import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../answers/meaning.ts";
+import { paths } from "../lib/paths.ts";
 
 /** The general description in the OpenAPI document, as Markdown. */
 export const apiDescription = (site: Site): string => `${marketNotes[site.market]}

@@ -1,5 +1,5 @@
-import { paths } from "../../wellknown/paths.ts";
 import { SERVICE_SUMMARY, type Site } from "../../wellknown/site.ts";
+import { paths } from "../lib/paths.ts";
 import { mediaTypes } from "./bodies.ts";
 import { componentSchemas, type JsonObject } from "./components.ts";
 import { apiDescription } from "./description.ts";

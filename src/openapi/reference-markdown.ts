@@ -1,4 +1,4 @@
-import { paths } from "../../wellknown/paths.ts";
+import { paths } from "../lib/paths.ts";
 import { SERVICE_SUMMARY, type Site } from "../../wellknown/site.ts";
 import { AlertAnswer } from "../answers/alert.ts";
 import { AnswerOrigin, InstrumentAnswer } from "../answers/common.ts";

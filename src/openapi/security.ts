@@ -1,6 +1,6 @@
-import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
-import { anonymousScopeCeiling, type Scope, scopeDescriptions } from "../auth/scopes.ts";
+import { anonymousScopeCeiling, type Scope, scopeDescriptions } from "../access/scopes.ts";
+import { paths } from "../lib/paths.ts";
 
 /** The OpenAPI security schemes of the HTTP interface. */
 export function securitySchemes({ baseUrl }: Pick<Site, "baseUrl">) {

@@ -1,6 +1,6 @@
 import pino, { type Logger, type LoggerOptions } from "pino";
+import { currentRequestId } from "../lib/request-id.ts";
 import { terminalJson } from "../outbound/terminal-text.ts";
-import { currentRequestId } from "./request-id.ts";
 
 /** Maximum number of logged errors kept in memory for the operator. */
 const MAX_ERRORS = 10;

@@ -8,7 +8,7 @@ import {
   evaluateCondition,
 } from "../../src/alerts/rules/condition.ts";
 import { progressRecords } from "../../src/alerts/rules/evaluation-state.ts";
-import { allScopes } from "../../src/auth/scopes.ts";
+import { allScopes } from "../../src/access/scopes.ts";
 import { createVolatilityTracker } from "../../src/factors/volatility.ts";
 import { countKnownRecords } from "../../src/market/point-in-time.ts";
 import type { Bar, RecordList } from "../../src/market/records.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { allScopes } from "../../src/auth/scopes.ts";
+import { allScopes } from "../../src/access/scopes.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { tokensOf, visibleTokens } from "../support/tokens.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
-import { generateApiKey } from "../../src/auth/keys/key-format.ts";
-import { LastUseTracker } from "../../src/auth/last-use.ts";
-import type { Scope } from "../../src/auth/scopes.ts";
+import { LastUseTracker } from "../../src/access/last-use.ts";
+import type { Scope } from "../../src/access/scopes.ts";
+import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
+import { generateApiKey } from "../../src/principals/keys/key-format.ts";
 import { auditOperations } from "../../src/store/audit-entry.ts";
 import { newToken, postForm, postJson } from "../support/agent.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";

@@ -18,8 +18,8 @@ import {
   newMessageId,
   queuedDeliveriesGroup,
 } from "../../src/alerts/delivery/delivery.ts";
-import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
-import { accountRecordsGroup, clients } from "../../src/auth/agents/agent.ts";
+import { type GrantRecord, grants } from "../../src/principals/accounts/grants.ts";
+import { accountRecordsGroup, clients } from "../../src/principals/agents/agent.ts";
 import {
   announce,
   appendToArchive,

@@ -2,7 +2,7 @@
 
 import { SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
+import { clients, ownedAgentsGroup } from "../../src/principals/agents/agent.ts";
 import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { getWith, postForm, postJson, type RegisteredAgent, register } from "../support/agent.ts";

@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, it } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
-import { clients } from "../../src/auth/agents/agent.ts";
+import { clients } from "../../src/principals/agents/agent.ts";
 import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import {
   EXAMPLE_REGISTRATION,

@@ -1,8 +1,8 @@
 // @module-tag full
 
 import { describe, expect, it } from "vitest";
-import { grants } from "../../src/auth/accounts/grants.ts";
-import { clientGroup } from "../../src/auth/agents/agent.ts";
+import { grants } from "../../src/principals/accounts/grants.ts";
+import { clientGroup } from "../../src/principals/agents/agent.ts";
 import { replace } from "../../src/store/port/operations.ts";
 import { getWith, type RegisteredAgent, register, tokenOf } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";

@@ -1,8 +1,8 @@
 // @module-tag full
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { grantGroup, grants } from "../../src/auth/accounts/grants.ts";
-import { accountRecordsGroup, clientGroup } from "../../src/auth/agents/agent.ts";
+import { grantGroup, grants } from "../../src/principals/accounts/grants.ts";
+import { accountRecordsGroup, clientGroup } from "../../src/principals/agents/agent.ts";
 import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";

@@ -2,12 +2,12 @@
 
 import { beforeEach, describe, expect, it } from "vitest";
 import { channels } from "../../src/alerts/channels/channel.ts";
-import { accounts } from "../../src/auth/accounts/accounts.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
+import { currentRequestId } from "../../src/lib/request-id.ts";
 import { emailGroup } from "../../src/mail/email-address.ts";
+import { accounts } from "../../src/principals/accounts/accounts.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Records } from "../../src/store/port/records.ts";
-import { currentRequestId } from "../../src/telemetry/request-id.ts";
 import { getWith, postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import { channelAlert } from "../support/channels.ts";
 import { authorizationRequest, CALLBACK, type Person, registerPublic } from "../support/person.ts";

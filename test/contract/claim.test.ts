@@ -1,20 +1,20 @@
 import { randomBytes } from "node:crypto";
 import express from "express";
 import { describe, expect, it } from "vitest";
-import { accounts } from "../../src/auth/accounts/accounts.ts";
-import { grants } from "../../src/auth/accounts/grants.ts";
-import { type Agent, clientGroup, clients } from "../../src/auth/agents/agent.ts";
-import { ClaimService } from "../../src/auth/agents/claims.ts";
-import {
-  createRegistrationTokenLookup,
-  registrationTokenGroup,
-} from "../../src/auth/agents/registration-access-token.ts";
-import { createAuditor } from "../../src/auth/auditor.ts";
-import type { Caller } from "../../src/auth/caller.ts";
-import { anonymousScopeCeiling, type Scope } from "../../src/auth/scopes.ts";
+import { createAuditor } from "../../src/access/auditor.ts";
+import type { Caller } from "../../src/access/caller.ts";
+import { anonymousScopeCeiling, type Scope } from "../../src/access/scopes.ts";
 import { claimRouter } from "../../src/http/oauth/claim-endpoints.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { Quota, QuotaName } from "../../src/limits/quotas.ts";
+import { accounts } from "../../src/principals/accounts/accounts.ts";
+import { grants } from "../../src/principals/accounts/grants.ts";
+import { type Agent, clientGroup, clients } from "../../src/principals/agents/agent.ts";
+import { ClaimService } from "../../src/principals/agents/claims.ts";
+import {
+  createRegistrationTokenLookup,
+  registrationTokenGroup,
+} from "../../src/principals/agents/registration-access-token.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import { insert, put } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clients } from "../../src/auth/agents/agent.ts";
 import { fingerprint } from "../../src/lib/fingerprint.ts";
+import { clients } from "../../src/principals/agents/agent.ts";
 import { replace } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { type RegisteredAgent, register } from "../support/agent.ts";

@@ -3,7 +3,7 @@ import {
   applicantFocuses,
   readApplications,
   readInquiries,
-} from "../../src/applications/intake-records.ts";
+} from "../../src/principals/applications/intake-records.ts";
 import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit-entry.ts";
 import { getWith, postJson } from "../support/agent.ts";
 import { smallMarket } from "../support/small-market.ts";

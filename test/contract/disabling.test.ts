@@ -3,11 +3,15 @@ import { alerts, ownerGroup, type StoredAlert } from "../../src/alerts/alert.ts"
 import { groupsOfAlert, newAlertId } from "../../src/alerts/api/ownership.ts";
 import { type Channel, channels } from "../../src/alerts/channels/channel.ts";
 import { deliveries } from "../../src/alerts/delivery/delivery.ts";
-import { accounts } from "../../src/auth/accounts/accounts.ts";
-import { forgetEmail } from "../../src/auth/accounts/forget.ts";
-import { accountRecordsGroup, clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
-import { apiKeys } from "../../src/auth/keys/api-keys.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
+import { accounts } from "../../src/principals/accounts/accounts.ts";
+import { forgetEmail } from "../../src/principals/accounts/forget.ts";
+import {
+  accountRecordsGroup,
+  clients,
+  ownedAgentsGroup,
+} from "../../src/principals/agents/agent.ts";
+import { apiKeys } from "../../src/principals/keys/api-keys.ts";
 import { put, remove } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import type { Records } from "../../src/store/port/records.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import * as oauth from "oauth4webapi";
 import { describe, expect, it } from "vitest";
+import { paths } from "../../src/lib/paths.ts";
 import { discoveryDocuments } from "../../wellknown/index.ts";
-import { paths } from "../../wellknown/paths.ts";
 import { getWith, newToken, postJson } from "../support/agent.ts";
 import { postMcp } from "../support/matrix-routes.ts";
 import { mcpAsks, resultOf } from "../support/mcp-messages.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { forgetEmail } from "../../src/auth/accounts/forget.ts";
+import { forgetEmail } from "../../src/principals/accounts/forget.ts";
 import { postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import {
   bearer,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { accounts } from "../../src/auth/accounts/accounts.ts";
-import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
-import { agentClaims } from "../../src/auth/agents/claim-records.ts";
+import { type Scope, scopeDescriptions } from "../../src/access/scopes.ts";
 import { ID_JAG_TOKEN_TYPE, JWT_BEARER_GRANT_TYPE } from "../../src/auth/assertions/oauth-urns.ts";
-import { type Scope, scopeDescriptions } from "../../src/auth/scopes.ts";
+import { accounts } from "../../src/principals/accounts/accounts.ts";
+import { clients, ownedAgentsGroup } from "../../src/principals/agents/agent.ts";
+import { agentClaims } from "../../src/principals/agents/claim-records.ts";
 import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import { remove } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { clients } from "../../src/auth/agents/agent.ts";
-import type { Claimer } from "../../src/auth/agents/claim-records.ts";
-import type { ClaimService } from "../../src/auth/agents/claims.ts";
-import { type Scope, scopeDescriptions } from "../../src/auth/scopes.ts";
+import { type Scope, scopeDescriptions } from "../../src/access/scopes.ts";
+import { clients } from "../../src/principals/agents/agent.ts";
+import type { Claimer } from "../../src/principals/agents/claim-records.ts";
+import type { ClaimService } from "../../src/principals/agents/claims.ts";
 import {
   EXAMPLE_REGISTRATION,
   getWith,

@@ -2,18 +2,18 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import express from "express";
 import { describe, expect, it } from "vitest";
-import { IntakeService } from "../../src/applications/intake.ts";
+import { createAuditor } from "../../src/access/auditor.ts";
+import { LastUseTracker } from "../../src/access/last-use.ts";
+import { intakeRouter } from "../../src/http/api/apply-and-contact.ts";
+import { notFoundHandler, SECURITY_HEADERS } from "../../src/http/errors.ts";
+import { createLimits } from "../../src/limits/memory-limits.ts";
+import { IntakeService } from "../../src/principals/applications/intake.ts";
 import {
   applicantFocuses,
   readApplications,
   readInquiries,
-} from "../../src/applications/intake-records.ts";
-import { createAuditor } from "../../src/auth/auditor.ts";
-import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
-import { LastUseTracker } from "../../src/auth/last-use.ts";
-import { intakeRouter } from "../../src/http/api/apply-and-contact.ts";
-import { notFoundHandler, SECURITY_HEADERS } from "../../src/http/errors.ts";
-import { createLimits } from "../../src/limits/memory-limits.ts";
+} from "../../src/principals/applications/intake-records.ts";
+import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
 import type { AuditEntry } from "../../src/store/audit-entry.ts";
 import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import type { Records } from "../../src/store/port/records.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createAuditor } from "../../src/auth/auditor.ts";
-import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
-import { LastUseTracker } from "../../src/auth/last-use.ts";
-import { allScopes } from "../../src/auth/scopes.ts";
+import { createAuditor } from "../../src/access/auditor.ts";
+import { LastUseTracker } from "../../src/access/last-use.ts";
+import { allScopes } from "../../src/access/scopes.ts";
 import type { ServedRoute } from "../../src/http/served-routes.ts";
 import { type QuotaName, quotas } from "../../src/limits/quotas.ts";
+import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
 /** Routes without a rate limit, with the reason. */

@@ -2,7 +2,7 @@
 
 import { ClientRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import type { Scope } from "../../src/auth/scopes.ts";
+import type { Scope } from "../../src/access/scopes.ts";
 import { postJson, tokenOf } from "../support/agent.ts";
 import { deviations, type Row } from "../support/matrix.ts";
 import { createWorld } from "../support/matrix-credentials.ts";

@@ -1,7 +1,7 @@
 // @module-tag full
 
 import { describe, expect, it } from "vitest";
-import { clients } from "../../src/auth/agents/agent.ts";
+import { clients } from "../../src/principals/agents/agent.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import { remove } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";

@@ -1,6 +1,6 @@
 import * as oauth from "oauth4webapi";
 import { afterAll, describe, expect, it } from "vitest";
-import { clients } from "../../src/auth/agents/agent.ts";
+import { clients } from "../../src/principals/agents/agent.ts";
 import { remove, replace } from "../../src/store/port/operations.ts";
 import { getWith, postForm, type RegisteredAgent, register, tokenOf } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";

@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { clients } from "../../src/auth/agents/agent.ts";
-import { UnclaimedCapacity } from "../../src/auth/agents/unclaimed-capacity.ts";
-import { createAuditor } from "../../src/auth/auditor.ts";
+import { createAuditor } from "../../src/access/auditor.ts";
+import { anonymousScopeCeiling } from "../../src/access/scopes.ts";
 import { createStoreAdapter } from "../../src/auth/oidc/store-adapter.ts";
-import { anonymousScopeCeiling } from "../../src/auth/scopes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
+import { clients } from "../../src/principals/agents/agent.ts";
+import { UnclaimedCapacity } from "../../src/principals/agents/unclaimed-capacity.ts";
 import type { AuditEntry } from "../../src/store/audit-entry.ts";
 import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import { replace } from "../../src/store/port/operations.ts";

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { linkSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { allScopes, type Scope } from "../../src/auth/scopes.ts";
+import { allScopes, type Scope } from "../../src/access/scopes.ts";
 import { recordedHttpExchanges } from "../../src/openapi/exchanges.ts";
 import { METHOD_RELEASE } from "../../src/score/snapshot.ts";
 import { newToken, register, tokenOf } from "../support/agent.ts";

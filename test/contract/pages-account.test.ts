@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { allScopes } from "../../src/access/scopes.ts";
 import { type Alert, alerts } from "../../src/alerts/alert.ts";
-import { allScopes } from "../../src/auth/scopes.ts";
 import { put, replace } from "../../src/store/port/operations.ts";
 import { getWith, register, tokenOf } from "../support/agent.ts";
 import {

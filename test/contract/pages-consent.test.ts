@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { clients } from "../../src/auth/agents/agent.ts";
+import { clients } from "../../src/principals/agents/agent.ts";
 import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 import { register } from "../support/agent.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { currentRequestId } from "../../src/lib/request-id.ts";
 import { MAIL_TOPIC } from "../../src/mail/outbox.ts";
 import type { Operation, Records } from "../../src/store/port/records.ts";
-import { currentRequestId } from "../../src/telemetry/request-id.ts";
 import { startSmtp } from "../support/smtp.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { createWeb, textOf, type WebPage } from "../support/web.ts";

@@ -1,8 +1,8 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
-import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
-import { LastUseTracker } from "../../src/auth/last-use.ts";
-import type { Scope } from "../../src/auth/scopes.ts";
+import { LastUseTracker } from "../../src/access/last-use.ts";
+import type { Scope } from "../../src/access/scopes.ts";
+import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
 import { METHOD_RELEASE } from "../../src/score/snapshot.ts";
 import { newToken } from "../support/agent.ts";
 import { startTestService } from "../support/test-service.ts";

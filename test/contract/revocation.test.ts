@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
-import { forgetEmail } from "../../src/auth/accounts/forget.ts";
-import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
-import { LastUseTracker } from "../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../src/access/last-use.ts";
 import { fingerprint } from "../../src/lib/fingerprint.ts";
+import { forgetEmail } from "../../src/principals/accounts/forget.ts";
+import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
 import { remove } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { scheduleTimer, startLoop } from "../../src/lib/loop.ts";
+import { currentRequestId, runWithRequestId } from "../../src/lib/request-id.ts";
 import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit-entry.ts";
 import type { Store } from "../../src/store/port/store.ts";
-import { currentRequestId, runWithRequestId } from "../../src/telemetry/request-id.ts";
 import {
   EXAMPLE_REGISTRATION,
   postForm,

@@ -6,14 +6,6 @@ import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
-import {
-  applicationGroup,
-  applications,
-  inquiries,
-} from "../../src/applications/intake-records.ts";
-import { accounts } from "../../src/auth/accounts/accounts.ts";
-import { clients } from "../../src/auth/agents/agent.ts";
-import { apiKeys } from "../../src/auth/keys/api-keys.ts";
 import { commands } from "../../src/cli/all-commands.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { NEW_PROVIDER_PROGRESS, providerProgress } from "../../src/ingest/provider-progress.ts";
@@ -22,6 +14,14 @@ import { openKeyring } from "../../src/keys/keyring.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { readMasterKey } from "../../src/keys/master-key.ts";
 import { createOutbox } from "../../src/mail/outbox.ts";
+import { accounts } from "../../src/principals/accounts/accounts.ts";
+import { clients } from "../../src/principals/agents/agent.ts";
+import {
+  applicationGroup,
+  applications,
+  inquiries,
+} from "../../src/principals/applications/intake-records.ts";
+import { apiKeys } from "../../src/principals/keys/api-keys.ts";
 import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import type { Collection } from "../../src/store/port/records.ts";

@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { scopeDescriptions } from "../../src/auth/scopes.ts";
+import { scopeDescriptions } from "../../src/access/scopes.ts";
 import { isAboutAlerts } from "../../src/tool.ts";
 import { tools } from "../../tools/index.ts";
 import { getWith, newToken } from "../support/agent.ts";

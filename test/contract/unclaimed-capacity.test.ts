@@ -1,7 +1,7 @@
 // @module-tag full
 
 import { expect, it } from "vitest";
-import { type ClientRecord, clients } from "../../src/auth/agents/agent.ts";
+import { type ClientRecord, clients } from "../../src/principals/agents/agent.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import type { Records, Stored } from "../../src/store/port/records.ts";
 import { EXAMPLE_REGISTRATION, postJson, type RegisteredAgent, tokenOf } from "../support/agent.ts";

@@ -1,8 +1,8 @@
 import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { CustomFetch } from "openid-client";
 import { describe, expect, it } from "vitest";
-import { createUpstreamSignIn } from "../../src/auth/accounts/upstream-sign-in.ts";
 import type { SignUpMode } from "../../src/config/config.ts";
+import { createUpstreamSignIn } from "../../src/principals/accounts/upstream-sign-in.ts";
 import { Problem } from "../../src/problem.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { peopleOf } from "../support/account-parts.ts";

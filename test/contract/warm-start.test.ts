@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { expect, it } from "vitest";
-import type { Scope } from "../../src/auth/scopes.ts";
+import type { Scope } from "../../src/access/scopes.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { AuthenticatedFile } from "../../src/ingest/authenticated-file.ts";
 import { openScoring, type Scoring } from "../../src/ingest/create.ts";

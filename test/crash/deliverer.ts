@@ -1,4 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { createAuditor } from "../../src/access/auditor.ts";
+import { allScopes } from "../../src/access/scopes.ts";
 import { alerts, type StoredAlert } from "../../src/alerts/alert.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,
@@ -9,8 +11,6 @@ import {
 } from "../../src/alerts/delivery/delivery.ts";
 import { createWebhookSender, type WebhookSender } from "../../src/alerts/delivery/sender.ts";
 import { DeliveryWorker } from "../../src/alerts/delivery/worker.ts";
-import { createAuditor } from "../../src/auth/auditor.ts";
-import { allScopes } from "../../src/auth/scopes.ts";
 import { openKeyring } from "../../src/keys/keyring.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { scheduleTimer } from "../../src/lib/loop.ts";

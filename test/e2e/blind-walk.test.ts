@@ -3,9 +3,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import pkg from "../../package.json" with { type: "json" };
-import { scopeDescriptions } from "../../src/auth/scopes.ts";
+import { scopeDescriptions } from "../../src/access/scopes.ts";
+import { paths } from "../../src/lib/paths.ts";
 import { tools } from "../../tools/index.ts";
-import { paths } from "../../wellknown/paths.ts";
 import { printLines } from "../support/checks-list.ts";
 import { type WalkedCall, walk } from "../support/checks-walk.ts";
 import { startTestServiceProcess } from "../support/test-service-process.ts";

@@ -2,7 +2,10 @@
 
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { beforeEach, describe, expect, it } from "vitest";
-import { readApplications, readInquiries } from "../../src/applications/intake-records.ts";
+import {
+  readApplications,
+  readInquiries,
+} from "../../src/principals/applications/intake-records.ts";
 import { startBrowser } from "../support/browser.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
 import { startTestService } from "../support/test-service.ts";

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";
-import { allScopes } from "../../src/auth/scopes.ts";
+import { allScopes } from "../../src/access/scopes.ts";
 import { newKey } from "../support/admin.ts";
 import { newToken, postJson, register } from "../support/agent.ts";
 import { createAnswerChecker, type Description, describedIn } from "../support/checks-answers.ts";

@@ -1,12 +1,12 @@
-import { AccountService } from "../../src/auth/accounts/accounts.ts";
+import { createAuditor } from "../../src/access/auditor.ts";
+import { LastUseTracker } from "../../src/access/last-use.ts";
+import { AccountService } from "../../src/principals/accounts/accounts.ts";
 import {
   type ClientRecord,
   clientGroup,
   clients,
   ownedAgentsGroup,
-} from "../../src/auth/agents/agent.ts";
-import { createAuditor } from "../../src/auth/auditor.ts";
-import { LastUseTracker } from "../../src/auth/last-use.ts";
+} from "../../src/principals/agents/agent.ts";
 import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";

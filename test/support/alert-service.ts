@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { createAuditor } from "../../src/access/auditor.ts";
+import type { Caller } from "../../src/access/caller.ts";
+import { allScopes, type Scope } from "../../src/access/scopes.ts";
 import { eventSubject, type OwnerIdentity } from "../../src/alerts/alert.ts";
 import { AlertService } from "../../src/alerts/api/alert-service.ts";
 import type { AlertDependencies } from "../../src/alerts/api/dependencies.ts";
@@ -9,15 +12,12 @@ import {
   EVENT_ARCHIVE_KIND,
   newMessageId,
 } from "../../src/alerts/delivery/delivery.ts";
-import { accounts } from "../../src/auth/accounts/accounts.ts";
-import { grants } from "../../src/auth/accounts/grants.ts";
-import { accountRecordsGroup, clientGroup, clients } from "../../src/auth/agents/agent.ts";
-import { createAuditor } from "../../src/auth/auditor.ts";
-import type { Caller } from "../../src/auth/caller.ts";
-import { apiKeyGroup, apiKeys } from "../../src/auth/keys/api-keys.ts";
-import { allScopes, type Scope } from "../../src/auth/scopes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/quotas.ts";
+import { accounts } from "../../src/principals/accounts/accounts.ts";
+import { grants } from "../../src/principals/accounts/grants.ts";
+import { accountRecordsGroup, clientGroup, clients } from "../../src/principals/agents/agent.ts";
+import { apiKeyGroup, apiKeys } from "../../src/principals/keys/api-keys.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import { insert, put } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";

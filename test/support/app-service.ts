@@ -1,5 +1,5 @@
 import { afterEach, expect } from "vitest";
-import { allScopes } from "../../src/auth/scopes.ts";
+import { allScopes } from "../../src/access/scopes.ts";
 import { APP_URI } from "../../src/http/mcp/protocol.ts";
 import { type HostChoice, type ShownApp, startAppHost } from "./app-host.ts";
 import { startBrowser } from "./browser.ts";

@@ -3,29 +3,29 @@ import type { AddressInfo } from "node:net";
 import express, { type Express, type RequestHandler, type Response } from "express";
 import { exportJWK, generateKeyPair } from "jose";
 import type { JWK, Provider } from "oidc-provider";
-import { AccountService } from "../../src/auth/accounts/accounts.ts";
-import { BrowserSessions } from "../../src/auth/accounts/browser-sessions.ts";
-import { ClaimService } from "../../src/auth/agents/claims.ts";
-import {
-  type CapacityCounts,
-  UnclaimedCapacity,
-} from "../../src/auth/agents/unclaimed-capacity.ts";
+import { createAuditor } from "../../src/access/auditor.ts";
+import { LastUseTracker } from "../../src/access/last-use.ts";
+import { anonymousScopeCeiling } from "../../src/access/scopes.ts";
 import { createAssertionVerifier } from "../../src/auth/assertions/id-jag.ts";
 import type { TrustedIssuer } from "../../src/auth/assertions/trusted-issuers.ts";
-import { createAuditor } from "../../src/auth/auditor.ts";
 import { createAuthenticator } from "../../src/auth/authenticator.ts";
-import { ApiKeyService } from "../../src/auth/keys/api-keys.ts";
-import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { createAuthorizationServer } from "../../src/auth/oidc/authorization-server.ts";
 import { createClientCredentialsIssuer } from "../../src/auth/oidc/client-credentials.ts";
 import { createInteractions, type Interactions } from "../../src/auth/oidc/interactions.ts";
-import { anonymousScopeCeiling } from "../../src/auth/scopes.ts";
 import { createOAuthEndpoints } from "../../src/http/oauth/endpoints.ts";
 import { ProtectedResource, type ResourcePath } from "../../src/http/protected-resource.ts";
 import type { Route } from "../../src/http/route-table.ts";
 import { sendJson } from "../../src/http/send-response.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/quotas.ts";
+import { AccountService } from "../../src/principals/accounts/accounts.ts";
+import { BrowserSessions } from "../../src/principals/accounts/browser-sessions.ts";
+import { ClaimService } from "../../src/principals/agents/claims.ts";
+import {
+  type CapacityCounts,
+  UnclaimedCapacity,
+} from "../../src/principals/agents/unclaimed-capacity.ts";
+import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { atFileEnd } from "./file-end.ts";
 import { listenerOf, problemHandler } from "./route-listener.ts";

@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import type { Scope } from "../../src/auth/scopes.ts";
+import type { Scope } from "../../src/access/scopes.ts";
 
 /** A response of an operation in the OpenAPI document. */
 interface DescribedAnswer {

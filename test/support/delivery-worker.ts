@@ -1,11 +1,11 @@
 import { EventEmitter, once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
+import { createAuditor } from "../../src/access/auditor.ts";
+import { allScopes } from "../../src/access/scopes.ts";
 import { DELIVERIES_TOPIC, deliveries } from "../../src/alerts/delivery/delivery.ts";
 import type { WebhookSender } from "../../src/alerts/delivery/sender.ts";
 import { DeliveryWorker, type DeliveryWorkerOptions } from "../../src/alerts/delivery/worker.ts";
-import { createAuditor } from "../../src/auth/auditor.ts";
-import { allScopes } from "../../src/auth/scopes.ts";
 import { scheduleTimer } from "../../src/lib/loop.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { announce } from "../../src/store/port/operations.ts";

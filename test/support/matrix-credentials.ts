@@ -1,4 +1,9 @@
-import { isScope, parseScopeNames, type Scope, scopeDescriptions } from "../../src/auth/scopes.ts";
+import {
+  isScope,
+  parseScopeNames,
+  type Scope,
+  scopeDescriptions,
+} from "../../src/access/scopes.ts";
 import { postForm, postJson, type RegisteredAgent, register, tokenOf } from "./agent.ts";
 import type { Person, UserTokens } from "./person.ts";
 

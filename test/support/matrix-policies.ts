@@ -1,4 +1,4 @@
-import { isScope, parseScopeNames, type Scope } from "../../src/auth/scopes.ts";
+import { isScope, parseScopeNames, type Scope } from "../../src/access/scopes.ts";
 import type { Credential, Victims } from "./matrix-credentials.ts";
 
 /** The expected answer to an operation with a credential. */

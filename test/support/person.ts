@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Scope } from "../../src/auth/scopes.ts";
+import type { Scope } from "../../src/access/scopes.ts";
 import { postForm, type RegisteredAgent, register } from "./agent.ts";
 import { createWeb, type Web, type WebPage } from "./web.ts";
 

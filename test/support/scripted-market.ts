@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { allScopes } from "../../src/access/scopes.ts";
 import type {
   Alert,
   AlertKind,
@@ -24,7 +25,6 @@ import type {
   SteadinessAlertEvent,
   VolatilityAlertEvent,
 } from "../../src/answers/event.ts";
-import { allScopes } from "../../src/auth/scopes.ts";
 import { missingReading } from "../../src/factors/reading.ts";
 import { normalQuantile } from "../../src/factors/statistics.ts";
 import type { AssetClass } from "../../src/market/instrument.ts";

@@ -1,4 +1,4 @@
-import { clients } from "../../src/auth/agents/agent.ts";
+import { clients } from "../../src/principals/agents/agent.ts";
 import { replace, updateRecord } from "../../src/store/port/operations.ts";
 import type { TestService } from "./test-service.ts";
 

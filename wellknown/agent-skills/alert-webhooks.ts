@@ -1,6 +1,6 @@
+import { paths } from "../../src/lib/paths.ts";
 import { isAboutAlerts } from "../../src/tool.ts";
 import { COMMAND_VARIABLES_NOTE, fencedBlock, shellBlock, toolTable } from "../markdown.ts";
-import { paths } from "../paths.ts";
 import type { Site } from "../site.ts";
 import { registerAgent } from "./register-agent.ts";
 import { type Skill, skillPath } from "./skill.ts";

@@ -1,14 +1,14 @@
+import type { Scope } from "../../src/access/scopes.ts";
 import {
   DIRECTION_EVIDENCE_TEXT,
   DIRECTION_LIMITS_TEXT,
   SCORE_CAVEAT,
   SCORE_MEANING,
 } from "../../src/answers/meaning.ts";
-import type { Scope } from "../../src/auth/scopes.ts";
+import { paths } from "../../src/lib/paths.ts";
 import { isAboutAlerts } from "../../src/tool.ts";
 import { isDeniedToUnclaimed, restCommand } from "../calls.ts";
 import { COMMAND_VARIABLES_NOTE, toolTable } from "../markdown.ts";
-import { paths } from "../paths.ts";
 import { marketNotes, type Site } from "../site.ts";
 import { registerAgent } from "./register-agent.ts";
 import { type Skill, skillPath } from "./skill.ts";

@@ -1,6 +1,6 @@
+import { paths } from "../../src/lib/paths.ts";
 import { firstRestCommand, listToolsCommand } from "../calls.ts";
 import { COMMAND_VARIABLES_NOTE, shellBlock } from "../markdown.ts";
-import { paths } from "../paths.ts";
 import type { Site } from "../site.ts";
 import type { Skill } from "./skill.ts";
 

@@ -1,4 +1,4 @@
-import type { Caller } from "../../auth/caller.ts";
+import type { Caller } from "../../access/caller.ts";
 import type { QuotaCounter } from "../../limits/count-in-order.ts";
 import { accountAlertsGroup, type StoredAlert } from "../alert.ts";
 import { SECRET_ROTATION_OVERLAP_MS } from "../delivery/signing.ts";

@@ -1,5 +1,5 @@
-import type { Caller } from "../../auth/caller.ts";
-import type { Scope } from "../../auth/scopes.ts";
+import type { Caller } from "../../access/caller.ts";
+import type { Scope } from "../../access/scopes.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import type { Direction } from "../../score/signal-hysteresis.ts";
 import { announce, remove, replace } from "../../store/port/operations.ts";

@@ -1,4 +1,4 @@
-import type { Auditor } from "../../auth/auditor.ts";
+import type { Auditor } from "../../access/auditor.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
 import type { Archive } from "../../store/port/archive.ts";

@@ -1,5 +1,5 @@
+import type { Scope } from "../../access/scopes.ts";
 import { redactEventBody } from "../../answers/event.ts";
-import type { Scope } from "../../auth/scopes.ts";
 import type { Vault } from "../../keys/vault.ts";
 import { Problem } from "../../problem.ts";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../../store/port/archive.ts";

@@ -1,7 +1,11 @@
-import { accountClientGroup, accountRecordsGroup, clientGroup } from "../../auth/agents/agent.ts";
-import type { Caller } from "../../auth/caller.ts";
-import { apiKeyGroup } from "../../auth/keys/api-keys.ts";
+import type { Caller } from "../../access/caller.ts";
 import { randomBase62 } from "../../lib/base62.ts";
+import {
+  accountClientGroup,
+  accountRecordsGroup,
+  clientGroup,
+} from "../../principals/agents/agent.ts";
+import { apiKeyGroup } from "../../principals/keys/api-keys.ts";
 import { Problem } from "../../problem.ts";
 import { announce, removeGroup, removeUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records } from "../../store/port/records.ts";

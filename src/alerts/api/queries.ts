@@ -1,4 +1,4 @@
-import type { Caller } from "../../auth/caller.ts";
+import type { Caller } from "../../access/caller.ts";
 import { Problem } from "../../problem.ts";
 import type { ArchiveRow } from "../../store/port/archive.ts";
 import { readAll } from "../../store/port/read-all.ts";

@@ -1,5 +1,5 @@
+import { alertScopes } from "../../access/scopes.ts";
 import { entitlementCheckOperations } from "../../auth/entitlement.ts";
-import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import type { Operation, Records } from "../../store/port/records.ts";

@@ -1,5 +1,5 @@
-import type { Caller } from "../../auth/caller.ts";
-import type { Scope } from "../../auth/scopes.ts";
+import type { Caller } from "../../access/caller.ts";
+import type { Scope } from "../../access/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { announce, insert } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";

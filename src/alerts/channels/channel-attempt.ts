@@ -1,5 +1,5 @@
-import type { Auditor } from "../../auth/auditor.ts";
-import type { Scope } from "../../auth/scopes.ts";
+import type { Auditor } from "../../access/auditor.ts";
+import type { Scope } from "../../access/scopes.ts";
 import type { Vault } from "../../keys/vault.ts";
 import type { Limits, QuotaState } from "../../limits/quotas.ts";
 import type { Outbox } from "../../mail/outbox.ts";

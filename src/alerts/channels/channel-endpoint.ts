@@ -1,4 +1,4 @@
-import type { Auditor } from "../../auth/auditor.ts";
+import type { Auditor } from "../../access/auditor.ts";
 import type { Vault } from "../../keys/vault.ts";
 import { announce, remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";

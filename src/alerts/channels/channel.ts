@@ -1,6 +1,6 @@
-import { accountRecordsGroup } from "../../auth/agents/agent.ts";
 import type { Vault } from "../../keys/vault.ts";
 import { randomBase62 } from "../../lib/base62.ts";
+import { accountRecordsGroup } from "../../principals/agents/agent.ts";
 import { Problem } from "../../problem.ts";
 import { replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";

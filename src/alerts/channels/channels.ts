@@ -1,6 +1,4 @@
-import { accounts } from "../../auth/accounts/accounts.ts";
-import { accountRecordsGroup } from "../../auth/agents/agent.ts";
-import type { Auditor } from "../../auth/auditor.ts";
+import type { Auditor } from "../../access/auditor.ts";
 import type { Vault } from "../../keys/vault.ts";
 import { countInSharedQuota } from "../../limits/count-in-networks.ts";
 import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
@@ -8,6 +6,8 @@ import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
+import { accounts } from "../../principals/accounts/accounts.ts";
+import { accountRecordsGroup } from "../../principals/agents/agent.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import type { Archive } from "../../store/port/archive.ts";
 import {

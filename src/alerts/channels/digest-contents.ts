@@ -1,7 +1,7 @@
+import type { Scope } from "../../access/scopes.ts";
 import { eventTextOf } from "../../answers/event-text.ts";
 import { DIRECTION_EVIDENCE_TEXT } from "../../answers/meaning.ts";
 import { isEntitledToEvents } from "../../auth/entitlement.ts";
-import type { Scope } from "../../auth/scopes.ts";
 import type { Quota } from "../../limits/quotas.ts";
 import { removeUnchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";

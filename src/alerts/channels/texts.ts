@@ -1,5 +1,5 @@
-import { instrumentPath } from "../../../wellknown/paths.ts";
 import { eventTextOf } from "../../answers/event-text.ts";
+import { instrumentPath } from "../../lib/paths.ts";
 import { inertText } from "../../outbound/inert-text.ts";
 import type { StoredAlert } from "../alert.ts";
 import type { ChannelMessage } from "./message.ts";

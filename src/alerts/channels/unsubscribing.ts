@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import type { Auditor } from "../../auth/auditor.ts";
-import { isEqualConstantTime } from "../../auth/secrets.ts";
+import type { Auditor } from "../../access/auditor.ts";
+import { isEqualConstantTime } from "../../access/secrets.ts";
 import type { Vault } from "../../keys/vault.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { Records } from "../../store/port/records.ts";

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { isEqualConstantTime } from "../../auth/secrets.ts";
+import { isEqualConstantTime } from "../../access/secrets.ts";
 import type { Vault } from "../../keys/vault.ts";
 import { announce } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";

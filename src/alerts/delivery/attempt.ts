@@ -1,7 +1,7 @@
+import type { Auditor } from "../../access/auditor.ts";
+import type { Scope } from "../../access/scopes.ts";
 import { redactEventBody } from "../../answers/event.ts";
-import type { Auditor } from "../../auth/auditor.ts";
 import { isEntitledToEvents, quotaOwner } from "../../auth/entitlement.ts";
-import type { Scope } from "../../auth/scopes.ts";
 import type { Vault } from "../../keys/vault.ts";
 import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import { countInSharedQuota } from "../../limits/count-in-networks.ts";

@@ -1,4 +1,4 @@
-import type { Auditor } from "../../auth/auditor.ts";
+import type { Auditor } from "../../access/auditor.ts";
 import { announce, insert, remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Auditor } from "../../auth/auditor.ts";
+import type { Auditor } from "../../access/auditor.ts";
 import { announce, replace } from "../../store/port/operations.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import { ALERTS_TOPIC, alerts, type StoredAlert, type Webhook } from "../alert.ts";

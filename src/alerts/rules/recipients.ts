@@ -1,7 +1,7 @@
+import type { Scope } from "../../access/scopes.ts";
 import { eventPayload, type MarketEvent } from "../../answers/event.ts";
 import { methodChangePayload } from "../../answers/method-change.ts";
 import { isEntitledToEvents, quotaOwner } from "../../auth/entitlement.ts";
-import type { Scope } from "../../auth/scopes.ts";
 import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";

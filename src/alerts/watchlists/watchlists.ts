@@ -1,6 +1,6 @@
-import type { Caller } from "../../auth/caller.ts";
+import type { Caller } from "../../access/caller.ts";
+import { alertScopes } from "../../access/scopes.ts";
 import { entitlementCheckOperations } from "../../auth/entitlement.ts";
-import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import { insert, removeUnchanged, replace } from "../../store/port/operations.ts";

@@ -1,14 +1,14 @@
+import type { Auditor } from "../../access/auditor.ts";
+import { lastUseRemovalOperation } from "../../access/last-use.ts";
+import { isScope, parseScopeNames, type Scope } from "../../access/scopes.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
+import type { UpstreamSubject } from "../../principals/accounts/accounts.ts";
+import { grantRevocationOperationsById } from "../../principals/accounts/grants.ts";
+import { agentDependentsRemovalOperations } from "../../principals/accounts/owned-agents.ts";
+import { clientGroup, clients } from "../../principals/agents/agent.ts";
 import { remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import { removeSetAside } from "../../store/set-aside.ts";
-import type { UpstreamSubject } from "../accounts/accounts.ts";
-import { grantRevocationOperationsById } from "../accounts/grants.ts";
-import { agentDependentsRemovalOperations } from "../accounts/owned-agents.ts";
-import { clientGroup, clients } from "../agents/agent.ts";
-import type { Auditor } from "../auditor.ts";
-import { lastUseRemovalOperation } from "../last-use.ts";
-import { isScope, parseScopeNames, type Scope } from "../scopes.ts";
 import {
   type AssertionErrorCode,
   CLOCK_SKEW_SECONDS,

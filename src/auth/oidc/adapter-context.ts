@@ -1,8 +1,8 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
+import type { Auditor } from "../../access/auditor.ts";
 import type { Limits } from "../../limits/quotas.ts";
+import type { UnclaimedCapacity } from "../../principals/agents/unclaimed-capacity.ts";
 import type { Collection, Records } from "../../store/port/records.ts";
-import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
-import type { Auditor } from "../auditor.ts";
 
 /** Dependencies shared by the adapters of all models. */
 export interface AdapterContext {

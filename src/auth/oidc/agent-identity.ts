@@ -1,9 +1,12 @@
 import { errors } from "oidc-provider";
+import { allowedResources } from "../../access/audience.ts";
+import type { Auditor } from "../../access/auditor.ts";
+import { allScopes } from "../../access/scopes.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
+import type { AccountService } from "../../principals/accounts/accounts.ts";
+import type { Agent } from "../../principals/agents/agent.ts";
 import { insert } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
-import type { AccountService } from "../accounts/accounts.ts";
-import type { Agent } from "../agents/agent.ts";
 import { type AssertionErrorCode, assertionErrors } from "../assertions/assertion-claims.ts";
 import {
   type AssertionVerifier,
@@ -11,9 +14,6 @@ import {
   type VerifiedAssertion,
 } from "../assertions/id-jag.ts";
 import { ID_JAG_TOKEN_TYPE } from "../assertions/oauth-urns.ts";
-import { allowedResources } from "../audience.ts";
-import type { Auditor } from "../auditor.ts";
-import { allScopes } from "../scopes.ts";
 import type { UnvalidatedClientMetadata } from "./metadata-members.ts";
 
 /** The verified identity that a registration requests. */

@@ -1,15 +1,15 @@
 import { type Configuration, type JWK, Provider } from "oidc-provider";
-import { paths } from "../../../wellknown/paths.ts";
+import { createAuditor } from "../../access/auditor.ts";
+import { type Scope, scopeDescriptions } from "../../access/scopes.ts";
+import { matchesClientSecret } from "../../access/secrets.ts";
+import { paths } from "../../lib/paths.ts";
 import type { Limits } from "../../limits/quotas.ts";
+import type { AccountService } from "../../principals/accounts/accounts.ts";
+import type { BrowserSession } from "../../principals/accounts/browser-sessions.ts";
+import type { ClaimService } from "../../principals/agents/claims.ts";
+import type { UnclaimedCapacity } from "../../principals/agents/unclaimed-capacity.ts";
 import type { Records } from "../../store/port/records.ts";
-import type { AccountService } from "../accounts/accounts.ts";
-import type { BrowserSession } from "../accounts/browser-sessions.ts";
-import type { ClaimService } from "../agents/claims.ts";
-import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
 import type { AssertionVerifier } from "../assertions/id-jag.ts";
-import { createAuditor } from "../auditor.ts";
-import { type Scope, scopeDescriptions } from "../scopes.ts";
-import { matchesClientSecret } from "../secrets.ts";
 import { checkAssertionExpiry } from "./client-keys.ts";
 import {
   confidentialGrantTypes,

@@ -1,18 +1,19 @@
 import { type AdapterPayload, errors, Provider } from "oidc-provider";
+import { hashClientSecret, isHashedSecret } from "../../access/secrets.ts";
 import { networkKeysOf } from "../../limits/address-key.ts";
 import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
-import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import { insert, replace, requireUnchanged, updateRecord } from "../../store/port/operations.ts";
-import { readAll } from "../../store/port/read-all.ts";
-import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { accounts } from "../accounts/accounts.ts";
-import { accessRevocationOperations, type GrantRecord, grants } from "../accounts/grants.ts";
+import { accounts } from "../../principals/accounts/accounts.ts";
+import {
+  accessRevocationOperations,
+  type GrantRecord,
+  grants,
+} from "../../principals/accounts/grants.ts";
 import {
   agentDependentsRemovalOperations,
   agentRemovalOperations,
   assertedAgentEvictionOperations,
-} from "../accounts/owned-agents.ts";
+} from "../../principals/accounts/owned-agents.ts";
 import {
   type Agent,
   accountRecordsGroup,
@@ -20,13 +21,16 @@ import {
   clientGroup,
   clients,
   isAudited,
-} from "../agents/agent.ts";
+} from "../../principals/agents/agent.ts";
 import {
   groupsWithRegistrationToken,
   registrationTokenGroup,
-} from "../agents/registration-access-token.ts";
-import { unclaimedCapacityProblem } from "../agents/unclaimed-capacity.ts";
-import { hashClientSecret, isHashedSecret } from "../secrets.ts";
+} from "../../principals/agents/registration-access-token.ts";
+import { unclaimedCapacityProblem } from "../../principals/agents/unclaimed-capacity.ts";
+import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
+import { insert, replace, requireUnchanged, updateRecord } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import {
   type AdapterContext,
   type ClientAdapterContext,

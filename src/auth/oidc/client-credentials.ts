@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { type AdapterPayload, errors } from "oidc-provider";
+import { isAudienceAllowed, resolveResource } from "../../access/audience.ts";
+import { parseScopeNames } from "../../access/scopes.ts";
+import { matchesClientSecret } from "../../access/secrets.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
+import { type ClientRecord, clientGroup, clients } from "../../principals/agents/agent.ts";
 import { collection, type Stored } from "../../store/port/records.ts";
-import { type ClientRecord, clientGroup, clients } from "../agents/agent.ts";
-import { isAudienceAllowed, resolveResource } from "../audience.ts";
-import { parseScopeNames } from "../scopes.ts";
-import { matchesClientSecret } from "../secrets.ts";
 import type { AdapterContext, NewModelRecord } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
 import { commitIssuance } from "./issuance.ts";

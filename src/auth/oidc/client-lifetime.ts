@@ -1,7 +1,12 @@
 import { emailGroup } from "../../mail/email-address.ts";
+import {
+  type Agent,
+  type ClientRecord,
+  clients,
+  ownedAgentsGroup,
+} from "../../principals/agents/agent.ts";
 import { replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, ReplaceOptions, Stored, WriteOptions } from "../../store/port/records.ts";
-import { type Agent, type ClientRecord, clients, ownedAgentsGroup } from "../agents/agent.ts";
 
 const DAY_MS = 24 * 3_600_000;
 

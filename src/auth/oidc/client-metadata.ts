@@ -1,6 +1,12 @@
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from "oidc-provider";
+import {
+  allScopes,
+  isScope,
+  parseScopeNames,
+  type Scope,
+  scopeAdvice,
+} from "../../access/scopes.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../assertions/oauth-urns.ts";
-import { allScopes, isScope, parseScopeNames, type Scope, scopeAdvice } from "../scopes.ts";
 import { publicKeySetOf } from "./client-keys.ts";
 import { hasMetadataDocument, prepareDocumentMetadata } from "./metadata-documents.ts";
 import {

@@ -5,8 +5,8 @@ import {
   type KoaContextWithOIDC,
   type Provider,
 } from "oidc-provider";
-import type { GrantRecord } from "../accounts/grants.ts";
-import { isScope, parseScopeNames } from "../scopes.ts";
+import { isScope, parseScopeNames } from "../../access/scopes.ts";
+import type { GrantRecord } from "../../principals/accounts/grants.ts";
 
 /** A person's decision on the consent page. */
 export interface ConsentDecision {

@@ -7,10 +7,10 @@ import {
   type KoaContextWithOIDC,
   type Provider,
 } from "oidc-provider";
-import type { AccountService } from "../accounts/accounts.ts";
-import type { BrowserSession } from "../accounts/browser-sessions.ts";
-import type { GrantRecord } from "../accounts/grants.ts";
-import type { Agent } from "../agents/agent.ts";
+import type { AccountService } from "../../principals/accounts/accounts.ts";
+import type { BrowserSession } from "../../principals/accounts/browser-sessions.ts";
+import type { GrantRecord } from "../../principals/accounts/grants.ts";
+import type { Agent } from "../../principals/agents/agent.ts";
 import { approvesOfflineAccess, requestsOfflineAccess } from "./consent.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
 import { requestStateOf } from "./request-state.ts";

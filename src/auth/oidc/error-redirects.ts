@@ -1,5 +1,5 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
-import type { GrantRecord } from "../accounts/grants.ts";
+import type { GrantRecord } from "../../principals/accounts/grants.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
 import { requestHooksOf, requestStateOf } from "./request-state.ts";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errors, type Provider } from "oidc-provider";
-import type { BrowserSession } from "../accounts/browser-sessions.ts";
-import { isScope, parseScopeNames } from "../scopes.ts";
+import { isScope, parseScopeNames } from "../../access/scopes.ts";
+import type { BrowserSession } from "../../principals/accounts/browser-sessions.ts";
 import { applyConsentDecision } from "./consent.ts";
 import { UNAPPROVED_OFFLINE_ACCESS_REASON, UNAPPROVED_REDIRECT_REASON } from "./end-user.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { errors, type Provider } from "oidc-provider";
+import { type GrantRecord, grantGroup, grants } from "../../principals/accounts/grants.ts";
+import { type ClientRecord, clients } from "../../principals/agents/agent.ts";
 import {
   incrementVersion,
   type LockVersion,
@@ -9,8 +11,6 @@ import {
 import { consume, insert, replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
 import { storeUnavailableProblem } from "../../store/port/unavailable.ts";
-import { type GrantRecord, grantGroup, grants } from "../accounts/grants.ts";
-import { type ClientRecord, clients } from "../agents/agent.ts";
 import type { AdapterContext, ModelRecordRef, NewModelRecord } from "./adapter-context.ts";
 import { requireUnchangedClient, type TokenSubject } from "./client-lifetime.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";

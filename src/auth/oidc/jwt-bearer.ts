@@ -4,7 +4,9 @@ import {
   type Provider,
   type TokenEndpointGrantContext,
 } from "oidc-provider";
-import type { AccountService } from "../accounts/accounts.ts";
+import { allowedResources } from "../../access/audience.ts";
+import { allScopes, parseScopeNames, scopeAdvice } from "../../access/scopes.ts";
+import type { AccountService } from "../../principals/accounts/accounts.ts";
 import { assertionErrors } from "../assertions/assertion-claims.ts";
 import {
   type AssertionVerifier,
@@ -12,8 +14,6 @@ import {
   type VerifiedAssertion,
 } from "../assertions/id-jag.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../assertions/oauth-urns.ts";
-import { allowedResources } from "../audience.ts";
-import { allScopes, parseScopeNames, scopeAdvice } from "../scopes.ts";
 import { pendingIssuance, requestStateOf } from "./request-state.ts";
 import { type ResourcePolicy, resourceIndicatorFeature } from "./resource-indicators.ts";
 import { ACCESS_TOKEN_LIFETIME_SECONDS } from "./token-lifetimes.ts";

@@ -1,8 +1,8 @@
 import { type AdapterPayload, Provider } from "oidc-provider";
 import { fingerprint } from "../../lib/fingerprint.ts";
+import { grantGroup } from "../../principals/accounts/grants.ts";
 import { remove, removeGroup } from "../../store/port/operations.ts";
 import type { Collection, Operation, Records, Stored } from "../../store/port/records.ts";
-import { grantGroup } from "../accounts/grants.ts";
 import type { ModelRecordRef } from "./adapter-context.ts";
 
 /**

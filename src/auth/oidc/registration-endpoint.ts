@@ -1,19 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { type AdapterPayload, errors, type KoaContextWithOIDC, type Provider } from "oidc-provider";
+import { allScopes, isScope, parseScopeNames, type Scope } from "../../access/scopes.ts";
 import { parseJson } from "../../lib/json.ts";
-import type { Records } from "../../store/port/records.ts";
 import {
   type Agent,
   type ClientRecord,
   clients,
   unclaimedScopes,
   usesClientCredentials,
-} from "../agents/agent.ts";
-import type { ClaimStart } from "../agents/claim-records.ts";
-import { type ClaimService, claimLinks } from "../agents/claims.ts";
-import { newRegistrationToken } from "../agents/registration-access-token.ts";
+} from "../../principals/agents/agent.ts";
+import type { ClaimStart } from "../../principals/agents/claim-records.ts";
+import { type ClaimService, claimLinks } from "../../principals/agents/claims.ts";
+import { newRegistrationToken } from "../../principals/agents/registration-access-token.ts";
+import type { Records } from "../../store/port/records.ts";
 import { MAX_LOGIN_AGE_SECONDS, type VerifiedAssertion } from "../assertions/id-jag.ts";
-import { allScopes, isScope, parseScopeNames, type Scope } from "../scopes.ts";
 import {
   type IdentityVerificationOptions,
   type RequestedIdentity,

@@ -1,4 +1,4 @@
-import { allScopes, parseScopeNames, scopeAdvice } from "../scopes.ts";
+import { allScopes, parseScopeNames, scopeAdvice } from "../../access/scopes.ts";
 import type { UnvalidatedClientMetadata } from "./metadata-members.ts";
 
 /** Why a requested value was not registered, for the values that clients request most often. */

@@ -1,11 +1,11 @@
 import { type AdapterPayload, errors } from "oidc-provider";
-import type { AuditEntry } from "../../store/audit-entry.ts";
-import { updateRecord } from "../../store/port/operations.ts";
 import {
   grantRevocationOperations,
   grantRevocationOperationsById,
   grants,
-} from "../accounts/grants.ts";
+} from "../../principals/accounts/grants.ts";
+import type { AuditEntry } from "../../store/audit-entry.ts";
+import { updateRecord } from "../../store/port/operations.ts";
 import type { AdapterContext, ModelRecordRef } from "./adapter-context.ts";
 import { findFamilyToken } from "./refresh-token-families.ts";
 

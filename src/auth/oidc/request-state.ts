@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ServerResponse } from "node:http";
 import { type AdapterPayload, Provider } from "oidc-provider";
+import type { Scope } from "../../access/scopes.ts";
+import type { GrantRecord } from "../../principals/accounts/grants.ts";
+import type { Agent, ClientRecord } from "../../principals/agents/agent.ts";
 import type { Problem } from "../../problem.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
-import type { GrantRecord } from "../accounts/grants.ts";
-import type { Agent, ClientRecord } from "../agents/agent.ts";
 import type { VerifiedAssertion } from "../assertions/id-jag.ts";
-import type { Scope } from "../scopes.ts";
 import type { ModelRecordRef, NewModelRecord } from "./adapter-context.ts";
 
 /** State of one request to the authorization server. */

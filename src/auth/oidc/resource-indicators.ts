@@ -1,7 +1,13 @@
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from "oidc-provider";
-import type { ClientRecord } from "../agents/agent.ts";
-import { isAudienceAllowed, resolveResource } from "../audience.ts";
-import { isScope, parseScopeNames, type Scope, scopeAdvice, scopeDescriptions } from "../scopes.ts";
+import { isAudienceAllowed, resolveResource } from "../../access/audience.ts";
+import {
+  isScope,
+  parseScopeNames,
+  type Scope,
+  scopeAdvice,
+  scopeDescriptions,
+} from "../../access/scopes.ts";
+import type { ClientRecord } from "../../principals/agents/agent.ts";
 import { requestStateOf } from "./request-state.ts";
 import { ACCESS_TOKEN_LIFETIME_SECONDS } from "./token-lifetimes.ts";
 

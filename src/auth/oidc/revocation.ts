@@ -1,5 +1,5 @@
 import type { Client, Provider } from "oidc-provider";
-import type { ApiKeyService } from "../keys/api-keys.ts";
+import type { ApiKeyService } from "../../principals/keys/api-keys.ts";
 
 /** Dependencies of `revokePresentedToken`. */
 interface Revocable {

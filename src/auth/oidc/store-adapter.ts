@@ -8,6 +8,20 @@ import {
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import {
+  claimedAgentsNarrowingOperations,
+  type GrantRecord,
+  grantEvictionOperations,
+  grantGroup,
+  grantRevocationOperationsById,
+} from "../../principals/accounts/grants.ts";
+import {
+  accountRecordsGroup,
+  authorizationRequestGroup,
+  clientGroup,
+  clients,
+  isAudited,
+} from "../../principals/agents/agent.ts";
+import {
   consume,
   insert,
   removeUnchanged,
@@ -20,20 +34,6 @@ import {
   type Operation,
   type Stored,
 } from "../../store/port/records.ts";
-import {
-  claimedAgentsNarrowingOperations,
-  type GrantRecord,
-  grantEvictionOperations,
-  grantGroup,
-  grantRevocationOperationsById,
-} from "../accounts/grants.ts";
-import {
-  accountRecordsGroup,
-  authorizationRequestGroup,
-  clientGroup,
-  clients,
-  isAudited,
-} from "../agents/agent.ts";
 import {
   type ClientAdapterContext,
   copyJson,

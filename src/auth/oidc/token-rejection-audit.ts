@@ -1,8 +1,8 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
+import type { Auditor } from "../../access/auditor.ts";
 import { widestNetwork } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import type { Records } from "../../store/port/records.ts";
-import type { Auditor } from "../auditor.ts";
 
 /** Error codes for invalid credentials (RFC 6749 section 5.2). */
 const REJECTIONS: readonly unknown[] = ["invalid_client", "invalid_grant"];

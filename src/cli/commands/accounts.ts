@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { channels } from "../../alerts/channels/channel.ts";
-import { type AccountRecord, accounts } from "../../auth/accounts/accounts.ts";
-import { CLIENT_REMOVED_TOPIC } from "../../auth/accounts/owned-agents.ts";
-import { accountRecordsGroup, clients, ownedAgentsGroup } from "../../auth/agents/agent.ts";
-import { apiKeys } from "../../auth/keys/api-keys.ts";
+import { type AccountRecord, accounts } from "../../principals/accounts/accounts.ts";
+import { CLIENT_REMOVED_TOPIC } from "../../principals/accounts/owned-agents.ts";
+import { accountRecordsGroup, clients, ownedAgentsGroup } from "../../principals/agents/agent.ts";
+import { apiKeys } from "../../principals/keys/api-keys.ts";
 import { announce } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { readSetAside, setAsideOperations } from "../../store/set-aside.ts";

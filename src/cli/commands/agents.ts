@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { CLIENT_REMOVED_TOPIC } from "../../auth/accounts/owned-agents.ts";
-import { type ClientRecord, clients } from "../../auth/agents/agent.ts";
+import { CLIENT_REMOVED_TOPIC } from "../../principals/accounts/owned-agents.ts";
+import { type ClientRecord, clients } from "../../principals/agents/agent.ts";
 import { announce } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { readSetAside } from "../../store/set-aside.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { ApiKey } from "../../auth/keys/api-keys.ts";
-import { scopeDescriptions } from "../../auth/scopes.ts";
+import { scopeDescriptions } from "../../access/scopes.ts";
 import { Label } from "../../lib/label.ts";
+import type { ApiKey } from "../../principals/keys/api-keys.ts";
 import { defineStoreCommand } from "../command.ts";
 import { apiKeysOf, isoOrNull, newApiKeyNotes, parseScopes, ScopesArgument } from "./shared.ts";
 

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import type { ApplicationDecision } from "../../applications/decisions.ts";
-import type { Application } from "../../applications/intake-records.ts";
+import { anonymousScopeCeiling, type Scope } from "../../access/scopes.ts";
+import type { ApplicationDecision } from "../../principals/applications/decisions.ts";
+import type { Application } from "../../principals/applications/intake-records.ts";
 import {
   applicationOfQueueToken,
   readApplications,
   readInquiries,
-} from "../../applications/intake-records.ts";
-import { anonymousScopeCeiling, type Scope } from "../../auth/scopes.ts";
+} from "../../principals/applications/intake-records.ts";
 import { type CommandContext, type CommandOutcome, defineStoreCommand } from "../command.ts";
 import {
   ApplicationArgument,

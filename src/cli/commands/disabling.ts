@@ -1,4 +1,4 @@
-import { accounts } from "../../auth/accounts/accounts.ts";
+import { accounts } from "../../principals/accounts/accounts.ts";
 import { auditOperations } from "../../store/audit-entry.ts";
 import type { Collection, Operation, Stored } from "../../store/port/records.ts";
 import {

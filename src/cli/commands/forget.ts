@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { applications, inquiries } from "../../applications/intake-records.ts";
-import { accounts } from "../../auth/accounts/accounts.ts";
-import { browserSessionRecords } from "../../auth/accounts/browser-sessions.ts";
-import { countEmail, type DeletedCounts, forgetEmail } from "../../auth/accounts/forget.ts";
-import { grants } from "../../auth/accounts/grants.ts";
-import { apiKeys } from "../../auth/keys/api-keys.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { queuedMails } from "../../mail/outbox.ts";
+import { accounts } from "../../principals/accounts/accounts.ts";
+import { browserSessionRecords } from "../../principals/accounts/browser-sessions.ts";
+import { countEmail, type DeletedCounts, forgetEmail } from "../../principals/accounts/forget.ts";
+import { grants } from "../../principals/accounts/grants.ts";
+import { applications, inquiries } from "../../principals/applications/intake-records.ts";
+import { apiKeys } from "../../principals/keys/api-keys.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { countLines } from "../format.ts";
 import { YesArgument, yesOption } from "./shared.ts";

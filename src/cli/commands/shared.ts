@@ -1,18 +1,18 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import {
-  type ApplicationDecisionService,
-  createApplicationDecisionService,
-} from "../../applications/decisions.ts";
-import { ApiKeyService } from "../../auth/keys/api-keys.ts";
-import { LastUseTracker } from "../../auth/last-use.ts";
-import { isScope, parseScopeNames, type Scope, scopeDescriptions } from "../../auth/scopes.ts";
+import { LastUseTracker } from "../../access/last-use.ts";
+import { isScope, parseScopeNames, type Scope, scopeDescriptions } from "../../access/scopes.ts";
 import { createKeyringVault } from "../../keys/keyring-vault.ts";
 import { signingRefusal } from "../../log/fork-check.ts";
 import { LastCheckpointFile } from "../../log/last-checkpoint-file.ts";
 import { LogStore } from "../../log/log-store.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { createOutbox } from "../../mail/outbox.ts";
+import {
+  type ApplicationDecisionService,
+  createApplicationDecisionService,
+} from "../../principals/applications/decisions.ts";
+import { ApiKeyService } from "../../principals/keys/api-keys.ts";
 import { type AuditEntry, auditOperations } from "../../store/audit-entry.ts";
 import type { CommandContext } from "../command.ts";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
+import type { Caller } from "../../access/caller.ts";
+import { alertScopes } from "../../access/scopes.ts";
 import type { EventLog, LoggedEvent, LoggedEventPage } from "../../alerts/api/event-log.ts";
-import type { Caller } from "../../auth/caller.ts";
-import { alertScopes } from "../../auth/scopes.ts";
 import type { StartLoop } from "../../lib/loop.ts";
 import { alertOperations } from "../../openapi/operations/alerts.ts";
 import { Problem } from "../../problem.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { z } from "zod";
-import type { Scope } from "../../auth/scopes.ts";
+import type { Scope } from "../../access/scopes.ts";
 import { strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import type { TablePage } from "../../tables/table.ts";

@@ -1,5 +1,5 @@
+import { callerKey } from "../../access/caller.ts";
 import { PanelQuery, panelPage } from "../../answers/export-page.ts";
-import { callerKey } from "../../auth/caller.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { exportOperations } from "../../openapi/operations/export.ts";
 import type { ToolContext } from "../../tool.ts";

@@ -3,7 +3,7 @@ import express from "express";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { tools } from "../../../tools/index.ts";
-import { withCallerAddress } from "../../auth/auditor.ts";
+import { withCallerAddress } from "../../access/auditor.ts";
 import { FormatQuery } from "../../openapi/tables.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolRoute } from "../../tool.ts";

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Caller } from "../../auth/caller.ts";
+import type { Caller } from "../../access/caller.ts";
 import { CSV_MEDIA_TYPE, csvEncoder } from "../../tables/csv.ts";
 import { PARQUET_MEDIA_TYPE, parquetEncoder } from "../../tables/parquet.ts";
 import { type Cell, type ColumnHead, rowBatches, type TablePage } from "../../tables/table.ts";

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { type Request, type RequestHandler, Router } from "express";
 import { type DiscoveryDocument, discoveryDocuments } from "../../../wellknown/index.ts";
-import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import type { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { memoByVersion } from "../../lib/memo.ts";
+import { paths } from "../../lib/paths.ts";
 import { rejectOtherMethods, serveGetOnly } from "../allowed-methods.ts";
 import { type Representation, sendRepresentation } from "../send-response.ts";
 import { linkHeader } from "./link-headers.ts";

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { type Request, type Response, Router } from "express";
 import { discoveryDocuments } from "../../../wellknown/index.ts";
-import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import { strongEtag } from "../../lib/etag.ts";
 import { memo } from "../../lib/memo.ts";
+import { paths } from "../../lib/paths.ts";
 import type { MarketView } from "../../market/market-view.ts";
 import { openApiDocument } from "../../openapi/document.ts";
 import { referenceMarkdown } from "../../openapi/reference-markdown.ts";

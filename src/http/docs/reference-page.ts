@@ -1,5 +1,5 @@
-import { OPENAPI_MEDIA_TYPE, paths } from "../../../wellknown/paths.ts";
-import { scopeDescriptions } from "../../auth/scopes.ts";
+import { scopeDescriptions } from "../../access/scopes.ts";
+import { OPENAPI_MEDIA_TYPE, paths } from "../../lib/paths.ts";
 import { copyButton } from "../pages/copy.ts";
 import { type Html, html } from "../pages/html.ts";
 import type { Page } from "../pages/layout.ts";

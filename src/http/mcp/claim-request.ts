@@ -7,15 +7,15 @@ import {
   inputResponse,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import type { IssuedClaimCode } from "../../auth/agents/claim-records.ts";
-import { type ClaimService, claimLinks } from "../../auth/agents/claims.ts";
-import { withCallerAddress } from "../../auth/auditor.ts";
-import type { Caller } from "../../auth/caller.ts";
-import type { Scope } from "../../auth/scopes.ts";
+import { withCallerAddress } from "../../access/auditor.ts";
+import type { Caller } from "../../access/caller.ts";
+import type { Scope } from "../../access/scopes.ts";
 import { newCodeCounters } from "../../limits/claim-counters.ts";
 import { countAgainstQuotasInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
+import type { IssuedClaimCode } from "../../principals/agents/claim-records.ts";
+import { type ClaimService, claimLinks } from "../../principals/agents/claims.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool } from "../../tool.ts";
 

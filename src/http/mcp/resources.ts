@@ -7,9 +7,9 @@ import {
 import { z } from "zod";
 import { findInstruments } from "../../../tools/find-instruments.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
+import type { Caller } from "../../access/caller.ts";
 import { SymbolInput } from "../../answers/common.ts";
 import { resolveInstrument } from "../../answers/lookup.ts";
-import type { Caller } from "../../auth/caller.ts";
 import { searchInstruments } from "../../market/symbols.ts";
 import { Problem } from "../../problem.ts";
 import type { ToolContext } from "../../tool.ts";

@@ -15,13 +15,13 @@ import { getTrackRecord } from "../../../tools/get-track-record.ts";
 import { tools } from "../../../tools/index.ts";
 import { registerAlert } from "../../../tools/register-alert.ts";
 import { mcpServerInfo, SERVER_NAME } from "../../../wellknown/server-card.ts";
+import type { Caller } from "../../access/caller.ts";
 import {
   DIRECTION_EVIDENCE_TEXT,
   DIRECTION_LIMITS_TEXT,
   SCORE_CAVEAT,
   SCORE_MEANING,
 } from "../../answers/meaning.ts";
-import type { Caller } from "../../auth/caller.ts";
 import { jsonSchema, schemaOutline } from "../../lib/json-schema.ts";
 import { memo } from "../../lib/memo.ts";
 import { Problem } from "../../problem.ts";

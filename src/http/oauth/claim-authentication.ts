@@ -1,13 +1,13 @@
 import type { Request } from "express";
-import { isFreshSignIn } from "../../auth/accounts/browser-sessions.ts";
-import type { ActingApplication } from "../../auth/agents/agent.ts";
-import type { FindRegisteredClient } from "../../auth/agents/registration-access-token.ts";
-import { isAudienceAllowed } from "../../auth/audience.ts";
-import type { Authenticate, Caller } from "../../auth/caller.ts";
-import type { Scope } from "../../auth/scopes.ts";
+import { isAudienceAllowed } from "../../access/audience.ts";
+import type { Authenticate, Caller } from "../../access/caller.ts";
+import type { Scope } from "../../access/scopes.ts";
 import { ipAddressKey } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
+import { isFreshSignIn } from "../../principals/accounts/browser-sessions.ts";
+import type { ActingApplication } from "../../principals/agents/agent.ts";
+import type { FindRegisteredClient } from "../../principals/agents/registration-access-token.ts";
 import { bearerChallenge, type CreateCredentialError, readCredential } from "../credential.ts";
 import { OAuthError } from "../errors.ts";
 

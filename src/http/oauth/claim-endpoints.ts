@@ -1,8 +1,6 @@
 import { type RequestHandler, Router } from "express";
 import { z } from "zod";
-import { type ClaimService, claimLinks } from "../../auth/agents/claims.ts";
-import type { ClaimOutcome } from "../../auth/agents/complete-claim.ts";
-import { withCallerAddress } from "../../auth/auditor.ts";
+import { withCallerAddress } from "../../access/auditor.ts";
 import { parseJson } from "../../lib/json.ts";
 import { ipAddressKey } from "../../limits/address-key.ts";
 import { claimStartCounters, newCodeCounters } from "../../limits/claim-counters.ts";
@@ -11,6 +9,8 @@ import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count
 import type { Limits } from "../../limits/quotas.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { claimOperations } from "../../openapi/operations/claims.ts";
+import { type ClaimService, claimLinks } from "../../principals/agents/claims.ts";
+import type { ClaimOutcome } from "../../principals/agents/complete-claim.ts";
 import { OAuthError } from "../errors.ts";
 import { mountOperations } from "../mount.ts";
 import { requireWithinLimits } from "../rate-limits.ts";

@@ -6,14 +6,13 @@ import {
   Router,
 } from "express";
 import type { Provider } from "oidc-provider";
-import { paths } from "../../../wellknown/paths.ts";
-import { withCallerAddress } from "../../auth/auditor.ts";
-import type { ApiKeyService } from "../../auth/keys/api-keys.ts";
+import { withCallerAddress } from "../../access/auditor.ts";
 import type { IssueClientCredentials } from "../../auth/oidc/client-credentials.ts";
 import { userInfoOf } from "../../auth/oidc/end-user.ts";
 import { requestHooksOf } from "../../auth/oidc/request-state.ts";
 import { RESPONSE_MODES } from "../../auth/oidc/response-corrections.ts";
 import { revokePresentedToken } from "../../auth/oidc/revocation.ts";
+import { paths } from "../../lib/paths.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { authorizationServerDocuments } from "../../openapi/operations/documents.ts";
@@ -24,6 +23,7 @@ import {
   tokenOperation,
   userInfoOperations,
 } from "../../openapi/operations/tokens.ts";
+import type { ApiKeyService } from "../../principals/keys/api-keys.ts";
 import { Problem } from "../../problem.ts";
 import { methodNotAllowedProblem, rejectOtherMethods, serveGetOnly } from "../allowed-methods.ts";
 import { internalErrorProblem, isOpenedInBrowser, OAuthError } from "../errors.ts";

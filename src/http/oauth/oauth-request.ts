@@ -1,7 +1,7 @@
 import { IncomingMessage, type ServerResponse } from "node:http";
 import express, { type RequestHandler } from "express";
-import { resolveResource } from "../../auth/audience.ts";
-import { withHashedSecret } from "../../auth/secrets.ts";
+import { resolveResource } from "../../access/audience.ts";
+import { withHashedSecret } from "../../access/secrets.ts";
 import { FORM_MEDIA_TYPE } from "../../openapi/operations/tokens.ts";
 import { Problem } from "../../problem.ts";
 import { hasMediaType, isUncodedBodyWithin, parseBody, readUncodedBody } from "../body-readers.ts";

@@ -4,12 +4,12 @@ import { accountAlertsGroup } from "../../alerts/alert.ts";
 import { watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
 import { canonicalSymbols } from "../../answers/alert-input.ts";
 import { Ticker } from "../../answers/common.ts";
-import { MAX_API_KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import {
   hasActiveContent,
   hasVisibleCharacter,
   NO_ACTIVE_CONTENT_MESSAGE,
 } from "../../lib/label.ts";
+import { MAX_API_KEYS_PER_ACCOUNT } from "../../principals/keys/api-keys.ts";
 import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { validateInput } from "../api/parse.ts";

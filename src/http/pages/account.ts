@@ -1,6 +1,6 @@
-import type { Account } from "../../auth/accounts/accounts.ts";
-import type { ConnectedApplication } from "../../auth/accounts/connected-applications.ts";
-import type { OwnedAgent } from "../../auth/accounts/owned-agents.ts";
+import type { Account } from "../../principals/accounts/accounts.ts";
+import type { ConnectedApplication } from "../../principals/accounts/connected-applications.ts";
+import type { OwnedAgent } from "../../principals/accounts/owned-agents.ts";
 import { type AlertsView, alertsSection } from "./alerts-section.ts";
 import { type ChannelsView, channelsSection } from "./channels-section.ts";
 import {

@@ -1,4 +1,3 @@
-import { instrumentPath } from "../../../wellknown/paths.ts";
 import {
   type Alert,
   type AlertOwner,
@@ -7,7 +6,8 @@ import {
 } from "../../alerts/alert.ts";
 import type { AlertView } from "../../alerts/api/queries.ts";
 import { WEBHOOK_DISABLED_REASONS } from "../../answers/event-text.ts";
-import type { ApiKey } from "../../auth/keys/api-keys.ts";
+import { instrumentPath } from "../../lib/paths.ts";
+import type { ApiKey } from "../../principals/keys/api-keys.ts";
 import {
   descriptionList,
   destructiveAction,

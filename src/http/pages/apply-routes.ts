@@ -1,7 +1,7 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
-import { paths } from "../../../wellknown/paths.ts";
-import { ApplicationFields } from "../../applications/fields.ts";
+import { paths } from "../../lib/paths.ts";
+import { ApplicationFields } from "../../principals/applications/fields.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { applyPage, queuePlacePage } from "./apply.ts";
 import { readForm, submittedValue, validateForm } from "./form.ts";

@@ -1,6 +1,9 @@
-import { paths } from "../../../wellknown/paths.ts";
-import type { QueueTokenAccess } from "../../applications/intake.ts";
-import { APPLICATION_RETENTION_MS, applicantFocuses } from "../../applications/intake-records.ts";
+import { paths } from "../../lib/paths.ts";
+import type { QueueTokenAccess } from "../../principals/applications/intake.ts";
+import {
+  APPLICATION_RETENTION_MS,
+  applicantFocuses,
+} from "../../principals/applications/intake-records.ts";
 import { copyButton, copyScriptHref } from "./copy.ts";
 import {
   descriptionList,

@@ -2,7 +2,7 @@ import type { ChannelKind } from "../../alerts/channels/channel.ts";
 import { MAX_CHANNELS_PER_ACCOUNT } from "../../alerts/channels/channel-problems.ts";
 import type { ChannelView } from "../../alerts/channels/channel-view.ts";
 import type { ChannelSchedule } from "../../alerts/channels/schedule.ts";
-import type { Account } from "../../auth/accounts/accounts.ts";
+import type { Account } from "../../principals/accounts/accounts.ts";
 import {
   descriptionList,
   destructiveAction,

@@ -3,7 +3,7 @@ import {
   type Browser,
   type BrowserSession,
   isFreshSignIn,
-} from "../../auth/accounts/browser-sessions.ts";
+} from "../../principals/accounts/browser-sessions.ts";
 import type { CsrfGuard } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
 import { withReturnPath } from "./return-to.ts";

@@ -1,6 +1,6 @@
-import { CLAIM_CODE_LIFETIME_MS } from "../../auth/agents/claim-code.ts";
-import type { ClaimableAgent } from "../../auth/agents/claims.ts";
-import type { Scope } from "../../auth/scopes.ts";
+import type { Scope } from "../../access/scopes.ts";
+import { CLAIM_CODE_LIFETIME_MS } from "../../principals/agents/claim-code.ts";
+import type { ClaimableAgent } from "../../principals/agents/claims.ts";
 import { copyButton, copyScriptHref } from "./copy.ts";
 import {
   descriptionList,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Response } from "express";
-import { isEqualConstantTime } from "../../auth/secrets.ts";
+import { isEqualConstantTime } from "../../access/secrets.ts";
 import type { Config } from "../../config/config.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import { createPassCookie } from "./pass-cookie.ts";

@@ -1,6 +1,6 @@
-import { MAX_GRANTS_PER_PERSON } from "../../auth/accounts/grants.ts";
+import type { Scope } from "../../access/scopes.ts";
 import type { RequestingClient } from "../../auth/oidc/interactions.ts";
-import type { Scope } from "../../auth/scopes.ts";
+import { MAX_GRANTS_PER_PERSON } from "../../principals/accounts/grants.ts";
 import {
   descriptionList,
   type FieldErrors,

@@ -1,6 +1,6 @@
 import { type Request, type Response, Router } from "express";
-import { paths } from "../../../wellknown/paths.ts";
-import { InquiryFields } from "../../applications/fields.ts";
+import { paths } from "../../lib/paths.ts";
+import { InquiryFields } from "../../principals/applications/fields.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { linkToMarkdown } from "../discovery/link-headers.ts";
 import { MARKDOWN_MEDIA_TYPE, prefersMarkdown } from "../markdown.ts";

@@ -1,5 +1,5 @@
-import { paths } from "../../../wellknown/paths.ts";
-import { INQUIRY_RETENTION_MS } from "../../applications/intake-records.ts";
+import { paths } from "../../lib/paths.ts";
+import { INQUIRY_RETENTION_MS } from "../../principals/applications/intake-records.ts";
 import {
   descriptionList,
   type FieldErrors,

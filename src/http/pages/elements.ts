@@ -1,4 +1,4 @@
-import { type Scope, scopeDescriptions } from "../../auth/scopes.ts";
+import { type Scope, scopeDescriptions } from "../../access/scopes.ts";
 import { memo } from "../../lib/memo.ts";
 import { type Html, type HtmlContent, html } from "./html.ts";
 

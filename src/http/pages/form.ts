@@ -1,7 +1,7 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { z } from "zod";
-import type { Browser, BrowserSessions } from "../../auth/accounts/browser-sessions.ts";
-import { isScope, parseScopeNames } from "../../auth/scopes.ts";
+import { isScope, parseScopeNames } from "../../access/scopes.ts";
+import type { Browser, BrowserSessions } from "../../principals/accounts/browser-sessions.ts";
 import { Problem } from "../../problem.ts";
 import { type FieldErrors, SCOPES_FIELD_ID } from "./elements.ts";
 import { redirectToPublicOrigin } from "./public-origin.ts";

@@ -1,8 +1,8 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
-import type { Browser, BrowserSession } from "../../auth/accounts/browser-sessions.ts";
+import { isScope } from "../../access/scopes.ts";
 import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts";
-import { isScope } from "../../auth/scopes.ts";
+import type { Browser, BrowserSession } from "../../principals/accounts/browser-sessions.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { accessDeniedPage, consentPage, tooManyApplicationsPage } from "./consent-page.ts";
 import { type FieldErrors, SCOPES_FIELD_ID } from "./elements.ts";

@@ -1,5 +1,5 @@
-import { type ApiKey, MAX_API_KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
-import { allScopes, anonymousScopeCeiling } from "../../auth/scopes.ts";
+import { allScopes, anonymousScopeCeiling } from "../../access/scopes.ts";
+import { type ApiKey, MAX_API_KEYS_PER_ACCOUNT } from "../../principals/keys/api-keys.ts";
 import { copyButton, copyScriptHref } from "./copy.ts";
 import {
   descriptionList,

@@ -1,4 +1,4 @@
-import { paths } from "../../../wellknown/paths.ts";
+import { paths } from "../../lib/paths.ts";
 import { errorSummary, type FieldErrors } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";

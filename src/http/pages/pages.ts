@@ -1,6 +1,6 @@
 import { type RequestHandler, Router } from "express";
-import { paths } from "../../../wellknown/paths.ts";
-import { withCallerAddress } from "../../auth/auditor.ts";
+import { withCallerAddress } from "../../access/auditor.ts";
+import { paths } from "../../lib/paths.ts";
 import { CodeGuessGuard } from "../../limits/code-guard.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { alertRoutes } from "./alerts/alert-routes.ts";

@@ -1,10 +1,9 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
-import type { Browser } from "../../auth/accounts/browser-sessions.ts";
-import type { UpstreamSignIn } from "../../auth/accounts/upstream-sign-in.ts";
-
 import { ipAddressKey, widestNetwork } from "../../limits/address-key.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
+import type { Browser } from "../../principals/accounts/browser-sessions.ts";
+import type { UpstreamSignIn } from "../../principals/accounts/upstream-sign-in.ts";
 import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";

@@ -1,5 +1,5 @@
-import { paths } from "../../../wellknown/paths.ts";
 import type { SignUpMode } from "../../config/config.ts";
+import { paths } from "../../lib/paths.ts";
 import { type FieldErrors, field, form } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";

@@ -1,8 +1,8 @@
 import type { Request, RequestHandler, Response } from "express";
-import type { Account } from "../../auth/accounts/accounts.ts";
-import type { Browser } from "../../auth/accounts/browser-sessions.ts";
-import type { Caller } from "../../auth/caller.ts";
-import { allScopes } from "../../auth/scopes.ts";
+import type { Caller } from "../../access/caller.ts";
+import { allScopes } from "../../access/scopes.ts";
+import type { Account } from "../../principals/accounts/accounts.ts";
+import type { Browser } from "../../principals/accounts/browser-sessions.ts";
 import type { CsrfGuard } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
 import { safeReturnPath, withReturnPath } from "./return-to.ts";

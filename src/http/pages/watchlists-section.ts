@@ -1,6 +1,6 @@
 import { isPersonWithoutClient } from "../../alerts/alert.ts";
 import { type StoredWatchlist, watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
-import type { ApiKey } from "../../auth/keys/api-keys.ts";
+import type { ApiKey } from "../../principals/keys/api-keys.ts";
 import { creatorText, symbolList } from "./alerts-section.ts";
 import {
   descriptionList,

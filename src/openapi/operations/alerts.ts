@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { paths } from "../../../wellknown/paths.ts";
+import { alertScopes } from "../../access/scopes.ts";
 import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
-import { alertScopes } from "../../auth/scopes.ts";
+import { paths } from "../../lib/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonResponse, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";

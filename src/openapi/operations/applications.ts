@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { paths } from "../../../wellknown/paths.ts";
 import { InstantAnswer } from "../../answers/common.ts";
-import { ApplicationFields, InquiryFields } from "../../applications/fields.ts";
-import { applicantFocuses } from "../../applications/intake-records.ts";
+import { paths } from "../../lib/paths.ts";
+import { ApplicationFields, InquiryFields } from "../../principals/applications/fields.ts";
+import { applicantFocuses } from "../../principals/applications/intake-records.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, jsonResponse, type Operation } from "../operation.ts";
 import { PUBLIC_PROBLEMS } from "../problems.ts";

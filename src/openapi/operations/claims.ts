@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { paths } from "../../../wellknown/paths.ts";
 import { InstantAnswer } from "../../answers/common.ts";
+import { paths } from "../../lib/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, jsonResponse, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS } from "../problems.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { skillPath } from "../../../wellknown/agent-skills/skill.ts";
 import { skills } from "../../../wellknown/agent-skills/skills.ts";
-import { paths } from "../../../wellknown/paths.ts";
+import { paths } from "../../lib/paths.ts";
 import type { BodyContent, Operation } from "../operation.ts";
 import { PUBLIC_PROBLEMS } from "../problems.ts";
 

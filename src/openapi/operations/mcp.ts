@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { paths } from "../../../wellknown/paths.ts";
+import { paths } from "../../lib/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, type Operation } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { paths } from "../../../wellknown/paths.ts";
+import { allScopes, scopeDescriptions } from "../../access/scopes.ts";
 import { InstantAnswer } from "../../answers/common.ts";
 import { ID_JAG_TOKEN_TYPE, JWT_BEARER_GRANT_TYPE } from "../../auth/assertions/oauth-urns.ts";
-import { allScopes, scopeDescriptions } from "../../auth/scopes.ts";
+import { paths } from "../../lib/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { paths } from "../../../wellknown/paths.ts";
 import { InstantAnswer } from "../../answers/common.ts";
 import { MethodDocument, MethodQuery, MethodVersion } from "../../answers/method.ts";
+import { paths } from "../../lib/paths.ts";
 import { MarketMode } from "../../market/market.ts";
 import { PUBLISHED_METHOD_VERSION } from "../../method/running.ts";
 import { LIMIT_HEADERS } from "../headers.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { paths } from "../../../wellknown/paths.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../auth/assertions/oauth-urns.ts";
+import { paths } from "../../lib/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonResponse, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { allScopes } from "../../../src/access/scopes.ts";
 import { AlertEvaluator } from "../../../src/alerts/rules/evaluate-sessions.ts";
-import { allScopes } from "../../../src/auth/scopes.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { openEmbedded } from "../../../src/store/sqlite/open.ts";

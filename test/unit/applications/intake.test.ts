@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { intakeSlots, networkSlotsGroup } from "../../../src/applications/capacity.ts";
-import { createApplicationDecisionService } from "../../../src/applications/decisions.ts";
-import { IntakeService } from "../../../src/applications/intake.ts";
+import { createAuditor, withCallerAddress } from "../../../src/access/auditor.ts";
+import { LastUseTracker } from "../../../src/access/last-use.ts";
+import { anonymousScopeCeiling } from "../../../src/access/scopes.ts";
+import { createVault } from "../../../src/keys/vault.ts";
+import { emailGroup } from "../../../src/mail/email-address.ts";
+import { createOutbox, decryptEmail, queuedMails } from "../../../src/mail/outbox.ts";
+import { intakeSlots, networkSlotsGroup } from "../../../src/principals/applications/capacity.ts";
+import { createApplicationDecisionService } from "../../../src/principals/applications/decisions.ts";
+import { IntakeService } from "../../../src/principals/applications/intake.ts";
 import {
   applicationOfQueueToken,
   readApplications,
   readInquiries,
-} from "../../../src/applications/intake-records.ts";
-import { createAuditor, withCallerAddress } from "../../../src/auth/auditor.ts";
-import { ApiKeyService } from "../../../src/auth/keys/api-keys.ts";
-import { LastUseTracker } from "../../../src/auth/last-use.ts";
-import { anonymousScopeCeiling } from "../../../src/auth/scopes.ts";
-import { createVault } from "../../../src/keys/vault.ts";
-import { emailGroup } from "../../../src/mail/email-address.ts";
-import { createOutbox, decryptEmail, queuedMails } from "../../../src/mail/outbox.ts";
+} from "../../../src/principals/applications/intake-records.ts";
+import { ApiKeyService } from "../../../src/principals/keys/api-keys.ts";
 import type { AuditEntry } from "../../../src/store/audit-entry.ts";
 import { unsealedAudit } from "../../../src/store/audit-entry.ts";
 import { put, removeGroup } from "../../../src/store/port/operations.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Caller } from "../../../src/auth/caller.ts";
+import type { Caller } from "../../../src/access/caller.ts";
 import { CredentialCache } from "../../../src/auth/credential-cache.ts";
 
 const START = Date.UTC(2026, 10, 21, 12);

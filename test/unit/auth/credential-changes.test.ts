@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { accounts } from "../../../src/auth/accounts/accounts.ts";
 import { watchCredentials } from "../../../src/auth/credential-changes.ts";
-import { apiKeys } from "../../../src/auth/keys/api-keys.ts";
+import { accounts } from "../../../src/principals/accounts/accounts.ts";
+import { apiKeys } from "../../../src/principals/keys/api-keys.ts";
 import {
   consume,
   insert,

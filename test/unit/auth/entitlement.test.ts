@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { accounts } from "../../../src/auth/accounts/accounts.ts";
-import { grants } from "../../../src/auth/accounts/grants.ts";
-import { accountRecordsGroup, clients } from "../../../src/auth/agents/agent.ts";
+import { alertScopes, allScopes, type Scope } from "../../../src/access/scopes.ts";
 import {
   currentScopesOf,
   entitlementCheckOperations,
   isEntitledToEvents,
 } from "../../../src/auth/entitlement.ts";
-import { apiKeyGroup, apiKeys } from "../../../src/auth/keys/api-keys.ts";
-import { alertScopes, allScopes, type Scope } from "../../../src/auth/scopes.ts";
+import { accounts } from "../../../src/principals/accounts/accounts.ts";
+import { grants } from "../../../src/principals/accounts/grants.ts";
+import { accountRecordsGroup, clients } from "../../../src/principals/agents/agent.ts";
+import { apiKeyGroup, apiKeys } from "../../../src/principals/keys/api-keys.ts";
 import { insert, put, removeGroup } from "../../../src/store/port/operations.ts";
 import type { Operation, Records } from "../../../src/store/port/records.ts";
 import { embedded, openStore } from "../../support/stores.ts";

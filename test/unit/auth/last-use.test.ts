@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LastUseTracker, lastUseRemovalOperation } from "../../../src/auth/last-use.ts";
+import { LastUseTracker, lastUseRemovalOperation } from "../../../src/access/last-use.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { describeEngines, openStore, START, type TestStore } from "../../support/stores.ts";
 

@@ -4,7 +4,7 @@ import {
   isHashedSecret,
   matchesClientSecret,
   withHashedSecret,
-} from "../../../src/auth/secrets.ts";
+} from "../../../src/access/secrets.ts";
 import { fingerprint } from "../../../src/lib/fingerprint.ts";
 
 /** SHA-256 of "abc" (FIPS 180-2 appendix B.1) in base64url. */

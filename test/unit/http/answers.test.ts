@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Scope } from "../../../src/auth/scopes.ts";
+import type { Scope } from "../../../src/access/scopes.ts";
 import { readConfig } from "../../../src/config/config.ts";
 import { createToolAnswers } from "../../../src/http/api/answers.ts";
 import { parseInput } from "../../../src/http/api/parse.ts";

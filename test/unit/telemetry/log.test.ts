@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { secretSettingValues } from "../../../src/config/config.ts";
+import { currentRequestId, requestIdFrom, runWithRequestId } from "../../../src/lib/request-id.ts";
 import { createProcessLog, createSecretRedactor } from "../../../src/telemetry/log.ts";
-import {
-  currentRequestId,
-  requestIdFrom,
-  runWithRequestId,
-} from "../../../src/telemetry/request-id.ts";
 
 const TOKEN = "q7Zt0Vd2mKx9LbN5dWgP1rYhTe8uCs4JfAo6iRk3XyE";
 

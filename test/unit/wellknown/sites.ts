@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { anonymousScopeCeiling } from "../../../src/auth/scopes.ts";
+import { anonymousScopeCeiling } from "../../../src/access/scopes.ts";
 import { discoveryDocuments } from "../../../wellknown/index.ts";
 import type { RenderContext, Site } from "../../../wellknown/site.ts";
 

@@ -1,4 +1,3 @@
-import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { type Alert, isDeliveryActive } from "../../../alerts/alert.ts";
 import type { AlertEvent } from "../../../alerts/api/event-log.ts";
 import type {
@@ -6,6 +5,7 @@ import type {
   DeliveryAttemptPage,
   DeliveryAttemptView,
 } from "../../../alerts/api/queries.ts";
+import { instrumentPath } from "../../../lib/paths.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import { DEFAULT_STEADINESS_LEVEL } from "../../../score/steadiness-events.ts";

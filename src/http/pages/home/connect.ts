@@ -1,8 +1,8 @@
 import { findInstruments } from "../../../../tools/find-instruments.ts";
-import { paths } from "../../../../wellknown/paths.ts";
 import { SERVER_NAME } from "../../../../wellknown/server-card.ts";
 import type { Site } from "../../../../wellknown/site.ts";
-import type { Scope } from "../../../auth/scopes.ts";
+import type { Scope } from "../../../access/scopes.ts";
+import { paths } from "../../../lib/paths.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 
 /** Instructions for connecting a client to the MCP endpoint. */

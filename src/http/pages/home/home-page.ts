@@ -1,7 +1,7 @@
-import { paths } from "../../../../wellknown/paths.ts";
 import { marketNotes, SERVICE_SUMMARY, type Site } from "../../../../wellknown/site.ts";
 import { isPersonWithoutClient } from "../../../alerts/alert.ts";
 import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
+import { paths } from "../../../lib/paths.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import { copyButton } from "../copy.ts";
 import {

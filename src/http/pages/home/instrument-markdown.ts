@@ -2,7 +2,6 @@ import { getDarkpool } from "../../../../tools/get-darkpool.ts";
 import { getFactors } from "../../../../tools/get-factors.ts";
 import { getSignal } from "../../../../tools/get-signal.ts";
 import { markdownTable } from "../../../../wellknown/markdown.ts";
-import { instrumentPath, paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import {
   DIRECTION_EVIDENCE_TEXT,
@@ -14,6 +13,7 @@ import { toPercent } from "../../../answers/risk.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { escapeMarkdown } from "../../../lib/markdown.ts";
+import { instrumentPath, paths } from "../../../lib/paths.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import type { DarkpoolView, FactorsAnswer, InstrumentView } from "./instrument-view.ts";

@@ -1,8 +1,8 @@
 import type { RequestHandler } from "express";
-import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { SymbolInput } from "../../../answers/common.ts";
 import { notCoveredReason } from "../../../answers/lookup.ts";
 import { signalColumns } from "../../../answers/signal-table.ts";
+import { instrumentPath } from "../../../lib/paths.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { resolveSymbol, type SymbolResolution } from "../../../market/symbols.ts";
 import { CSV_MEDIA_TYPE, csvEncoder } from "../../../tables/csv.ts";

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { getDarkpool } from "../../../../tools/get-darkpool.ts";
+import type { Scope } from "../../../access/scopes.ts";
 import { type FullFactors, fullFactorsAnswer } from "../../../answers/factors.ts";
 import { type FullSignal, fullSignalAnswer } from "../../../answers/signal.ts";
-import type { Scope } from "../../../auth/scopes.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { simpleReturn } from "./peers.ts";
 

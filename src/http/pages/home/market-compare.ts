@@ -1,4 +1,4 @@
-import { instrumentPath } from "../../../../wellknown/paths.ts";
+import { instrumentPath } from "../../../lib/paths.ts";
 import { type Html, type HtmlContent, html } from "../html.ts";
 import { filterHref, type MarketFilter } from "./filter.ts";
 import type { MarketRow } from "./market-list.ts";

@@ -1,8 +1,8 @@
+import type { Scope } from "../../../access/scopes.ts";
 import { isoInstant } from "../../../answers/common.ts";
 import { fullFactorsAnswer } from "../../../answers/factors.ts";
 import { type FullSignalItem, fullSignalItem } from "../../../answers/signal.ts";
 import { steadinessPoints } from "../../../answers/steadiness.ts";
-import type { Scope } from "../../../auth/scopes.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
 import {

@@ -1,5 +1,5 @@
-import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { roundToWholePoints } from "../../../answers/rounding.ts";
+import { instrumentPath } from "../../../lib/paths.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import { type Html, html } from "../html.ts";
 import { hasThinCoverage } from "./marks.ts";

@@ -1,7 +1,7 @@
-import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
 import { roundToWholePoints } from "../../../answers/rounding.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
+import { instrumentPath } from "../../../lib/paths.ts";
 import type { WeakMatch } from "../../../market/symbols.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { untrustedText } from "../elements.ts";

@@ -1,4 +1,4 @@
-import { instrumentPath } from "../../../../wellknown/paths.ts";
+import { instrumentPath } from "../../../lib/paths.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";

@@ -1,10 +1,10 @@
 import type { RequestHandler } from "express";
 import { z } from "zod";
-import { instrumentPath, paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import { isoInstant } from "../../../answers/common.ts";
 import { notCoveredReason } from "../../../answers/lookup.ts";
 import { roundedSignal } from "../../../answers/signal-point.ts";
+import { instrumentPath, paths } from "../../../lib/paths.ts";
 import { type ProvenEntry, proofFileText } from "../../../log/log-reader.ts";
 import type { ServedClaim } from "../../../log/signal-log.ts";
 import type { Instrument } from "../../../market/instrument.ts";

@@ -1,5 +1,5 @@
-import { instrumentPath, paths } from "../../../../wellknown/paths.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
+import { instrumentPath, paths } from "../../../lib/paths.ts";
 import { type Html, html } from "../html.ts";
 import { dateTimeHtml } from "./number-format.ts";
 

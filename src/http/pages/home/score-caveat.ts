@@ -1,5 +1,4 @@
 import { getFactors } from "../../../../tools/get-factors.ts";
-import { paths } from "../../../../wellknown/paths.ts";
 import {
   DIRECTION_EVIDENCE_SUMMARY,
   DIRECTION_EVIDENCE_TEXT,
@@ -8,6 +7,7 @@ import {
   SCORE_MEANING,
   SCORE_PURPOSE,
 } from "../../../answers/meaning.ts";
+import { paths } from "../../../lib/paths.ts";
 import { html } from "../html.ts";
 
 /** What a score is worth, in one sentence that links to the figures behind it. */

@@ -1,7 +1,7 @@
 import type { RequestHandler } from "express";
-import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import { isoInstant } from "../../../answers/common.ts";
+import { paths } from "../../../lib/paths.ts";
 import type { ServedTrackRecord, TrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";

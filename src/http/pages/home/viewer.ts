@@ -1,9 +1,9 @@
 import type { Request } from "express";
-import type { AccountService } from "../../../auth/accounts/accounts.ts";
-import type { BrowserSessions } from "../../../auth/accounts/browser-sessions.ts";
-import { allScopes, type Scope } from "../../../auth/scopes.ts";
+import { allScopes, type Scope } from "../../../access/scopes.ts";
 import { ipAddressKey } from "../../../limits/address-key.ts";
 import type { Limits } from "../../../limits/quotas.ts";
+import type { AccountService } from "../../../principals/accounts/accounts.ts";
+import type { BrowserSessions } from "../../../principals/accounts/browser-sessions.ts";
 import { createThrottle } from "../throttle.ts";
 
 /** The person or program that views a page. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { Caller } from "../../../../src/access/caller.ts";
 import { alerts, type WebhookState } from "../../../../src/alerts/alert.ts";
 import type { AlertService } from "../../../../src/alerts/api/alert-service.ts";
 import { deliveries, enqueueDelivery } from "../../../../src/alerts/delivery/delivery.ts";
 import { endpointHealthRecords } from "../../../../src/alerts/delivery/endpoint-health.ts";
 import { decryptSigningSecrets } from "../../../../src/alerts/delivery/signing.ts";
-import type { Caller } from "../../../../src/auth/caller.ts";
 import { put, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {

@@ -2,8 +2,12 @@ import { describe, expect, it } from "vitest";
 import { alertGroup, alerts, ownerGroup } from "../../../../src/alerts/alert.ts";
 import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
 import { decryptSigningSecrets } from "../../../../src/alerts/delivery/signing.ts";
-import { accountRecordsGroup, clientGroup, clients } from "../../../../src/auth/agents/agent.ts";
-import { apiKeyGroup, apiKeys } from "../../../../src/auth/keys/api-keys.ts";
+import {
+  accountRecordsGroup,
+  clientGroup,
+  clients,
+} from "../../../../src/principals/agents/agent.ts";
+import { apiKeyGroup, apiKeys } from "../../../../src/principals/keys/api-keys.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {

@@ -11,8 +11,8 @@ import {
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { releaseHeldDeliveries } from "../../../../src/alerts/delivery/held-deliveries.ts";
 import { DIRECTION_EVIDENCE_SUMMARY } from "../../../../src/answers/meaning.ts";
-import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
 import { decryptEmail, findCauseGroup, queuedMails } from "../../../../src/mail/outbox.ts";
+import { accountRecordsGroup } from "../../../../src/principals/agents/agent.ts";
 import { insert, removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import { createCertificate } from "../../../support/certificate.ts";
 import {

@@ -1,6 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createAuditor } from "../../../../src/access/auditor.ts";
+import { allScopes } from "../../../../src/access/scopes.ts";
 import { alerts } from "../../../../src/alerts/alert.ts";
 import { channels } from "../../../../src/alerts/channels/channel.ts";
 import { ChannelService } from "../../../../src/alerts/channels/channels.ts";
@@ -23,8 +25,6 @@ import {
   releaseHeldDeliveries,
   startReleaseLoop,
 } from "../../../../src/alerts/delivery/held-deliveries.ts";
-import { createAuditor } from "../../../../src/auth/auditor.ts";
-import { allScopes } from "../../../../src/auth/scopes.ts";
 import { scheduleTimer as loopSchedule } from "../../../../src/lib/loop.ts";
 import { createLimits } from "../../../../src/limits/memory-limits.ts";
 import { replace } from "../../../../src/store/port/operations.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { allScopes } from "../../../../src/access/scopes.ts";
 import { alertGroup, alerts, type InstrumentSelector } from "../../../../src/alerts/alert.ts";
 import { watchlists } from "../../../../src/alerts/watchlists/watchlist.ts";
-import { type ClientRecord, clients } from "../../../../src/auth/agents/agent.ts";
-import { allScopes } from "../../../../src/auth/scopes.ts";
+import { type ClientRecord, clients } from "../../../../src/principals/agents/agent.ts";
 import { put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { readAll } from "../../../../src/store/port/read-all.ts";
 import { collection, type Records } from "../../../../src/store/port/records.ts";

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { Caller } from "../../../../src/access/caller.ts";
 import { accountAlertsGroup } from "../../../../src/alerts/alert.ts";
 import { AlertService } from "../../../../src/alerts/api/alert-service.ts";
 import { watchlists } from "../../../../src/alerts/watchlists/watchlist.ts";
@@ -6,8 +7,7 @@ import {
   type WatchlistChangeKind,
   WatchlistService,
 } from "../../../../src/alerts/watchlists/watchlists.ts";
-import { accountRecordsGroup, clientGroup } from "../../../../src/auth/agents/agent.ts";
-import type { Caller } from "../../../../src/auth/caller.ts";
+import { accountRecordsGroup, clientGroup } from "../../../../src/principals/agents/agent.ts";
 import { removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {

@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
-import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
-import { type GrantRecord, grantGroup, grants } from "../../../../src/auth/accounts/grants.ts";
-import { accountRecordsGroup, clients } from "../../../../src/auth/agents/agent.ts";
+import { accounts as accountRecords } from "../../../../src/principals/accounts/accounts.ts";
+import {
+  type GrantRecord,
+  grantGroup,
+  grants,
+} from "../../../../src/principals/accounts/grants.ts";
+import { accountRecordsGroup, clients } from "../../../../src/principals/agents/agent.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
 import { describeEngines, openStore, START, slowRecords } from "../../../support/stores.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
-import { BrowserSessions } from "../../../../src/auth/accounts/browser-sessions.ts";
-import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
+import { accounts as accountRecords } from "../../../../src/principals/accounts/accounts.ts";
+import { BrowserSessions } from "../../../../src/principals/accounts/browser-sessions.ts";
+import { accountRecordsGroup } from "../../../../src/principals/agents/agent.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
 import {

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import { EmailCodeSignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
 import type { SignUpMode } from "../../../../src/config/config.ts";
 import { createVault } from "../../../../src/keys/vault.ts";
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
@@ -11,6 +10,10 @@ import {
   MAIL_TOPIC,
   queuedMails,
 } from "../../../../src/mail/outbox.ts";
+import {
+  EmailCodeSignIn,
+  signInCodes,
+} from "../../../../src/principals/accounts/email-code-sign-in.ts";
 import { announce, put } from "../../../../src/store/port/operations.ts";
 import type { Operation, Records } from "../../../../src/store/port/records.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";

@@ -1,18 +1,25 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
-import {
-  BrowserSessions,
-  browserSessionRecords,
-} from "../../../../src/auth/accounts/browser-sessions.ts";
-import { EmailCodeSignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
-import { forgetEmail } from "../../../../src/auth/accounts/forget.ts";
-import { grantGroup, grants } from "../../../../src/auth/accounts/grants.ts";
-import { accountRecordsGroup, clientGroup, clients } from "../../../../src/auth/agents/agent.ts";
-import { ApiKeyService, apiKeys } from "../../../../src/auth/keys/api-keys.ts";
 import { createVault } from "../../../../src/keys/vault.ts";
 import { emailGroup } from "../../../../src/mail/email-address.ts";
 import { createOutbox, queuedMails } from "../../../../src/mail/outbox.ts";
+import { accounts as accountRecords } from "../../../../src/principals/accounts/accounts.ts";
+import {
+  BrowserSessions,
+  browserSessionRecords,
+} from "../../../../src/principals/accounts/browser-sessions.ts";
+import {
+  EmailCodeSignIn,
+  signInCodes,
+} from "../../../../src/principals/accounts/email-code-sign-in.ts";
+import { forgetEmail } from "../../../../src/principals/accounts/forget.ts";
+import { grantGroup, grants } from "../../../../src/principals/accounts/grants.ts";
+import {
+  accountRecordsGroup,
+  clientGroup,
+  clients,
+} from "../../../../src/principals/agents/agent.ts";
+import { ApiKeyService, apiKeys } from "../../../../src/principals/keys/api-keys.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { collection, type Records } from "../../../../src/store/port/records.ts";
 import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";

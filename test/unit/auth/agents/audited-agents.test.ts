@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Agent, isAudited } from "../../../../src/auth/agents/agent.ts";
+import { type Agent, isAudited } from "../../../../src/principals/agents/agent.ts";
 
 const owner = { accountId: "acc_1", scopes: [], claimedAt: 0 };
 

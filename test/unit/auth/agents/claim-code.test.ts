@@ -3,7 +3,7 @@ import {
   isValidClaimCode,
   newClaimCode,
   toStoredClaimCode,
-} from "../../../../src/auth/agents/claim-code.ts";
+} from "../../../../src/principals/agents/claim-code.ts";
 
 const AGENT = "agt_1";
 const kept = toStoredClaimCode({ agentId: AGENT, code: "A0B1C2D3" });

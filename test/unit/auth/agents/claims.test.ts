@@ -1,24 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { accounts } from "../../../../src/auth/accounts/accounts.ts";
+import { createAuditor, withCallerAddress } from "../../../../src/access/auditor.ts";
+import type { Scope } from "../../../../src/access/scopes.ts";
+import { createVault } from "../../../../src/keys/vault.ts";
+import { fingerprint } from "../../../../src/lib/fingerprint.ts";
+import { emailGroup } from "../../../../src/mail/email-address.ts";
+import { createOutbox, decryptEmail, queuedMails } from "../../../../src/mail/outbox.ts";
+import { accounts } from "../../../../src/principals/accounts/accounts.ts";
 import {
   type Agent,
   accountRecordsGroup,
   clientGroup,
   clients,
   ownedAgentsGroup,
-} from "../../../../src/auth/agents/agent.ts";
-import type { Claimer } from "../../../../src/auth/agents/claim-records.ts";
-import { agentClaims as claimRecords } from "../../../../src/auth/agents/claim-records.ts";
-import { ClaimService } from "../../../../src/auth/agents/claims.ts";
-import type { ClaimOutcome } from "../../../../src/auth/agents/complete-claim.ts";
-import { createRegistrationTokenLookup } from "../../../../src/auth/agents/registration-access-token.ts";
-import { createAuditor, withCallerAddress } from "../../../../src/auth/auditor.ts";
-import type { Scope } from "../../../../src/auth/scopes.ts";
-import { createVault } from "../../../../src/keys/vault.ts";
-import { fingerprint } from "../../../../src/lib/fingerprint.ts";
-import { emailGroup } from "../../../../src/mail/email-address.ts";
-import { createOutbox, decryptEmail, queuedMails } from "../../../../src/mail/outbox.ts";
+} from "../../../../src/principals/agents/agent.ts";
+import type { Claimer } from "../../../../src/principals/agents/claim-records.ts";
+import { agentClaims as claimRecords } from "../../../../src/principals/agents/claim-records.ts";
+import { ClaimService } from "../../../../src/principals/agents/claims.ts";
+import type { ClaimOutcome } from "../../../../src/principals/agents/complete-claim.ts";
+import { createRegistrationTokenLookup } from "../../../../src/principals/agents/registration-access-token.ts";
 import { type AuditEntry, unsealedAudit } from "../../../../src/store/audit-entry.ts";
 import {
   insert,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { UnclaimedIndex } from "../../../../src/auth/agents/unclaimed-index.ts";
+import { UnclaimedIndex } from "../../../../src/principals/agents/unclaimed-index.ts";
 
 const NOW = 1_000_000;
 

@@ -1,11 +1,11 @@
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { expect, it, vi } from "vitest";
+import { createAuditor } from "../../../../src/access/auditor.ts";
 import {
   type AssertionVerifier,
   createAssertionVerifier,
   usedAssertions,
 } from "../../../../src/auth/assertions/id-jag.ts";
-import { createAuditor } from "../../../../src/auth/auditor.ts";
 import { insert } from "../../../../src/store/port/operations.ts";
 import {
   type Claims,

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { accounts } from "../../../../src/auth/accounts/accounts.ts";
-import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
-import { ApiKeyService, MAX_API_KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
-import { generateApiKey } from "../../../../src/auth/keys/key-format.ts";
-import { LastUseTracker } from "../../../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../../../src/access/last-use.ts";
+import { accounts } from "../../../../src/principals/accounts/accounts.ts";
+import { accountRecordsGroup } from "../../../../src/principals/agents/agent.ts";
+import {
+  ApiKeyService,
+  MAX_API_KEYS_PER_ACCOUNT,
+} from "../../../../src/principals/keys/api-keys.ts";
+import { generateApiKey } from "../../../../src/principals/keys/key-format.ts";
 import {
   type AuditEntry,
   auditOperations,

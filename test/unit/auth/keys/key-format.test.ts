@@ -1,11 +1,11 @@
 import { crc32 } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { randomBase62, toBase62 } from "../../../../src/lib/base62.ts";
 import {
   apiKeyHint,
   generateApiKey,
   isWellFormedApiKey,
-} from "../../../../src/auth/keys/key-format.ts";
-import { randomBase62, toBase62 } from "../../../../src/lib/base62.ts";
+} from "../../../../src/principals/keys/key-format.ts";
 
 /** Decodes base 62 digit by digit. */
 const fromBase62 = (text: string): number =>

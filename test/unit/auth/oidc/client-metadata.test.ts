@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { anonymousScopeCeiling, type Scope } from "../../../../src/access/scopes.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../../../src/auth/assertions/oauth-urns.ts";
 import { normalizeRegistration } from "../../../../src/auth/oidc/client-metadata.ts";
 import { checkRegistrationBody } from "../../../../src/auth/oidc/metadata-members.ts";
-import { anonymousScopeCeiling, type Scope } from "../../../../src/auth/scopes.ts";
 import { EXAMPLE_REGISTRATION as example } from "../../../support/agent.ts";
 import { INVISIBLE_TEXTS } from "../../../support/invisible-texts.ts";
 

@@ -1,11 +1,11 @@
 import type { Adapter } from "oidc-provider";
 import { expect, it } from "vitest";
-import { accountRecordsGroup, clients } from "../../../../src/auth/agents/agent.ts";
-import { UnclaimedCapacity } from "../../../../src/auth/agents/unclaimed-capacity.ts";
-import { createAuditor, withCallerAddress } from "../../../../src/auth/auditor.ts";
+import { createAuditor, withCallerAddress } from "../../../../src/access/auditor.ts";
 import { withRequestState } from "../../../../src/auth/oidc/request-state.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
 import { createLimits } from "../../../../src/limits/memory-limits.ts";
+import { accountRecordsGroup, clients } from "../../../../src/principals/agents/agent.ts";
+import { UnclaimedCapacity } from "../../../../src/principals/agents/unclaimed-capacity.ts";
 import type { AuditEntry } from "../../../../src/store/audit-entry.ts";
 import { unsealedAudit } from "../../../../src/store/audit-entry.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";

@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import serverJson from "../../../../../deploy/server.json" with { type: "json" };
 import pkg from "../../../../../package.json" with { type: "json" };
 import { clientSetups } from "../../../../../src/http/pages/home/connect.ts";
+import { paths } from "../../../../../src/lib/paths.ts";
 import { fencedBlock } from "../../../../../wellknown/markdown.ts";
-import { paths } from "../../../../../wellknown/paths.ts";
 import { SERVICE_SUMMARY } from "../../../../../wellknown/site.ts";
 
 const FILE = new URL("../../../../../docs/clients.md", import.meta.url);

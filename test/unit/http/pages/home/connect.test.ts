@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { allScopes, anonymousScopeCeiling } from "../../../../../src/auth/scopes.ts";
+import { allScopes, anonymousScopeCeiling } from "../../../../../src/access/scopes.ts";
 import { type ClientSetup, clientSetups } from "../../../../../src/http/pages/home/connect.ts";
 import { homeMarkdown } from "../../../../../src/http/pages/home/home-routes.ts";
 import { allOperations } from "../../../../../src/openapi/operations/all-operations.ts";

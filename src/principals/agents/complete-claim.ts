@@ -1,11 +1,11 @@
+import type { Auditor } from "../../access/auditor.ts";
+import type { Scope } from "../../access/scopes.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import { requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type AccountRecord, accounts } from "../accounts/accounts.ts";
 import { scopesOfGrant } from "../accounts/grants.ts";
-import type { Auditor } from "../auditor.ts";
-import type { Scope } from "../scopes.ts";
 import {
   accountRecordsGroup,
   type ClientRecord,

@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import type { Auditor } from "../../access/auditor.ts";
+import type { LastUseTracker } from "../../access/last-use.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { EmailAddress, emailGroup } from "../../mail/email-address.ts";
 import { Problem } from "../../problem.ts";
@@ -6,8 +8,6 @@ import { insert } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
 import { findSetAside } from "../../store/set-aside.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
-import type { Auditor } from "../auditor.ts";
-import type { LastUseTracker } from "../last-use.ts";
 import {
   type ConnectedApplication,
   connectedApplicationsOf,

@@ -1,6 +1,6 @@
-import { fingerprint } from "../lib/fingerprint.ts";
-import { readAll } from "../store/port/read-all.ts";
-import { collection, type Records } from "../store/port/records.ts";
+import { fingerprint } from "../../lib/fingerprint.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import { collection, type Records } from "../../store/port/records.ts";
 
 /** Kinds of applicants from which an applicant can choose. */
 export const applicantFocuses = ["retail", "quant", "fund", "general"] as const;

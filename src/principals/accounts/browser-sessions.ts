@@ -1,5 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { parseCookie, stringifySetCookie } from "cookie";
+import type { Auditor } from "../../access/auditor.ts";
+import { isEqualConstantTime } from "../../access/secrets.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { insert, remove, requireUnchanged } from "../../store/port/operations.ts";
 import {
@@ -9,8 +11,6 @@ import {
   type Records,
 } from "../../store/port/records.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
-import type { Auditor } from "../auditor.ts";
-import { isEqualConstantTime } from "../secrets.ts";
 import { accounts } from "./accounts.ts";
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,10 +1,10 @@
+import { allScopes, parseScopeNames, type Scope } from "../../access/scopes.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { removeGroup, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type GrantRecord, grantGroup, grants, isGrantGroup } from "../accounts/grants.ts";
 import { agentEvictionOperations } from "../accounts/owned-agents.ts";
-import { allScopes, parseScopeNames, type Scope } from "../scopes.ts";
 import {
   type ActingApplication,
   type ClientRecord,

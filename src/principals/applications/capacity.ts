@@ -1,14 +1,14 @@
 import { randomInt } from "node:crypto";
-import { widestNetwork } from "../limits/address-key.ts";
-import { type SharedCapacity, unusedCapacityAtShare } from "../limits/share.ts";
-import { Problem } from "../problem.ts";
-import { insert } from "../store/port/operations.ts";
+import { widestNetwork } from "../../limits/address-key.ts";
+import { type SharedCapacity, unusedCapacityAtShare } from "../../limits/share.ts";
+import { Problem } from "../../problem.ts";
+import { insert } from "../../store/port/operations.ts";
 import {
   collection,
   type Operation,
   type Records,
   type WriteOptions,
-} from "../store/port/records.ts";
+} from "../../store/port/records.ts";
 
 /**
  * Maximum number of stored records that anonymous callers can create, by kind of record. A record

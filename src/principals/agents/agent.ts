@@ -1,8 +1,8 @@
 import type { AdapterPayload } from "oidc-provider";
+import { isScope, parseScopeNames, type Scope } from "../../access/scopes.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import type { AuditEntry } from "../../store/audit-entry.ts";
 import { collection } from "../../store/port/records.ts";
-import { isScope, parseScopeNames, type Scope } from "../scopes.ts";
 
 /** How an agent identified itself when it registered. */
 export type IdentityType = "anonymous" | "identity_assertion" | "service_auth" | "agent";

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
+import type { Scope } from "../../access/scopes.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import { insert, put, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { AccountRecord } from "../accounts/accounts.ts";
-import type { Scope } from "../scopes.ts";
 import {
   type ActingApplication,
   accountRecordsGroup,

@@ -1,12 +1,12 @@
-import { type Auditor, callerAddress } from "../auth/auditor.ts";
-import type { ApiKeyService } from "../auth/keys/api-keys.ts";
-import { anonymousScopeCeiling, type Scope } from "../auth/scopes.ts";
-import { randomBase62 } from "../lib/base62.ts";
-import { fingerprint } from "../lib/fingerprint.ts";
-import { emailGroup } from "../mail/email-address.ts";
-import { insert, requireUnchanged } from "../store/port/operations.ts";
-import type { Operation, Stored } from "../store/port/records.ts";
-import type { StoreMode } from "../store/port/store.ts";
+import { type Auditor, callerAddress } from "../../access/auditor.ts";
+import { anonymousScopeCeiling, type Scope } from "../../access/scopes.ts";
+import { randomBase62 } from "../../lib/base62.ts";
+import { fingerprint } from "../../lib/fingerprint.ts";
+import { emailGroup } from "../../mail/email-address.ts";
+import { insert, requireUnchanged } from "../../store/port/operations.ts";
+import type { Operation, Stored } from "../../store/port/records.ts";
+import type { StoreMode } from "../../store/port/store.ts";
+import type { ApiKeyService } from "../keys/api-keys.ts";
 import { commitWithinCapacity, type IntakeSlotOptions, reserveIntakeSlot } from "./capacity.ts";
 import {
   APPLICATION_RETENTION_MS,

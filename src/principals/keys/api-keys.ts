@@ -1,3 +1,6 @@
+import type { Auditor } from "../../access/auditor.ts";
+import { type LastUseTracker, lastUseRemovalOperation } from "../../access/last-use.ts";
+import type { Scope } from "../../access/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
@@ -8,9 +11,6 @@ import type { StoreMode } from "../../store/port/store.ts";
 import { readKept, removeKept } from "../../store/set-aside.ts";
 import { accounts } from "../accounts/accounts.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
-import type { Auditor } from "../auditor.ts";
-import { type LastUseTracker, lastUseRemovalOperation } from "../last-use.ts";
-import type { Scope } from "../scopes.ts";
 import { apiKeyHint, generateApiKey, isWellFormedApiKey } from "./key-format.ts";
 
 /** An API key; only its hash is stored. */

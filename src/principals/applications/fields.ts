@@ -4,9 +4,9 @@ import {
   hasVisibleCharacter,
   Label,
   NO_ACTIVE_CONTENT_MESSAGE,
-} from "../lib/label.ts";
-import { hasCombiningMarkRun, TOO_MANY_MARKS_MESSAGE } from "../lib/mark-run.ts";
-import { EmailAddress } from "../mail/email-address.ts";
+} from "../../lib/label.ts";
+import { hasCombiningMarkRun, TOO_MANY_MARKS_MESSAGE } from "../../lib/mark-run.ts";
+import { EmailAddress } from "../../mail/email-address.ts";
 import { applicantFocuses } from "./intake-records.ts";
 
 /** Maximum length of a message, in characters. */

@@ -1,3 +1,6 @@
+import type { Auditor } from "../../access/auditor.ts";
+import { type LastUseTracker, lastUseRemovalOperation } from "../../access/last-use.ts";
+import type { Scope } from "../../access/scopes.ts";
 import { announce, remove, removeGroup, updateRecord } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
@@ -9,9 +12,6 @@ import {
   type IdentityType,
   ownedAgentsGroup,
 } from "../agents/agent.ts";
-import type { Auditor } from "../auditor.ts";
-import { type LastUseTracker, lastUseRemovalOperation } from "../last-use.ts";
-import type { Scope } from "../scopes.ts";
 
 /** Maximum number of agents that a page shows. */
 const MAX_SHOWN = 1_000;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { currentRequestId } from "../lib/request-id.ts";
 import { type AuditEntry, auditOperations } from "../store/audit-entry.ts";
 import type { Operation } from "../store/port/records.ts";
-import { currentRequestId } from "../telemetry/request-id.ts";
 
 /** Dependencies of `createAuditor`. */
 export interface AuditorOptions {

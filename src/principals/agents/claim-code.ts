@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { isEqualConstantTime } from "../../access/secrets.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { isEqualConstantTime } from "../secrets.ts";
 
 /**
  * Crockford's base32 alphabet, without the letters I, L, O and U, which are easily confused with

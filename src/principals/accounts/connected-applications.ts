@@ -1,7 +1,7 @@
+import type { Auditor } from "../../access/auditor.ts";
 import { updateRecord } from "../../store/port/operations.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
 import { accountRecordsGroup, clients } from "../agents/agent.ts";
-import type { Auditor } from "../auditor.ts";
 import { accessRevocationOperations, type GrantRecord, grants, scopesOfGrant } from "./grants.ts";
 
 /** Maximum number of applications that a page shows. */

@@ -1,3 +1,4 @@
+import { lastUseRemovalOperation } from "../../access/last-use.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import { auditOperations } from "../../store/audit-entry.ts";
 import { removeGroup } from "../../store/port/operations.ts";
@@ -5,7 +6,6 @@ import type { Collection, Records } from "../../store/port/records.ts";
 import { type Kept, readKept } from "../../store/set-aside.ts";
 import { accountRecordsGroup, clientGroup, clients, ownedAgentsGroup } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
-import { lastUseRemovalOperation } from "../last-use.ts";
 import { accounts } from "./accounts.ts";
 import { grantGroup, grants } from "./grants.ts";
 import { agentDependentsRemovalOperations, agentRemovalOperations } from "./owned-agents.ts";

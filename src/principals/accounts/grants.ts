@@ -1,9 +1,9 @@
+import { parseScopeNames } from "../../access/scopes.ts";
 import { remove, removeGroup, removeUnchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { readKept, replaceKept } from "../../store/set-aside.ts";
 import { accountClientGroup, accountRecordsGroup, clients } from "../agents/agent.ts";
-import { parseScopeNames } from "../scopes.ts";
 import { agentDependentsRemovalOperations } from "./owned-agents.ts";
 
 /** Scopes of each resource and of the ID token, as scope names separated by spaces. */

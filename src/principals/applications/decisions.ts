@@ -1,10 +1,10 @@
-import type { Auditor } from "../auth/auditor.ts";
-import type { ApiKeyService } from "../auth/keys/api-keys.ts";
-import type { Scope } from "../auth/scopes.ts";
-import { emailGroup } from "../mail/email-address.ts";
-import type { Outbox } from "../mail/outbox.ts";
-import { remove, replace } from "../store/port/operations.ts";
-import type { Operation, Records, Stored } from "../store/port/records.ts";
+import type { Auditor } from "../../access/auditor.ts";
+import type { Scope } from "../../access/scopes.ts";
+import { emailGroup } from "../../mail/email-address.ts";
+import type { Outbox } from "../../mail/outbox.ts";
+import { remove, replace } from "../../store/port/operations.ts";
+import type { Operation, Records, Stored } from "../../store/port/records.ts";
+import type { ApiKeyService } from "../keys/api-keys.ts";
 import { intakeSlots } from "./capacity.ts";
 import type { Application } from "./intake-records.ts";
 import {

@@ -1,4 +1,6 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
+import { type Auditor, callerAddress } from "../../access/auditor.ts";
+import { isEqualConstantTime } from "../../access/secrets.ts";
 import type { SignUpMode } from "../../config/config.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { widestNetwork } from "../../limits/address-key.ts";
@@ -6,8 +8,6 @@ import { emailGroup } from "../../mail/email-address.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { put, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import { type Auditor, callerAddress } from "../auditor.ts";
-import { isEqualConstantTime } from "../secrets.ts";
 import type { AccountService } from "./accounts.ts";
 
 /** Length of a code in decimal digits. */

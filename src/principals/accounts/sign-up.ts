@@ -1,5 +1,5 @@
-import { paths } from "../../../wellknown/paths.ts";
 import type { SignUpMode } from "../../config/config.ts";
+import { paths } from "../../lib/paths.ts";
 
 /** What the operator, who may be the person, can do to let somebody in. */
 const OPERATOR_ADVICE =

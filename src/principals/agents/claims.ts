@@ -1,11 +1,11 @@
+import type { Auditor } from "../../access/auditor.ts";
+import { allScopes, type Scope } from "../../access/scopes.ts";
 import type { SignUpMode } from "../../config/config.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { accounts } from "../accounts/accounts.ts";
 import { claimantsNote, operatorsNote } from "../accounts/sign-up.ts";
-import type { Auditor } from "../auditor.ts";
-import { allScopes, type Scope } from "../scopes.ts";
 import { type ClientRecord, clients, isAudited, unclaimedScopes } from "./agent.ts";
 import { newClaimCode, type PresentedClaimCode } from "./claim-code.ts";
 import {
