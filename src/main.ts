@@ -9,8 +9,8 @@ import { sendProblem } from "./http/errors.ts";
 import { createLoadShedder } from "./http/load-shedding.ts";
 import { isLocalSandbox } from "./http/pages/code-on-page.ts";
 import { createBoundedServer } from "./http/server.ts";
+import { Problem } from "./lib/problem.ts";
 import { terminalMessage } from "./outbound/terminal-text.ts";
-import { Problem } from "./problem.ts";
 import {
   announceReady,
   logReplayEnd,

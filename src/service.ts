@@ -22,27 +22,27 @@ import type { IngestSetup } from "./ingest/setup.ts";
 import type { StartLoop } from "./lib/loop.ts";
 import { scheduleTimer, startLoop } from "./lib/loop.ts";
 import { memoByVersion } from "./lib/memo.ts";
+import { Problem } from "./lib/problem.ts";
 import { SignalLog } from "./log/signal-log.ts";
 import { lastBackupAt } from "./maintenance/backup/last-backup.ts";
 import type { LeaderJob } from "./maintenance/maintenance.ts";
 import type { Instrument } from "./market/instrument.ts";
 import type { SourcesByFeed } from "./market/market.ts";
 import type { MarketView } from "./market/market-view.ts";
-import { Problem } from "./problem.ts";
+import type { Metrics } from "./process/metrics.ts";
+import type { ReadProcessReport } from "./process/process-report.ts";
 import { createReadiness } from "./process/readiness-checks.ts";
 import { gatherSetupFacts } from "./process/setup-facts.ts";
-import { openPersistentState, type PersistentState, type PersistentStateOptions } from "./state.ts";
-import type { Records } from "./store/port/records.ts";
 import {
   createProcessReporter,
   createServedMetrics,
   openMetrics,
   type ReportParts,
   type ServedMetrics,
-} from "./telemetry/create.ts";
+} from "./process/telemetry.ts";
+import { openPersistentState, type PersistentState, type PersistentStateOptions } from "./state.ts";
+import type { Records } from "./store/port/records.ts";
 import { type Meters, NO_METERS } from "./telemetry/meters.ts";
-import type { Metrics } from "./telemetry/metrics.ts";
-import type { ReadProcessReport } from "./telemetry/report.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** Display name of the service. */

@@ -18,9 +18,9 @@ import {
 } from "../src/answers/instrument-table.ts";
 import { notCoveredReason, unpricedInstruments } from "../src/answers/lookup.ts";
 import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
+import { paginate } from "../src/answers/pagination.ts";
 import { FactorStatusAnswer, factorStatusAnswer } from "../src/answers/why.ts";
 import { FACTORS } from "../src/factors/reading.ts";
-import { paginate } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
 import { isTickerQuery, MATCHES, matchInstruments } from "../src/market/symbols.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";

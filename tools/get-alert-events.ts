@@ -10,9 +10,9 @@ import {
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { attemptColumns, eventColumns } from "../src/answers/alert-table.ts";
 import { CursorInput, Provenance, provenance } from "../src/answers/common.ts";
+import { readableItems } from "../src/answers/pagination.ts";
 import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
-import { readableItems } from "../src/lib/pagination.ts";
-import { Problem } from "../src/problem.ts";
+import { Problem } from "../src/lib/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
 import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
 

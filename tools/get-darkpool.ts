@@ -21,6 +21,7 @@ import {
   offExchangeDayColumns,
   offExchangePrintColumns,
 } from "../src/answers/off-exchange-table.ts";
+import { type PageRequest, paginate } from "../src/answers/pagination.ts";
 import { roundRatioOrNull, withoutFloatNoise } from "../src/answers/rounding.ts";
 import { DayOrInstantInput, isIsoDate, requestedDayMember } from "../src/answers/when.ts";
 import {
@@ -30,11 +31,10 @@ import {
   offExchangeView,
   summarizeOffExchangeDays,
 } from "../src/factors/off-exchange.ts";
-import { type PageRequest, paginate } from "../src/lib/pagination.ts";
+import { Problem } from "../src/lib/problem.ts";
 import { BLOCK_SIZE_TEXT, isBlockTrade } from "../src/market/block-size.ts";
 import type { Instrument } from "../src/market/instrument.ts";
 import type { Print, WeeklyVolume } from "../src/market/records.ts";
-import { Problem } from "../src/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
 

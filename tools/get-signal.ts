@@ -24,6 +24,7 @@ import {
   resolveInstrument,
   snapshotAt,
 } from "../src/answers/lookup.ts";
+import { type PageRequest, paginate, readablePage } from "../src/answers/pagination.ts";
 import { roundToWholePoints } from "../src/answers/rounding.ts";
 import {
   briefSignalAnswer,
@@ -44,10 +45,9 @@ import { steadinessPoints } from "../src/answers/steadiness.ts";
 import { WatchlistNameInput } from "../src/answers/watchlist.ts";
 import { DayOrInstantInput, requestedDayMember } from "../src/answers/when.ts";
 import { scoreAttributionAnswer } from "../src/answers/why.ts";
-import { type PageRequest, paginate, readablePage } from "../src/lib/pagination.ts";
+import { Problem } from "../src/lib/problem.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import type { RecordList } from "../src/market/records.ts";
-import { Problem } from "../src/problem.ts";
 import type { PastSnapshot } from "../src/score/snapshot.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
 import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";

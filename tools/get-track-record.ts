@@ -5,8 +5,8 @@ import {
   TrackRecordAnswer,
   trackRecordAnswer,
 } from "../src/answers/track-record.ts";
+import { Problem } from "../src/lib/problem.ts";
 import { AssetClass } from "../src/market/instrument.ts";
-import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 
 /** The tool that returns the track record: the outcomes of the logged signals. */

@@ -12,8 +12,8 @@ import {
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { alertColumns } from "../src/answers/alert-table.ts";
 import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
-import { paginate, readablePage } from "../src/lib/pagination.ts";
-import { Problem } from "../src/problem.ts";
+import { paginate, readablePage } from "../src/answers/pagination.ts";
+import { Problem } from "../src/lib/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
 import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
 

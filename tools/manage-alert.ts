@@ -23,7 +23,7 @@ import { nextStepsOfSignalAlert } from "../src/answers/signal-alert.ts";
 import { nextStepsOfSteadinessAlert } from "../src/answers/steadiness-alert.ts";
 import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
 import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
-import { Problem } from "../src/problem.ts";
+import { Problem } from "../src/lib/problem.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
 
 const ACTIONS = [

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { alertScopes } from "../src/access/scopes.ts";
 import { AlertFields, canonicalSymbols } from "../src/answers/alert-input.ts";
 import { CursorInput } from "../src/answers/common.ts";
+import { readablePage } from "../src/answers/pagination.ts";
 import { WatchlistAnswer, WatchlistNameInput, watchlistAnswer } from "../src/answers/watchlist.ts";
-import { readablePage } from "../src/lib/pagination.ts";
-import { Problem } from "../src/problem.ts";
+import { Problem } from "../src/lib/problem.ts";
 import { defineTool } from "../src/tool.ts";
 
 const Input = z.strictObject({

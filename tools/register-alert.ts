@@ -15,8 +15,8 @@ import { nextStepsOfRangeAlert, requireForecastRange } from "../src/answers/rang
 import { nextStepsOfSignalAlert } from "../src/answers/signal-alert.ts";
 import { nextStepsOfSteadinessAlert, requireRankedStock } from "../src/answers/steadiness-alert.ts";
 import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
+import { Problem } from "../src/lib/problem.ts";
 import { AssetClass } from "../src/market/instrument.ts";
-import { Problem } from "../src/problem.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../src/score/report-events.ts";
 import { EVENT_RULES } from "../src/score/shift-and-volatility-events.ts";
 import { DEFAULT_STEADINESS_LEVEL } from "../src/score/steadiness-events.ts";

@@ -1,5 +1,5 @@
 import { FACTORS, type Factor } from "../factors/reading.ts";
-import { DAY_MS } from "../lib/market-day.ts";
+import { DAY_MS } from "../lib/day.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Bar, RecordList } from "../market/records.ts";
 import { runningMethod } from "../method/running.ts";

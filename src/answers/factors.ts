@@ -2,14 +2,14 @@ import { z } from "zod";
 import { MAX_INDICATOR_BARS, technicalIndicators } from "../factors/indicators.ts";
 import { addPrintToDay, type OffExchangeDay } from "../factors/off-exchange.ts";
 import { FACTORS, type Factor, type FactorInput, unweightedInput } from "../factors/reading.ts";
-import { normalCdf } from "../factors/statistics.ts";
 import { summarizeReading } from "../factors/summary.ts";
+import { Problem } from "../lib/problem.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { SourcesByFeed } from "../market/market.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, Feed, InstrumentRecords } from "../market/records.ts";
-import { Problem } from "../problem.ts";
 import type { FactorResult, PastSnapshot, Snapshot, StockRanking } from "../score/snapshot.ts";
+import { normalCdf } from "../statistics/statistics.ts";
 import type { ToolContext } from "../tool.ts";
 import { CandidatesAnswer, candidatesAnswer } from "./candidate.ts";
 import {

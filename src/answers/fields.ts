@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { type PageRequest, readablePage } from "../lib/pagination.ts";
+import { Problem } from "../lib/problem.ts";
 import type { RecordList } from "../market/records.ts";
-import { Problem } from "../problem.ts";
 import type { Cell, Column } from "../tables/table.ts";
 import type { DetailLevel } from "./common.ts";
+import { type PageRequest, readablePage } from "./pagination.ts";
 
 /** Requested column names. */
 export const FieldsInput = z

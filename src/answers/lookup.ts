@@ -1,7 +1,7 @@
+import { Problem } from "../lib/problem.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
 import { resolveSymbol } from "../market/symbols.ts";
-import { Problem } from "../problem.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import { isoInstant } from "./common.ts";

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
-import type { SentimentAnalyzer } from "../ingest/sentiment-model.ts";
+import { Problem } from "../lib/problem.ts";
 import { AssetClass } from "../market/instrument.ts";
+import type { SentimentAnalyzer } from "../messages/sentiment-model.ts";
 import { runningMethod } from "../method/running.ts";
-import { Problem } from "../problem.ts";
 import {
   byStage,
   type CloseTables,

@@ -9,7 +9,7 @@ import {
 } from "../factors/next-report.ts";
 import { REPORT_WINDOW_COVERAGE, reportWindowsOf } from "../factors/report-windows.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
-import { marketDayName } from "../lib/market-day.ts";
+import { marketDayName } from "../lib/day.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ResolvedAlert, ResolvedSelector } from "../alerts/watchlists/watchlist.ts";
+import { Problem } from "../lib/problem.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
-import { Problem } from "../problem.ts";
 import { rangeBreachesOf, riskTableOf } from "../risk/measured-table.ts";
 import { forecastSigmaAt } from "../risk/outlook.ts";
 import {

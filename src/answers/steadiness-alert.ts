@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ResolvedAlert } from "../alerts/watchlists/watchlist.ts";
+import { Problem } from "../lib/problem.ts";
 import type { MarketView } from "../market/market-view.ts";
-import { Problem } from "../problem.ts";
 import { STEADINESS_ALERT_REASONS, type SteadinessAlert } from "../score/steadiness-events.ts";
 import { CLASS_PLURALS } from "./range-alert.ts";
 import { STEADINESS_MEANING } from "./steadiness.ts";

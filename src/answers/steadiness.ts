@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { normalQuantile } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import {
@@ -9,6 +8,7 @@ import {
   STEADINESS_RULES,
   type SteadinessReading,
 } from "../score/steadiness.ts";
+import { normalQuantile } from "../statistics/statistics.ts";
 import { InstantAnswer, isoInstant } from "./common.ts";
 
 /** The sentence that says what steadiness is. Pages, tools and docs quote it without rewording. */

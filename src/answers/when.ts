@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DAY_MS } from "../lib/market-day.ts";
+import { DAY_MS } from "../lib/day.ts";
 import type { MarketView } from "../market/market-view.ts";
 
 const Day = z.iso.date();

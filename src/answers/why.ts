@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { FACTORS, type Factor, type FactorReading, isSideUnknown } from "../factors/reading.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../lib/problem.ts";
 import type { FactorContributions } from "../score/composite.ts";
 import { contributionsOf, type PastSnapshot } from "../score/snapshot.ts";
 import { type DetailLevel, DirectionAnswer, InstantAnswer, isoInstant } from "./common.ts";

@@ -24,8 +24,8 @@ import { createRegistrationTokenLookup } from "../principals/agents/registration
 import { UnclaimedCapacity } from "../principals/agents/unclaimed-capacity.ts";
 import { IntakeService } from "../principals/applications/intake.ts";
 import { ApiKeyService } from "../principals/keys/api-keys.ts";
+import { withDenialCounts } from "../process/instrumented.ts";
 import type { PersistentState } from "../state.ts";
-import { withDenialCounts } from "../telemetry/instrumented.ts";
 import { createAssertionVerifier } from "./assertions/id-jag.ts";
 import { readTrustedIssuers, type TrustedIssuer } from "./assertions/trusted-issuers.ts";
 import { createAuthenticator } from "./authenticator.ts";

@@ -4,8 +4,8 @@ import type { Keyring } from "../keys/keyring.ts";
 import type { OnCommandProgress } from "../maintenance/backup/progress.ts";
 import type { TerminalLine } from "../outbound/terminal-text.ts";
 import type { ServiceIdentity } from "../principals/applications/decisions.ts";
+import type { ReadProcessReport } from "../process/process-report.ts";
 import type { Store } from "../store/port/store.ts";
-import type { ReadProcessReport } from "../telemetry/report.ts";
 import type { ProgressLine } from "./progress-line.ts";
 
 /** Context of a command on the store, in the server or in a separate process. */

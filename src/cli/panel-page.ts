@@ -1,6 +1,6 @@
 import Papa from "papaparse";
 import { panelColumns } from "../answers/export-table.ts";
-import { DAY_MS } from "../lib/market-day.ts";
+import { DAY_MS } from "../lib/day.ts";
 import { csvLine, readCell } from "../tables/csv.ts";
 import type { ColumnType } from "../tables/table.ts";
 

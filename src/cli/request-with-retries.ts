@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parseJson } from "../lib/json.ts";
+import { problemTitle } from "../lib/problem.ts";
 import { readWholeBody } from "../outbound/whole-body.ts";
-import { problemTitle } from "../problem.ts";
 
 /** Timeout of one request, in milliseconds. */
 const TIMEOUT_MS = 30_000;

@@ -1,8 +1,8 @@
 import type { AssetClass } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
-import { MIN_PEER_GROUP_SIZE } from "./ecdf.ts";
+import { MIN_PEER_GROUP_SIZE } from "../statistics/ecdf.ts";
+import { decayFactor, ewmaStep } from "../statistics/statistics.ts";
 import { type MarketReturns, PRICE_HISTORY_RULES } from "./price-history.ts";
-import { decayFactor, ewmaStep } from "./statistics.ts";
 
 /**
  * Constants of the gate that reduces momentum in volatile markets (Barroso & Santa-Clara, 2015;

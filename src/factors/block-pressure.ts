@@ -1,12 +1,12 @@
 import { isBlockTrade } from "../market/block-size.ts";
 import type { Print } from "../market/records.ts";
-import { estimatedSide } from "./off-exchange.ts";
 import {
   BASELINE_SESSIONS,
   decayFactor,
   MIN_BASELINE_SESSIONS,
   zAgainstHistory,
-} from "./statistics.ts";
+} from "../statistics/statistics.ts";
+import { estimatedSide } from "./off-exchange.ts";
 
 /** Constants of the block imbalance. */
 export const BLOCK_PRESSURE_RULES = {

@@ -1,6 +1,6 @@
 import type { Bar } from "../market/records.ts";
+import { countBelow, decayFactor, ewmaStep } from "../statistics/statistics.ts";
 import { PRICE_HISTORY_RULES } from "./price-history.ts";
-import { countBelow, decayFactor, ewmaStep } from "./statistics.ts";
 
 /** Windows for the momentum of a coin. */
 export const COIN_HISTORY_RULES = {

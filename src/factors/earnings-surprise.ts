@@ -1,6 +1,6 @@
 import type { Fundamental } from "../market/records.ts";
+import { sampleSd } from "../statistics/statistics.ts";
 import { FILING_RULES } from "./filings.ts";
-import { sampleSd } from "./statistics.ts";
 
 /** Constants of the earnings surprise. */
 export const EARNINGS_SURPRISE_RULES = {

@@ -1,6 +1,6 @@
 import type { Bar } from "../market/records.ts";
+import { mean } from "../statistics/statistics.ts";
 import { type FactorInput, unweightedInput } from "./reading.ts";
-import { mean } from "./statistics.ts";
 
 /**
  * Number of newest bars from which indicators are computed. After 512 bars the start values of the

@@ -1,7 +1,8 @@
 import type { AssetClass } from "../market/instrument.ts";
+import { type EcdfTable, ecdfZ, freezeEcdfTable } from "../statistics/ecdf.ts";
+import { clip, Z_BOUND } from "../statistics/statistics.ts";
 import { momentumGate } from "./benchmark.ts";
 import { type CoinHistory, type CoinTrend, coinTrends } from "./coin-history.ts";
-import { type EcdfTable, ecdfZ, freezeEcdfTable } from "./ecdf.ts";
 import {
   type MomentumSums,
   PRICE_HISTORY_RULES,
@@ -15,7 +16,6 @@ import {
   missingReading,
   unweightedInput,
 } from "./reading.ts";
-import { clip, Z_BOUND } from "./statistics.ts";
 /**
  * Maximum age of the newest bar, in market days counted without regard to the trading calendar;
  * long enough to span a long weekend.

@@ -1,11 +1,11 @@
 import type { OnChainFigures } from "../market/records.ts";
+import { mean, zAgainstHistory } from "../statistics/statistics.ts";
 import {
   type FactorInput,
   type FactorReading,
   missingReading,
   unweightedInput,
 } from "./reading.ts";
-import { mean, zAgainstHistory } from "./statistics.ts";
 
 /** Constants of the valuation of coins by on-chain figures. */
 export const NETWORK_VALUE_RULES = {

@@ -1,4 +1,4 @@
-import { DAY_MS, marketDayName } from "../lib/market-day.ts";
+import { DAY_MS, marketDayName } from "../lib/day.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Fundamental, PointInTimeRecord, RecordList } from "../market/records.ts";
 import { FILING_RULES } from "./filings.ts";

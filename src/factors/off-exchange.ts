@@ -10,7 +10,7 @@ import type {
   ShortVolume,
   WeeklyVolume,
 } from "../market/records.ts";
-import { clip } from "./statistics.ts";
+import { clip } from "../statistics/statistics.ts";
 /** Age of the newest off-exchange record, in market days, above which a feed is stale. */
 export const MAX_FEED_AGE_DAYS = 5;
 /** |side| of a print, in [0, 1], below which the print counts as executed at the midpoint. */

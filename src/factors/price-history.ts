@@ -1,5 +1,5 @@
 import type { Bar } from "../market/records.ts";
-import { decayFactor, ewmaStep } from "./statistics.ts";
+import { decayFactor, ewmaStep } from "../statistics/statistics.ts";
 import { sessionVariance, VOLATILITY_RULES } from "./volatility.ts";
 
 /** Windows of the momentum of listed instruments, in bars. */

@@ -5,7 +5,7 @@ import {
   ewmaStep,
   MIN_BASELINE_SESSIONS,
   zAgainstHistory,
-} from "./statistics.ts";
+} from "../statistics/statistics.ts";
 
 /** Constants of the short ratio. */
 export const SHORT_PRESSURE_RULES = {

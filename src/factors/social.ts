@@ -1,12 +1,6 @@
-import { ATTENTION_RULES, type AttentionReading, attentionPenalty } from "./attention.ts";
-import { MIN_PEER_GROUP_SIZE } from "./ecdf.ts";
-import { type Sentiment, sentimentMeasures } from "./message-counters.ts";
-import {
-  type FactorInput,
-  type FactorReading,
-  missingReading,
-  unweightedInput,
-} from "./reading.ts";
+import { ATTENTION_RULES, type AttentionReading, attentionPenalty } from "../messages/attention.ts";
+import { type Sentiment, sentimentMeasures } from "../messages/message-counters.ts";
+import { MIN_PEER_GROUP_SIZE } from "../statistics/ecdf.ts";
 import {
   clip,
   clippedZ,
@@ -15,7 +9,13 @@ import {
   type MeanAndSd,
   meanAndSd,
   Z_BOUND,
-} from "./statistics.ts";
+} from "../statistics/statistics.ts";
+import {
+  type FactorInput,
+  type FactorReading,
+  missingReading,
+  unweightedInput,
+} from "./reading.ts";
 
 /** Constants of the social factor. */
 export const SOCIAL_RULES = {

@@ -1,6 +1,6 @@
 import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, RecordList } from "../market/records.ts";
-import { decayFactor, ewmaStep, meanAndSd } from "./statistics.ts";
+import { decayFactor, ewmaStep, meanAndSd } from "../statistics/statistics.ts";
 
 /** Constants of unusual volatility. */
 export const VOLATILITY_RULES = {

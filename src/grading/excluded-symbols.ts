@@ -1,4 +1,4 @@
-import { medianOf } from "./median.ts";
+import { medianOf } from "../statistics/median.ts";
 import type { SessionGrid, SessionReturns } from "./session-returns.ts";
 
 /**

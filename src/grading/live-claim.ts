@@ -1,6 +1,6 @@
-import { normalQuantile } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { CANDIDATE } from "../score/candidate.ts";
+import { normalQuantile } from "../statistics/statistics.ts";
 import { CLAIM_HORIZON_SESSIONS, estimateClaim } from "./claim-estimate.ts";
 import type { GradedRun } from "./track-record.ts";
 

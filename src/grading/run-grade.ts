@@ -2,7 +2,7 @@ import type { AssetClass } from "../market/instrument.ts";
 import { chanceOfFall, logReturnRange, RANGE_PROBABILITIES } from "../risk/ranges.ts";
 import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
-import { rankCorrelation } from "./rank-correlation.ts";
+import { rankCorrelation } from "../statistics/rank-correlation.ts";
 import { type RunSplit, splitRun } from "./splits.ts";
 
 /** Horizons of the track record, in sessions and shortest first; a session of a coin is one day. */

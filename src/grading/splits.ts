@@ -1,6 +1,6 @@
-import { mean } from "../factors/statistics.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
-import { rankCorrelation } from "./rank-correlation.ts";
+import { rankCorrelation } from "../statistics/rank-correlation.ts";
+import { mean } from "../statistics/statistics.ts";
 
 /** Directions in the order in which figures list them. */
 const SIGNALS = ["LONG", "WAIT", "SHORT"] as const satisfies readonly Direction[];

@@ -1,14 +1,14 @@
-import { mean, normalQuantile, sampleSd } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { RANGE_PROBABILITIES, type RangeProbability } from "../risk/ranges.ts";
-import { bootstrapInterval, type ConfidenceInterval } from "./bootstrap.ts";
+import { bootstrapInterval, type ConfidenceInterval } from "../statistics/bootstrap.ts";
+import { hasVariance, neweyWestStandardError } from "../statistics/series-summary.ts";
+import { mean, normalQuantile, sampleSd } from "../statistics/statistics.ts";
 import type { NeutralCoefficients } from "./live-claim.ts";
 import {
   HEADLINE_HORIZON_SESSIONS,
   type RunGradingResult,
   TRACK_RECORD_HORIZON_SESSIONS,
 } from "./run-grade.ts";
-import { hasVariance, neweyWestStandardError } from "./series-summary.ts";
 import { type SectorFigures, type SignalFigures, sectorFigures, signalFigures } from "./splits.ts";
 
 /** Parameters of the verdicts and of price corrections in a track record. */

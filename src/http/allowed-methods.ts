@@ -1,5 +1,5 @@
 import type { RequestHandler, Router } from "express";
-import { Problem } from "../problem.ts";
+import { Problem } from "../lib/problem.ts";
 
 /** The `Allow` header value for a list of methods; GET implies HEAD. */
 export const allowHeader = (methods: readonly string[]): string =>

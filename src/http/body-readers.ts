@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import express, { type Request, type RequestHandler } from "express";
-import { Problem } from "../problem.ts";
+import { Problem } from "../lib/problem.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ErrorRequestHandler, RequestHandler } from "express";
-import { Problem } from "../problem.ts";
+import { Problem } from "../lib/problem.ts";
 import { pathOf, requestIdOn, setRequestId } from "./request-context.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Problem } from "../problem.ts";
+import { Problem } from "../lib/problem.ts";
 import { sendProblem } from "./errors.ts";
 import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { type Caller, callerKey } from "../access/caller.ts";
 import type { StartLoop } from "../lib/loop.ts";
+import { Problem } from "../lib/problem.ts";
 import { widestNetwork } from "../limits/address-key.ts";
 import { partyShare } from "../limits/share.ts";
-import { Problem } from "../problem.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /**

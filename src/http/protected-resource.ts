@@ -1,11 +1,11 @@
 import { isAudienceAllowed } from "../access/audience.ts";
 import { type Authenticate, type Caller, callerKey } from "../access/caller.ts";
 import type { Scope } from "../access/scopes.ts";
+import { Problem } from "../lib/problem.ts";
 import { ipAddressKey } from "../limits/address-key.ts";
 import { countAgainstQuotasInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaState } from "../limits/quotas.ts";
 import { type ClaimService, claimLinks } from "../principals/agents/claims.ts";
-import { Problem } from "../problem.ts";
 import { bearerChallenge, type Credential, readCredential } from "./credential.ts";
 import { countPublicRequest, requireWithinLimits } from "./rate-limits.ts";
 import type { RequestContext } from "./request-context.ts";

@@ -1,4 +1,4 @@
-import { Problem } from "../problem.ts";
+import { Problem } from "../lib/problem.ts";
 import { allowHeader, methodNotAllowedProblem } from "./allowed-methods.ts";
 import type { WriteError } from "./errors.ts";
 import type { RequestContext } from "./request-context.ts";

@@ -7,7 +7,7 @@ import {
   STATUS_CODES,
 } from "node:http";
 import type { Duplex } from "node:stream";
-import { Problem } from "../problem.ts";
+import { Problem } from "../lib/problem.ts";
 import { PROBLEM_CONTENT_TYPE, SECURITY_HEADERS } from "./errors.ts";
 
 /** Limits on the resources that an unauthenticated client can occupy. */

@@ -1,5 +1,10 @@
 import type { Config } from "../config/config.ts";
 import type { Market } from "../market/market.ts";
+import {
+  openSentimentReader,
+  type SentimentAnalyzer,
+  type SentimentReader,
+} from "../messages/sentiment-model.ts";
 import { runningMethod } from "../method/running.ts";
 import type { ComponentState } from "../process/readiness.ts";
 import { ScoreRefresh, type SignalUpdates } from "../score/refresh.ts";
@@ -10,11 +15,6 @@ import type { MarketClock } from "../sources/market-clock.ts";
 import { type OpenedMarket, openMarket } from "../sources/open-market.ts";
 import type { LiveMarkets, LiveMarketsOptions } from "./live.ts";
 import type { SavedSignalsFile } from "./saved-signals.ts";
-import {
-  openSentimentReader,
-  type SentimentAnalyzer,
-  type SentimentReader,
-} from "./sentiment-model.ts";
 import { serveRecordedSnapshots } from "./session-archive.ts";
 import type { WarmStart } from "./warm-start.ts";
 

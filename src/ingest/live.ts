@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { LiveMarketSettings } from "../config/config.ts";
 import type { LeaderJob } from "../maintenance/maintenance.ts";
 import { FEEDS } from "../market/records.ts";
+import { tracedProviderRequests } from "../process/instrumented.ts";
 import { LiveMarket, mentionsKeptFrom } from "../sources/live/live-market.ts";
 import type { ProviderOptions } from "../sources/live/provider.ts";
 import { providers } from "../sources/live/providers.ts";
@@ -12,7 +13,6 @@ import { LiveClock, type MarketClock } from "../sources/market-clock.ts";
 import type { Archive } from "../store/port/archive.ts";
 import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";
-import { tracedProviderRequests } from "../telemetry/instrumented.ts";
 import {
   noticeTtlMs,
   openChangeReader,

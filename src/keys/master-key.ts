@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFolder } from "../lib/create-folder.ts";
-import { folderNotWritableError } from "../lib/folder-errors.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
+import { folderNotWritableError } from "../store/folder-errors.ts";
 
 const KEY_BYTES = 32;
 

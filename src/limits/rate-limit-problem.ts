@@ -1,4 +1,4 @@
-import { Problem } from "../problem.ts";
+import { Problem } from "../lib/problem.ts";
 import type { QuotaState } from "./quotas.ts";
 
 /**

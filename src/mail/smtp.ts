@@ -1,6 +1,6 @@
 import type { MailSettings } from "../config/config.ts";
 import { lazyResource } from "../lib/lazy.ts";
-import { isLoopbackHost } from "../lib/loopback.ts";
+import { isLoopbackHost } from "../outbound/loopback.ts";
 import type { Email } from "./email-schema.ts";
 
 /** Timeout of each step of a connection (DNS, connect, greeting, command), in milliseconds. */

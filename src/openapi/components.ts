@@ -18,8 +18,8 @@ import {
 import { MethodDocument } from "../answers/method.ts";
 import { MethodChangedEvent } from "../answers/method-change.ts";
 import { SignalAnswer, SignalHistory, SignalPage } from "../answers/signal.ts";
-import { jsonSchema } from "../lib/json-schema.ts";
 import { memo } from "../lib/memo.ts";
+import { jsonSchema } from "./json-schema.ts";
 import {
   AcceptedApplication,
   ApplicationBody,

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { ProblemCode } from "../problem.ts";
+import type { ProblemCode } from "../lib/problem.ts";
 import { type BodyExample, headersObject, mediaTypes } from "./bodies.ts";
 import type { JsonObject } from "./components.ts";
 import { recordedProblems } from "./exchanges.ts";

@@ -1,7 +1,7 @@
 import type { z } from "zod";
+import type { ProblemCode } from "../lib/problem.ts";
 import type { NetworkQuotaName } from "../limits/count-in-networks.ts";
 import type { QuotaName } from "../limits/quotas.ts";
-import type { ProblemCode } from "../problem.ts";
 import type { HeaderName } from "./headers.ts";
 import type { OAuthErrorCode } from "./refusals.ts";
 import type { SecurityRequirement } from "./security.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Problem as Failure, type ProblemCode } from "../problem.ts";
+import { Problem as Failure, type ProblemCode } from "../lib/problem.ts";
 import type { HeaderName } from "./headers.ts";
 
 /** Problem codes that the API can return; other codes occur only on pages. */

@@ -4,7 +4,7 @@ import { AlertAnswer } from "../answers/alert.ts";
 import { AnswerOrigin, InstrumentAnswer } from "../answers/common.ts";
 import { EventData } from "../answers/event.ts";
 import { MarketMode } from "../market/market.ts";
-import type { ProblemCode } from "../problem.ts";
+import type { ProblemCode } from "../lib/problem.ts";
 import { componentSchemas, type JsonObject, jsonSchemaOf } from "./components.ts";
 import { apiDescription } from "./description.ts";
 import {

@@ -1,4 +1,4 @@
-import { Problem, type ProblemCode } from "../problem.ts";
+import { Problem, type ProblemCode } from "../lib/problem.ts";
 
 /** Texts of problems that tests cannot easily provoke in the sandbox. */
 const sampleTexts: Partial<

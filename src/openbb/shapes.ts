@@ -8,8 +8,8 @@ import {
 } from "../answers/meaning.ts";
 import type { FullSignal, SignalAnswer } from "../answers/signal.ts";
 import type { TrackRecordAnswer } from "../answers/track-record.ts";
-import { escapeMarkdown } from "../lib/markdown.ts";
 import type { MarketMode } from "../market/market.ts";
+import { escapeMarkdown } from "../outbound/markdown-text.ts";
 import type { ColumnHead } from "../tables/table.ts";
 
 /**

@@ -3,7 +3,7 @@ import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pkg from "../../package.json" with { type: "json" };
 import { memo } from "../lib/memo.ts";
-import { hashProgram } from "../lib/program-hash.ts";
+import { hashProgram } from "./program-hash.ts";
 
 /** Hash of the program's files, which `deploy/bundle.ts` puts in; absent in a checkout. */
 declare const PACKAGED_PROGRAM_HASH: string | undefined;

@@ -3,9 +3,9 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import canonicalize from "canonicalize";
-import { normalQuantile } from "../factors/statistics.ts";
 import { type CloseTables, STAGES, type Stage } from "../score/close-tables.ts";
 import { openMarket } from "../sources/open-market.ts";
+import { normalQuantile } from "../statistics/statistics.ts";
 import { walkPanel } from "./panel-walk.ts";
 
 /**

@@ -1,7 +1,7 @@
-import { decayFactor } from "../factors/statistics.ts";
 import { sessionVariance, VOLATILITY_RULES } from "../factors/volatility.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
+import { decayFactor } from "../statistics/statistics.ts";
 
 /** Constants of the volatility forecast. */
 export const RISK_RULES = {

@@ -1,4 +1,9 @@
-import { ECDF_PROBABILITIES, type EcdfTable, probabilityOf, quantileOf } from "../factors/ecdf.ts";
+import {
+  ECDF_PROBABILITIES,
+  type EcdfTable,
+  probabilityOf,
+  quantileOf,
+} from "../statistics/ecdf.ts";
 import type { RiskEvidence } from "./table.ts";
 
 /** Nominal coverages of the published ranges, as fractions. */

@@ -1,6 +1,6 @@
 import { filingDayOf, predictNextReport, quarterlyFilings } from "../factors/next-report.ts";
 import { MEASURED_REPORT_WINDOWS } from "../factors/report-windows.ts";
-import { DAY_MS } from "../lib/market-day.ts";
+import { DAY_MS } from "../lib/day.ts";
 import { countSessionsUntil, isTradingDay, nextSession } from "../market/calendar.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
 import type { HorizonQuantiles } from "./table.ts";

@@ -1,6 +1,6 @@
 import { EARNINGS_SURPRISE_RULES } from "../factors/earnings-surprise.ts";
-import { MIN_PEER_GROUP_SIZE } from "../factors/ecdf.ts";
-import { mean } from "../factors/statistics.ts";
+import { MIN_PEER_GROUP_SIZE } from "../statistics/ecdf.ts";
+import { mean } from "../statistics/statistics.ts";
 import { type CloseTables, isReferenceStage } from "./close-tables.ts";
 import type { StockEvidence } from "./stock-score.ts";
 

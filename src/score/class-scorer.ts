@@ -1,10 +1,10 @@
 import { type Benchmark, createBenchmark } from "../factors/benchmark.ts";
-import type { AuthorActivity } from "../factors/message-weight.ts";
 import { MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
 import { createPriceHistories, recomputeSumsAndPeak } from "../factors/price-history.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { createRecordReader } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
+import type { AuthorActivity } from "../messages/message-weight.ts";
 import { CANDIDATE_RULES, candidateReading } from "./candidate.ts";
 import type { CloseTables } from "./close-tables.ts";
 import { BASE_FACTOR_WEIGHTS, composeScore, FACTORS_BY_CLASS } from "./composite.ts";

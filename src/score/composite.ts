@@ -1,6 +1,6 @@
 import { FACTORS, type Factor, type FactorReading } from "../factors/reading.ts";
-import { normalCdf } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
+import { normalCdf } from "../statistics/statistics.ts";
 /**
  * Factor weights: the average of equal weights and of weights by prior evidence. They add up to
  * about 1.

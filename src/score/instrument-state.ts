@@ -1,4 +1,3 @@
-import { type AttentionReading, NO_ATTENTION } from "../factors/attention.ts";
 import type { Benchmark } from "../factors/benchmark.ts";
 import {
   type BlockPressureTracker,
@@ -20,8 +19,6 @@ import {
   type StockSplit,
   sharesOutstanding,
 } from "../factors/filings.ts";
-import { NO_SENTIMENT, type Sentiment, socialHalfLifeMs } from "../factors/message-counters.ts";
-import type { AuthorActivity } from "../factors/message-weight.ts";
 import {
   type MomentumMeasurement,
   measureCoinMomentum,
@@ -34,7 +31,6 @@ import {
   NO_SHORT_READING,
   type ShortPressureTracker,
 } from "../factors/short-pressure.ts";
-import { decayFactor, ewmaStep } from "../factors/statistics.ts";
 import type { Instrument } from "../market/instrument.ts";
 import { countKnownRecords, createRecordReader, laterInstant } from "../market/point-in-time.ts";
 import type {
@@ -47,6 +43,10 @@ import type {
   RecordList,
   ShortVolume,
 } from "../market/records.ts";
+import { type AttentionReading, NO_ATTENTION } from "../messages/attention.ts";
+import { NO_SENTIMENT, type Sentiment, socialHalfLifeMs } from "../messages/message-counters.ts";
+import type { AuthorActivity } from "../messages/message-weight.ts";
+import { decayFactor, ewmaStep } from "../statistics/statistics.ts";
 import type { CandidateReading } from "./candidate.ts";
 import type { ExposurePercentiles } from "./exposures.ts";
 import {

@@ -1,8 +1,11 @@
+import { extendSocialBaseline, type SocialBaseline } from "../factors/social.ts";
+import { createRecordReader } from "../market/point-in-time.ts";
+import type { Mention, RecordList } from "../market/records.ts";
 import {
   type AttentionReading,
   type AttentionTracker,
   createAttentionTracker,
-} from "../factors/attention.ts";
+} from "../messages/attention.ts";
 import {
   addMessageToCounters,
   decayCounters,
@@ -10,17 +13,14 @@ import {
   type Sentiment,
   sentimentMeasures,
   sentimentOf,
-} from "../factors/message-counters.ts";
+} from "../messages/message-counters.ts";
 import {
   type AuthorActivity,
   createRecentMessages,
   messageWeight,
   type RecentMessages,
-} from "../factors/message-weight.ts";
-import { messagePolarity, normalizeMessageText } from "../factors/polarity.ts";
-import { extendSocialBaseline, type SocialBaseline } from "../factors/social.ts";
-import { createRecordReader } from "../market/point-in-time.ts";
-import type { Mention, RecordList } from "../market/records.ts";
+} from "../messages/message-weight.ts";
+import { messagePolarity, normalizeMessageText } from "../messages/polarity.ts";
 
 /** Processes the messages about one instrument during a replay. */
 export interface MessageStream {

@@ -1,12 +1,12 @@
-import { sentimentMeasures } from "../factors/message-counters.ts";
 import {
   freezeMomentumTables,
   type MomentumMeasurement,
   type MomentumTables,
 } from "../factors/momentum.ts";
 import { freezeSocialNorm } from "../factors/social.ts";
-import type { MeanAndSd } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
+import { sentimentMeasures } from "../messages/message-counters.ts";
+import type { MeanAndSd } from "../statistics/statistics.ts";
 import type { CloseTables } from "./close-tables.ts";
 import type { InstrumentMeasurement } from "./instrument-state.ts";
 

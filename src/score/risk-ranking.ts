@@ -1,5 +1,5 @@
 import { type MarketReturns, recentVolatility } from "../factors/price-history.ts";
-import { normalCdf } from "../factors/statistics.ts";
+import { normalCdf } from "../statistics/statistics.ts";
 import {
   type CloseTables,
   isReferenceStage,

@@ -1,8 +1,8 @@
 import { BROAD_FUNDS } from "../factors/benchmark.ts";
-import { type AuthorActivity, createAuthorActivity } from "../factors/message-weight.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
+import { type AuthorActivity, createAuthorActivity } from "../messages/message-weight.ts";
 import { ClassScorer, type SnapshotSink } from "./class-scorer.ts";
 import { createMessageTextAnalyzer, type MessageTextAnalyzer } from "./message-stream.ts";
 import { RecordSeries } from "./record-series.ts";

@@ -1,5 +1,5 @@
-import { decayFactor, ewmaStep } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
+import { decayFactor, ewmaStep } from "../statistics/statistics.ts";
 
 /** Directions of a signal; in answers to callers, the member `signal` is the direction. */
 export const DIRECTIONS = ["LONG", "SHORT", "WAIT"] as const;

@@ -7,8 +7,8 @@ import {
   missingReading,
   unweightedInput,
 } from "../factors/reading.ts";
-import { mean } from "../factors/statistics.ts";
 import { measureValuation, type ValuationContext, YIELD_NAMES } from "../factors/yields.ts";
+import { mean } from "../statistics/statistics.ts";
 import type { ScoredValue } from "./close-tables.ts";
 import type { InstrumentState } from "./instrument-state.ts";
 import type { StockStanding } from "./stock-score.ts";

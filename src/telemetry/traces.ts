@@ -11,7 +11,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import pkg from "../../package.json" with { type: "json" };
-import { Problem } from "../problem.ts";
+import { Problem } from "../lib/problem.ts";
 
 /** The tracer; it does nothing unless the operator loads an OpenTelemetry SDK with `--import`. */
 const tracer = trace.getTracer(pkg.name, pkg.version);

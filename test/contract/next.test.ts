@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ProblemCode } from "../../src/problem.ts";
+import type { ProblemCode } from "../../src/lib/problem.ts";
 import { tools } from "../../tools/index.ts";
 import {
   getWith,

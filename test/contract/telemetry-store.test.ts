@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { measuredRecords } from "../../src/process/instrumented.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
-import { measuredRecords } from "../../src/telemetry/instrumented.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
 import { describeEngines, openStore } from "../support/stores.ts";
 

@@ -2,8 +2,8 @@ import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 
 import type { CustomFetch } from "openid-client";
 import { describe, expect, it } from "vitest";
 import type { SignUpMode } from "../../src/config/config.ts";
+import { Problem } from "../../src/lib/problem.ts";
 import { createUpstreamSignIn } from "../../src/principals/accounts/upstream-sign-in.ts";
-import { Problem } from "../../src/problem.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { peopleOf } from "../support/account-parts.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";

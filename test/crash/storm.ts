@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { Problem } from "../../src/problem.ts";
+import { Problem } from "../../src/lib/problem.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { type LaneState, nextStep } from "./recipes.ts";
 import type { Report } from "./reports.ts";

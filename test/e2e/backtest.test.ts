@@ -6,11 +6,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { randomAt } from "../../src/grading/random.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
 import { runningMethod } from "../../src/method/running.ts";
 import type { BacktestResult } from "../../src/research/backtest/run-backtest.ts";
 import type { SetsResult } from "../../src/research/backtest/together.ts";
+import { randomAt } from "../../src/statistics/random.ts";
 import { startBrowser } from "../support/browser.ts";
 import { PROGRAM } from "../support/program.ts";
 import { FOLDER, isMissing, reducedMarketFolder } from "../support/real-market.ts";

@@ -18,7 +18,7 @@ import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import { ROOT } from "../../deploy/bundle.ts";
 import pkg from "../../package.json" with { type: "json" };
-import { hashProgram } from "../../src/lib/program-hash.ts";
+import { hashProgram } from "../../src/process/program-hash.ts";
 import lock from "../../src/score/method.lock.json" with { type: "json" };
 import { getWith, newToken } from "../support/agent.ts";
 import { atFileEnd } from "../support/file-end.ts";

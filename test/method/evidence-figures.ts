@@ -1,10 +1,10 @@
-import type { ConfidenceInterval } from "../../src/grading/bootstrap.ts";
-import type { SeriesSummary } from "../../src/grading/series-summary.ts";
 import type { AssetClass } from "../../src/market/instrument.ts";
 import type { ClassResult, HorizonResult } from "../../src/research/backtest/class-results.ts";
 import type { RankBook } from "../../src/research/backtest/rank-book.ts";
 import type { BacktestResult } from "../../src/research/backtest/run-backtest.ts";
 import type { CoefficientSlice } from "../../src/research/backtest/slices.ts";
+import type { ConfidenceInterval } from "../../src/statistics/bootstrap.ts";
+import type { SeriesSummary } from "../../src/statistics/series-summary.ts";
 
 /** A set of instruments and dates on which the product's evidence is measured. */
 export interface EvidenceSet {

@@ -26,7 +26,6 @@ import type {
   VolatilityAlertEvent,
 } from "../../src/answers/event.ts";
 import { missingReading } from "../../src/factors/reading.ts";
-import { normalQuantile } from "../../src/factors/statistics.ts";
 import type { AssetClass } from "../../src/market/instrument.ts";
 import type { Market } from "../../src/market/market.ts";
 import type { Bar, Fundamental, InstrumentRecords } from "../../src/market/records.ts";
@@ -34,6 +33,7 @@ import type { Direction } from "../../src/score/signal-hysteresis.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { STEADINESS_INPUTS, type SteadinessReading } from "../../src/score/steadiness.ts";
+import { normalQuantile } from "../../src/statistics/statistics.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import type { Records } from "../../src/store/port/records.ts";

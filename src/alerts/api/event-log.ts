@@ -1,7 +1,7 @@
 import type { Scope } from "../../access/scopes.ts";
 import { redactEventBody } from "../../answers/event.ts";
 import type { Vault } from "../../keys/vault.ts";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../../store/port/archive.ts";
 import { archivePages } from "../../store/port/read-all.ts";
 import type { Records } from "../../store/port/records.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { insert } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import { type AlertOwner, ownerGroup } from "../alert.ts";

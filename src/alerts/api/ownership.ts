@@ -1,12 +1,12 @@
 import type { Caller } from "../../access/caller.ts";
 import { randomBase62 } from "../../lib/base62.ts";
+import { Problem } from "../../lib/problem.ts";
 import {
   accountClientGroup,
   accountRecordsGroup,
   clientGroup,
 } from "../../principals/agents/agent.ts";
 import { apiKeyGroup } from "../../principals/keys/api-keys.ts";
-import { Problem } from "../../problem.ts";
 import { announce, removeGroup, removeUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import {

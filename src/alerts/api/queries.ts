@@ -1,5 +1,5 @@
 import type { Caller } from "../../access/caller.ts";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import type { ArchiveRow } from "../../store/port/archive.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Records } from "../../store/port/records.ts";

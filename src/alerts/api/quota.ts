@@ -1,6 +1,6 @@
 import { alertScopes } from "../../access/scopes.ts";
 import { entitlementCheckOperations } from "../../auth/entitlement.ts";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import { type Alert, alerts, type DeliveryMethod, quotaGroup, type StoredAlert } from "../alert.ts";

@@ -1,4 +1,4 @@
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { announce, replace, requireUnchanged } from "../../store/port/operations.ts";
 import { archivePages } from "../../store/port/read-all.ts";
 import type { Operation } from "../../store/port/records.ts";

@@ -1,5 +1,5 @@
+import { Problem } from "../../lib/problem.ts";
 import { type UrlPolicy, urlFault } from "../../outbound/url-policy.ts";
-import { Problem } from "../../problem.ts";
 import type { AlertStatus, DeliveryMethod } from "../alert.ts";
 
 /**

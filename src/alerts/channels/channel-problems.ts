@@ -1,4 +1,4 @@
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 
 /** Maximum number of channels per account. */
 export const MAX_CHANNELS_PER_ACCOUNT = 10;

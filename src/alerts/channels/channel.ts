@@ -1,7 +1,7 @@
 import type { Vault } from "../../keys/vault.ts";
 import { randomBase62 } from "../../lib/base62.ts";
+import { Problem } from "../../lib/problem.ts";
 import { accountRecordsGroup } from "../../principals/agents/agent.ts";
-import { Problem } from "../../problem.ts";
 import { replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { type AlertOwner, accountAlertsGroup } from "../alert.ts";

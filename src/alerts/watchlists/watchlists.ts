@@ -1,7 +1,7 @@
 import type { Caller } from "../../access/caller.ts";
 import { alertScopes } from "../../access/scopes.ts";
 import { entitlementCheckOperations } from "../../auth/entitlement.ts";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import { insert, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRemoteJWKSet, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
-import { isHttpsOrLoopback } from "../../lib/loopback.ts";
+import { isHttpsOrLoopback } from "../../outbound/loopback.ts";
 
 /** An identity provider whose assertions are accepted. */
 export interface TrustedIssuer {

@@ -1,5 +1,5 @@
+import { Problem } from "../../lib/problem.ts";
 import { partyShare } from "../../limits/share.ts";
-import { Problem } from "../../problem.ts";
 
 /**
  * Maximum number of concurrent fetches: `total` for all networks together, and `most` for one

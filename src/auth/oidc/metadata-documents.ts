@@ -1,11 +1,11 @@
 import { type ClientMetadata, Provider } from "oidc-provider";
 import { scopeDescriptions } from "../../access/scopes.ts";
+import type { Problem } from "../../lib/problem.ts";
 import { type NetworkKeys, networkKeysOf } from "../../limits/address-key.ts";
 import { countInSharedQuota } from "../../limits/count-in-networks.ts";
 import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
-import type { Problem } from "../../problem.ts";
 import { ConcurrentFetches } from "./concurrent-fetches.ts";
 import { LastGoodResponses, RecentFailures } from "./fetch-cache.ts";
 

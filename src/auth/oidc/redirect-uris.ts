@@ -1,5 +1,5 @@
 import type { AdapterPayload } from "oidc-provider";
-import { isLoopbackHost } from "../../lib/loopback.ts";
+import { isLoopbackHost } from "../../outbound/loopback.ts";
 import type { GrantRecord } from "../../principals/accounts/grants.ts";
 
 /** Private-use schemes without a dot that are allowed by exception. RFC 8252 section 7.1 requires a

@@ -1,7 +1,7 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { isHashedSecret } from "../../access/secrets.ts";
 import { matchesEtag, strongEtag } from "../../lib/etag.ts";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { hasMetadataDocument, metadataDocumentGrantTypes } from "./metadata-documents.ts";
 import { requestHooksOf, requestStateOf } from "./request-state.ts";
 

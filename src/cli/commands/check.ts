@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { factorStatusAnswer } from "../../answers/why.ts";
-import { MIN_PEER_GROUP_SIZE } from "../../factors/ecdf.ts";
 import { FACTORS } from "../../factors/reading.ts";
 import { type FolderEvidence, folderEvidence } from "../../research/folder-evidence.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import { checkMarketFolder, type FolderCheck } from "../../sources/files/check-folder.ts";
+import { MIN_PEER_GROUP_SIZE } from "../../statistics/ecdf.ts";
 import { defineLocalCommand } from "../command.ts";
 import { formatCount } from "../format.ts";
 

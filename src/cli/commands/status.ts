@@ -5,6 +5,7 @@ import { currentFault, providerStatuses } from "../../ingest/provider-status.ts"
 import { type LogStatus, readLogStatus } from "../../log/log-status.ts";
 import { lastBackupAt } from "../../maintenance/backup/last-backup.ts";
 import { LEADER_LEASE_NAME } from "../../maintenance/maintenance.ts";
+import type { ProcessReport } from "../../process/process-report.ts";
 import { leases } from "../../store/lease.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type {
@@ -14,7 +15,6 @@ import type {
   StoreIdentity,
   StoreSize,
 } from "../../store/port/store.ts";
-import type { ProcessReport } from "../../telemetry/report.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
 import { durationText, formatCount, rowCountsText, sizeText } from "../format.ts";
 import { isoOrNull, logRefusalOf, NEW_LOG_ADVICE } from "./shared.ts";

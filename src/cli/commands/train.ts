@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { serializeModel } from "../../factors/hashed-linear/file.ts";
+import { replaceFile } from "../../lib/replace-file.ts";
+import { serializeModel } from "../../messages/hashed-linear/file.ts";
 import {
   TRAINING_EPOCHS,
   trainHashedLinear as trainModel,
-} from "../../factors/hashed-linear/training.ts";
-import { SENTIMENT_LABELS } from "../../factors/hashed-linear.ts";
-import { replaceFile } from "../../lib/replace-file.ts";
+} from "../../messages/hashed-linear/training.ts";
+import { SENTIMENT_LABELS } from "../../messages/hashed-linear.ts";
 import {
   accuracy,
   areaUnderCurve,

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { z } from "zod";
 import type { Scope } from "../../access/scopes.ts";
 import { strongEtag } from "../../lib/etag.ts";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import type { TablePage } from "../../tables/table.ts";
 import type { Meters } from "../../telemetry/meters.ts";
 import { traceWork } from "../../telemetry/traces.ts";

@@ -1,12 +1,12 @@
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import type { z } from "zod";
 import { withCallerAddress } from "../../access/auditor.ts";
+import { Problem, type ProblemCode } from "../../lib/problem.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { applicationOperations } from "../../openapi/operations/applications.ts";
 import { BODY_PROBLEMS } from "../../openapi/problems.ts";
 import { ApplicationFields, InquiryFields } from "../../principals/applications/fields.ts";
 import type { IntakeService, QueueTokenAccess } from "../../principals/applications/intake.ts";
-import { Problem, type ProblemCode } from "../../problem.ts";
 import { requireShallowJson } from "../body-readers.ts";
 import { createRateLimitHandler, mountOperations } from "../mount.ts";
 import { asBodyProblem, bodyBytes } from "../oauth/oauth-request.ts";

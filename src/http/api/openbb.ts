@@ -1,9 +1,9 @@
 import { findInstruments } from "../../../tools/find-instruments.ts";
 import { strongEtag } from "../../lib/etag.ts";
+import { Problem } from "../../lib/problem.ts";
 import { openbbOperations } from "../../openapi/operations/openbb.ts";
 import { NO_FILTER, type WidgetData, type WidgetSource } from "../../openbb/widget.ts";
 import { widgetSources } from "../../openbb/widgets.ts";
-import { Problem } from "../../problem.ts";
 import type { Tool, ToolCall } from "../../tool.ts";
 import { routeOf } from "../mount.ts";
 import type { ProtectedResource } from "../protected-resource.ts";

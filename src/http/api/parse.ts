@@ -1,6 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 
 /**
  * Maximum number of issues in one error message; it is low because the message may be passed to a

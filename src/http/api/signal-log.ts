@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { z } from "zod";
+import { Problem } from "../../lib/problem.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { proofFileText } from "../../log/log-reader.ts";
 import type { SignalLog } from "../../log/signal-log.ts";
@@ -9,7 +10,6 @@ import {
   type LogConsistency,
   signalLogOperations,
 } from "../../openapi/operations/signal-log.ts";
-import { Problem } from "../../problem.ts";
 import { parseTilePath } from "../../tree/tile-path.ts";
 import { compress, negotiateContentCoding } from "../content-coding.ts";
 import { routeOf } from "../mount.ts";

@@ -10,13 +10,13 @@ import {
 import { withCallerAddress } from "../../access/auditor.ts";
 import type { Caller } from "../../access/caller.ts";
 import type { Scope } from "../../access/scopes.ts";
+import { Problem } from "../../lib/problem.ts";
 import { newCodeCounters } from "../../limits/claim-counters.ts";
 import { countAgainstQuotasInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { IssuedClaimCode } from "../../principals/agents/claim-records.ts";
 import { type ClaimService, claimLinks } from "../../principals/agents/claims.ts";
-import { Problem } from "../../problem.ts";
 import type { Tool } from "../../tool.ts";
 
 /** Dependencies of `createClaimRequest`. */

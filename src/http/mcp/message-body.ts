@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import express from "express";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import {
   hasMediaType,
   isNestedDeeperThan,

@@ -8,8 +8,8 @@ import { z } from "zod";
 import { SymbolInput } from "../../answers/common.ts";
 import { resolveInstrument } from "../../answers/lookup.ts";
 import { SCORE_CAVEAT, SCORE_MEANING } from "../../answers/meaning.ts";
+import { Problem } from "../../lib/problem.ts";
 import type { Instrument } from "../../market/instrument.ts";
-import { Problem } from "../../problem.ts";
 import type { ToolContext } from "../../tool.ts";
 import { matchingSymbols } from "./resources.ts";
 

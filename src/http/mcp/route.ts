@@ -1,5 +1,5 @@
+import { Problem } from "../../lib/problem.ts";
 import { mcpOperations } from "../../openapi/operations/mcp.ts";
-import { Problem } from "../../problem.ts";
 import { routeOf } from "../mount.ts";
 import type { Handler, Route } from "../route-table.ts";
 import type { McpEndpointOptions } from "./endpoint.ts";

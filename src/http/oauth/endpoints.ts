@@ -13,6 +13,7 @@ import { requestHooksOf } from "../../auth/oidc/request-state.ts";
 import { RESPONSE_MODES } from "../../auth/oidc/response-corrections.ts";
 import { revokePresentedToken } from "../../auth/oidc/revocation.ts";
 import { paths } from "../../lib/paths.ts";
+import { Problem } from "../../lib/problem.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { authorizationServerDocuments } from "../../openapi/operations/documents.ts";
@@ -24,7 +25,6 @@ import {
   userInfoOperations,
 } from "../../openapi/operations/tokens.ts";
 import type { ApiKeyService } from "../../principals/keys/api-keys.ts";
-import { Problem } from "../../problem.ts";
 import { methodNotAllowedProblem, rejectOtherMethods, serveGetOnly } from "../allowed-methods.ts";
 import { internalErrorProblem, isOpenedInBrowser, OAuthError } from "../errors.ts";
 import { mountOperations, routeOf } from "../mount.ts";

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler } from "express";
 import { unavailableBody } from "../../auth/oidc/response-corrections.ts";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { isOpenedInBrowser, OAuthError } from "../errors.ts";
 
 /**

@@ -2,8 +2,8 @@ import { IncomingMessage, type ServerResponse } from "node:http";
 import express, { type RequestHandler } from "express";
 import { resolveResource } from "../../access/audience.ts";
 import { withHashedSecret } from "../../access/secrets.ts";
+import { Problem } from "../../lib/problem.ts";
 import { FORM_MEDIA_TYPE } from "../../openapi/operations/tokens.ts";
-import { Problem } from "../../problem.ts";
 import { hasMediaType, isUncodedBodyWithin, parseBody, readUncodedBody } from "../body-readers.ts";
 import type { RequestContext } from "../request-context.ts";
 

@@ -9,8 +9,8 @@ import {
   hasVisibleCharacter,
   NO_ACTIVE_CONTENT_MESSAGE,
 } from "../../lib/label.ts";
+import { Problem } from "../../lib/problem.ts";
 import { MAX_API_KEYS_PER_ACCOUNT } from "../../principals/keys/api-keys.ts";
-import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { validateInput } from "../api/parse.ts";
 import type { FieldErrors } from "./elements.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { CHANNEL_KINDS } from "../../alerts/channels/channel.ts";
 import { type ChannelSchedule, isTimeZone } from "../../alerts/channels/schedule.ts";
 import { Label } from "../../lib/label.ts";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { channelFieldId, MAX_CHANNEL_NAME_LENGTH, newChannelFieldId } from "./channels-section.ts";
 import type { FieldErrors } from "./elements.ts";

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Response } from "express";
 import { isEqualConstantTime } from "../../access/secrets.ts";
 import type { Config } from "../../config/config.ts";
-import { isLoopbackHost } from "../../lib/loopback.ts";
+import { isLoopbackHost } from "../../outbound/loopback.ts";
 import { createPassCookie } from "./pass-cookie.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
 

@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler } from "express";
-import { Problem, type ProblemCode } from "../../problem.ts";
+import { Problem, type ProblemCode } from "../../lib/problem.ts";
 import type { SendErrorPage } from "../errors.ts";
 import { timeElement } from "./elements.ts";
 import { type Html, html } from "./html.ts";

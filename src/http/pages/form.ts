@@ -1,8 +1,8 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { z } from "zod";
 import { isScope, parseScopeNames } from "../../access/scopes.ts";
+import { Problem } from "../../lib/problem.ts";
 import type { Browser, BrowserSessions } from "../../principals/accounts/browser-sessions.ts";
-import { Problem } from "../../problem.ts";
 import { type FieldErrors, SCOPES_FIELD_ID } from "./elements.ts";
 import { redirectToPublicOrigin } from "./public-origin.ts";
 

@@ -1,6 +1,6 @@
 import { parseCookie, stringifySetCookie } from "cookie";
 import type { Request } from "express";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { queryOf } from "../request-context.ts";
 
 /** Name of the cookie that marks a browser that was just redirected to the public origin. */

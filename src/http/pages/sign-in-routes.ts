@@ -1,10 +1,10 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
+import { Problem } from "../../lib/problem.ts";
 import { ipAddressKey, widestNetwork } from "../../limits/address-key.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import type { Browser } from "../../principals/accounts/browser-sessions.ts";
 import type { UpstreamSignIn } from "../../principals/accounts/upstream-sign-in.ts";
-import { Problem } from "../../problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
 import { TOKEN_PARAMETER } from "./code-on-page.ts";

@@ -1,5 +1,5 @@
 import { type Request, Router } from "express";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { untrustedText } from "./elements.ts";
 import { html } from "./html.ts";

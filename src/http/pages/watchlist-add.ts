@@ -2,7 +2,7 @@ import { type Router, Router as router } from "express";
 import { z } from "zod";
 import { manageWatchlist } from "../../../tools/manage-watchlist.ts";
 import type { WatchlistOverview } from "../../alerts/watchlists/watchlists.ts";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { validateInput } from "../api/parse.ts";
 import { queryOf } from "../request-context.ts";

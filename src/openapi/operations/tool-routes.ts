@@ -1,4 +1,4 @@
-import type { ProblemCode } from "../../problem.ts";
+import type { ProblemCode } from "../../lib/problem.ts";
 import type { ToolRoute } from "../../tool.ts";
 
 /** Overrides of a tool's description for one of its routes. */

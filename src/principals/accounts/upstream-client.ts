@@ -14,8 +14,8 @@ import {
   fetchUserInfo,
 } from "openid-client";
 import type { UpstreamProviderSettings } from "../../config/config.ts";
-import { isLoopbackHost } from "../../lib/loopback.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
+import { isLoopbackHost } from "../../outbound/loopback.ts";
 
 /** Timeout of a request to the provider, in seconds. */
 const TIMEOUT_SECONDS = 5;

@@ -3,7 +3,7 @@ import { AuthorizationResponseError, type CustomFetch } from "openid-client";
 import { isEqualConstantTime } from "../../access/secrets.ts";
 import type { SignUpMode, UpstreamProviderSettings } from "../../config/config.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { put, removeUnchanged } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
 import type { AccountService } from "./accounts.ts";

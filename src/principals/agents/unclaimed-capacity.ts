@@ -1,4 +1,4 @@
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { auditOperations } from "../../store/audit-entry.ts";
 import { readRecordPages } from "../../store/port/read-all.ts";
 import {

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
+import { Problem } from "../../lib/problem.ts";
 import { widestNetwork } from "../../limits/address-key.ts";
 import { type SharedCapacity, unusedCapacityAtShare } from "../../limits/share.ts";
-import { Problem } from "../../problem.ts";
 import { insert } from "../../store/port/operations.ts";
 import {
   collection,

@@ -1,4 +1,4 @@
-import { mean } from "../../factors/statistics.ts";
+import { mean } from "../../statistics/statistics.ts";
 
 /** A forecast probability and its outcome. */
 export interface ProbabilityForecast {

@@ -3,7 +3,6 @@ import {
   claimCoefficient,
   estimateClaim,
 } from "../../grading/claim-estimate.ts";
-import type { SeriesSummary } from "../../grading/series-summary.ts";
 import { returnAfterStatement } from "../../grading/session-returns.ts";
 import { newestKnownRecord } from "../../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../../market/records.ts";
@@ -11,6 +10,7 @@ import { RISK_TABLE } from "../../risk/measured-table.ts";
 import { horizonSigma, sessionsToReport } from "../../risk/report-days.ts";
 import { createSigmaReader } from "../../risk/sigma-reader.ts";
 import type { ExposurePercentiles } from "../../score/exposures.ts";
+import type { SeriesSummary } from "../../statistics/series-summary.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import type { PanelDate } from "./statement-panel.ts";
 

@@ -1,16 +1,16 @@
-import { normalCdf } from "../../factors/statistics.ts";
-import { bootstrapInterval, type ConfidenceInterval } from "../../grading/bootstrap.ts";
 import type { ExcludedSymbols } from "../../grading/excluded-symbols.ts";
+import type { TrackRecordFigures } from "../../grading/track-record.ts";
+import type { AssetClass } from "../../market/instrument.ts";
+import type { InstrumentRecords } from "../../market/records.ts";
+import { CANDIDATE } from "../../score/candidate.ts";
+import { bootstrapInterval, type ConfidenceInterval } from "../../statistics/bootstrap.ts";
 import {
   datesPerHorizon,
   type HorizonOverlap,
   type SeriesSummary,
   summarizeSeries,
-} from "../../grading/series-summary.ts";
-import type { TrackRecordFigures } from "../../grading/track-record.ts";
-import type { AssetClass } from "../../market/instrument.ts";
-import type { InstrumentRecords } from "../../market/records.ts";
-import { CANDIDATE } from "../../score/candidate.ts";
+} from "../../statistics/series-summary.ts";
+import { normalCdf } from "../../statistics/statistics.ts";
 import { signalReturns } from "./book-returns.ts";
 import { brierSkillOf, type Calibration, calibrate } from "./calibration.ts";
 import { estimateBacktestClaim } from "./claim.ts";

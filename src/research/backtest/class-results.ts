@@ -1,5 +1,5 @@
-import { datesPerHorizon } from "../../grading/series-summary.ts";
 import type { BacktestVerdict } from "../../score/backtest-verdicts.ts";
+import { datesPerHorizon } from "../../statistics/series-summary.ts";
 import type { ClassMeasures, HorizonMeasures } from "./class-measures.ts";
 import { deflatedSharpe } from "./deflated-sharpe.ts";
 import { type MethodTrials, readMethodTrials } from "./method-trials.ts";

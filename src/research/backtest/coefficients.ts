@@ -1,5 +1,5 @@
-import { shuffled } from "../../grading/random.ts";
-import { rankCorrelation, standardizedRankProducts } from "../../grading/rank-correlation.ts";
+import { shuffled } from "../../statistics/random.ts";
+import { rankCorrelation, standardizedRankProducts } from "../../statistics/rank-correlation.ts";
 import type { ExposureColumns } from "./exposures.ts";
 import { neutralCoefficient, neutralOutcomes, SIZE_THIRDS, thirdsBySize } from "./neutral.ts";
 import {

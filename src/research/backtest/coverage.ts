@@ -1,6 +1,6 @@
-import { mean } from "../../factors/statistics.ts";
-import { medianOf } from "../../grading/median.ts";
-import { rankCorrelation } from "../../grading/rank-correlation.ts";
+import { medianOf } from "../../statistics/median.ts";
+import { rankCorrelation } from "../../statistics/rank-correlation.ts";
+import { mean } from "../../statistics/statistics.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import type { PanelDate, SignalStatement } from "./statement-panel.ts";
 

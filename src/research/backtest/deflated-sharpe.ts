@@ -1,5 +1,5 @@
-import { mean, normalCdf, normalQuantile, sampleSd } from "../../factors/statistics.ts";
-import { hasVariance } from "../../grading/series-summary.ts";
+import { hasVariance } from "../../statistics/series-summary.ts";
+import { mean, normalCdf, normalQuantile, sampleSd } from "../../statistics/statistics.ts";
 
 /** The Euler-Mascheroni constant. */
 const EULER_GAMMA = 0.5772156649015329;

@@ -1,4 +1,4 @@
-import { medianOf } from "../../grading/median.ts";
+import { medianOf } from "../../statistics/median.ts";
 import { type DatedOutcomes, hasCrossSection, type StatementOutcome } from "./outcomes.ts";
 
 /** Hit rate of directional calls (LONG or SHORT, not options), with the base rate. */

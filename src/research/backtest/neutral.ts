@@ -1,5 +1,5 @@
-import { rankCorrelation } from "../../grading/rank-correlation.ts";
-import { residualize } from "../../grading/residuals.ts";
+import { rankCorrelation } from "../../statistics/rank-correlation.ts";
+import { residualize } from "../../statistics/residuals.ts";
 import type { ExposureColumns } from "./exposures.ts";
 import { type DatedOutcomes, MIN_NAMES, type StatementOutcome } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";

@@ -1,6 +1,6 @@
-import { mean, normalCdf } from "../../factors/statistics.ts";
-import { medianOf } from "../../grading/median.ts";
-import { datesPerHorizon, type HorizonOverlap } from "../../grading/series-summary.ts";
+import { medianOf } from "../../statistics/median.ts";
+import { datesPerHorizon, type HorizonOverlap } from "../../statistics/series-summary.ts";
+import { mean, normalCdf } from "../../statistics/statistics.ts";
 import type { ProbabilityForecast } from "./calibration.ts";
 import type { DatedOutcomes, GradedDateValue } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";

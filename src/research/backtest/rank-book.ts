@@ -1,10 +1,10 @@
-import { mean } from "../../factors/statistics.ts";
 import {
   datesPerHorizon,
   type HorizonOverlap,
   type SeriesSummary,
   summarizeSeries,
-} from "../../grading/series-summary.ts";
+} from "../../statistics/series-summary.ts";
+import { mean } from "../../statistics/statistics.ts";
 import { type BookReturns, type Cohort, cohortReturns, netReturns } from "./book-returns.ts";
 import { type SharpeEstimate, sharpeOf } from "./deflated-sharpe.ts";
 import { maxDrawdown, wealthPath } from "./drawdown.ts";

@@ -1,7 +1,7 @@
-import { mean } from "../../factors/statistics.ts";
-import { hasVariance, summarizeSeries } from "../../grading/series-summary.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
+import { hasVariance, summarizeSeries } from "../../statistics/series-summary.ts";
+import { mean } from "../../statistics/statistics.ts";
 import { type BookReturns, netReturns } from "./book-returns.ts";
 import { maxDrawdown } from "./drawdown.ts";
 import { SESSIONS_PER_YEAR } from "./question.ts";

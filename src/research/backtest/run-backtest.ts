@@ -1,6 +1,5 @@
 import { reportWindowsOf } from "../../factors/report-windows.ts";
 import { type ExcludedSymbols, findExcludedSymbols } from "../../grading/excluded-symbols.ts";
-import { summarizeSeries } from "../../grading/series-summary.ts";
 import { AssetClass } from "../../market/instrument.ts";
 import type { DataSource, Market } from "../../market/market.ts";
 import { countKnownRecords } from "../../market/point-in-time.ts";
@@ -9,6 +8,7 @@ import { runningCandidate, runningMethod } from "../../method/running.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
 import { ScoringEngine } from "../../score/scoring-engine.ts";
 import { DataHash } from "../../sources/data-hash.ts";
+import { summarizeSeries } from "../../statistics/series-summary.ts";
 import { measureClass } from "./class-measures.ts";
 import { type ClassResult, classResults } from "./class-results.ts";
 import { shortRatioNextOpenCorrelations } from "./next-open.ts";

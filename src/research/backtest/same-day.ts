@@ -1,8 +1,8 @@
-import { sentimentMeasures, socialHalfLifeMs } from "../../factors/message-counters.ts";
-import { type AuthorActivity, createAuthorActivity } from "../../factors/message-weight.ts";
-import { rankCorrelation } from "../../grading/rank-correlation.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
+import { sentimentMeasures, socialHalfLifeMs } from "../../messages/message-counters.ts";
+import { type AuthorActivity, createAuthorActivity } from "../../messages/message-weight.ts";
 import { createMessageStream } from "../../score/message-stream.ts";
+import { rankCorrelation } from "../../statistics/rank-correlation.ts";
 import type { GradedDateValue } from "./outcomes.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 

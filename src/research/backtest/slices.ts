@@ -1,5 +1,5 @@
-import { mean } from "../../factors/statistics.ts";
-import { type HorizonOverlap, summarizeSeries } from "../../grading/series-summary.ts";
+import { type HorizonOverlap, summarizeSeries } from "../../statistics/series-summary.ts";
+import { mean } from "../../statistics/statistics.ts";
 import { marketVolatility } from "./exposures.ts";
 import type { GradedDateValue } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";

@@ -1,10 +1,10 @@
 import { roundScorePoints } from "../../answers/rounding.ts";
-import { normalQuantile } from "../../factors/statistics.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
 import type { ExposurePercentiles } from "../../score/exposures.ts";
 import { SIGNAL_THRESHOLDS } from "../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
+import { normalQuantile } from "../../statistics/statistics.ts";
 import type { BacktestSubject } from "./question.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { createSignalCount, type SignalCount } from "./signal-count.ts";

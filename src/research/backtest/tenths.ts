@@ -1,10 +1,10 @@
-import { mean } from "../../factors/statistics.ts";
-import { medianOf } from "../../grading/median.ts";
+import { medianOf } from "../../statistics/median.ts";
 import {
   type HorizonOverlap,
   type SeriesSummary,
   summarizeSeries,
-} from "../../grading/series-summary.ts";
+} from "../../statistics/series-summary.ts";
+import { mean } from "../../statistics/statistics.ts";
 import type { ExposureColumns } from "./exposures.ts";
 import { type NeutralOutcome, neutralOutcomes } from "./neutral.ts";
 import type { DatedOutcomes } from "./outcomes.ts";

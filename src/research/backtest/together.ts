@@ -1,11 +1,11 @@
-import { mean } from "../../factors/statistics.ts";
+import { AssetClass } from "../../market/instrument.ts";
+import type { BacktestVerdict } from "../../score/backtest-verdicts.ts";
 import {
   type HorizonOverlap,
   type SeriesSummary,
   summarizeSeries,
-} from "../../grading/series-summary.ts";
-import { AssetClass } from "../../market/instrument.ts";
-import type { BacktestVerdict } from "../../score/backtest-verdicts.ts";
+} from "../../statistics/series-summary.ts";
+import { mean } from "../../statistics/statistics.ts";
 import { type ClassResult, decisiveIc, type HorizonResult } from "./class-results.ts";
 import type { DatedValue } from "./coverage.ts";
 import type { BacktestResult } from "./run-backtest.ts";

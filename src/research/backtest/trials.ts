@@ -1,5 +1,5 @@
-import { sampleSd } from "../../factors/statistics.ts";
 import type { AssetClass } from "../../market/instrument.ts";
+import { sampleSd } from "../../statistics/statistics.ts";
 import type { BacktestQuestion } from "./question.ts";
 
 /** A tried variant; unsuccessful variants count as well. */

@@ -1,10 +1,10 @@
-import { normalQuantile } from "../../factors/statistics.ts";
+import type { BacktestVerdict } from "../../score/backtest-verdicts.ts";
 import {
   datesPerHorizon,
   type HorizonOverlap,
   type SeriesSummary,
-} from "../../grading/series-summary.ts";
-import type { BacktestVerdict } from "../../score/backtest-verdicts.ts";
+} from "../../statistics/series-summary.ts";
+import { normalQuantile } from "../../statistics/statistics.ts";
 
 /** Minimum number of independent periods for a verdict. */
 export const MIN_VERDICT_PERIODS = 30;

@@ -1,8 +1,8 @@
-import { fnv1a } from "../../factors/hashed-linear/fnv1a.ts";
-import { type LabeledMessage, trainHashedLinear } from "../../factors/hashed-linear/training.ts";
-import type { SentimentLabel } from "../../factors/hashed-linear.ts";
-import { SOCIAL_COUNTER_RULES } from "../../factors/message-counters.ts";
-import { messagePolarity, normalizeMessageText } from "../../factors/polarity.ts";
+import { fnv1a } from "../../messages/hashed-linear/fnv1a.ts";
+import { type LabeledMessage, trainHashedLinear } from "../../messages/hashed-linear/training.ts";
+import type { SentimentLabel } from "../../messages/hashed-linear.ts";
+import { SOCIAL_COUNTER_RULES } from "../../messages/message-counters.ts";
+import { messagePolarity, normalizeMessageText } from "../../messages/polarity.ts";
 
 /** Number of folds in the cross-validation. */
 export const CROSS_VALIDATION_FOLDS = 5;

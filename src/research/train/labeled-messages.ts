@@ -2,9 +2,9 @@ import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import type { LabeledMessage } from "../../factors/hashed-linear/training.ts";
-import { SENTIMENT_LABELS } from "../../factors/hashed-linear.ts";
 import { parseJson } from "../../lib/json.ts";
+import type { LabeledMessage } from "../../messages/hashed-linear/training.ts";
+import { SENTIMENT_LABELS } from "../../messages/hashed-linear.ts";
 import { CROSS_VALIDATION_FOLDS } from "./cross-validation.ts";
 
 const Line = z.object({ text: z.string().min(1), label: z.enum(SENTIMENT_LABELS) });

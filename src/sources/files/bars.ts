@@ -1,4 +1,4 @@
-import { utcDayEnd } from "../../lib/utc-day.ts";
+import { utcDayEnd } from "../../lib/day.ts";
 import { BarFilter } from "../../market/bar-quality.ts";
 import { withLogReturn } from "../../market/bar-return.ts";
 import type { AssetClass } from "../../market/instrument.ts";

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { relative } from "node:path";
-import { utcDay } from "../../lib/utc-day.ts";
+import { utcDay } from "../../lib/day.ts";
 import type { Market } from "../../market/market.ts";
 import type { InstrumentRecords, PointInTimeRecord, RecordList } from "../../market/records.ts";
 import { DataError } from "./data-error.ts";

@@ -1,4 +1,4 @@
-import { utcDayEnd } from "../../lib/utc-day.ts";
+import { utcDayEnd } from "../../lib/day.ts";
 import type { OnChainFigures, ShortVolume } from "../../market/records.ts";
 import { nonNegativeColumn, optionalColumn, positiveColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";

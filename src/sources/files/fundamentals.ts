@@ -1,4 +1,4 @@
-import { utcDayEnd } from "../../lib/utc-day.ts";
+import { utcDayEnd } from "../../lib/day.ts";
 import type { Fundamental, FundamentalMetric } from "../../market/records.ts";
 import { enumColumn, figureColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { utcDay } from "../../lib/utc-day.ts";
+import { utcDay } from "../../lib/day.ts";
 import { sessionOf } from "../../market/calendar.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";

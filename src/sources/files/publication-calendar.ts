@@ -1,4 +1,4 @@
-import { utcDay, utcDayEnd } from "../../lib/utc-day.ts";
+import { utcDay, utcDayEnd } from "../../lib/day.ts";
 import { isTradingDay, sessionsBetween } from "../../market/calendar.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";

@@ -1,4 +1,4 @@
-import { utcDay } from "../../lib/utc-day.ts";
+import { utcDay } from "../../lib/day.ts";
 import { sessionOf } from "../../market/calendar.ts";
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import type { DataSource, Market, SourcesByFeed } from "../../market/market.ts";

@@ -1,5 +1,4 @@
-import { DAY_MS } from "../../lib/market-day.ts";
-import { utcDay, utcDayEnd } from "../../lib/utc-day.ts";
+import { DAY_MS, utcDay, utcDayEnd } from "../../lib/day.ts";
 import { sessionsBetween } from "../../market/calendar.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";

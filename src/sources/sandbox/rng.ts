@@ -1,5 +1,5 @@
 import quantile from "@stdlib/stats-base-dists-normal-quantile";
-import { GOLDEN_RATIO_STEP, mixBits } from "../../lib/mix-bits.ts";
+import { GOLDEN_RATIO_STEP, mixBits } from "../../statistics/mix-bits.ts";
 
 /** A random number generator: uniform numbers strictly between 0 and 1. */
 export type Rng = () => number;

@@ -1,4 +1,4 @@
-import { marketDayName } from "../../lib/market-day.ts";
+import { marketDayName } from "../../lib/day.ts";
 import { BarFilter } from "../../market/bar-quality.ts";
 import { withLogReturn } from "../../market/bar-return.ts";
 import type { DataSource, Market } from "../../market/market.ts";

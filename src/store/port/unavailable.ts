@@ -1,4 +1,4 @@
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 
 /** `Retry-After` in seconds. */
 const RETRY_AFTER_SECONDS = 1;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { DatabaseError } from "pg";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { storeUnavailableProblem } from "../port/unavailable.ts";
 import { DEADLINE_PASSED_SQLSTATE } from "./once-sql.ts";
 

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { Client, type ClientConfig, TypeOverrides } from "pg";
-import { Problem } from "../../problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { APPLICATION_PREFIX, drawUser } from "./presence.ts";
 
 /**

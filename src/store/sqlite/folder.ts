@@ -11,8 +11,8 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createFolder as createFolders } from "../../lib/create-folder.ts";
-import { folderNotWritableError } from "../../lib/folder-errors.ts";
 import { syncFolder } from "../../lib/sync-folder.ts";
+import { folderNotWritableError } from "../folder-errors.ts";
 import { folderInUseError, isBusyError } from "./sqlite-errors.ts";
 
 /** File and folder modes: accessible by the owner only. */

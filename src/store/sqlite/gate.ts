@@ -1,4 +1,4 @@
-import type { Problem } from "../../problem.ts";
+import type { Problem } from "../../lib/problem.ts";
 import { storeUnavailableProblem } from "../port/unavailable.ts";
 import { isDiskStateUnknown, sqliteErrorAsProblem } from "./sqlite-errors.ts";
 

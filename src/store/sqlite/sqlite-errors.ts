@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
-import { folderNotWritableError } from "../../lib/folder-errors.ts";
-import type { Problem } from "../../problem.ts";
+import type { Problem } from "../../lib/problem.ts";
+import { folderNotWritableError } from "../folder-errors.ts";
 import { isStoreFault, storeUnavailableProblem } from "../port/unavailable.ts";
 
 /** An error of SQLite; `errcode` is its extended result code. */

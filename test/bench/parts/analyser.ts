@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import {
   type LabeledMessage,
   trainHashedLinear,
-} from "../../../src/factors/hashed-linear/training.ts";
-import { messagePolarity } from "../../../src/factors/polarity.ts";
+} from "../../../src/messages/hashed-linear/training.ts";
+import { messagePolarity } from "../../../src/messages/polarity.ts";
 import { median } from "../harness/numbers.ts";
 import { showProgress } from "../harness/progress.ts";
 import type { Effort, Part, Row } from "../harness/report.ts";

@@ -5,8 +5,8 @@ import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runProgram } from "../../../src/cli/program.ts";
-import { parseModel } from "../../../src/factors/hashed-linear/file.ts";
-import { messagePolarity } from "../../../src/factors/polarity.ts";
+import { parseModel } from "../../../src/messages/hashed-linear/file.ts";
+import { messagePolarity } from "../../../src/messages/polarity.ts";
 import {
   accuracy,
   areaUnderCurve,

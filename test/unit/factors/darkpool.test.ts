@@ -7,9 +7,9 @@ import {
   type OffExchangeDay,
 } from "../../../src/factors/off-exchange.ts";
 import { createShortPressureTracker } from "../../../src/factors/short-pressure.ts";
-import { clippedZ, normalCdf } from "../../../src/factors/statistics.ts";
 import { isBlockTrade } from "../../../src/market/block-size.ts";
 import type { Print, ShortVolume } from "../../../src/market/records.ts";
+import { clippedZ, normalCdf } from "../../../src/statistics/statistics.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { measureEarningsSurprise } from "../../../src/factors/earnings-surprise.ts";
-import { sampleSd } from "../../../src/factors/statistics.ts";
 import type { Fundamental } from "../../../src/market/records.ts";
+import { sampleSd } from "../../../src/statistics/statistics.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ecdfZ, freezeEcdfTable } from "../../../src/factors/ecdf.ts";
-import { normalQuantile } from "../../../src/factors/statistics.ts";
+import { ecdfZ, freezeEcdfTable } from "../../../src/statistics/ecdf.ts";
+import { normalQuantile } from "../../../src/statistics/statistics.ts";
 
 const table = {
   values: [-2, -1, 0, 1, 2],

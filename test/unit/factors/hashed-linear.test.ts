@@ -1,26 +1,26 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { FEATURE_BUCKETS, featureBucketsOf } from "../../../src/factors/hashed-linear/features.ts";
+import { FEATURE_BUCKETS, featureBucketsOf } from "../../../src/messages/hashed-linear/features.ts";
 import {
   MAX_MODEL_BYTES,
   parseModel,
   serializeModel,
-} from "../../../src/factors/hashed-linear/file.ts";
-import { fnv1a } from "../../../src/factors/hashed-linear/fnv1a.ts";
+} from "../../../src/messages/hashed-linear/file.ts";
+import { fnv1a } from "../../../src/messages/hashed-linear/fnv1a.ts";
 import {
   type LabeledMessage,
   TRAINING_EPOCHS,
   trainHashedLinear,
-} from "../../../src/factors/hashed-linear/training.ts";
+} from "../../../src/messages/hashed-linear/training.ts";
 import {
   type HashedLinearModel,
   modeledPolarity,
   type SentimentLabel,
   softmax,
-} from "../../../src/factors/hashed-linear.ts";
-import { tokenize } from "../../../src/factors/message/tokens.ts";
-import { messagePolarity } from "../../../src/factors/polarity.ts";
+} from "../../../src/messages/hashed-linear.ts";
+import { tokenize } from "../../../src/messages/message/tokens.ts";
+import { messagePolarity } from "../../../src/messages/polarity.ts";
 
 const messages = readFileSync(new URL("../../fixtures/messages.jsonl", import.meta.url), "utf8")
   .trim()

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { expandEntries, listEntries } from "../../../src/factors/lexicon/entries.ts";
-import { roleEntries, scaleEntries } from "../../../src/factors/lexicon/grammar.ts";
-import { lexicon, lexiconTopics } from "../../../src/factors/lexicon.ts";
-import { messagePolarity } from "../../../src/factors/polarity.ts";
+import { expandEntries, listEntries } from "../../../src/messages/lexicon/entries.ts";
+import { roleEntries, scaleEntries } from "../../../src/messages/lexicon/grammar.ts";
+import { lexicon, lexiconTopics } from "../../../src/messages/lexicon.ts";
+import { messagePolarity } from "../../../src/messages/polarity.ts";
 
 const lists = lexiconTopics.flat().map(([, list]) => list);
 

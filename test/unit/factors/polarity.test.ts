@@ -3,10 +3,10 @@ import { join } from "node:path";
 import fc from "fast-check";
 import papa from "papaparse";
 import { describe, expect, it } from "vitest";
-import type { SentimentLabel } from "../../../src/factors/hashed-linear.ts";
-import { lexicon } from "../../../src/factors/lexicon.ts";
-import { tokenize } from "../../../src/factors/message/tokens.ts";
-import { messagePolarity, normalizeMessageText } from "../../../src/factors/polarity.ts";
+import type { SentimentLabel } from "../../../src/messages/hashed-linear.ts";
+import { lexicon } from "../../../src/messages/lexicon.ts";
+import { tokenize } from "../../../src/messages/message/tokens.ts";
+import { messagePolarity, normalizeMessageText } from "../../../src/messages/polarity.ts";
 import { areaUnderCurve } from "../../../src/research/train/cross-validation.ts";
 import { sharedFolder } from "../../support/shared.ts";
 

@@ -1,17 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { createAttentionTracker, NO_ATTENTION } from "../../../src/factors/attention.ts";
-import {
-  addMessageToCounters,
-  decayCounters,
-  NO_MESSAGES,
-  sentimentMeasures,
-  sentimentOf,
-} from "../../../src/factors/message-counters.ts";
-import {
-  createAuthorActivity,
-  createRecentMessages,
-  messageWeight,
-} from "../../../src/factors/message-weight.ts";
 import {
   computeSocialReading,
   extendSocialBaseline,
@@ -20,7 +7,20 @@ import {
   sentimentZ,
   socialZ,
 } from "../../../src/factors/social.ts";
-import { normalCdf } from "../../../src/factors/statistics.ts";
+import { createAttentionTracker, NO_ATTENTION } from "../../../src/messages/attention.ts";
+import {
+  addMessageToCounters,
+  decayCounters,
+  NO_MESSAGES,
+  sentimentMeasures,
+  sentimentOf,
+} from "../../../src/messages/message-counters.ts";
+import {
+  createAuthorActivity,
+  createRecentMessages,
+  messageWeight,
+} from "../../../src/messages/message-weight.ts";
+import { normalCdf } from "../../../src/statistics/statistics.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { randomAt } from "../../../src/grading/random.ts";
-import { rankCorrelation } from "../../../src/grading/rank-correlation.ts";
 import { gradeRun, type SettledStatement } from "../../../src/grading/run-grade.ts";
 import { computeTrackRecordFigures, type GradedRun } from "../../../src/grading/track-record.ts";
+import { randomAt } from "../../../src/statistics/random.ts";
+import { rankCorrelation } from "../../../src/statistics/rank-correlation.ts";
 
 const SECTORS = ["Energy", "Utilities", null];
 const SIGNALS = ["LONG", "WAIT", "SHORT"] as const;

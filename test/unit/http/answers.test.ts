@@ -8,7 +8,7 @@ import { createToolAnswers } from "../../../src/http/api/answers.ts";
 import { parseInput } from "../../../src/http/api/parse.ts";
 import { openScoring, type Scoring } from "../../../src/ingest/create.ts";
 import { persistObservations } from "../../../src/ingest/persist.ts";
-import { Problem } from "../../../src/problem.ts";
+import { Problem } from "../../../src/lib/problem.ts";
 import { createToolContext } from "../../../src/service.ts";
 import type { Observation } from "../../../src/sources/live/provider.ts";
 import { coinBarKnownAt } from "../../../src/sources/live/publication-times.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { parseInput } from "../../../src/http/api/parse.ts";
-import { Problem } from "../../../src/problem.ts";
+import { Problem } from "../../../src/lib/problem.ts";
 
 const Input = z.strictObject({
   symbol: z.string().regex(/^\w+$/, "Expected a ticker."),

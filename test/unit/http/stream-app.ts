@@ -11,7 +11,7 @@ import { createOpenStreams, type OpenStreams } from "../../../src/http/open-stre
 import { ProtectedResource } from "../../../src/http/protected-resource.ts";
 import type { StartLoop } from "../../../src/lib/loop.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
-import { Problem } from "../../../src/problem.ts";
+import { Problem } from "../../../src/lib/problem.ts";
 import { looseLimits } from "../../support/alert-service.ts";
 import { type OpenStream, openStream } from "../../support/event-stream.ts";
 import { listenerOf } from "../../support/route-listener.ts";

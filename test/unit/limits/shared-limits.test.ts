@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
+import { Problem } from "../../../src/lib/problem.ts";
 import type { QuotaName } from "../../../src/limits/quotas.ts";
 import {
   createSharedLimits,
   type SharedLimits,
   type SharedLimitsOptions,
 } from "../../../src/limits/shared-limits.ts";
-import { Problem } from "../../../src/problem.ts";
 import type { CountedWindow, CounterAddition, Counters } from "../../../src/store/port/counters.ts";
 import { openStore, PATIENT, postgres, type TestStore } from "../../support/stores.ts";
 import { manualTimers } from "../../support/timers.ts";

@@ -1,7 +1,6 @@
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
 import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
-import { neweyWestStandardError } from "../../../src/grading/series-summary.ts";
 import { computeTrackRecordFigures, trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { methodLeaf, runLeaf, universeLeaves } from "../../../src/log/leaves.ts";
@@ -13,6 +12,7 @@ import { runningMethod } from "../../../src/method/running.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { logReturnRange, RANGE_PROBABILITIES } from "../../../src/risk/ranges.ts";
 import type { RiskTable } from "../../../src/risk/table.ts";
+import { neweyWestStandardError } from "../../../src/statistics/series-summary.ts";
 import { answeredClaims } from "../../support/answered-claims.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import {

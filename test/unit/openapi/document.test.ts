@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { jsonSchema } from "../../../src/lib/json-schema.ts";
 import { openApiDocument } from "../../../src/openapi/document.ts";
+import { jsonSchema } from "../../../src/openapi/json-schema.ts";
 import { allOperations } from "../../../src/openapi/operations/all-operations.ts";
 import {
   routeOverridesOf,

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { normalQuantile } from "../../../src/factors/statistics.ts";
-import { randomAt } from "../../../src/grading/random.ts";
 import type { Instrument } from "../../../src/market/instrument.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import {
@@ -12,6 +10,8 @@ import { joinOutcomes, type StatementOutcome } from "../../../src/research/backt
 import { measureRankBook, rankBookReturns } from "../../../src/research/backtest/rank-book.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import { alphaOf, measureRiskAdjusted } from "../../../src/research/backtest/risk-adjusted.ts";
+import { randomAt } from "../../../src/statistics/random.ts";
+import { normalQuantile } from "../../../src/statistics/statistics.ts";
 
 const SESSIONS = 120;
 const DAY_MS = 86_400_000;

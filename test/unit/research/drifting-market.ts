@@ -1,6 +1,6 @@
-import { randomAt } from "../../../src/grading/random.ts";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
+import { randomAt } from "../../../src/statistics/random.ts";
 
 const DAY_MS = 86_400_000;
 const FIRST_DAY = Date.parse("2012-01-02");

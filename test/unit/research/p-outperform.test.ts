@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { normalQuantile } from "../../../src/factors/statistics.ts";
 import { pOutperform } from "../../../src/research/backtest/probabilities.ts";
+import { normalQuantile } from "../../../src/statistics/statistics.ts";
 
 describe("the probability of beating the median", () => {
   it.each([

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { findExcludedSymbols } from "../../../src/grading/excluded-symbols.ts";
-import { randomAt } from "../../../src/grading/random.ts";
-import type { SeriesSummary } from "../../../src/grading/series-summary.ts";
 import { returnAfterStatement } from "../../../src/grading/session-returns.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import { exposuresAt } from "../../../src/research/backtest/exposures.ts";
@@ -19,6 +17,8 @@ import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts"
 import { slicesByRegime, slicesByYear } from "../../../src/research/backtest/slices.ts";
 import { countTrials, variantOf } from "../../../src/research/backtest/trials.ts";
 import { deflatedTThreshold, verdictOf } from "../../../src/research/backtest/verdict.ts";
+import { randomAt } from "../../../src/statistics/random.ts";
+import type { SeriesSummary } from "../../../src/statistics/series-summary.ts";
 import { instrument } from "../../support/instruments.ts";
 
 const DAY_MS = 86_400_000;

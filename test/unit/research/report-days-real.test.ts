@@ -1,8 +1,6 @@
 // @module-tag nightly
 
 import { describe, expect, it } from "vitest";
-import { mean } from "../../../src/factors/statistics.ts";
-import { neweyWestT } from "../../../src/grading/series-summary.ts";
 import { gradedSessionIndices } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import {
@@ -19,6 +17,8 @@ import { logReturnRange } from "../../../src/risk/ranges.ts";
 import { spansReport } from "../../../src/risk/report-days.ts";
 import type { HorizonRiskTable } from "../../../src/risk/table.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { neweyWestT } from "../../../src/statistics/series-summary.ts";
+import { mean } from "../../../src/statistics/statistics.ts";
 import { fitReportDays, reportOutcomes } from "../../method/report-day-fit.ts";
 import { sharedFolder } from "../../support/shared.ts";
 

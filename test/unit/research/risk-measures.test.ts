@@ -1,7 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { ECDF_PROBABILITIES } from "../../../src/factors/ecdf.ts";
-import { normalQuantile } from "../../../src/factors/statistics.ts";
-import { randomAt } from "../../../src/grading/random.ts";
 import { reliabilityChart } from "../../../src/research/backtest/report/charts.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import {
@@ -15,6 +12,9 @@ import {
 } from "../../../src/research/backtest/risk/observations.ts";
 import { SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+import { ECDF_PROBABILITIES } from "../../../src/statistics/ecdf.ts";
+import { randomAt } from "../../../src/statistics/random.ts";
+import { normalQuantile } from "../../../src/statistics/statistics.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 const FIRST = Date.parse("2018-01-05");

@@ -1,15 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mean, normalQuantile, sampleSd } from "../../../src/factors/statistics.ts";
-import { bootstrapInterval } from "../../../src/grading/bootstrap.ts";
-import { medianOf } from "../../../src/grading/median.ts";
-import { randomAt, shuffled } from "../../../src/grading/random.ts";
+import { calibrate } from "../../../src/research/backtest/calibration.ts";
+import {
+  deflatedSharpe,
+  expectedMaxSharpe,
+  sharpeOf,
+} from "../../../src/research/backtest/deflated-sharpe.ts";
+import { maxDrawdown, wealthPath } from "../../../src/research/backtest/drawdown.ts";
+import { bootstrapInterval } from "../../../src/statistics/bootstrap.ts";
+import { medianOf } from "../../../src/statistics/median.ts";
+import { randomAt, shuffled } from "../../../src/statistics/random.ts";
 import {
   rankCorrelation,
   ranks,
   standardizedRankProducts,
-} from "../../../src/grading/rank-correlation.ts";
-import { residualize } from "../../../src/grading/residuals.ts";
+} from "../../../src/statistics/rank-correlation.ts";
+import { residualize } from "../../../src/statistics/residuals.ts";
 import {
   cosineCount,
   cosineStandardError,
@@ -18,14 +24,8 @@ import {
   periodsForPower,
   type SeriesSummary,
   summarizeSeries,
-} from "../../../src/grading/series-summary.ts";
-import { calibrate } from "../../../src/research/backtest/calibration.ts";
-import {
-  deflatedSharpe,
-  expectedMaxSharpe,
-  sharpeOf,
-} from "../../../src/research/backtest/deflated-sharpe.ts";
-import { maxDrawdown, wealthPath } from "../../../src/research/backtest/drawdown.ts";
+} from "../../../src/statistics/series-summary.ts";
+import { mean, normalQuantile, sampleSd } from "../../../src/statistics/statistics.ts";
 
 /** The rank correlation coefficients of the worked example. */
 const WORKED = [0.03, -0.01, 0.05, 0, 0.02, 0.04, -0.03, 0.06, 0.01, -0.02, 0.03, 0.02];

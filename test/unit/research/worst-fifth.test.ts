@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { normalCdf, normalQuantile } from "../../../src/factors/statistics.ts";
-import { randomAt } from "../../../src/grading/random.ts";
 import type { ReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import {
   fitQuadraticLogistic,
@@ -10,6 +8,8 @@ import {
   type DatedFalls,
   gradeWorstFifthChance,
 } from "../../../src/research/backtest/risk/worst-fifth.ts";
+import { randomAt } from "../../../src/statistics/random.ts";
+import { normalCdf, normalQuantile } from "../../../src/statistics/statistics.ts";
 
 describe("the fit of a quadratic logistic", () => {
   it("equals the maximum of the likelihood that scipy finds", () => {

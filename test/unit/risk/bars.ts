@@ -1,6 +1,6 @@
-import { randomAt } from "../../../src/grading/random.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
 import type { Bar, Fundamental } from "../../../src/market/records.ts";
+import { randomAt } from "../../../src/statistics/random.ts";
 
 export const DAY_MS = 86_400_000;
 

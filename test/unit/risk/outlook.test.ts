@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { ECDF_PROBABILITIES } from "../../../src/factors/ecdf.ts";
-import { normalCdf, normalQuantile } from "../../../src/factors/statistics.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { peerSigmas, riskLevel, riskOutlook, samplePeers } from "../../../src/risk/outlook.ts";
 import {
@@ -10,6 +8,8 @@ import {
   logReturnRange,
 } from "../../../src/risk/ranges.ts";
 import type { HorizonRiskTable } from "../../../src/risk/table.ts";
+import { ECDF_PROBABILITIES } from "../../../src/statistics/ecdf.ts";
+import { normalCdf, normalQuantile } from "../../../src/statistics/statistics.ts";
 import { DAY_MS, madeBars } from "./bars.ts";
 
 const bars = madeBars(700);

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { CandidatesAnswer, candidatesAnswer } from "../../../src/answers/candidate.ts";
-import { normalQuantile } from "../../../src/factors/statistics.ts";
-import { randomAt } from "../../../src/grading/random.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { closeOf, METHOD_MARKET, SCORED_FROM } from "../../../src/method/invented-market.ts";
 import { recordedCandidate } from "../../../src/method/recorded-candidate.ts";
@@ -15,6 +13,8 @@ import type { InstrumentState } from "../../../src/score/instrument-state.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { rankClose } from "../../../src/score/stock-ranking.ts";
+import { randomAt } from "../../../src/statistics/random.ts";
+import { normalQuantile } from "../../../src/statistics/statistics.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 
 const NONE = Number.NaN;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { randomAt } from "../../../src/grading/random.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
+import { randomAt } from "../../../src/statistics/random.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 330;

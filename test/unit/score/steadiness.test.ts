@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { normalCdf, normalQuantile } from "../../../src/factors/statistics.ts";
-import { randomAt } from "../../../src/grading/random.ts";
 import { rankSteadiness } from "../../../src/score/risk-ranking.ts";
 import {
   blendedLogVolatility,
@@ -11,6 +9,8 @@ import {
   type SteadinessInputs,
   yearVolatilityAndBeta,
 } from "../../../src/score/steadiness.ts";
+import { randomAt } from "../../../src/statistics/random.ts";
+import { normalCdf, normalQuantile } from "../../../src/statistics/statistics.ts";
 import { historyOf, referenceBars, referenceMarket } from "../factors/reference.ts";
 
 const COUNT = 40;

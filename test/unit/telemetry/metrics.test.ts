@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createEventRateCap } from "../../../src/http/request-telemetry.ts";
-import { createMetrics, type GaugeValues } from "../../../src/telemetry/metrics.ts";
+import { createMetrics, type GaugeValues } from "../../../src/process/metrics.ts";
 
 const VALUES: GaugeValues = {
   ...{ version: "1", startedAt: 0, isLeader: true, openStreams: 2, shed: 3, lastErrors: [] },

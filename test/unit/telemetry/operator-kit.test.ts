@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { createMetrics } from "../../../src/telemetry/metrics.ts";
+import { createMetrics } from "../../../src/process/metrics.ts";
 
 const read = (name: string) =>
   readFileSync(new URL(`../../../deploy/${name}`, import.meta.url), "utf8");

@@ -3,6 +3,7 @@ import type { Alert } from "../../../alerts/alert.ts";
 import type { AlertView } from "../../../alerts/api/queries.ts";
 import { normalizedAlertKinds } from "../../../answers/alert-input.ts";
 import { resolveInstrument } from "../../../answers/lookup.ts";
+import { Problem } from "../../../lib/problem.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import {
   isWeakMatch,
@@ -10,7 +11,6 @@ import {
   resolveSymbol,
   searchInstruments,
 } from "../../../market/symbols.ts";
-import { Problem } from "../../../problem.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import { DEFAULT_STEADINESS_LEVEL } from "../../../score/steadiness-events.ts";

@@ -9,7 +9,7 @@ import { alertVersion } from "../../../alerts/api/changes.ts";
 import { OWN_MAILBOX_CHANNEL_NAME } from "../../../alerts/channels/channels.ts";
 import { lowCoverageText } from "../../../answers/signal-alert.ts";
 import { fingerprint } from "../../../lib/fingerprint.ts";
-import { Problem } from "../../../problem.ts";
+import { Problem } from "../../../lib/problem.ts";
 import type { ToolCall } from "../../../tool.ts";
 import { rejectOtherMethods } from "../../allowed-methods.ts";
 import { parseInput, validateInput } from "../../api/parse.ts";

@@ -12,9 +12,9 @@ import {
 import { toPercent } from "../../../answers/risk.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
-import { escapeMarkdown } from "../../../lib/markdown.ts";
 import { instrumentPath, paths } from "../../../lib/paths.ts";
 import type { Instrument } from "../../../market/instrument.ts";
+import { escapeMarkdown } from "../../../outbound/markdown-text.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import type { DarkpoolView, FactorsAnswer, InstrumentView } from "./instrument-view.ts";
 import type { FactorName } from "./marks.ts";

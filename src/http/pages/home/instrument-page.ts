@@ -2,7 +2,7 @@ import type { Site } from "../../../../wellknown/site.ts";
 import { toPercent } from "../../../answers/risk.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
-import { DAY_MS } from "../../../lib/market-day.ts";
+import { DAY_MS } from "../../../lib/day.ts";
 import { FACTORS_BY_CLASS } from "../../../score/composite.ts";
 import { descriptionList, type FactEntry, untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";

@@ -1,6 +1,6 @@
-import type { SeriesSummary } from "../../../grading/series-summary.ts";
 import { type Html, html } from "../../../http/pages/html.ts";
 import type { TerminalLine } from "../../../outbound/terminal-text.ts";
+import type { SeriesSummary } from "../../../statistics/series-summary.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
 import type { BacktestQuestion } from "../question.ts";
 import type { RankBook } from "../rank-book.ts";

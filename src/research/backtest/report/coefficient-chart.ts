@@ -1,6 +1,6 @@
-import type { SeriesSummary } from "../../../grading/series-summary.ts";
 import { nameAxis, valueAxis } from "../../../http/pages/drawing.ts";
 import type { Html } from "../../../http/pages/html.ts";
+import type { SeriesSummary } from "../../../statistics/series-summary.ts";
 import type { ClassResult } from "../class-results.ts";
 import { CHART_COLORS, chartFigure, chartLegend, zeroLine } from "./chart.ts";
 import { shortCoefficientText } from "./figures.ts";

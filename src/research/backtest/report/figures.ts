@@ -1,4 +1,4 @@
-import type { ConfidenceInterval } from "../../../grading/bootstrap.ts";
+import type { ConfidenceInterval } from "../../../statistics/bootstrap.ts";
 
 /** Placeholder for a missing figure. */
 export const NO_VALUE = "–";

@@ -1,5 +1,5 @@
-import type { SeriesSummary } from "../../../grading/series-summary.ts";
 import { type Html, html } from "../../../http/pages/html.ts";
+import type { SeriesSummary } from "../../../statistics/series-summary.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
 import type { BacktestQuestion } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";

@@ -1,7 +1,7 @@
-import { periodsForPower, type SeriesSummary } from "../../../grading/series-summary.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import type { BacktestVerdict } from "../../../score/backtest-verdicts.ts";
 import { CANDIDATE } from "../../../score/candidate.ts";
+import { periodsForPower, type SeriesSummary } from "../../../statistics/series-summary.ts";
 import { type ClassResult, decisiveIc, type HorizonResult } from "../class-results.ts";
 import { type PromotionStatus, promotionStatusOf } from "../promotion.ts";
 import { type BacktestQuestion, type BacktestSubject, SESSIONS_PER_YEAR } from "../question.ts";

@@ -1,11 +1,3 @@
-import { freezeEcdfTable } from "../../../factors/ecdf.ts";
-import { mean } from "../../../factors/statistics.ts";
-import { bootstrapInterval } from "../../../grading/bootstrap.ts";
-import {
-  datesPerHorizon,
-  type HorizonOverlap,
-  neweyWestT,
-} from "../../../grading/series-summary.ts";
 import type { RiskModel } from "../../../risk/forecast.ts";
 import {
   chanceOfFall,
@@ -22,6 +14,14 @@ import type {
   RiskEvidence,
   RiskVerdict,
 } from "../../../risk/table.ts";
+import { bootstrapInterval } from "../../../statistics/bootstrap.ts";
+import { freezeEcdfTable } from "../../../statistics/ecdf.ts";
+import {
+  datesPerHorizon,
+  type HorizonOverlap,
+  neweyWestT,
+} from "../../../statistics/series-summary.ts";
+import { mean } from "../../../statistics/statistics.ts";
 import { type Calibration, calibrate, type ProbabilityForecast } from "../calibration.ts";
 import { MIN_VERDICT_PERIODS } from "../verdict.ts";
 import type { RiskObservation } from "./observations.ts";

@@ -1,7 +1,7 @@
-import { mean } from "../../../factors/statistics.ts";
-import { rankCorrelation, ranks } from "../../../grading/rank-correlation.ts";
-import { type SeriesSummary, summarizeSeries } from "../../../grading/series-summary.ts";
 import { STEADINESS_HORIZONS } from "../../../score/steadiness.ts";
+import { rankCorrelation, ranks } from "../../../statistics/rank-correlation.ts";
+import { type SeriesSummary, summarizeSeries } from "../../../statistics/series-summary.ts";
+import { mean } from "../../../statistics/statistics.ts";
 import { type BacktestQuestion, sessionsPerGradedDate } from "../question.ts";
 import type { ReturnGrid } from "../return-grid.ts";
 import { type CoefficientSlice, slicesByYear } from "../slices.ts";

@@ -1,7 +1,7 @@
-import { normalQuantile } from "../../../factors/statistics.ts";
-import { bootstrapInterval, type ConfidenceInterval } from "../../../grading/bootstrap.ts";
-import { ranks } from "../../../grading/rank-correlation.ts";
-import { datesPerHorizon, type HorizonOverlap } from "../../../grading/series-summary.ts";
+import { bootstrapInterval, type ConfidenceInterval } from "../../../statistics/bootstrap.ts";
+import { ranks } from "../../../statistics/rank-correlation.ts";
+import { datesPerHorizon, type HorizonOverlap } from "../../../statistics/series-summary.ts";
+import { normalQuantile } from "../../../statistics/statistics.ts";
 import { brierSkillOf, type Calibration, calibrate } from "../calibration.ts";
 import type { ReturnGrid } from "../return-grid.ts";
 import { MIN_VERDICT_PERIODS } from "../verdict.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { utcDay } from "../../../lib/utc-day.ts";
+import { utcDay } from "../../../lib/day.ts";
 import { DayCursor, type DayQuery, dayCursorText, readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import type {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { utcDay } from "../../../lib/utc-day.ts";
+import { utcDay } from "../../../lib/day.ts";
 import {
   type CoinDay,
   lastCoinDay,

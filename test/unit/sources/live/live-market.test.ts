@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { MESSAGE_WEIGHT_RULES } from "../../../../src/factors/message-weight.ts";
 import { newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { InstrumentRecords } from "../../../../src/market/records.ts";
+import { MESSAGE_WEIGHT_RULES } from "../../../../src/messages/message-weight.ts";
 import { ScoringEngine } from "../../../../src/score/scoring-engine.ts";
 import type { PastSnapshot } from "../../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../../src/score/snapshot-archive.ts";

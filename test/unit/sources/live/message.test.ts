@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MESSAGE_WEIGHT_RULES } from "../../../../src/factors/message-weight.ts";
+import { MESSAGE_WEIGHT_RULES } from "../../../../src/messages/message-weight.ts";
 import {
   decodeEntities,
   messageObservations,

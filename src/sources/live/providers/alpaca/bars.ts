@@ -1,4 +1,4 @@
-import { utcDay, utcDayEnd } from "../../../../lib/utc-day.ts";
+import { utcDay, utcDayEnd } from "../../../../lib/day.ts";
 import { nextSession, previousSession } from "../../../../market/calendar.ts";
 import { newYorkInstant } from "../../../../market/new-york.ts";
 import { readCursor } from "../../cursor.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { utcDay } from "../../../../lib/utc-day.ts";
+import { utcDay } from "../../../../lib/day.ts";
 import type { Observation, RejectedObservation } from "../../provider.ts";
 import { coinTicker } from "../../provider-symbols.ts";
 import { isLaterThanArrival } from "../../publication-times.ts";

@@ -1,4 +1,4 @@
-import { utcDayEnd } from "../../../../lib/utc-day.ts";
+import { utcDayEnd } from "../../../../lib/day.ts";
 import type { FundamentalMetric } from "../../../../market/records.ts";
 import type { Observation, ParsedResponse, RejectedObservation } from "../../provider.ts";
 import { addDays, datedRecordKnownAt } from "../../publication-times.ts";

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { randomAt } from "../../../../../src/grading/random.ts";
 import { gradeRun } from "../../../../../src/grading/run-grade.ts";
 import {
   computeTrackRecordFigures,
@@ -8,6 +7,7 @@ import {
 } from "../../../../../src/grading/track-record.ts";
 import { trackRecordSection } from "../../../../../src/http/pages/home/track-record-section.ts";
 import { runningMethod } from "../../../../../src/method/running.ts";
+import { randomAt } from "../../../../../src/statistics/random.ts";
 import { pointsOf, positionsByAxis } from "../../../../support/drawn.ts";
 
 const DAY_MS = 86_400_000;

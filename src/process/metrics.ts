@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Backlog, StoreSize } from "../store/port/store.ts";
-import { durationHistogram } from "./durations.ts";
-import type { Meters } from "./meters.ts";
-import type { ProcessReport } from "./report.ts";
+import { durationHistogram } from "../telemetry/durations.ts";
+import type { Meters } from "../telemetry/meters.ts";
+import type { ProcessReport } from "./process-report.ts";
 
 /** Gauges read from the store; a gauge is absent if it cannot be read. */
 export interface StoreGauges {

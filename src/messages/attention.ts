@@ -1,4 +1,4 @@
-import { mean, zAgainstHistory } from "./statistics.ts";
+import { mean, zAgainstHistory } from "../statistics/statistics.ts";
 
 /** Constants of the attention measure. */
 export const ATTENTION_RULES = {

@@ -2,8 +2,8 @@ import type { WebhookSender } from "../alerts/delivery/sender.ts";
 import type { SendProviderRequest } from "../ingest/provider-client.ts";
 import type { Limits, QuotaName, QuotaState } from "../limits/quotas.ts";
 import type { Records } from "../store/port/records.ts";
-import { type Meters, statusClass } from "./meters.ts";
-import { markSpanFailed, traceRequest, traceWork } from "./traces.ts";
+import { type Meters, statusClass } from "../telemetry/meters.ts";
+import { markSpanFailed, traceRequest, traceWork } from "../telemetry/traces.ts";
 
 /** Wraps records so that commits are measured. */
 export function measuredRecords(records: Records, meters: Meters): Records {

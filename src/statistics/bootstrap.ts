@@ -1,5 +1,5 @@
-import { mean } from "../factors/statistics.ts";
 import { randomAt } from "./random.ts";
+import { mean } from "./statistics.ts";
 
 /** Bounds of a confidence interval, in the unit of the estimate. */
 export interface ConfidenceInterval {

@@ -1,5 +1,5 @@
 import type { AssetClass } from "../market/instrument.ts";
-import { decayFactor } from "./statistics.ts";
+import { decayFactor } from "../statistics/statistics.ts";
 
 /** Constants of the message counters. */
 export const SOCIAL_COUNTER_RULES = {

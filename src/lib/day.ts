@@ -12,3 +12,9 @@ export function marketDayName(startsAt: number, dayMs: number): string {
   const instant = new Date(startsAt).toISOString();
   return dayMs < DAY_MS ? instant : instant.slice(0, "2020-01-31".length);
 }
+
+/** ISO date of the UTC day that contains an instant (Unix milliseconds). */
+export const utcDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** First moment after a UTC day, Unix milliseconds. */
+export const utcDayEnd = (day: string): number => Date.parse(day) + DAY_MS;

@@ -1,5 +1,5 @@
+import { Problem } from "../lib/problem.ts";
 import type { RecordList } from "../market/records.ts";
-import { Problem } from "../problem.ts";
 
 /** Request for one page of a list. */
 export interface PageRequest<T> {

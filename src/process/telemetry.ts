@@ -4,12 +4,12 @@ import { providerStatuses } from "../ingest/provider-status.ts";
 import { readLogStatus } from "../log/log-status.ts";
 import { lastBackupAt } from "../maintenance/backup/last-backup.ts";
 import type { MarketView } from "../market/market-view.ts";
-import { programVersion } from "../process/program-version.ts";
 import type { PersistentState } from "../state.ts";
 import type { Store } from "../store/port/store.ts";
-import type { LoggedError } from "./log.ts";
+import type { LoggedError } from "../telemetry/log.ts";
 import type { Metrics, StoreGauges } from "./metrics.ts";
-import type { ProcessReport, ReadProcessReport } from "./report.ts";
+import type { ProcessReport, ReadProcessReport } from "./process-report.ts";
+import { programVersion } from "./program-version.ts";
 
 /** The parts of a report that come from the HTTP server and the log of the process. */
 export interface ReportParts {

@@ -1,5 +1,5 @@
 import type { Mention } from "../market/records.ts";
-import { countBelow } from "./statistics.ts";
+import { countBelow } from "../statistics/statistics.ts";
 
 /** Rules that reduce the weight of a message. */
 export const MESSAGE_WEIGHT_RULES = {

@@ -1,4 +1,4 @@
-import { GOLDEN_RATIO_STEP, mixBits } from "../lib/mix-bits.ts";
+import { GOLDEN_RATIO_STEP, mixBits } from "./mix-bits.ts";
 
 /**
  * Counter-based random number: a pure function of seed and index.

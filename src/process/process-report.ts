@@ -1,5 +1,5 @@
 import type { QuotaName } from "../limits/quotas.ts";
-import type { LoggedError } from "./log.ts";
+import type { LoggedError } from "../telemetry/log.ts";
 
 /** State of a running process. */
 export interface ProcessReport {

@@ -1,5 +1,5 @@
-import { mean, normalQuantile, sampleSd } from "../factors/statistics.ts";
 import type { ConfidenceInterval } from "./bootstrap.ts";
+import { mean, normalQuantile, sampleSd } from "./statistics.ts";
 
 /** Statistics of the mean of a series with one value per date. */
 export interface SeriesSummary {
