@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { unsealedAudit } from "../../../src/store/audit/entry.ts";
+import { unsealedAudit } from "../../../src/store/audit-entry.ts";
 import { readAll } from "../../../src/store/port/read-all.ts";
 import { collection, type Records } from "../../../src/store/port/records.ts";
 import { type Transaction, transact } from "../../../src/store/transact.ts";
