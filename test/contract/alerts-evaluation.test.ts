@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { allScopes } from "../../src/access/scopes.ts";
 import { type AlertThresholds, alertGroup, alerts } from "../../src/alerts/alert.ts";
 import { deliveries, EVENT_ARCHIVE_KIND } from "../../src/alerts/delivery/delivery.ts";
 import {
@@ -8,7 +9,6 @@ import {
   evaluateCondition,
 } from "../../src/alerts/rules/condition.ts";
 import { progressRecords } from "../../src/alerts/rules/evaluation-state.ts";
-import { allScopes } from "../../src/access/scopes.ts";
 import { createVolatilityTracker } from "../../src/factors/volatility.ts";
 import { countKnownRecords } from "../../src/market/point-in-time.ts";
 import type { Bar, RecordList } from "../../src/market/records.ts";
