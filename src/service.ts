@@ -43,7 +43,7 @@ import {
 import { openPersistentState, type PersistentState, type PersistentStateOptions } from "./state.ts";
 import type { Records } from "./store/port/records.ts";
 import { type Meters, NO_METERS } from "./telemetry/meters.ts";
-import type { ToolContext } from "./tool.ts";
+import type { ToolContext } from "./tool/tool.ts";
 
 /** Display name of the service. */
 export const SERVICE_NAME = "Market Signal and Verification Service";

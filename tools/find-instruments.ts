@@ -16,7 +16,6 @@ import {
   instrumentColumns,
   knownBarSpan,
 } from "../src/answers/instrument-table.ts";
-import { notCoveredReason, unpricedInstruments } from "../src/answers/lookup.ts";
 import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
 import { paginate } from "../src/answers/pagination.ts";
 import { FactorStatusAnswer, factorStatusAnswer } from "../src/answers/why.ts";
@@ -25,7 +24,8 @@ import { AssetClass, type Instrument } from "../src/market/instrument.ts";
 import { isTickerQuery, MATCHES, matchInstruments } from "../src/market/symbols.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";
 import { tableOf } from "../src/tables/table.ts";
-import { defineTool, type ToolContext } from "../src/tool.ts";
+import { notCoveredReason, unpricedInstruments } from "../src/tool/lookup.ts";
+import { defineTool, type ToolContext } from "../src/tool/tool.ts";
 
 const FullCandidate = z.object({
   ...InstrumentIdentity.shape,

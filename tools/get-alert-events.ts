@@ -1,20 +1,20 @@
 import { z } from "zod";
 import { alertScopes } from "../src/access/scopes.ts";
+import { CursorInput, Provenance, provenance } from "../src/answers/common.ts";
+import { readableItems } from "../src/answers/pagination.ts";
+import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
+import { Problem } from "../src/lib/problem.ts";
+import { type TablePage, tableOf } from "../src/tables/table.ts";
 import {
   AttemptAnswer,
   attemptAnswer,
   EventAnswer,
   eventAnswer,
   extractSourceTerms,
-} from "../src/answers/alert.ts";
-import { AlertIdInput } from "../src/answers/alert-input.ts";
-import { attemptColumns, eventColumns } from "../src/answers/alert-table.ts";
-import { CursorInput, Provenance, provenance } from "../src/answers/common.ts";
-import { readableItems } from "../src/answers/pagination.ts";
-import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
-import { Problem } from "../src/lib/problem.ts";
-import { type TablePage, tableOf } from "../src/tables/table.ts";
-import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
+} from "../src/tool/alert.ts";
+import { AlertIdInput } from "../src/tool/alert-input.ts";
+import { attemptColumns, eventColumns } from "../src/tool/alert-table.ts";
+import { defineTool, type ToolCall, type ToolContext } from "../src/tool/tool.ts";
 
 /** Maximum number of items on a page. */
 const MAX_ITEMS = 100;

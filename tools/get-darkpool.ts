@@ -16,7 +16,6 @@ import {
   FieldTable,
   rejectFieldsQuery,
 } from "../src/answers/fields.ts";
-import { requestedInstantRange, resolveInstrument, snapshotAt } from "../src/answers/lookup.ts";
 import {
   offExchangeDayColumns,
   offExchangePrintColumns,
@@ -36,7 +35,8 @@ import { BLOCK_SIZE_TEXT, isBlockTrade } from "../src/market/block-size.ts";
 import type { Instrument } from "../src/market/instrument.ts";
 import type { Print, WeeklyVolume } from "../src/market/records.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
-import { defineTool, type ToolContext } from "../src/tool.ts";
+import { requestedInstantRange, resolveInstrument, snapshotAt } from "../src/tool/lookup.ts";
+import { defineTool, type ToolContext } from "../src/tool/tool.ts";
 
 /** Note that explains off-exchange prints. */
 const NOTE =

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { DetailInput, SymbolInput } from "../src/answers/common.ts";
-import { briefFactorsAnswer, FactorsAnswer, fullFactorsAnswer } from "../src/answers/factors.ts";
-import { resolveInstrument, snapshotAt } from "../src/answers/lookup.ts";
 import { DayOrInstantInput, requestedDayMember } from "../src/answers/when.ts";
-import { defineTool } from "../src/tool.ts";
+import { briefFactorsAnswer, FactorsAnswer, fullFactorsAnswer } from "../src/tool/factors.ts";
+import { resolveInstrument, snapshotAt } from "../src/tool/lookup.ts";
+import { defineTool } from "../src/tool/tool.ts";
 
 /** The tool that returns the four factors behind a score with all their figures. */
 export const getFactors = defineTool({

@@ -16,6 +16,16 @@ import {
   FieldsInput,
   rejectFieldsQuery,
 } from "../src/answers/fields.ts";
+import { type PageRequest, paginate, readablePage } from "../src/answers/pagination.ts";
+import { roundToWholePoints } from "../src/answers/rounding.ts";
+import { steadinessPoints } from "../src/answers/steadiness.ts";
+import { DayOrInstantInput, requestedDayMember } from "../src/answers/when.ts";
+import { scoreAttributionAnswer } from "../src/answers/why.ts";
+import { Problem } from "../src/lib/problem.ts";
+import { AssetClass } from "../src/market/instrument.ts";
+import type { RecordList } from "../src/market/records.ts";
+import type { PastSnapshot } from "../src/score/snapshot.ts";
+import { type TablePage, tableOf } from "../src/tables/table.ts";
 import {
   lastSnapshot,
   requestedInstant,
@@ -23,9 +33,7 @@ import {
   requireComputedHistory,
   resolveInstrument,
   snapshotAt,
-} from "../src/answers/lookup.ts";
-import { type PageRequest, paginate, readablePage } from "../src/answers/pagination.ts";
-import { roundToWholePoints } from "../src/answers/rounding.ts";
+} from "../src/tool/lookup.ts";
 import {
   briefSignalAnswer,
   briefSignalItem,
@@ -39,18 +47,10 @@ import {
   SignalPage,
   signalChanges,
   signalCounts,
-} from "../src/answers/signal.ts";
-import { scoreChange, signalColumns } from "../src/answers/signal-table.ts";
-import { steadinessPoints } from "../src/answers/steadiness.ts";
-import { WatchlistNameInput } from "../src/answers/watchlist.ts";
-import { DayOrInstantInput, requestedDayMember } from "../src/answers/when.ts";
-import { scoreAttributionAnswer } from "../src/answers/why.ts";
-import { Problem } from "../src/lib/problem.ts";
-import { AssetClass } from "../src/market/instrument.ts";
-import type { RecordList } from "../src/market/records.ts";
-import type { PastSnapshot } from "../src/score/snapshot.ts";
-import { type TablePage, tableOf } from "../src/tables/table.ts";
-import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
+} from "../src/tool/signal.ts";
+import { scoreChange, signalColumns } from "../src/tool/signal-table.ts";
+import { defineTool, type ToolCall, type ToolContext } from "../src/tool/tool.ts";
+import { WatchlistNameInput } from "../src/tool/watchlist.ts";
 
 const Points = z.number().min(0).max(100);
 const Fraction = z.number().min(0).max(1);

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { requireSignalLog } from "../src/answers/signal-log.ts";
 import {
   BACKTEST_VERDICT_NOTE,
   TrackRecordAnswer,
@@ -7,7 +6,8 @@ import {
 } from "../src/answers/track-record.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { AssetClass } from "../src/market/instrument.ts";
-import { defineTool } from "../src/tool.ts";
+import { requireSignalLog } from "../src/tool/signal-log.ts";
+import { defineTool } from "../src/tool/tool.ts";
 
 /** The tool that returns the track record: the outcomes of the logged signals. */
 export const getTrackRecord = defineTool({

@@ -1,4 +1,4 @@
-import type { Tool } from "../src/tool.ts";
+import type { Tool } from "../src/tool/tool.ts";
 import { findInstruments } from "./find-instruments.ts";
 import { getAlertEvents } from "./get-alert-events.ts";
 import { getDarkpool } from "./get-darkpool.ts";

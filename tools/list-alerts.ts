@@ -2,20 +2,20 @@ import { z } from "zod";
 import type { Caller } from "../src/access/caller.ts";
 import { ALERT_STATUSES, isOwnedBy } from "../src/alerts/alert.ts";
 import type { AlertView } from "../src/alerts/api/queries.ts";
+import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
+import { paginate, readablePage } from "../src/answers/pagination.ts";
+import { Problem } from "../src/lib/problem.ts";
+import { type TablePage, tableOf } from "../src/tables/table.ts";
 import {
   AlertAnswer,
   AlertDetailAnswer,
   alertAnswer,
   alertDetailAnswer,
   CreatorFields,
-} from "../src/answers/alert.ts";
-import { AlertIdInput } from "../src/answers/alert-input.ts";
-import { alertColumns } from "../src/answers/alert-table.ts";
-import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
-import { paginate, readablePage } from "../src/answers/pagination.ts";
-import { Problem } from "../src/lib/problem.ts";
-import { type TablePage, tableOf } from "../src/tables/table.ts";
-import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
+} from "../src/tool/alert.ts";
+import { AlertIdInput } from "../src/tool/alert-input.ts";
+import { alertColumns } from "../src/tool/alert-table.ts";
+import { defineTool, type ToolCall, type ToolContext } from "../src/tool/tool.ts";
 
 const Input = z.strictObject({
   id: AlertIdInput.optional(),

@@ -3,7 +3,16 @@ import type { Caller } from "../src/access/caller.ts";
 import type { InstrumentSelector } from "../src/alerts/alert.ts";
 import type { AlertWithSecret } from "../src/alerts/api/alert-service.ts";
 import type { AlertChanges, AlertRequest } from "../src/alerts/api/changes.ts";
-import { AlertAnswer, alertAnswer, NextSteps, SigningSecretAnswer } from "../src/answers/alert.ts";
+import {
+  DirectionAnswer,
+  InstantAnswer,
+  isoInstantOrNull,
+  Provenance,
+} from "../src/answers/common.ts";
+import { nextStepsOfSteadinessAlert } from "../src/answers/steadiness-alert.ts";
+import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
+import { Problem } from "../src/lib/problem.ts";
+import { AlertAnswer, alertAnswer, NextSteps, SigningSecretAnswer } from "../src/tool/alert.ts";
 import {
   AlertFields,
   AlertIdInput,
@@ -11,20 +20,11 @@ import {
   normalizedAlertKinds,
   toUnixMs,
   WebhookUrlInput,
-} from "../src/answers/alert-input.ts";
-import {
-  DirectionAnswer,
-  InstantAnswer,
-  isoInstantOrNull,
-  Provenance,
-} from "../src/answers/common.ts";
-import { nextStepsOfRangeAlert } from "../src/answers/range-alert.ts";
-import { nextStepsOfSignalAlert } from "../src/answers/signal-alert.ts";
-import { nextStepsOfSteadinessAlert } from "../src/answers/steadiness-alert.ts";
-import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
-import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
-import { Problem } from "../src/lib/problem.ts";
-import { defineTool, type ToolContext } from "../src/tool.ts";
+} from "../src/tool/alert-input.ts";
+import { nextStepsOfRangeAlert } from "../src/tool/range-alert.ts";
+import { nextStepsOfSignalAlert } from "../src/tool/signal-alert.ts";
+import { defineTool, type ToolContext } from "../src/tool/tool.ts";
+import { WatchlistNameInput, watchlistSelector } from "../src/tool/watchlist.ts";
 
 const ACTIONS = [
   "update",

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { alertScopes } from "../src/access/scopes.ts";
-import { AlertFields, canonicalSymbols } from "../src/answers/alert-input.ts";
 import { CursorInput } from "../src/answers/common.ts";
 import { readablePage } from "../src/answers/pagination.ts";
-import { WatchlistAnswer, WatchlistNameInput, watchlistAnswer } from "../src/answers/watchlist.ts";
 import { Problem } from "../src/lib/problem.ts";
-import { defineTool } from "../src/tool.ts";
+import { AlertFields, canonicalSymbols } from "../src/tool/alert-input.ts";
+import { defineTool } from "../src/tool/tool.ts";
+import { WatchlistAnswer, WatchlistNameInput, watchlistAnswer } from "../src/tool/watchlist.ts";
 
 const Input = z.strictObject({
   action: z

@@ -2,25 +2,25 @@ import { z } from "zod";
 import type { Caller } from "../src/access/caller.ts";
 import { alertScopes } from "../src/access/scopes.ts";
 import type { InstrumentSelector } from "../src/alerts/alert.ts";
-import { AlertAnswer, alertAnswer, NextSteps, SigningSecretAnswer } from "../src/answers/alert.ts";
+import { DirectionAnswer, Provenance } from "../src/answers/common.ts";
+import { nextStepsOfSteadinessAlert, requireRankedStock } from "../src/answers/steadiness-alert.ts";
+import { Problem } from "../src/lib/problem.ts";
+import { AssetClass } from "../src/market/instrument.ts";
+import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../src/score/report-events.ts";
+import { EVENT_RULES } from "../src/score/shift-and-volatility-events.ts";
+import { DEFAULT_STEADINESS_LEVEL } from "../src/score/steadiness-events.ts";
+import { AlertAnswer, alertAnswer, NextSteps, SigningSecretAnswer } from "../src/tool/alert.ts";
 import {
   AlertFields,
   canonicalSymbols,
   normalizedAlertKinds,
   toUnixMs,
   WebhookUrlInput,
-} from "../src/answers/alert-input.ts";
-import { DirectionAnswer, Provenance } from "../src/answers/common.ts";
-import { nextStepsOfRangeAlert, requireForecastRange } from "../src/answers/range-alert.ts";
-import { nextStepsOfSignalAlert } from "../src/answers/signal-alert.ts";
-import { nextStepsOfSteadinessAlert, requireRankedStock } from "../src/answers/steadiness-alert.ts";
-import { WatchlistNameInput, watchlistSelector } from "../src/answers/watchlist.ts";
-import { Problem } from "../src/lib/problem.ts";
-import { AssetClass } from "../src/market/instrument.ts";
-import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../src/score/report-events.ts";
-import { EVENT_RULES } from "../src/score/shift-and-volatility-events.ts";
-import { DEFAULT_STEADINESS_LEVEL } from "../src/score/steadiness-events.ts";
-import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
+} from "../src/tool/alert-input.ts";
+import { nextStepsOfRangeAlert, requireForecastRange } from "../src/tool/range-alert.ts";
+import { nextStepsOfSignalAlert } from "../src/tool/signal-alert.ts";
+import { defineTool, type ToolCall, type ToolContext } from "../src/tool/tool.ts";
+import { WatchlistNameInput, watchlistSelector } from "../src/tool/watchlist.ts";
 
 const Input = z.strictObject({
   symbols: AlertFields.symbols.optional(),

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { LIVE_CLAIM, LIVE_CLAIM_VERDICTS, type LiveClaimFigures } from "../grading/live-claim.ts";
+import type { ServedClaim, TrackRecord } from "../grading/log-record.ts";
 import {
   type DatedVerdict,
   EXCLUSION_REASONS,
   TRACK_RECORD_VERDICTS,
   type TrackRecordFigures,
 } from "../grading/track-record.ts";
-import type { ServedClaim, TrackRecord } from "../log/signal-log.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { type DataSource, MarketMode } from "../market/market.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";

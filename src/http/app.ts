@@ -11,7 +11,7 @@ import type { ClaimService } from "../principals/agents/claims.ts";
 import type { Readiness } from "../process/readiness.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { Meters } from "../telemetry/meters.ts";
-import type { ToolContext } from "../tool.ts";
+import type { ToolContext } from "../tool/tool.ts";
 import { alertStreamRoute } from "./api/alert-stream.ts";
 import { createToolAnswers, measuredToolAnswers } from "./api/answers.ts";
 import { exportRoute } from "./api/export.ts";

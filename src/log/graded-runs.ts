@@ -1,8 +1,7 @@
+import type { ClassTrackRecord } from "../grading/log-record.ts";
 import {
   computeTrackRecordFigures,
-  type DatedVerdict,
   type GradedRun,
-  type TrackRecordFigures,
   type TrackRecordTerms,
   trackRecordVerdicts,
 } from "../grading/track-record.ts";
@@ -11,16 +10,6 @@ import type { LoggedGrade, LogStore } from "./log-store.ts";
 
 /** Number of grades per read. */
 const PAGE = 1_000;
-
-/** The track record of one asset class over one horizon, of the runs of one method. */
-export interface ClassTrackRecord {
-  readonly methodHash: string;
-  readonly figures: TrackRecordFigures;
-  /** Verdicts due so far; empty for every horizon except the headline one. */
-  readonly verdicts: readonly DatedVerdict[];
-  /** Graded runs, oldest first. */
-  readonly runs: readonly GradedRun[];
-}
 
 /** A graded run and the hash of its method. */
 interface MethodGrade {

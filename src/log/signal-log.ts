@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
-import { type LiveClaimFigures, liveClaimFigures } from "../grading/live-claim.ts";
-import type { TrackRecordTerms } from "../grading/track-record.ts";
+import { liveClaimFigures } from "../grading/live-claim.ts";
+import type { ServedClaim, ServedTrackRecord, TrackRecord } from "../grading/log-record.ts";
 import type { Scoring } from "../ingest/create.ts";
 import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
 import type { LeaderJob } from "../maintenance/maintenance.ts";
@@ -12,7 +12,7 @@ import { riskTableOf } from "../risk/measured-table.ts";
 import type { PersistentState } from "../state.ts";
 import { SIGNATURE_TYPE_NUMBERS, verifierOf, verifierText } from "../tree/note-keys.ts";
 import { signersOf } from "../tree/signers.ts";
-import { type ClassTrackRecord, GradedRuns } from "./graded-runs.ts";
+import { GradedRuns } from "./graded-runs.ts";
 import { LastCheckpointFile } from "./last-checkpoint-file.ts";
 import { Committer } from "./leaves.ts";
 import { LogReader } from "./log-reader.ts";
@@ -53,46 +53,6 @@ export interface SignalLogOptions {
   readonly baseUrl: string;
   readonly now: () => Date;
   readonly log: Logger;
-}
-
-/**
- * Track record of an asset class over one horizon, with the dates that show how far it is settled.
- */
-export interface ServedTrackRecord extends ClassTrackRecord {
-  /**
-   * Earliest time at which the first run of the log can be settled, Unix milliseconds on the
-   * market's clock.
-   */
-  readonly expectedAt: number;
-  /**
-   * Close of the oldest run of the class whose outcomes are incomplete or can still be corrected,
-   * Unix milliseconds; `null` if there is no such run.
-   */
-  readonly openSince: number | null;
-}
-
-/** A claim of the log, with its figures. */
-export interface ServedClaim extends LiveClaimFigures {
-  readonly methodHash: string;
-  /** As in `ServedTrackRecord`, of the asset class of the claim. */
-  readonly openSince: number | null;
-}
-
-/**
- * The track record of the whole log: for each asset class and horizon one record for each method
- * that has graded runs, the newest first, and at least one for the running method. Instants are Unix
- * milliseconds on the market's clock.
- */
-export interface TrackRecord {
-  /** Name of the log. */
-  readonly origin: string;
-  readonly beganAt: number;
-  /** Number of log entries from which the track records are computed. */
-  readonly size: number;
-  readonly terms: TrackRecordTerms;
-  readonly records: readonly ServedTrackRecord[];
-  /** The claims that the log registers, the newest first. */
-  readonly claims: readonly ServedClaim[];
 }
 
 /** The log of all decisions, as one process of the service sees it. */

@@ -7,7 +7,6 @@ import { listAlerts } from "../../tools/list-alerts.ts";
 import { manageAlert } from "../../tools/manage-alert.ts";
 import { registerAlert } from "../../tools/register-alert.ts";
 import { WebhookKeySet } from "../alerts/delivery/webhook-keys.ts";
-import { AlertAnswer, AttemptAnswer, EventAnswer } from "../answers/alert.ts";
 import {
   RangeAlertEvent,
   ReportAlertEvent,
@@ -15,10 +14,11 @@ import {
   SteadinessAlertEvent,
   VolatilityAlertEvent,
 } from "../answers/event.ts";
-import { MethodDocument } from "../answers/method.ts";
 import { MethodChangedEvent } from "../answers/method-change.ts";
-import { SignalAnswer, SignalHistory, SignalPage } from "../answers/signal.ts";
 import { memo } from "../lib/memo.ts";
+import { AlertAnswer, AttemptAnswer, EventAnswer } from "../tool/alert.ts";
+import { MethodDocument } from "../tool/method.ts";
+import { SignalAnswer, SignalHistory, SignalPage } from "../tool/signal.ts";
 import { jsonSchema } from "./json-schema.ts";
 import {
   AcceptedApplication,

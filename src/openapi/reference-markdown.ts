@@ -1,10 +1,10 @@
 import { SERVICE_SUMMARY, type Site } from "../../wellknown/site.ts";
-import { AlertAnswer } from "../answers/alert.ts";
 import { AnswerOrigin, InstrumentAnswer } from "../answers/common.ts";
 import { EventData } from "../answers/event.ts";
 import { paths } from "../lib/paths.ts";
 import type { ProblemCode } from "../lib/problem.ts";
 import { MarketMode } from "../market/market.ts";
+import { AlertAnswer } from "../tool/alert.ts";
 import { componentSchemas, type JsonObject, jsonSchemaOf } from "./components.ts";
 import { apiDescription } from "./description.ts";
 import {

@@ -1,16 +1,16 @@
 import type { z } from "zod";
-import type { FactorsAnswer } from "../answers/factors.ts";
 import {
   DIRECTION_EVIDENCE_TEXT,
   DIRECTION_LIMITS_TEXT,
   SCORE_CAVEAT,
   SCORE_MEANING,
 } from "../answers/meaning.ts";
-import type { FullSignal, SignalAnswer } from "../answers/signal.ts";
 import type { TrackRecordAnswer } from "../answers/track-record.ts";
 import type { MarketMode } from "../market/market.ts";
 import { escapeMarkdown } from "../outbound/markdown-text.ts";
 import type { ColumnHead } from "../tables/table.ts";
+import type { FactorsAnswer } from "../tool/factors.ts";
+import type { FullSignal, SignalAnswer } from "../tool/signal.ts";
 
 /**
  * Conversions of tool results to the formats of OpenBB Workspace. All figures are taken from the

@@ -1,5 +1,5 @@
 import type { ColumnHead } from "../tables/table.ts";
-import type { Tool } from "../tool.ts";
+import type { Tool } from "../tool/tool.ts";
 
 /** URL path prefix of the endpoints that widgets read. */
 export const WIDGET_PATH_PREFIX = "/api/openbb";

@@ -4,9 +4,9 @@ import { getFactors } from "../../tools/get-factors.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { getTrackRecord } from "../../tools/get-track-record.ts";
 import { offExchangeDayColumns } from "../answers/off-exchange-table.ts";
-import { signalColumns } from "../answers/signal-table.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
+import { signalColumns } from "../tool/signal-table.ts";
 import {
   evidenceText,
   factorColumnHeads,

@@ -4,7 +4,7 @@ import type { Scoring } from "../../src/ingest/create.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { createToolContext } from "../../src/service.ts";
-import type { ToolCall } from "../../src/tool.ts";
+import type { ToolCall } from "../../src/tool/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { closeOf, createMarket, WARM_SESSIONS } from "./engine/made-market.ts";
 

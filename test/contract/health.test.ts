@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { healthRoute } from "../../src/http/api/health.ts";
-import type { ToolContext } from "../../src/tool.ts";
+import type { ToolContext } from "../../src/tool/tool.ts";
 import { serveForTest } from "../support/local-server.ts";
 import { listenerOf } from "../support/route-listener.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";

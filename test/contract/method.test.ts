@@ -2,9 +2,9 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { MethodDocument } from "../../src/answers/method.ts";
 import { runningMethod } from "../../src/method/running.ts";
 import { METHOD_RELEASE } from "../../src/score/snapshot.ts";
+import { MethodDocument } from "../../src/tool/method.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { startTestService } from "../support/test-service.ts";
 

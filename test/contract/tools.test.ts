@@ -4,7 +4,7 @@ import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { scopeDescriptions } from "../../src/access/scopes.ts";
-import { isAboutAlerts } from "../../src/tool.ts";
+import { isAboutAlerts } from "../../src/tool/tool.ts";
 import { tools } from "../../tools/index.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";

@@ -12,7 +12,7 @@ import { AuthenticatedFile } from "../../src/ingest/authenticated-file.ts";
 import { openScoring, type Scoring } from "../../src/ingest/create.ts";
 import { recordedCandidate } from "../../src/method/recorded-candidate.ts";
 import { createToolContext } from "../../src/service.ts";
-import type { ToolCall } from "../../src/tool.ts";
+import type { ToolCall } from "../../src/tool/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { atFileEnd } from "../support/file-end.ts";
 import { model, openStore } from "../support/stores.ts";

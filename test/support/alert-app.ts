@@ -13,7 +13,7 @@ import type { Quota, QuotaName } from "../../src/limits/quotas.ts";
 import { BrowserSessions } from "../../src/principals/accounts/browser-sessions.ts";
 import { ClaimService } from "../../src/principals/agents/claims.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
-import type { ToolContext } from "../../src/tool.ts";
+import type { ToolContext } from "../../src/tool/tool.ts";
 import { peopleOf } from "./account-parts.ts";
 import {
   alertDependencies,

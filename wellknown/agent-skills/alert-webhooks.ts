@@ -1,5 +1,5 @@
 import { paths } from "../../src/lib/paths.ts";
-import { isAboutAlerts } from "../../src/tool.ts";
+import { isAboutAlerts } from "../../src/tool/tool.ts";
 import { COMMAND_VARIABLES_NOTE, fencedBlock, shellBlock, toolTable } from "../markdown.ts";
 import type { Site } from "../site.ts";
 import { registerAgent } from "./register-agent.ts";

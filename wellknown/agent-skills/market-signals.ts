@@ -6,7 +6,7 @@ import {
   SCORE_MEANING,
 } from "../../src/answers/meaning.ts";
 import { paths } from "../../src/lib/paths.ts";
-import { isAboutAlerts } from "../../src/tool.ts";
+import { isAboutAlerts } from "../../src/tool/tool.ts";
 import { isDeniedToUnclaimed, restCommand } from "../calls.ts";
 import { COMMAND_VARIABLES_NOTE, toolTable } from "../markdown.ts";
 import { marketNotes, type Site } from "../site.ts";

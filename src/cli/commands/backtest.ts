@@ -1,7 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { z } from "zod";
-import { peerTableVersion } from "../../answers/method.ts";
 import { createFolder } from "../../lib/create-folder.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import type { Market } from "../../market/market.ts";
@@ -23,6 +22,7 @@ import { runBacktest } from "../../research/backtest/run-backtest.ts";
 import { measureTogether, type SetResult } from "../../research/backtest/together.ts";
 import { appendTrials, readTrials } from "../../research/backtest/trial-log.ts";
 import { openMarket } from "../../sources/open-market.ts";
+import { peerTableVersion } from "../../tool/method.ts";
 import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
 

@@ -7,7 +7,7 @@ import { Problem } from "../../lib/problem.ts";
 import type { TablePage } from "../../tables/table.ts";
 import type { Meters } from "../../telemetry/meters.ts";
 import { traceWork } from "../../telemetry/traces.ts";
-import type { Tool, ToolCall, ToolContext } from "../../tool.ts";
+import type { Tool, ToolCall, ToolContext } from "../../tool/tool.ts";
 import { parseInput } from "./parse.ts";
 
 /** The result of a tool call. */

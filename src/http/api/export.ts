@@ -1,8 +1,8 @@
 import { callerKey } from "../../access/caller.ts";
-import { PanelQuery, panelPage } from "../../answers/export-page.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { exportOperations } from "../../openapi/operations/export.ts";
-import type { ToolContext } from "../../tool.ts";
+import { PanelQuery, panelPage } from "../../tool/export-page.ts";
+import type { ToolContext } from "../../tool/tool.ts";
 import { routeOf } from "../mount.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { ProtectedResource } from "../protected-resource.ts";

@@ -4,7 +4,7 @@ import { runningMethod } from "../../method/running.ts";
 import { serviceStatusOperations } from "../../openapi/operations/service-status.ts";
 import { programVersion } from "../../process/program-version.ts";
 import type { ComponentStates, Readiness } from "../../process/readiness.ts";
-import type { ToolContext } from "../../tool.ts";
+import type { ToolContext } from "../../tool/tool.ts";
 import { routeOf } from "../mount.ts";
 import type { Route } from "../route-table.ts";
 import { sendJson } from "../send-response.ts";

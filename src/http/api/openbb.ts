@@ -4,7 +4,7 @@ import { Problem } from "../../lib/problem.ts";
 import { openbbOperations } from "../../openapi/operations/openbb.ts";
 import { NO_FILTER, type WidgetData, type WidgetSource } from "../../openbb/widget.ts";
 import { widgetSources } from "../../openbb/widgets.ts";
-import type { Tool, ToolCall } from "../../tool.ts";
+import type { Tool, ToolCall } from "../../tool/tool.ts";
 import { routeOf } from "../mount.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { queryOf } from "../request-context.ts";

@@ -6,7 +6,7 @@ import { tools } from "../../../tools/index.ts";
 import { withCallerAddress } from "../../access/auditor.ts";
 import { Problem } from "../../lib/problem.ts";
 import { FormatQuery } from "../../openapi/tables.ts";
-import type { Tool, ToolRoute } from "../../tool.ts";
+import type { Tool, ToolRoute } from "../../tool/tool.ts";
 import { hasMediaType, parseBody, requireShallowJson } from "../body-readers.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { ProtectedResource } from "../protected-resource.ts";

@@ -1,7 +1,7 @@
-import { MethodQuery, MethodVersion, methodAnswer } from "../../answers/method.ts";
 import { serviceStatusOperations } from "../../openapi/operations/service-status.ts";
 import type { PeerTables } from "../../score/peers.ts";
-import type { ToolContext } from "../../tool.ts";
+import { MethodQuery, MethodVersion, methodAnswer } from "../../tool/method.ts";
+import type { ToolContext } from "../../tool/tool.ts";
 import { routeOf } from "../mount.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { queryParameters } from "../request-context.ts";

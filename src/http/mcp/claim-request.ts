@@ -17,7 +17,7 @@ import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { IssuedClaimCode } from "../../principals/agents/claim-records.ts";
 import { type ClaimService, claimLinks } from "../../principals/agents/claims.ts";
-import type { Tool } from "../../tool.ts";
+import type { Tool } from "../../tool/tool.ts";
 
 /** Dependencies of `createClaimRequest`. */
 export interface ClaimRequestOptions {

@@ -6,11 +6,11 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { SymbolInput } from "../../answers/common.ts";
-import { resolveInstrument } from "../../answers/lookup.ts";
 import { SCORE_CAVEAT, SCORE_MEANING } from "../../answers/meaning.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { Instrument } from "../../market/instrument.ts";
-import type { ToolContext } from "../../tool.ts";
+import { resolveInstrument } from "../../tool/lookup.ts";
+import type { ToolContext } from "../../tool/tool.ts";
 import { matchingSymbols } from "./resources.ts";
 
 /** Name of the only prompt. */

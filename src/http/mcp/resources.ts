@@ -9,10 +9,10 @@ import { findInstruments } from "../../../tools/find-instruments.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
 import type { Caller } from "../../access/caller.ts";
 import { SymbolInput } from "../../answers/common.ts";
-import { resolveInstrument } from "../../answers/lookup.ts";
 import { Problem } from "../../lib/problem.ts";
 import { searchInstruments } from "../../market/symbols.ts";
-import type { ToolContext } from "../../tool.ts";
+import { resolveInstrument } from "../../tool/lookup.ts";
+import type { ToolContext } from "../../tool/tool.ts";
 import { parseInput } from "../api/parse.ts";
 import { APP_MEDIA_TYPE, APP_URI } from "./protocol.ts";
 

@@ -25,7 +25,7 @@ import {
 import { memo } from "../../lib/memo.ts";
 import { Problem } from "../../lib/problem.ts";
 import { jsonSchema, schemaOutline } from "../../openapi/json-schema.ts";
-import type { Tool, ToolContext } from "../../tool.ts";
+import type { Tool, ToolContext } from "../../tool/tool.ts";
 import type { ToolAnswers } from "../api/answers.ts";
 import { appDocument } from "./app/app-document.ts";
 import {

@@ -2,7 +2,6 @@ import { Router } from "express";
 import { z } from "zod";
 import { accountAlertsGroup } from "../../alerts/alert.ts";
 import { watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
-import { canonicalSymbols } from "../../answers/alert-input.ts";
 import { Ticker } from "../../answers/common.ts";
 import {
   hasActiveContent,
@@ -11,6 +10,7 @@ import {
 } from "../../lib/label.ts";
 import { Problem } from "../../lib/problem.ts";
 import { MAX_API_KEYS_PER_ACCOUNT } from "../../principals/keys/api-keys.ts";
+import { canonicalSymbols } from "../../tool/alert-input.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { validateInput } from "../api/parse.ts";
 import type { FieldErrors } from "./elements.ts";

@@ -15,7 +15,7 @@ import type { ClaimService } from "../../principals/agents/claims.ts";
 import type { IntakeService } from "../../principals/applications/intake.ts";
 import type { ApiKeyService } from "../../principals/keys/api-keys.ts";
 import type { SetupFacts } from "../../process/setup-items.ts";
-import type { ToolContext } from "../../tool.ts";
+import type { ToolContext } from "../../tool/tool.ts";
 import type { CodeOnPage } from "./code-on-page.ts";
 import type { CsrfGuard } from "./form.ts";
 import type { SendPage } from "./page-answer.ts";

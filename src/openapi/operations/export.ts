@@ -1,6 +1,6 @@
-import { PanelQuery } from "../../answers/export-page.ts";
 import { panelColumns } from "../../answers/export-table.ts";
 import { PARQUET_MEDIA_TYPE } from "../../tables/parquet.ts";
+import { PanelQuery } from "../../tool/export-page.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS } from "../problems.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { InstantAnswer } from "../../answers/common.ts";
-import { MethodDocument, MethodQuery, MethodVersion } from "../../answers/method.ts";
 import { paths } from "../../lib/paths.ts";
 import { MarketMode } from "../../market/market.ts";
 import { PUBLISHED_METHOD_VERSION } from "../../method/running.ts";
+import { MethodDocument, MethodQuery, MethodVersion } from "../../tool/method.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, jsonResponse, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, TRANSIENT_PROBLEMS } from "../problems.ts";

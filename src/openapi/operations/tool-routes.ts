@@ -1,5 +1,5 @@
 import type { ProblemCode } from "../../lib/problem.ts";
-import type { ToolRoute } from "../../tool.ts";
+import type { ToolRoute } from "../../tool/tool.ts";
 
 /** Overrides of a tool's description for one of its routes. */
 export interface RouteOverrides {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { tools } from "../../../tools/index.ts";
-import { isAboutAlerts, type Tool, type ToolRoute } from "../../tool.ts";
+import { isAboutAlerts, type Tool, type ToolRoute } from "../../tool/tool.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { HttpMethod, Operation, SuccessResponse } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";

@@ -1,4 +1,4 @@
-import { digestDump, type RowsDigest } from "../../maintenance/backup/digest.ts";
+import { digestDump, type RowsDigest } from "../digest.ts";
 import type { Store } from "../port/store.ts";
 import { copyRows } from "./copy.ts";
 import { dumpRows, raiseRevision } from "./dump.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { extractSourceTerms } from "../../../src/answers/alert.ts";
+import { extractSourceTerms } from "../../../src/tool/alert.ts";
 
 const BARS = { id: "bars", name: "Bars", terms: "Ours.", simulated: false };
 const NEWS = { id: "news", name: "News", terms: "Theirs.", simulated: true };

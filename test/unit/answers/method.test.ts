@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { MethodVersion, peerTableVersion } from "../../../src/answers/method.ts";
 import type { SentimentAnalyzer } from "../../../src/messages/sentiment-model.ts";
 import { NO_STAGES } from "../../../src/score/close-tables.ts";
 import { emptyPeerTables, type PeerTables } from "../../../src/score/peers.ts";
+import { MethodVersion, peerTableVersion } from "../../../src/tool/method.ts";
 
 const LEXICON: SentimentAnalyzer = { name: "lexicon", modelSha256: null };
 const MODEL: SentimentAnalyzer = { name: "lexicon_and_model", modelSha256: "ab".repeat(32) };

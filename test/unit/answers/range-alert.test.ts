@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ResolvedSelector } from "../../../src/alerts/watchlists/watchlist.ts";
-import { nextStepsOfRangeAlert, requireForecastRange } from "../../../src/answers/range-alert.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { MarketView } from "../../../src/market/market-view.ts";
 import { RANGE_BREACHES } from "../../../src/risk/measured-table.ts";
+import { nextStepsOfRangeAlert, requireForecastRange } from "../../../src/tool/range-alert.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 import { DAY_MS, madeBars } from "../risk/bars.ts";
 

@@ -11,7 +11,7 @@ import { horizonVariance } from "../../../src/risk/report-days.ts";
 import type { HorizonRiskTable } from "../../../src/risk/table.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
-import type { ToolCall } from "../../../src/tool.ts";
+import type { ToolCall } from "../../../src/tool/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 import { filedFundamental, madeBars, weekdayBars } from "../risk/bars.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ResolvedSelector } from "../../../src/alerts/watchlists/watchlist.ts";
-import { nextStepsOfSignalAlert } from "../../../src/answers/signal-alert.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
+import { nextStepsOfSignalAlert } from "../../../src/tool/signal-alert.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 
 const covered = (

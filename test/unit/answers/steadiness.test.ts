@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { FullSignal } from "../../../src/answers/signal.ts";
 import { STEADINESS_INPUTS } from "../../../src/score/steadiness.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { normalCdf, normalQuantile } from "../../../src/statistics/statistics.ts";
-import type { ToolCall } from "../../../src/tool.ts";
+import type { FullSignal } from "../../../src/tool/signal.ts";
+import type { ToolCall } from "../../../src/tool/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
 import { marketOf, toolContextAt } from "../score/markets.ts";
 

@@ -8,7 +8,7 @@ import { FACTORS, type FactorStatus } from "../../../src/factors/reading.ts";
 import { summarizeReading } from "../../../src/factors/summary.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
-import type { ToolCall } from "../../../src/tool.ts";
+import type { ToolCall } from "../../../src/tool/tool.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
 import { marketOf, toolContextAt } from "../score/markets.ts";

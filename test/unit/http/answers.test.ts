@@ -12,7 +12,7 @@ import { Problem } from "../../../src/lib/problem.ts";
 import { createToolContext } from "../../../src/service.ts";
 import type { Observation } from "../../../src/sources/live/provider.ts";
 import { coinBarKnownAt } from "../../../src/sources/live/publication-times.ts";
-import type { Tool, ToolCall, ToolContext } from "../../../src/tool.ts";
+import type { Tool, ToolCall, ToolContext } from "../../../src/tool/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
 import { tools } from "../../../tools/index.ts";
 import { temporaryFolder } from "../../support/process.ts";

@@ -8,7 +8,7 @@ import {
   routesWithOverrides,
 } from "../../../src/openapi/operations/tool-routes.ts";
 import { referenceMarkdown } from "../../../src/openapi/reference-markdown.ts";
-import { isAboutAlerts } from "../../../src/tool.ts";
+import { isAboutAlerts } from "../../../src/tool/tool.ts";
 import { tools } from "../../../tools/index.ts";
 import { discoveryDocuments } from "../../../wellknown/index.ts";
 import type { Site } from "../../../wellknown/site.ts";

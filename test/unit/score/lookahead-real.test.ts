@@ -1,9 +1,9 @@
 // @module-tag nightly
 import { describe, expect, it } from "vitest";
-import { methodAnswer } from "../../../src/answers/method.ts";
 import { roundToWholePoints } from "../../../src/answers/rounding.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { methodAnswer } from "../../../src/tool/method.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
 import { sharedFolder } from "../../support/shared.ts";
 import { type FactorsAnswer, type MethodAnswer, recompute } from "../../support/third-party.ts";

@@ -13,7 +13,7 @@ import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { peerSigmas, riskOutlook } from "../../../src/risk/outlook.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
-import type { ToolContext } from "../../../src/tool.ts";
+import type { ToolContext } from "../../../src/tool/tool.ts";
 
 type Lists = Omit<InstrumentRecords, "instrument">;
 type Change = <R extends PointInTimeRecord>(list: readonly R[], kind: keyof Lists) => readonly R[];

@@ -3,9 +3,9 @@ import { execFile, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { methodAnswer } from "../../../src/answers/method.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+import { methodAnswer } from "../../../src/tool/method.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
 import { marketOf, toolContextAt } from "./markets.ts";
 

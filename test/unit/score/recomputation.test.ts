@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { MethodDocument, MethodQuery, methodAnswer } from "../../../src/answers/method.ts";
 import { roundToWholePoints } from "../../../src/answers/rounding.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+import { MethodDocument, MethodQuery, methodAnswer } from "../../../src/tool/method.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
 import {
   type FactorsAnswer,

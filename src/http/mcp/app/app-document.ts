@@ -4,7 +4,7 @@ import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../../a
 import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "../../../score/composite.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
-import type { ToolContext } from "../../../tool.ts";
+import type { ToolContext } from "../../../tool/tool.ts";
 import { alertFieldSchemas } from "../../pages/alerts/alert-form.ts";
 import { ALERT_KIND_LABELS } from "../../pages/alerts-section.ts";
 import { DECEPTIVE_CHARACTERS } from "../../pages/elements.ts";

@@ -1,8 +1,6 @@
 import { z } from "zod";
 import type { Alert } from "../../../alerts/alert.ts";
 import type { AlertView } from "../../../alerts/api/queries.ts";
-import { normalizedAlertKinds } from "../../../answers/alert-input.ts";
-import { resolveInstrument } from "../../../answers/lookup.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import {
@@ -14,7 +12,9 @@ import {
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import { DEFAULT_STEADINESS_LEVEL } from "../../../score/steadiness-events.ts";
-import type { ToolContext } from "../../../tool.ts";
+import { normalizedAlertKinds } from "../../../tool/alert-input.ts";
+import { resolveInstrument } from "../../../tool/lookup.ts";
+import type { ToolContext } from "../../../tool/tool.ts";
 import type { FieldErrors } from "../elements.ts";
 import { CheckboxValues } from "../form.ts";
 

@@ -2,9 +2,7 @@ import { ALERT_KINDS, type Alert, type AlertKind } from "../../../alerts/alert.t
 import type { Channel } from "../../../alerts/channels/channel.ts";
 import { OWN_MAILBOX_CHANNEL_NAME } from "../../../alerts/channels/channels.ts";
 import type { WatchlistOverview } from "../../../alerts/watchlists/watchlists.ts";
-import { AlertFields } from "../../../answers/alert-input.ts";
 import { DirectionAnswer } from "../../../answers/common.ts";
-import { nextStepsOfRangeAlert } from "../../../answers/range-alert.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";
@@ -14,6 +12,8 @@ import {
   DEFAULT_STEADINESS_LEVEL,
   STEADINESS_REARM_POINTS,
 } from "../../../score/steadiness-events.ts";
+import { AlertFields } from "../../../tool/alert-input.ts";
+import { nextStepsOfRangeAlert } from "../../../tool/range-alert.ts";
 import { watchedText } from "../alerts-section.ts";
 import { CHANNEL_KIND_NAMES } from "../channels-section.ts";
 import { errorText, type FieldErrors, field, form, select } from "../elements.ts";

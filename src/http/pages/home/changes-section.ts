@@ -1,6 +1,6 @@
-import type { FullSignal } from "../../../answers/signal.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
+import type { FullSignal } from "../../../tool/signal.ts";
 import { type Html, html } from "../html.ts";
 import type { HistoryPoint, HistoryView } from "./history-view.ts";
 import { type FactorName, factorNames, signalMark } from "./marks.ts";

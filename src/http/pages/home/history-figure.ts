@@ -1,4 +1,4 @@
-import type { FullSignal } from "../../../answers/signal.ts";
+import type { FullSignal } from "../../../tool/signal.ts";
 import { type Html, html } from "../html.ts";
 import type { HistoryPoint, HistoryView } from "./history-view.ts";
 import { priceText } from "./number-format.ts";

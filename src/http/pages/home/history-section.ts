@@ -1,6 +1,6 @@
 import { toPercent } from "../../../answers/risk.ts";
-import type { FullSignal } from "../../../answers/signal.ts";
 import { instrumentPath } from "../../../lib/paths.ts";
+import type { FullSignal } from "../../../tool/signal.ts";
 import { type Html, html } from "../html.ts";
 import { HISTORY_TABLE_ID, historyPlot } from "./history-figure.ts";
 import { type HistoryChoice, type HistoryView, historyRangeNames } from "./history-view.ts";

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { isoInstant } from "../../../answers/common.ts";
 import { reportFilingInstants } from "../../../answers/next-report.ts";
-import type { FullSignal } from "../../../answers/signal.ts";
 import { exactSignal } from "../../../answers/signal-point.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
 import type { FactorContributions } from "../../../score/composite.ts";
 import { contributionsOf, type PastSnapshot } from "../../../score/snapshot.ts";
-import type { ToolContext } from "../../../tool.ts";
+import type { FullSignal } from "../../../tool/signal.ts";
+import type { ToolContext } from "../../../tool/tool.ts";
 import { computeRangeOutcomes, type RangeOutcomes } from "./range-outcomes.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
 import { strongEtag } from "../../../lib/etag.ts";
 import { paths } from "../../../lib/paths.ts";
 import type { SignalLog } from "../../../log/signal-log.ts";
-import type { ToolContext } from "../../../tool.ts";
+import type { ToolContext } from "../../../tool/tool.ts";
 import { serveGetOnly } from "../../allowed-methods.ts";
 import { MARKDOWN_MEDIA_TYPE, prefersMarkdown } from "../../markdown.ts";
 import { queryOf } from "../../request-context.ts";

@@ -1,5 +1,5 @@
 import type { Snapshot } from "../../../score/snapshot.ts";
-import type { ToolContext } from "../../../tool.ts";
+import type { ToolContext } from "../../../tool/tool.ts";
 
 /**
  * Caches the result of a slow computation per instrument until the instrument has a new snapshot;

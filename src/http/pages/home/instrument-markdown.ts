@@ -10,11 +10,11 @@ import {
   SCORE_MEANING,
 } from "../../../answers/meaning.ts";
 import { toPercent } from "../../../answers/risk.ts";
-import type { FullSignal } from "../../../answers/signal.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { instrumentPath, paths } from "../../../lib/paths.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { escapeMarkdown } from "../../../outbound/markdown-text.ts";
+import type { FullSignal } from "../../../tool/signal.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import type { DarkpoolView, FactorsAnswer, InstrumentView } from "./instrument-view.ts";
 import type { FactorName } from "./marks.ts";

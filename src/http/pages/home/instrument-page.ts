@@ -1,9 +1,9 @@
 import type { Site } from "../../../../wellknown/site.ts";
 import { toPercent } from "../../../answers/risk.ts";
-import type { FullSignal } from "../../../answers/signal.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { DAY_MS } from "../../../lib/day.ts";
 import { FACTORS_BY_CLASS } from "../../../score/composite.ts";
+import type { FullSignal } from "../../../tool/signal.ts";
 import { descriptionList, type FactEntry, untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";

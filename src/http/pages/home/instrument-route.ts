@@ -1,12 +1,12 @@
 import type { RequestHandler } from "express";
 import { SymbolInput } from "../../../answers/common.ts";
-import { notCoveredReason } from "../../../answers/lookup.ts";
-import { signalColumns } from "../../../answers/signal-table.ts";
 import { instrumentPath } from "../../../lib/paths.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { resolveSymbol, type SymbolResolution } from "../../../market/symbols.ts";
 import { CSV_MEDIA_TYPE, csvEncoder } from "../../../tables/csv.ts";
 import { tableOf } from "../../../tables/table.ts";
+import { notCoveredReason } from "../../../tool/lookup.ts";
+import { signalColumns } from "../../../tool/signal-table.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
 import { queryOf } from "../../request-context.ts";
 import { untrustedText } from "../elements.ts";

@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import { getDarkpool } from "../../../../tools/get-darkpool.ts";
 import type { Scope } from "../../../access/scopes.ts";
-import { type FullFactors, fullFactorsAnswer } from "../../../answers/factors.ts";
-import { type FullSignal, fullSignalAnswer } from "../../../answers/signal.ts";
-import type { ToolContext } from "../../../tool.ts";
+import { type FullFactors, fullFactorsAnswer } from "../../../tool/factors.ts";
+import { type FullSignal, fullSignalAnswer } from "../../../tool/signal.ts";
+import type { ToolContext } from "../../../tool/tool.ts";
 import { simpleReturn } from "./peers.ts";
 
 /** Number of sessions in the dark pool section: one quarter. */

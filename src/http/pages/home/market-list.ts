@@ -1,7 +1,5 @@
 import type { Scope } from "../../../access/scopes.ts";
 import { isoInstant } from "../../../answers/common.ts";
-import { fullFactorsAnswer } from "../../../answers/factors.ts";
-import { type FullSignalItem, fullSignalItem } from "../../../answers/signal.ts";
 import { steadinessPoints } from "../../../answers/steadiness.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
@@ -13,7 +11,9 @@ import {
 } from "../../../market/symbols.ts";
 import type { Direction } from "../../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
-import type { ToolContext } from "../../../tool.ts";
+import { fullFactorsAnswer } from "../../../tool/factors.ts";
+import { type FullSignalItem, fullSignalItem } from "../../../tool/signal.ts";
+import type { ToolContext } from "../../../tool/tool.ts";
 import type { MarketFilter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
 import type { MapTile } from "./market-map.ts";

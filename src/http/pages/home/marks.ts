@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import type { AnswerStatus, DirectionAnswer } from "../../../answers/common.ts";
-import type { FullFactors } from "../../../answers/factors.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "../../../score/composite.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
+import type { FullFactors } from "../../../tool/factors.ts";
 import { type Html, html } from "../html.ts";
 
 /** The four factors of an instrument, from `get_factors`. */

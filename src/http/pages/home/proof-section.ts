@@ -1,5 +1,5 @@
-import type { FullSignal } from "../../../answers/signal.ts";
 import { instrumentPath, paths } from "../../../lib/paths.ts";
+import type { FullSignal } from "../../../tool/signal.ts";
 import { type Html, html } from "../html.ts";
 import { dateTimeHtml } from "./number-format.ts";
 

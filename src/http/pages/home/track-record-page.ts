@@ -1,8 +1,8 @@
 import type { RequestHandler } from "express";
 import type { Site } from "../../../../wellknown/site.ts";
 import { isoInstant } from "../../../answers/common.ts";
+import type { ServedTrackRecord, TrackRecord } from "../../../grading/log-record.ts";
 import { paths } from "../../../lib/paths.ts";
-import type { ServedTrackRecord, TrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";

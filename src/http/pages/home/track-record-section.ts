@@ -1,5 +1,6 @@
 import { isoInstant } from "../../../answers/common.ts";
 import { isFinalVerdict } from "../../../answers/track-record.ts";
+import type { ServedTrackRecord } from "../../../grading/log-record.ts";
 import {
   type ExclusionReason,
   excessReturnCurve,
@@ -7,7 +8,6 @@ import {
   type TrackRecordTerms,
   type TrackRecordVerdict,
 } from "../../../grading/track-record.ts";
-import type { ServedTrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { runningMethod } from "../../../method/running.ts";
 import { type Html, type HtmlContent, html } from "../html.ts";

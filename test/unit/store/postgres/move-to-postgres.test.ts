@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { digestDump } from "../../../../src/maintenance/backup/digest.ts";
+import { digestDump } from "../../../../src/store/digest.ts";
 import { consume, put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { liveClaimTerms } from "../../../../../src/grading/live-claim.ts";
+import type { ServedClaim } from "../../../../../src/grading/log-record.ts";
 import { claimSection } from "../../../../../src/http/pages/home/claim-section.ts";
-import type { ServedClaim } from "../../../../../src/log/signal-log.ts";
 
 const TERMS = liveClaimTerms(Date.UTC(2026, 10, 28, 21));
 const [FIRST = 0] = TERMS.looks.map(({ at }) => at);

@@ -1,4 +1,21 @@
 import { z } from "zod";
+import { CandidatesAnswer, candidatesAnswer } from "../answers/candidate.ts";
+import {
+  briefInstrument,
+  fullInstrument,
+  InstantAnswer,
+  InstrumentAnswer,
+  InstrumentAnswerMembers,
+  isoInstant,
+  isoInstantOrNull,
+} from "../answers/common.ts";
+import {
+  roundFraction,
+  roundPointDifference,
+  roundRatioOrNull,
+  roundToWholePoints,
+} from "../answers/rounding.ts";
+import { FactorStatusAnswer, factorStatusAnswer } from "../answers/why.ts";
 import { MAX_INDICATOR_BARS, technicalIndicators } from "../factors/indicators.ts";
 import { addPrintToDay, type OffExchangeDay } from "../factors/off-exchange.ts";
 import { FACTORS, type Factor, type FactorInput, unweightedInput } from "../factors/reading.ts";
@@ -10,25 +27,8 @@ import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, Feed, InstrumentRecords } from "../market/records.ts";
 import type { FactorResult, PastSnapshot, Snapshot, StockRanking } from "../score/snapshot.ts";
 import { normalCdf } from "../statistics/statistics.ts";
-import type { ToolContext } from "../tool.ts";
-import { CandidatesAnswer, candidatesAnswer } from "./candidate.ts";
-import {
-  briefInstrument,
-  fullInstrument,
-  InstantAnswer,
-  InstrumentAnswer,
-  InstrumentAnswerMembers,
-  isoInstant,
-  isoInstantOrNull,
-} from "./common.ts";
 import { AnalyzerAnswer, peerTableVersion } from "./method.ts";
-import {
-  roundFraction,
-  roundPointDifference,
-  roundRatioOrNull,
-  roundToWholePoints,
-} from "./rounding.ts";
-import { FactorStatusAnswer, factorStatusAnswer } from "./why.ts";
+import type { ToolContext } from "./tool.ts";
 
 const FactorInputAnswer = z.object({
   name: z.string(),

@@ -1,12 +1,17 @@
 import { z } from "zod";
+import { InstantInput, isoInstant } from "../answers/common.ts";
+import {
+  closingInstantRange,
+  mergeSessions,
+  panelColumns,
+  panelRows,
+} from "../answers/export-table.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { RecordList } from "../market/records.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import { type TablePage, tableOf } from "../tables/table.ts";
-import type { ToolContext } from "../tool.ts";
-import { InstantInput, isoInstant } from "./common.ts";
-import { closingInstantRange, mergeSessions, panelColumns, panelRows } from "./export-table.ts";
 import { requestedInstantRange, requireComputedHistory } from "./lookup.ts";
+import type { ToolContext } from "./tool.ts";
 
 /** Default and maximum number of rows on a page; rendering this many takes some seconds. */
 const MAX_ROWS = 50_000;

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { ALERT_KINDS, type AlertKind } from "../alerts/alert.ts";
+import { InstantInput, Ticker } from "../answers/common.ts";
 import { Label } from "../lib/label.ts";
 import { EVENT_RULES } from "../score/shift-and-volatility-events.ts";
-import type { ToolContext } from "../tool.ts";
-import { InstantInput, Ticker } from "./common.ts";
 import { resolveInstrument } from "./lookup.ts";
+import type { ToolContext } from "./tool.ts";
 
 /** Maximum length of a webhook URL, in characters. */
 const MAX_URL = 4_096;

@@ -9,12 +9,12 @@ import type { AlertEvent } from "../alerts/api/event-log.ts";
 import type { AlertDetails, AlertView, DeliveryAttemptView } from "../alerts/api/queries.ts";
 import { CHANNEL_KINDS, type ChannelState } from "../alerts/channels/channel.ts";
 import type { DeliveryAttempt } from "../alerts/delivery/delivery.ts";
+import { DirectionAnswer, InstantAnswer, isoInstant, isoInstantOrNull } from "../answers/common.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { DataSource } from "../market/market.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../score/report-events.ts";
 import { EVENT_RULES } from "../score/shift-and-volatility-events.ts";
 import { DEFAULT_STEADINESS_LEVEL } from "../score/steadiness-events.ts";
-import { DirectionAnswer, InstantAnswer, isoInstant, isoInstantOrNull } from "./common.ts";
 
 /** How the events of an alert are delivered. */
 const DeliveryAnswer = z.object({

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { z } from "zod";
+import { InstantAnswer, isoInstant, isoInstantOrNull, Provenance } from "../answers/common.ts";
+import { riskParameters } from "../answers/risk.ts";
 import { FACTORS } from "../factors/reading.ts";
 import { Problem } from "../lib/problem.ts";
 import { AssetClass } from "../market/instrument.ts";
@@ -18,9 +20,7 @@ import {
 import { METHOD_CONSTANTS } from "../score/method-constants.ts";
 import type { PeerTables } from "../score/peers.ts";
 import { METHOD_RELEASE } from "../score/snapshot.ts";
-import type { ToolContext } from "../tool.ts";
-import { InstantAnswer, isoInstant, isoInstantOrNull, Provenance } from "./common.ts";
-import { riskParameters } from "./risk.ts";
+import type { ToolContext } from "./tool.ts";
 
 /** The quantile at each of `normalisation.probabilities`, ascending. */
 const Knots = z.array(z.number()).length(METHOD_CONSTANTS.normalisation.probabilities.length);

@@ -1,14 +1,4 @@
 import { z } from "zod";
-import { FACTORS } from "../factors/reading.ts";
-import { AssetClass } from "../market/instrument.ts";
-import {
-  BACKTEST_VERDICTS,
-  DIRECTION_EVIDENCE,
-  scoreHorizonText,
-} from "../score/backtest-verdicts.ts";
-import { FORCED_WAIT_REASONS, SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
-import { type PastSnapshot, SNAPSHOT_STATUSES } from "../score/snapshot.ts";
-import type { ToolContext } from "../tool.ts";
 import {
   AnswerOrigin,
   briefInstrument,
@@ -22,21 +12,35 @@ import {
   instrumentIdentityOf,
   isoInstant,
   snapshotId,
-} from "./common.ts";
-import { FieldTable } from "./fields.ts";
-import { noProbabilityReason, SCORE_MEANING } from "./meaning.ts";
-import { NextReportFields, nextReportAnswer } from "./next-report.ts";
-import { RiskAnswer, rangesAt80Percent, riskAnswer } from "./risk.ts";
-import { roundPointDifference } from "./rounding.ts";
-import { exactSignal, roundedSignal, sessionOfSnapshot } from "./signal-point.ts";
-import { scoreChange } from "./signal-table.ts";
+} from "../answers/common.ts";
+import { FieldTable } from "../answers/fields.ts";
+import { noProbabilityReason, SCORE_MEANING } from "../answers/meaning.ts";
+import { NextReportFields, nextReportAnswer } from "../answers/next-report.ts";
+import { RiskAnswer, rangesAt80Percent, riskAnswer } from "../answers/risk.ts";
+import { roundPointDifference } from "../answers/rounding.ts";
+import { exactSignal, roundedSignal, sessionOfSnapshot } from "../answers/signal-point.ts";
 import {
   STEADINESS_MEANING,
   SteadinessAnswer,
   steadinessAnswer,
   steadinessPoints,
-} from "./steadiness.ts";
-import { FactorContributionsAnswer, factorContributionsAnswer, ScoreAttribution } from "./why.ts";
+} from "../answers/steadiness.ts";
+import {
+  FactorContributionsAnswer,
+  factorContributionsAnswer,
+  ScoreAttribution,
+} from "../answers/why.ts";
+import { FACTORS } from "../factors/reading.ts";
+import { AssetClass } from "../market/instrument.ts";
+import {
+  BACKTEST_VERDICTS,
+  DIRECTION_EVIDENCE,
+  scoreHorizonText,
+} from "../score/backtest-verdicts.ts";
+import { FORCED_WAIT_REASONS, SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
+import { type PastSnapshot, SNAPSHOT_STATUSES } from "../score/snapshot.ts";
+import { scoreChange } from "./signal-table.ts";
+import type { ToolContext } from "./tool.ts";
 
 const Status = z.enum(SNAPSHOT_STATUSES);
 const Points = z.number().min(0).max(100);

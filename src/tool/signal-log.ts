@@ -1,5 +1,5 @@
 import { Problem } from "../lib/problem.ts";
-import type { ToolContext, ToolSignalLog } from "../tool.ts";
+import type { ToolContext, ToolSignalLog } from "./tool.ts";
 
 /**
  * The signal log of a market.

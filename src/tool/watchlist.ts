@@ -3,7 +3,7 @@ import type { Caller } from "../access/caller.ts";
 import type { InstrumentSelector } from "../alerts/alert.ts";
 import type { WatchlistView } from "../alerts/watchlists/watchlists.ts";
 import { Label } from "../lib/label.ts";
-import type { ToolContext } from "../tool.ts";
+import type { ToolContext } from "./tool.ts";
 
 /** The name of a watchlist in tool input. */
 export const WatchlistNameInput = Label.describe("Name of a watchlist.");

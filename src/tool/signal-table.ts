@@ -1,18 +1,18 @@
-import { newestKnownRecord } from "../market/point-in-time.ts";
-import { runningMethod } from "../method/running.ts";
-import type { PastSnapshot } from "../score/snapshot.ts";
-import type { Cell, Column, ColumnType } from "../tables/table.ts";
-import type { ToolContext } from "../tool.ts";
-import { isoInstant, isoInstantOrNull } from "./common.ts";
-import { nextReportAnswer } from "./next-report.ts";
+import { isoInstant, isoInstantOrNull } from "../answers/common.ts";
+import { nextReportAnswer } from "../answers/next-report.ts";
 import {
   roundFraction,
   roundPointDifference,
   roundRatio,
   roundScorePoints,
   roundToWholePoints,
-} from "./rounding.ts";
-import { sessionOfSnapshot } from "./signal-point.ts";
+} from "../answers/rounding.ts";
+import { sessionOfSnapshot } from "../answers/signal-point.ts";
+import { newestKnownRecord } from "../market/point-in-time.ts";
+import { runningMethod } from "../method/running.ts";
+import type { PastSnapshot } from "../score/snapshot.ts";
+import type { Cell, Column, ColumnType } from "../tables/table.ts";
+import type { ToolContext } from "./tool.ts";
 
 /** A row of the signal table: a snapshot, and the market and history from which its columns are
  *  computed. */

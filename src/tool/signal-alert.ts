@@ -1,8 +1,8 @@
 import { covers } from "../alerts/rules/condition.ts";
 import type { ResolvedAlert } from "../alerts/watchlists/watchlist.ts";
+import { roundFraction } from "../answers/rounding.ts";
 import { SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
-import type { ToolContext } from "../tool.ts";
-import { roundFraction } from "./rounding.ts";
+import type { ToolContext } from "./tool.ts";
 
 /** Maximum number of instruments that the warning names. */
 const MAX_NAMED = 10;
