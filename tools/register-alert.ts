@@ -3,7 +3,10 @@ import type { Caller } from "../src/access/caller.ts";
 import { alertScopes } from "../src/access/scopes.ts";
 import type { InstrumentSelector } from "../src/alerts/alert.ts";
 import { DirectionAnswer, Provenance } from "../src/answers/common.ts";
-import { nextStepsOfSteadinessAlert, requireRankedStock } from "../src/answers/steadiness-alert.ts";
+import {
+  nextStepsOfSteadinessAlert,
+  requireRankedInstrument,
+} from "../src/answers/steadiness-alert.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../src/score/report-events.ts";
@@ -98,7 +101,7 @@ export const registerAlert = defineTool({
     };
     const resolved = { ...wanted, watched: await context.watchlists.resolve(watched) };
     requireForecastRange(resolved, context.market);
-    requireRankedStock(resolved, context.market);
+    requireRankedInstrument(resolved, context.market);
     const idempotencyKey = idempotencyKeyOf(wish, call);
     const alert = await context.alerts.register(call.caller, { wanted, idempotencyKey });
     const { secret, nextSteps } = alert;

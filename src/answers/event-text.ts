@@ -4,6 +4,7 @@ import { inertText } from "../outbound/inert-text.ts";
 import type { EventPayload } from "./event.ts";
 import { DIRECTION_EVIDENCE_TEXT } from "./meaning.ts";
 import type { MethodChangedEvent } from "./method-change.ts";
+import { CLASS_PLURALS } from "./range-alert.ts";
 import { toPercent } from "./risk.ts";
 import { STEADINESS_MEANING } from "./steadiness.ts";
 
@@ -185,11 +186,14 @@ function rangeWording(data: DataOf<"range.alert">): Wording {
 }
 
 function steadinessWording(data: DataOf<"steadiness.alert">): Wording {
-  const { reason, level, steadiness, rank, peers } = data;
+  const { reason, level, steadiness, rank, peers, assetClass } = data;
   const direction = reason === "below" ? "fell below" : "rose to or above";
   return {
     says: `steadiness is ${steadiness}; it ${direction} ${level}`,
-    details: [`Rank ${rank} of ${peers} stocks, the steadiest first.`, STEADINESS_MEANING],
+    details: [
+      `Rank ${rank} of ${peers} ${CLASS_PLURALS[assetClass]}, the steadiest first.`,
+      STEADINESS_MEANING,
+    ],
   };
 }
 

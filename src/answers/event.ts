@@ -147,7 +147,7 @@ export const RangeAlertEvent = z.object({
   data: z.object({ ...EventData.shape, ...RangeAlertFields.shape }),
 });
 
-/** Payload of the event "the steadiness of a stock crossed a level". */
+/** Payload of the event "the steadiness of a stock or coin crossed a level". */
 export const SteadinessAlertEvent = z.object({
   type: z.literal("steadiness.alert"),
   timestamp: InstantAnswer.describe("When it was decided."),

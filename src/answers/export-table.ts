@@ -112,7 +112,7 @@ export const panelColumns = ({
     "steadiness",
     "number",
     ({ steadiness }) => steadiness?.value ?? null,
-    "Points, 0 to 100: rank among stocks by how far they are likely to fall; empty: none is kept.",
+    "Points, 0 to 100: rank in the class by how far prices are likely to fall; empty: none is kept.",
   ),
 ];
 

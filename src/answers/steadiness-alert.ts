@@ -14,7 +14,7 @@ export const SteadinessAlertFields = z.object({
   level: z.int().describe("The steadinessLevel of the alert."),
   steadiness: z.int().min(0).max(100).describe(STEADINESS_MEANING),
   rank: z.number().describe("1 is the steadiest."),
-  peers: z.int().describe("Number of stocks ranked."),
+  peers: z.int().describe("Number of stocks or coins ranked."),
 });
 
 /** Renders a steadiness event. */
@@ -37,14 +37,14 @@ function unranked(
 ): { readonly names: readonly string[]; readonly isAll: boolean } {
   if (!kinds.includes("steadiness")) return { names: [], isAll: false };
   if (watched.by === "filter") {
-    const isOther = watched.assetClass !== null && watched.assetClass !== "stock";
-    return { names: isOther ? [CLASS_PLURALS[watched.assetClass]] : [], isAll: isOther };
+    const isFunds = watched.assetClass === "etf";
+    return { names: isFunds ? [CLASS_PLURALS.etf] : [], isAll: isFunds };
   }
   const wanted = new Set(watched.symbols);
-  const others = market
+  const funds = market
     .instruments()
-    .filter(({ symbol, assetClass }) => wanted.has(symbol) && assetClass !== "stock");
-  return { names: others.map(({ symbol }) => symbol), isAll: others.length === wanted.size };
+    .filter(({ symbol, assetClass }) => wanted.has(symbol) && assetClass === "etf");
+  return { names: funds.map(({ symbol }) => symbol), isAll: funds.length === wanted.size };
 }
 
 /** Next steps for an alert of the kind `steadiness`: which of the watched instruments have none. */
@@ -54,19 +54,19 @@ export function nextStepsOfSteadinessAlert(
   const { names } = unranked(alert, market);
   return names.length === 0
     ? []
-    : [`steadiness: no event comes of ${names.join(", ")}: only stocks are ranked.`];
+    : [`steadiness: no event comes of ${names.join(", ")}: funds are not ranked.`];
 }
 
 /**
  * @throws {Problem} `invalid_request` if `steadiness` is the only kind of an alert and it watches
- * no stock.
+ * funds alone.
  */
-export function requireRankedStock(...[alert, market]: Parameters<typeof unranked>): void {
+export function requireRankedInstrument(...[alert, market]: Parameters<typeof unranked>): void {
   if (alert.kinds.some((kind) => kind !== "steadiness")) return;
   const { names, isAll } = unranked(alert, market);
   if (!isAll) return;
   throw new Problem("invalid_request", {
-    detail: `kinds: there is no steadiness of ${names.join(", ")}: only stocks are ranked.`,
-    next: "Use the kinds signal_shift or volatility, or name a stock.",
+    detail: `kinds: there is no steadiness of ${names.join(", ")}: funds are not ranked.`,
+    next: "Use the kinds signal_shift or volatility, or name a stock or coin.",
   });
 }

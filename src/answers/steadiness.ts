@@ -1,7 +1,8 @@
 import { z } from "zod";
-import type { AssetClass } from "../market/instrument.ts";
+import { COIN_STEADINESS_RULES } from "../score/coin-steadiness.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import {
+  COIN_STEADINESS_INPUT,
   type RankedValue,
   STEADINESS_HORIZONS,
   STEADINESS_INPUTS,
@@ -13,19 +14,19 @@ import { InstantAnswer, isoInstant } from "./common.ts";
 
 /** The sentence that says what steadiness is. Pages, tools and docs quote it without rewording. */
 export const STEADINESS_MEANING =
-  "Steadiness ranks how far prices are likely to fall in a bad month, compared with the other stocks; it says nothing about return or quality.";
+  "Steadiness ranks how far prices are likely to fall in a bad month, compared with the rest of the class; it says nothing about return or quality.";
 
 /** Why no chance is published; the backtest grades it (docs/method-and-backtest.md). */
 const NO_CHANCE_REASON =
-  "A chance is given only after its calibration is measured on the stocks served here, which is not done yet.";
+  "A chance is given only after its calibration is measured on the instruments served here, which is not done yet.";
 
-const NOT_RANKED: Readonly<Record<Exclude<AssetClass, "stock">, string>> = {
-  etf: "Funds are not ranked.",
-  crypto: "Coins are not ranked.",
-};
+/** Weight of each measurement in the risk. */
+const WEIGHTS = { ...STEADINESS_RULES.weights, [COIN_STEADINESS_INPUT]: 1 };
 
 const SteadinessInputAnswer = z.object({
-  name: z.enum(STEADINESS_INPUTS),
+  name: z
+    .enum([...STEADINESS_INPUTS, COIN_STEADINESS_INPUT])
+    .describe("variance: of coins, of daily log returns, half-life 30 days."),
   value: z.number().nullable().describe("As measured; null: missing, and counts as z 0."),
   z: z.number().nullable().describe("Normal score of (rank - 0.5) / of."),
   weight: z.number().describe("Of z in the risk."),
@@ -47,7 +48,10 @@ export const SteadinessAnswer = z.object({
   reason: z.string().nullable().describe("Why value is null."),
   asOf: InstantAnswer.nullable().describe("The close it was ranked at."),
   rank: z.number().nullable().describe("1 is the steadiest."),
-  peers: z.int().nullable().describe("Number of stocks ranked; 1001 in the reference tables."),
+  peers: z
+    .int()
+    .nullable()
+    .describe("Number of stocks or coins ranked; 1001 in the reference tables."),
   isReference: z
     .boolean()
     .nullable()
@@ -62,7 +66,7 @@ export const SteadinessAnswer = z.object({
         reason: z.string().nullable().describe("Why it is null."),
       }),
     )
-    .describe("Chance that its deepest fall is among the deepest fifth of stocks."),
+    .describe("Chance that its deepest fall is among the deepest fifth of its class."),
 });
 
 /** Steadiness in whole points, as brief answers show it; `null` if the instrument is not ranked. */
@@ -97,18 +101,24 @@ export function steadinessAnswer(snapshot: PastSnapshot): z.input<typeof Steadin
 }
 
 /** Why an instrument has no steadiness. */
-function noSteadinessReason({ instrument, factors }: PastSnapshot): string {
-  if (instrument.assetClass !== "stock") return NOT_RANKED[instrument.assetClass];
+function noSteadinessReason({ instrument, factors, tables }: PastSnapshot): string {
+  if (instrument.assetClass === "etf") return "Funds are not ranked.";
   if (factors === undefined) return "It is not kept for sessions this far back.";
-  return "It did not trade at the last close, or its price has not moved yet.";
+  if (instrument.assetClass === "stock") {
+    return "It did not trade at the last close, or its price has not moved yet.";
+  }
+  const { minBars, minCoins } = COIN_STEADINESS_RULES;
+  const { length: measured = 0 } = tables?.coins?.variances ?? {};
+  return measured < minCoins
+    ? `Coins are ranked from ${minCoins} on, and ${measured} traded at the last close with ${minBars} prices.`
+    : `It did not trade at the last close, or has fewer than ${minBars} prices.`;
 }
 
 const inputAnswers = (inputs: SteadinessReading["evidence"]["inputs"]) =>
-  STEADINESS_INPUTS.map((name) => ({
-    name,
-    weight: STEADINESS_RULES.weights[name],
-    ...placeAnswer(inputs[name]),
-  }));
+  ([...STEADINESS_INPUTS, COIN_STEADINESS_INPUT] as const).flatMap((name) => {
+    const place = inputs[name];
+    return place === undefined ? [] : [{ name, weight: WEIGHTS[name], ...placeAnswer(place) }];
+  });
 
 const placeAnswer = (place: RankedValue | null) =>
   place === null

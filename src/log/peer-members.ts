@@ -16,7 +16,8 @@ const FACTOR_OF_PART = {
 
 /**
  * The members of a signal leaf that say how a stock compared with the other stocks of its close,
- * with their members in the order of RFC 8785. They are `null` for other classes.
+ * with their members in the order of RFC 8785. They are `null` for other classes, but for the
+ * steadiness of coins.
  */
 export function peerMembers(snapshot: PastSnapshot) {
   const { instrument, at, exposures, steadiness } = snapshot;

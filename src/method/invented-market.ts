@@ -386,7 +386,7 @@ function newStock(index: number): InstrumentRecords {
   };
 }
 
-const fewStocksManyFunds: readonly InstrumentRecords[] = [
+const fewStocksManyOthers: readonly InstrumentRecords[] = [
   newStock(30),
   ...fewSectors.map((sector, index) => {
     const records = stock(index);
@@ -397,13 +397,17 @@ const fewStocksManyFunds: readonly InstrumentRecords[] = [
     const instrumentOf = instrument(`E${index}`, "etf", null);
     return { instrument: instrumentOf, bars, ...(mentions && { mentions }) };
   }),
+  ...[60, 61, 62, 63, 64].map((index) => coin(index)),
+  coin(65, { listed: SCORED_FROM - 20 }),
+  coin(66, { lastBar: SCORED_FROM + 6 }),
 ];
 
 /**
  * A market with the same bars and other classes: 12 stocks, which the reference tables rank, one
- * that has no score yet, and 36 funds, which are compared with each other.
+ * that has no score yet, 36 funds, which are compared with each other, and enough coins to rank
+ * their steadiness, one of which is too young at first while another stops trading.
  */
 export const FEW_STOCKS_MARKET: Market = {
   ...METHOD_MARKET,
-  recordsUntil: () => fewStocksManyFunds,
+  recordsUntil: () => fewStocksManyOthers,
 };

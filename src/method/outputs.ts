@@ -28,7 +28,7 @@ export interface MethodOutputs {
   readonly closed: readonly Snapshot[];
   /** Snapshots between two closes. */
   readonly interim: readonly Snapshot[];
-  /** Snapshots of the market with few stocks and many funds, at closes and between them. */
+  /** Snapshots of the market with few stocks, many funds and more coins, at closes and between them. */
   readonly fewStocks: readonly Snapshot[];
   readonly events: readonly unknown[];
   readonly volatility: readonly unknown[];

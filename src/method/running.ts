@@ -42,7 +42,7 @@ export interface RunningMethod {
   readonly methodHash: string;
   /**
    * Release, or name of the candidate, and first 16 digits of the hash as SemVer build metadata, as
-   * shown in answers: `2.0.0+1e352810ccc653e3`. `modified.` precedes the digits if the code has
+   * shown in answers: `2.0.0+79371c8e93f60297`. `modified.` precedes the digits if the code has
    * another hash than the lock file, so that the method was never published; `modified.unknown.` if
    * its hash cannot be computed.
    */

@@ -93,8 +93,8 @@ export const webhookEventDescriptions: readonly WebhookEventDescription[] = [
     description: `For alerts of the kind range. ${DELIVERY_NOTE}`,
   }),
   webhook(SteadinessAlertEvent, "steadiness.alert", {
-    summary: "The steadiness of a stock crossed a level",
-    description: `For alerts of the kind steadiness, which cover stocks only. ${DELIVERY_NOTE}`,
+    summary: "The steadiness of a stock or coin crossed a level",
+    description: `For alerts of the kind steadiness, which cover no funds. ${DELIVERY_NOTE}`,
   }),
   webhook(MethodChangedEvent, "method.changed", {
     summary: "Another method scores the instruments of the alert",

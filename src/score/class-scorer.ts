@@ -7,6 +7,7 @@ import type { Bar, InstrumentRecords } from "../market/records.ts";
 import type { AuthorActivity } from "../messages/message-weight.ts";
 import { CANDIDATE_RULES, candidateReading } from "./candidate.ts";
 import type { CloseTables } from "./close-tables.ts";
+import { rankCoins } from "./coin-steadiness.ts";
 import { BASE_FACTOR_WEIGHTS, composeScore, FACTORS_BY_CLASS } from "./composite.ts";
 import {
   advanceInstrument,
@@ -239,10 +240,7 @@ export class ClassScorer {
       { assetClass: this.#assetClass, epoch: at },
     );
     if (this.#assetClass === "stock") this.#closeStocks(measured, context, { frozen, ahead });
-    else {
-      this.#tables = frozen;
-      if (at > this.#scoredAfter) this.#closeOthers(measured, context, ahead);
-    }
+    else this.#closeOthers(measured, context, { frozen, ahead });
   }
 
   /** Ranks and scores the stocks of a closed session. */
@@ -286,12 +284,19 @@ export class ClassScorer {
     return rankRisks(this.#states, tables, { market, dayMs: this.#dayMs });
   }
 
-  /** Scores the funds or coins of a closed session. */
+  /** Scores the funds or coins of a closed session, and ranks the coins. */
   #closeOthers(
     measured: readonly MeasuredInstrument[],
-    context: ReadingContext,
-    ahead: number | undefined,
+    before: ReadingContext,
+    { frozen, ahead }: { readonly frozen: PeerTables; readonly ahead: number | undefined },
   ): void {
+    const { at } = before;
+    const isRanked = this.#assetClass === "crypto" && ahead !== undefined;
+    const ranked = isRanked ? { coins: rankCoins(this.#states, at) } : {};
+    this.#tablesBefore = { ...this.#tablesBefore, ...ranked };
+    this.#tables = { ...frozen, ...ranked };
+    if (at <= this.#scoredAfter) return;
+    const context = { ...before, tables: this.#tablesBefore };
     for (const one of measured) {
       const { state } = one;
       const result = scoreReadings(one, context);

@@ -20,6 +20,7 @@ import { BASELINE_SESSIONS, MIN_BASELINE_SESSIONS, Z_BOUND } from "../statistics
 import { CANDIDATE_PARTS, CANDIDATE_RULES } from "./candidate.ts";
 import { BENCHMARK_SIZE } from "./class-scorer.ts";
 import { REFERENCE_TABLES } from "./close-tables.ts";
+import { COIN_STEADINESS_RULES } from "./coin-steadiness.ts";
 import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "./composite.ts";
 import { EVENT_RULES } from "./shift-and-volatility-events.ts";
 import {
@@ -42,7 +43,7 @@ export const METHOD_CONSTANTS = {
     surprise: CANDIDATE_RULES.surprise,
     reference: REFERENCE_TABLES,
   },
-  steadiness: STEADINESS_RULES,
+  steadiness: { ...STEADINESS_RULES, coins: COIN_STEADINESS_RULES },
   signal: {
     thresholds: SIGNAL_THRESHOLDS,
     smoothingHalfLifeSessions: SMOOTHING_HALF_LIFE_SESSIONS,

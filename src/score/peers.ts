@@ -8,6 +8,7 @@ import type { AssetClass } from "../market/instrument.ts";
 import { sentimentMeasures } from "../messages/message-counters.ts";
 import type { MeanAndSd } from "../statistics/statistics.ts";
 import type { CloseTables } from "./close-tables.ts";
+import type { CoinTables } from "./coin-steadiness.ts";
 import type { InstrumentMeasurement } from "./instrument-state.ts";
 
 /**
@@ -26,6 +27,8 @@ export interface PeerTables {
   readonly social: MeanAndSd | undefined;
   /** The stocks of the newest close, ranked; absent for funds and coins. */
   readonly stocks?: CloseTables;
+  /** The coins of the newest close, ranked for steadiness; absent for stocks and funds. */
+  readonly coins?: CoinTables;
 }
 
 /** The empty tables in use before the first close. */

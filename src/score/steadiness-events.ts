@@ -1,6 +1,6 @@
 import type { SteadinessReading } from "./steadiness.ts";
 
-/** Level of an alert that names none: below it is the riskiest fifth of the stocks. */
+/** Level of an alert that names none: below it is the riskiest fifth of the class. */
 export const DEFAULT_STEADINESS_LEVEL = 20;
 
 /** Distance from the level, in points, at which the rule is armed again after an event. */
@@ -10,7 +10,7 @@ export const STEADINESS_REARM_POINTS = 5;
 export const STEADINESS_ALERT_REASONS = ["below", "above"] as const;
 type Side = (typeof STEADINESS_ALERT_REASONS)[number];
 
-/** The event that the steadiness of a stock crossed a level. */
+/** The event that the steadiness of a stock or coin crossed a level. */
 export interface SteadinessAlert {
   readonly kind: "steadiness.alert";
   readonly reason: Side;
@@ -19,7 +19,7 @@ export interface SteadinessAlert {
   readonly reading: SteadinessReading;
 }
 
-/** State of the steadiness events of one stock after a closed session. */
+/** State of the steadiness events of one instrument after a closed session. */
 export interface SteadinessState {
   /** Side at the last event; before any event, at the first session. */
   readonly side: Side;

@@ -26,6 +26,9 @@ export const STEADINESS_INPUTS = [
 ] as const;
 export type SteadinessInput = (typeof STEADINESS_INPUTS)[number];
 
+/** The measurement behind the steadiness of coins: the variance of daily log returns. */
+export const COIN_STEADINESS_INPUT = "variance";
+
 /** The constants of steadiness. */
 export const STEADINESS_RULES = {
   /** Weight of the normal score of each input in the risk R. */
@@ -56,21 +59,23 @@ export interface RankedValue extends PeerRank {
 
 /** What the value of a reading is recomputed from. */
 export interface SteadinessEvidence {
-  /** R, ranked among the stocks that have one: rank 1 is the steadiest. */
+  /** R, ranked among the instruments that have one: rank 1 is the steadiest. */
   readonly risk: RankedValue;
-  /** The measurements, ranked among the stocks that have them; `null` if missing. */
-  readonly inputs: Readonly<Record<SteadinessInput, RankedValue | null>>;
+  /** The measurements of the class, ranked among the instruments that have them; `null` if missing. */
+  readonly inputs: Readonly<
+    Partial<Record<SteadinessInput | typeof COIN_STEADINESS_INPUT, RankedValue | null>>
+  >;
 }
 
-/** How steady a stock was at a close, compared with the other stocks that traded. */
+/** How steady a stock or coin was at a close, compared with the others of its class that traded. */
 export interface SteadinessReading {
   /** Close of the session, Unix milliseconds. */
   readonly at: number;
-  /** 100 Phi(-U): the steadiest stock is near 100, the riskiest near 0. */
+  /** 100 Phi(-U): the steadiest instrument is near 100, the riskiest near 0. */
   readonly value: number;
-  /** U: normal score of the risk R among the stocks that have one. */
+  /** U: normal score of the risk R among the instruments that have one. */
   readonly riskZ: number;
-  /** Number of stocks that were ranked, in a small market those of the reference tables. */
+  /** Number of instruments that were ranked, in a small market those of the reference tables. */
   readonly peers: number;
   /** Whether so few stocks were measured that reference tables ranked R. */
   readonly isReference: boolean;

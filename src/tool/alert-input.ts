@@ -44,7 +44,7 @@ export const AlertFields = {
     .multipleOf(0.25)
     .describe("Market days without events after one; default a session, coins 0.25."),
   reportSessions: z.number().int().min(1).max(21).describe("Sessions before an expected report."),
-  steadinessLevel: z.int().min(5).max(95).describe("Points; stocks only."),
+  steadinessLevel: z.int().min(5).max(95).describe("Points; not of funds."),
   label: Label.describe("Your name for it."),
   expiresAt: InstantInput.describe("When it ends."),
   snoozedUntil: InstantInput.describe("Events until then are dropped."),

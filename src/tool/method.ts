@@ -67,6 +67,10 @@ const TableContent = z.object({
     })
     .optional()
     .describe("The stocks of the close, with which every score is recomputed; of stocks only."),
+  coins: z
+    .object({ close: InstantAnswer, variances: z.array(z.number()) })
+    .optional()
+    .describe("Of coins: the exact variances of the close, ascending, that rank steadiness."),
   social: z
     .object({ mean: z.number(), sd: z.number() })
     .optional()
@@ -243,7 +247,7 @@ const tableAnswer = (tables: PeerTables, analyser: SentimentAnalyzer): z.input<t
 });
 
 function contentOf(
-  { assetClass, epoch, momentum, stocks, social }: PeerTables,
+  { assetClass, epoch, momentum, stocks, coins, social }: PeerTables,
   analyser: SentimentAnalyzer,
 ): z.input<typeof TableContent> {
   return {
@@ -254,6 +258,7 @@ function contentOf(
       Object.entries(momentum).map(([name, { values }]) => [name, [...values]]),
     ),
     ...(stocks && { stocks: stockTables(stocks) }),
+    ...(coins && { coins: { close: isoInstant(coins.at), variances: [...coins.variances] } }),
     ...(social && { social }),
   };
 }

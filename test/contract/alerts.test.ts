@@ -158,18 +158,18 @@ describe("POST /api/alerts", () => {
     expect(nextSteps).toContainEqual(expect.stringContaining("no event comes of funds"));
   });
 
-  it("rejects an alert with only steadiness events that watches no stock, and otherwise names what has none", async () => {
+  it("rejects an alert with only steadiness events that watches funds alone, and otherwise names what has none", async () => {
     const stocks = { assetClass: "stock", kinds: ["steadiness"], steadinessLevel: 30 };
     expect(await register(stocks)).toMatchObject(stocks);
-    const refused = post("/api/alerts", { assetClass: "crypto", kinds: ["steadiness"] });
+    const refused = post("/api/alerts", { assetClass: "etf", kinds: ["steadiness"] });
     const { detail, next } = await problem(refused, 400, "invalid_request");
-    expect(detail).toBe("kinds: there is no steadiness of coins: only stocks are ranked.");
+    expect(detail).toBe("kinds: there is no steadiness of funds: funds are not ranked.");
     expect(next).toContain("name a stock");
     const { nextSteps } = await register({
-      assetClass: "crypto",
+      assetClass: "etf",
       kinds: ["volatility", "steadiness"],
     });
-    expect(nextSteps).toContain("steadiness: no event comes of coins: only stocks are ranked.");
+    expect(nextSteps).toContain("steadiness: no event comes of funds: funds are not ranked.");
   });
 
   it.each([

@@ -471,7 +471,7 @@ describe("the page of an instrument", () => {
     }
   });
 
-  it("shows the steadiness of a stock with its rank and what it means, and none of a coin", async () => {
+  it("shows the steadiness of a stock with its rank and what it means, and of a coin among coins", async () => {
     const { steadiness, risk } = await ask<{
       readonly steadiness: number;
       readonly risk: { readonly steadiness: { readonly rank: number; readonly peers: number } };
@@ -480,10 +480,10 @@ describe("the page of an instrument", () => {
     const shown = textOf((await createWeb(base).get(path)).html);
     expect(shown).toContain(`Steadiness ${steadiness} rank ${rank} of ${peers} stocks`);
     expect(shown).toContain(
-      "Steadiness ranks how far prices are likely to fall in a bad month, compared with the other stocks; it says nothing about return or quality.",
+      "Steadiness ranks how far prices are likely to fall in a bad month, compared with the rest of the class; it says nothing about return or quality.",
     );
     const coin = await createWeb(base).get("/market/DRIMO-USD.SIM");
-    expect(textOf(coin.html)).not.toContain("Steadiness");
+    expect(textOf(coin.html)).toMatch(/Steadiness \d+ rank [\d.]+ of \d+ coins/);
   });
 
   it("shows the company's next report as in the API, with the earliest and latest date", async () => {

@@ -74,6 +74,7 @@ export interface MethodAnswer {
           >
         >;
       };
+      readonly coins?: { readonly variances: readonly number[] };
     };
   }[];
   readonly reference?: { readonly quantiles: Readonly<Record<string, readonly number[]>> };

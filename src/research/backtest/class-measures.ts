@@ -141,7 +141,7 @@ export interface ClassMeasures {
   readonly scoreShares: readonly number[];
   /** Risk measures by horizon; only for the composite, since risk belongs to no factor. */
   readonly risk: readonly RiskMeasures[];
-  /** Grades of the steadiness by horizon; only for stocks and the composite. */
+  /** Grades of the steadiness by horizon; only for stocks and coins, and the composite. */
   readonly steadiness: readonly SteadinessMeasures[];
   /** Accuracy of the predicted filing dates; only for stocks and the composite. */
   readonly reports: ReportAccuracy | null;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { AlertKind } from "../../../src/alerts/alert.ts";
 import {
   nextStepsOfSteadinessAlert,
-  requireRankedStock,
+  requireRankedInstrument,
 } from "../../../src/answers/steadiness-alert.ts";
 import type { MarketView } from "../../../src/market/market-view.ts";
 import { namedInstrument } from "../../support/instruments.ts";
@@ -18,9 +18,9 @@ const market = {
 const of = (kinds: readonly AlertKind[], ...symbols: readonly string[]) =>
   ({ kinds, watched: { by: "symbols", symbols } }) as const;
 
-it("names the coins and funds among the watched symbols, which have no steadiness events", () => {
+it("names the funds among the watched symbols, which have no steadiness events", () => {
   expect(nextStepsOfSteadinessAlert(of(["steadiness"], "AAA", "BTC-USD", "SPY"), market)).toEqual([
-    "steadiness: no event comes of BTC-USD, SPY: only stocks are ranked.",
+    "steadiness: no event comes of SPY: funds are not ranked.",
   ]);
   expect(nextStepsOfSteadinessAlert(of(["steadiness"], "AAA"), market)).toEqual([]);
   expect(nextStepsOfSteadinessAlert(of(["volatility"], "SPY"), market)).toEqual([]);
@@ -30,8 +30,8 @@ it("refuses an alert that can have no event at all", () => {
   const refuse =
     (...args: Parameters<typeof of>) =>
     () =>
-      requireRankedStock(of(...args), market);
-  expect(refuse(["steadiness"], "BTC-USD", "SPY")).toThrow("no steadiness of BTC-USD, SPY");
-  expect(refuse(["steadiness"], "BTC-USD", "AAA")).not.toThrow();
+      requireRankedInstrument(of(...args), market);
+  expect(refuse(["steadiness"], "SPY")).toThrow("no steadiness of SPY");
+  expect(refuse(["steadiness"], "BTC-USD", "SPY")).not.toThrow();
   expect(refuse(["steadiness", "volatility"], "SPY")).not.toThrow();
 });

@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { steadinessAnswer } from "../../../src/answers/steadiness.ts";
+import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { STEADINESS_INPUTS } from "../../../src/score/steadiness.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { normalCdf, normalQuantile } from "../../../src/statistics/statistics.ts";
 import type { FullSignal } from "../../../src/tool/signal.ts";
 import type { ToolCall } from "../../../src/tool/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
+import { namedInstrument } from "../../support/instruments.ts";
 import { marketOf, toolContextAt } from "../score/markets.ts";
 
 const DAY_MS = 60_000;
@@ -34,6 +37,8 @@ const steadinessOf = (symbol: string) =>
 const ofClass = (wanted: string) =>
   newest.filter(({ instrument }) => instrument.assetClass === wanted);
 
+const INPUTS_BY_CLASS = { stock: STEADINESS_INPUTS, etf: [], crypto: ["variance"] };
+
 describe("the steadiness of an instrument", () => {
   it("is recomputed from the ranks of a full answer", () => {
     const normalScore = (rank: number, of: number) => normalQuantile((rank - 0.5) / of);
@@ -41,7 +46,7 @@ describe("the steadiness of an instrument", () => {
     for (const { instrument } of ranked) {
       const { steadiness, risk } = full(instrument.symbol);
       const { value, rank, peers, risk: sum, inputs, reason } = risk.steadiness;
-      expect(inputs.map(({ name }) => name)).toEqual(STEADINESS_INPUTS);
+      expect(inputs.map(({ name }) => name)).toEqual(INPUTS_BY_CLASS[instrument.assetClass]);
       let total = 0;
       for (const { value: measured, z, weight, rank: place, of } of inputs) {
         expect([z, place, of].map((one) => one === null)).toEqual(
@@ -61,6 +66,7 @@ describe("the steadiness of an instrument", () => {
     }
     const ranks = ranked.map(({ instrument }) => full(instrument.symbol).risk.steadiness.rank);
     expect(Math.min(...ranks.map(Number))).toBe(1);
+    expect(ofClass("crypto").every(({ steadiness }) => steadiness !== undefined)).toBe(true);
   });
 
   it("is one number in whole points in a brief answer", () => {
@@ -80,11 +86,22 @@ describe("the steadiness of an instrument", () => {
       expect(reason).toContain("after its calibration is measured");
   });
 
-  it("is null with the reason for a coin, and where none was kept", () => {
-    const [coin] = ofClass("crypto");
-    const { steadiness, risk } = full(coin?.instrument.symbol ?? "");
-    expect([steadiness, risk.steadiness.value, risk.steadiness.inputs]).toEqual([null, null, []]);
-    expect(risk.steadiness.reason).toBe("Coins are not ranked.");
+  it("is null with the reason for a fund, a young coin, few coins, and where none was kept", () => {
+    const [coin] = ofClass("crypto") as [Snapshot];
+    const unranked = { ...coin, steadiness: undefined };
+    const reasonOf = (changes: object) => {
+      const { value, inputs, reason } = steadinessAnswer({ ...unranked, ...changes });
+      expect([value, inputs]).toEqual([null, []]);
+      return reason;
+    };
+    expect(reasonOf({ instrument: namedInstrument("F", "Fund", "etf") })).toBe(
+      "Funds are not ranked.",
+    );
+    expect(reasonOf({})).toBe("It did not trade at the last close, or has fewer than 30 prices.");
+    const tables = { ...coin.tables, coins: { at: NOW, variances: Float64Array.of(1, 2, 3) } };
+    expect(reasonOf({ tables })).toBe(
+      "Coins are ranked from 5 on, and 3 traded at the last close with 30 prices.",
+    );
     const then = new Date(NOW - 40 * DAY_MS).toISOString();
     const past = full(ranked[0]?.instrument.symbol ?? "", then);
     expect([past.steadiness, past.risk.steadiness.reason]).toEqual([

@@ -4,7 +4,10 @@ import { roundToWholePoints } from "../../../src/answers/rounding.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { MethodDocument, MethodQuery, methodAnswer } from "../../../src/tool/method.ts";
+import type { FullSignal } from "../../../src/tool/signal.ts";
+import type { ToolCall } from "../../../src/tool/tool.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
+import { getSignal } from "../../../tools/get-signal.ts";
 import {
   type FactorsAnswer,
   type MethodAnswer,
@@ -15,6 +18,8 @@ import { marketOf, toolContextAt } from "./markets.ts";
 
 const DAY_MS = 60_000;
 const START = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
+
+const CALL = { scopes: new Set() } as unknown as ToolCall;
 
 /** Returns a value after JSON serialization, as a caller receives it. */
 const overTheWire = <T>(value: unknown) => JSON.parse(JSON.stringify(value)) as T;
@@ -90,6 +95,25 @@ describe("an outsider with get_factors and the published tables", () => {
         expect(momentumConfidence(momentum, method), symbol).toBeCloseTo(momentum.confidence, 12);
       }
     }
+  });
+
+  it("can recompute the steadiness of every coin from its variance and the published table", () => {
+    let ranked = 0;
+    for (const { method, inUse } of answers) {
+      const tables = method.tables.flatMap(({ content }) => content.coins?.variances ?? []);
+      for (const { symbol, assetClass } of inUse.context.market.instruments()) {
+        if (assetClass !== "crypto") continue;
+        const query = getSignal.input.parse({ symbol, detail: "full" });
+        const answer = getSignal.run(query, inUse.context, CALL);
+        const { steadiness } = overTheWire<FullSignal>(answer).risk;
+        const variance = steadiness.inputs[0]?.value ?? Number.NaN;
+        const rank = tables.filter((one) => one < variance).length + 1;
+        expect(tables).toContain(variance);
+        expect(steadiness.value).toBeCloseTo(100 * (1 - (rank - 0.5) / tables.length), 9);
+        ranked++;
+      }
+    }
+    expect(ranked).toBeGreaterThan(20);
   });
 
   it("finds every input that has a weight in the formulas of the docs", async () => {

@@ -106,7 +106,7 @@ describe("the evidence of steadiness", () => {
       const { risk, inputs: ranked } = reading?.evidence ?? expect.fail();
       const sum = STEADINESS_INPUTS.reduce((total, name) => {
         const one = ranked[name];
-        if (one === null) return total;
+        if (!one) return total;
         expect(one.value).toBe(inputs[name][position]);
         return total + STEADINESS_RULES.weights[name] * normalScore(one);
       }, 0);

@@ -202,7 +202,7 @@ function kindsPart(view: AlertFormView): Html {
       {
         id: "steadinessLevel",
         label: "Level that steadiness crosses, in points",
-        hint: `${bounds("steadinessLevel")}; below ${DEFAULT_STEADINESS_LEVEL} is the riskiest fifth of the stocks. ${STEADINESS_MEANING} After an event, the next one needs it to have been ${STEADINESS_REARM_POINTS} points away.`,
+        hint: `${bounds("steadinessLevel")}; below ${DEFAULT_STEADINESS_LEVEL} is the riskiest fifth of the class. ${STEADINESS_MEANING} After an event, the next one needs it to have been ${STEADINESS_REARM_POINTS} points away.`,
         step: 1,
       },
       view,
@@ -213,7 +213,7 @@ function kindsPart(view: AlertFormView): Html {
     volatility: "Unusual volatility",
     report: "A quarterly report that is near, filed or late (stocks)",
     range: "A close outside the range that was expected",
-    steadiness: "Steadiness that crosses a level (stocks)",
+    steadiness: "Steadiness that crosses a level (stocks and coins)",
   };
   return html`<fieldset class="card"><legend>What to be told of</legend>
 ${errorText(errors, "kinds")}

@@ -98,7 +98,7 @@ function signalRows(signal: FullSignal): readonly (readonly [string, Figure])[] 
     ["Score smoothed over sessions, which the signal follows", decimals(signal.scoreSmoothed, 2)],
     ["Confidence, 0 to 1", decimals(signal.confidence, 4)],
     ["Coverage, 0 to 1", decimals(signal.coverage, 4)],
-    ...(signal.assetClass === "stock"
+    ...(signal.assetClass !== "etf"
       ? ([[`Steadiness, 0 to 100. ${STEADINESS_MEANING}`, signal.steadiness]] as const)
       : []),
     ["Status", signal.status],

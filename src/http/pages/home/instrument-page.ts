@@ -1,4 +1,5 @@
 import type { Site } from "../../../../wellknown/site.ts";
+import { CLASS_PLURALS } from "../../../answers/range-alert.ts";
 import { toPercent } from "../../../answers/risk.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { DAY_MS } from "../../../lib/day.ts";
@@ -150,15 +151,15 @@ function factsOf(answer: FullSignal, dayMs: number): readonly (FactEntry | false
       "Risk",
       html`${risk.level ?? "–"} <span class="quiet">${risk.peerLevel === null ? "against its own year" : `against its own year; ${risk.peerLevel} in its class`}</span>`,
     ],
-    assetClass === "stock" && ["Steadiness", steadinessText(answer)],
+    assetClass !== "etf" && ["Steadiness", steadinessText(answer)],
     assetClass === "stock" && ["Next report", reportText(answer, dayMs)],
   ];
 }
 
-/** Text with the steadiness of a stock and its rank, or the reason why it has none. */
-function steadinessText({ steadiness, risk: { steadiness: full } }: FullSignal): Html {
+/** Text with the steadiness of an instrument and its rank, or the reason why it has none. */
+function steadinessText({ assetClass, steadiness, risk: { steadiness: full } }: FullSignal): Html {
   const { reason, rank, peers } = full;
-  return html`${steadiness ?? "–"} <span class="quiet">${reason ?? `rank ${rank} of ${peers} stocks`}</span>`;
+  return html`${steadiness ?? "–"} <span class="quiet">${reason ?? `rank ${rank} of ${peers} ${CLASS_PLURALS[assetClass]}`}</span>`;
 }
 
 /** Text that lists the factors of the asset class that have no value. */

@@ -15,7 +15,7 @@ import { sessionCountText } from "./words.ts";
 
 /** Explains how steadiness is graded. */
 export const STEADINESS_EXPLANATION =
-  "Steadiness ranks the stocks of a close by their volatility, beta, distance from the year's high and losses. It is graded by its rank correlation with the deepest fall that followed: the lowest close against the close of the session after the ranking, 0 if none was lower. It says which stocks fell further, not which earned more; most of it is volatility.";
+  "Steadiness ranks the stocks of a close by their volatility, beta, distance from the year's high and losses, and the coins by their variance. It is graded by its rank correlation with the deepest fall that followed: the lowest close against the close of the session after the ranking, 0 if none was lower. It says which fell further, not which earned more; most of it is volatility.";
 
 /** The report section on steadiness; `undefined` if it was not graded. */
 export function steadinessSection({ steadiness }: ClassResult): Html | undefined {
