@@ -8,7 +8,7 @@ import type { Store, StoreIdentity, StoreMode } from "../store/port/store.ts";
 import { openPostgres } from "../store/postgres/open.ts";
 import {
   createFolder,
-  dataFilesOf,
+  databaseFiles,
   holdsStore,
   lockFolder,
   recoverNextStore,
@@ -117,7 +117,7 @@ async function openBeside(paths: StorePaths, mode: StoreMode): Promise<OpenedSto
 async function keepDamaged(paths: StorePaths): Promise<readonly string[]> {
   const stamp = new Date().toISOString().replaceAll(/[-:.]/g, "");
   const kept: string[] = [];
-  for (const path of dataFilesOf(paths).filter(existsSync)) {
+  for (const path of databaseFiles(paths.store).filter(existsSync)) {
     const name = path.replace(/\.sqlite(-wal|-shm)?$/, `.sqlite.damaged-${stamp}$1`);
     await link(path, name);
     kept.push(`The ${basename(path)} that was there is kept as ${name}.`);

@@ -6,7 +6,7 @@ import { openKeyring } from "../keys/keyring.ts";
 import { readMasterKey } from "../keys/master-key.ts";
 import type { OnCommandProgress } from "../maintenance/backup/progress.ts";
 import type { Store } from "../store/port/store.ts";
-import { dataFilesOf, storePathsIn } from "../store/sqlite/folder.ts";
+import { databaseFiles, storePathsIn } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
 import type { CommandContext, CommandOutcome, OpenedStore, StoreCommand } from "./command.ts";
 
@@ -91,7 +91,7 @@ function contextOf(store: Store, { folder, masterKey }: StoreSettings): CommandC
 export async function rejectStoreFileArguments(args: unknown, folder: string): Promise<void> {
   const { file, state } = args as { readonly file?: string; readonly state?: string };
   const paths = storePathsIn(folder);
-  const own = await Promise.all([...dataFilesOf(paths), paths.lock].map(inode));
+  const own = await Promise.all([...databaseFiles(paths.store), paths.lock].map(inode));
   for (const path of [file, state].filter((each) => each !== undefined)) {
     const given = await inode(path);
     if (given === undefined || !own.includes(given)) continue;

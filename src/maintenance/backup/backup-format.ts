@@ -3,14 +3,13 @@ import { z } from "zod";
 import { parseJson } from "../../lib/json.ts";
 import type { DumpRow, StoreIdentity } from "../../store/port/store.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
-import { isOutboxRecord, upgradeOutboxRecord } from "./outbox-records.ts";
 
 /** Name of the format, in the header of every backup. */
 const BACKUP_FORMAT = "market-signal-backup";
 
 /**
- * Format version, incremented when older programs cannot read the format. Backups of version 1 can
- * contain outbox records. Those of versions 1 and 2 can contain URLs of webhooks in plain text.
+ * Format version, incremented when older programs cannot read the format. Backups of version 2, which
+ * version 1.0.0 of the program writes, can contain URLs of webhooks in plain text.
  */
 const BACKUP_VERSION = 3;
 
@@ -20,7 +19,7 @@ const BATCH_ROWS = 500;
 /** Schema of the first line of a backup. */
 const BackupHeader = z.strictObject({
   format: z.literal(BACKUP_FORMAT),
-  version: z.literal([1, 2, BACKUP_VERSION]),
+  version: z.literal([2, BACKUP_VERSION]),
   storeId: z.string().min(1),
   mode: z.enum(["sandbox", "files", "replay", "live"]),
   /** When the backup was started. */
@@ -145,7 +144,13 @@ function nameOf(value: BackupHeader | DumpRow): string {
 export async function decodeBackup(lines: AsyncGenerator<Buffer>, name: string): Promise<Backup> {
   const first = await lines.next();
   if (first.done) throw damaged(name, 1, "the file is empty");
-  const header = BackupHeader.safeParse(parsed(first.value));
+  const content = parsed(first.value);
+  if (isOfFormat1(content)) {
+    throw new Error(
+      `${name} was written before version 1.0.0. Restore it with version 1.0.0, start that once, and write a new backup. Nothing was changed.`,
+    );
+  }
+  const header = BackupHeader.safeParse(content);
   if (!header.success) throw damaged(name, 1, `no backup of a store: ${why(header.error)}`);
   const { storeId: id, mode, createdAt } = header.data;
   const hash = createHash("sha256").update(first.value).update("\n");
@@ -155,6 +160,12 @@ export async function decodeBackup(lines: AsyncGenerator<Buffer>, name: string):
     batches: decodeRows({ lines, name, hash }),
     close: () => lines.return(undefined),
   };
+}
+
+/** Whether the first line of a file is the header of a backup of a version before 1.0.0. */
+function isOfFormat1(header: unknown): boolean {
+  const { format, version } = (header ?? {}) as Readonly<Record<string, unknown>>;
+  return format === BACKUP_FORMAT && version === 1;
 }
 
 interface RowReading {
@@ -202,7 +213,7 @@ function rowReader(name: string, hash: Hash) {
     if (!row.success) throw damaged(name, number, why(row.error));
     rows[row.data.table] += 1;
     hash.update(line).update("\n");
-    return isOutboxRecord(row.data) ? upgradeOutboxRecord(row.data) : row.data;
+    return row.data;
   };
 }
 

@@ -20,8 +20,6 @@ export const EXPORT_FORMAT_VERSION = 2;
  */
 export const COLLECTIONS_NOT_EXPORTED: readonly string[] = [
   ...[unsealedAudit, auditTrees, sealedPoints, leases, probes].map(({ name }) => name),
-  // Earlier versions used this collection for rows that were to be archived.
-  "outbox",
 ];
 
 /** Maximum length of a key or group, in UTF-16 code units, as in `records.ts`. */

@@ -32,10 +32,6 @@ export interface StorePaths {
   readonly next: string;
   /** The successor of the store file while it is being written. */
   readonly unfinished: string;
-  /** The two files of a store in format 1. */
-  readonly format1: { readonly records: string; readonly archive: string };
-  /** Folder to which the files of format 1 are moved after the migration. */
-  readonly format1Backup: string;
 }
 
 /** The paths of the store in a folder. */
@@ -48,8 +44,6 @@ export function storePathsIn(given: string): StorePaths {
     lock: join(folder, "store.lock"),
     next: `${store}.new`,
     unfinished: `${store}.unfinished`,
-    format1: { records: join(folder, "records.sqlite"), archive: join(folder, "archive.sqlite") },
-    format1Backup: join(folder, "backup-of-format-1"),
   };
 }
 
@@ -63,21 +57,21 @@ export function databaseFiles(path: string): readonly string[] {
   return [path, walPathOf(path), `${path}-shm`];
 }
 
-/** The paths of all files that can contain data of a store. */
-export function dataFilesOf({ store, format1 }: StorePaths): readonly string[] {
-  return [store, format1.records, format1.archive].flatMap(databaseFiles);
-}
-
 /** Whether the folder contains a store, even a damaged one. */
-export function holdsStore(paths: StorePaths): boolean {
-  return [...dataFilesOf(paths), paths.next, `${paths.format1.records}.new`].some(exists);
+export function holdsStore({ store, next }: StorePaths): boolean {
+  return [...databaseFiles(store), next].some(exists);
 }
 
-/** Whether the folder contains a store in format 1 that has not been migrated. */
-export function holdsFormat1({ store, format1 }: StorePaths): boolean {
-  if (databaseFiles(store).some(exists)) return false;
-  const files = [format1.records, format1.archive];
-  return [...files.flatMap(databaseFiles), `${format1.records}.new`].some(exists);
+/**
+ * Checks that a folder without a store file has no store in the two files of versions before 1.0.0.
+ *
+ * @throws {Error} If it has.
+ */
+export function rejectFormat1({ folder }: StorePaths): void {
+  if (!exists(join(folder, "records.sqlite"))) return;
+  throw new Error(
+    `the store in ${folder} was written before version 1.0.0: start version 1.0.0 on it once, then this one`,
+  );
 }
 
 /**
@@ -182,10 +176,7 @@ export function markNextStoreFinished({ folder, next, unfinished }: StorePaths):
  * after an interruption.
  */
 export function recoverNextStore(paths: StorePaths): void {
-  if (existsSync(paths.next)) {
-    keepFormat1(paths);
-    replaceFile(paths.next, paths.store);
-  }
+  if (existsSync(paths.next)) replaceFile(paths.next, paths.store);
   removeNextStore(paths);
 }
 
@@ -205,14 +196,4 @@ export function replaceFile(next: string, path: string): void {
   syncFolder(dirname(path));
   renameSync(next, path);
   syncFolder(dirname(path));
-}
-
-/** Moves the files of format 1, whose data the successor file contains, to a backup folder. */
-function keepFormat1({ folder, format1, format1Backup }: StorePaths): void {
-  const files = [format1.records, format1.archive].flatMap(databaseFiles).filter(exists);
-  if (files.length === 0) return;
-  createFolder(format1Backup);
-  for (const file of files) renameSync(file, join(format1Backup, basename(file)));
-  syncFolder(format1Backup);
-  syncFolder(folder);
 }

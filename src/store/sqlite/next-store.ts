@@ -150,7 +150,7 @@ export class NextStore {
  *
  * @throws {Error} If the record cannot be stored unchanged, or already exists.
  */
-export function insertCopiedRecord(records: RecordTable, row: RecordDumpRow): void {
+function insertCopiedRecord(records: RecordTable, row: RecordDumpRow): void {
   const { table: _, groups, ...record } = row;
   for (const name of [row.collection, row.key, ...groups]) checkStorableName(name);
   checkJson(row.text);

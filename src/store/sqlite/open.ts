@@ -3,7 +3,6 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { syncFolder } from "../../lib/sync-folder.ts";
-import { terminalLine } from "../../outbound/terminal-text.ts";
 import type { Archive } from "../port/archive.ts";
 import type { Collection } from "../port/records.ts";
 import {
@@ -21,10 +20,10 @@ import { ArchiveTable, createSqliteArchive } from "./archive.ts";
 import {
   checkNeverHeldStore,
   createFolder,
-  holdsFormat1,
   holdsStore,
   lockFolder,
   recoverNextStore,
+  rejectFormat1,
   removeNextStore,
   type StorePaths,
   storePathsIn,
@@ -38,7 +37,6 @@ import {
   checkInBackground,
   resolveSymbolicLink,
 } from "./integrity-check.ts";
-import { migrateFormat1, type OnMigrationProgress } from "./migrate-format1.ts";
 import { NextStore, REVISION_GAP, StoreSnapshot } from "./next-store.ts";
 import { RecordTable } from "./record-table.ts";
 import { SqliteRecords } from "./records.ts";
@@ -71,11 +69,6 @@ export interface EmbeddedOptions {
    */
   readonly now: () => number;
   readonly onWarning?: OnWarning;
-  /**
-   * Called with the progress of a migration from an earlier version. Absent: progress is written to
-   * standard error.
-   */
-  readonly onProgress?: OnMigrationProgress;
 }
 
 /** A store in a local file that only this process uses. */
@@ -120,15 +113,17 @@ interface Opened extends StoreTables {
  * another mode; the message names the file and says what to do.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
-  const { mode, onProgress = toStandardError } = options;
+  const { mode } = options;
   const paths = storePathsIn(options.folder);
   const { folder } = paths;
-  if (mode === undefined && !holdsStore(paths)) throw noStoreError(folder);
+  if (!holdsStore(paths)) {
+    rejectFormat1(paths);
+    if (mode === undefined) throw noStoreError(folder);
+  }
   createFolder(folder);
   const unlock = lockFolder(paths);
   try {
     recoverNextStore(paths);
-    if (holdsFormat1(paths)) migrateFormat1(paths, onProgress);
     const opened = openExisting(paths, mode) ?? openNew(paths, options);
     return new SqliteStore(opened, { ...options, paths, unlock });
   } catch (error) {
@@ -139,9 +134,6 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
 
 const noStoreError = (folder: string): Error =>
   new Error(`there is no store in ${folder}: set DATA_DIR to the directory of the service`);
-
-const toStandardError: OnMigrationProgress = (text) =>
-  void process.stderr.write(`${terminalLine(text)}\n`);
 
 function create(paths: StorePaths, mode: string): void {
   const identity = { id: randomUUID(), mode };

@@ -55,12 +55,6 @@ export const START_CHECKED_TABLES: readonly string[] = ["meta", "record", "recor
 export const SCHEMA_SQL: readonly string[] = [META, ...RECORDS, ...ARCHIVE];
 
 /**
- * SQL statements that turn an archive file of format 1 into a file of the current format. Its meta
- * and archive tables are unchanged.
- */
-export const FORMAT_1_UPGRADE_SQL = RECORDS;
-
-/**
  * Checkpoint interval, in pages of the write-ahead log (16 MB). With a longer log, writes are
  * cheaper, because a page that changes often is written back only once, but opening after a crash
  * is slower.
