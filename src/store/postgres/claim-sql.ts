@@ -42,13 +42,11 @@ const DUE_APART = `
  * default.
  */
 export const claimFunctionSql = `
-create index if not exists record_lanes on market_signal.record
+create index record_lanes on market_signal.record
   (collection, ${LANE}, due_at, revision) where due_at is not null;
 
-drop function if exists market_signal.claim(text, int, bigint, bigint);
-
-create or replace function market_signal.claim(
-  source text, most int, lease bigint, given bigint, passed text[] default '{}'
+create function market_signal.claim(
+  source text, most int, lease bigint, given bigint, passed text[]
 )
 returns setof market_signal.record language plpgsql as $$
 declare

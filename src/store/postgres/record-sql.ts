@@ -65,15 +65,6 @@ begin
           archived json, after bigint, last bigint, count bigint, newest bigint)
       loop
         perform market_signal.in_time(finish);
-        /* Processes of schema 4 send rows of the archive as records of the outbox. */
-        if step.kind = 'insert' and step.collection = 'outbox' then
-          if market_signal.is_unsealed(step.value::json) then
-            step.collection := 'unsealed-audit';
-          else
-            step.kind := 'append';
-            step.archived := market_signal.outbox_row(step.value::json);
-          end if;
-        end if;
         case step.kind
         when 'put', 'insert' then
           insert into market_signal.record as there
@@ -168,28 +159,4 @@ language sql as $$
     returning 1)
   select count(*) from gone;
 $$;
-`;
-
-/**
- * SQL that migrates outbox records. Up to schema version 4, archive rows were committed as records
- * of the collection "outbox" and archived later. The migration turns them into archive rows or into
- * pending audit records.
- */
-export const outboxMigrationSql = `
-create or replace function market_signal.is_unsealed(value json) returns boolean
-language sql immutable return value->>'kind' = 'audit' and value->'body'->>'hash' is null;
-
-/* A row as "append" reads it. */
-create or replace function market_signal.outbox_row(value json) returns json
-language sql immutable return json_build_object(
-  'kind', value->>'kind', 'at', value->'at', 'id', value->>'id', 'subject', value->>'subject',
-  'text', (value->'body')::text);
-
-select pg_advisory_xact_lock(${lockKeySql("records")});
-select pg_advisory_xact_lock(${lockKeySql("archive")});
-select market_signal.append(json_agg(market_signal.outbox_row(value) order by revision))
-  from market_signal.record where collection = 'outbox' and not market_signal.is_unsealed(value);
-delete from market_signal.record
-  where collection = 'outbox' and not market_signal.is_unsealed(value);
-update market_signal.record set collection = 'unsealed-audit' where collection = 'outbox';
 `;

@@ -5,12 +5,7 @@ import { counterTableSql } from "./counters.ts";
 import { lockKeySql } from "./locks.ts";
 import { onceFunctionsSql, onceTablesSql } from "./once-sql.ts";
 import { OTHER_CONNECTIONS_SQL } from "./presence.ts";
-import {
-  commitFunctionSql,
-  outboxMigrationSql,
-  recordFunctionsSql,
-  recordTablesSql,
-} from "./record-sql.ts";
+import { commitFunctionSql, recordFunctionsSql, recordTablesSql } from "./record-sql.ts";
 import type { DatabaseSession } from "./session.ts";
 
 const migrations = `
@@ -41,32 +36,32 @@ create table market_signal.meta (
 );
 `;
 
+/** SQL that creates everything in an empty database, with the newest schema. */
+const creation = [
+  ...[migrations, meta, onceTablesSql, recordTablesSql, archiveTablesSql, counterTableSql],
+  ...[onceFunctionsSql, commitFunctionSql, claimFunctionSql],
+  ...[recordFunctionsSql, archiveFunctionsSql],
+].join("\n");
+
+/** The schema of version 1.0.0 of the program, the oldest that is upgraded. */
+const OLDEST_SCHEMA = 5;
+
 /**
- * SQL steps that upgrade each schema version to the next; version 0 is an empty database. Released
- * steps must not be changed; new steps are appended.
+ * SQL steps that upgrade each schema to the next, from the oldest one on. Released steps must not be
+ * changed; new steps are appended, and `creation` follows them.
  */
-const steps: readonly string[] = [
-  [
-    ...[migrations, meta, onceTablesSql, recordTablesSql, archiveTablesSql],
-    ...[onceFunctionsSql, commitFunctionSql, recordFunctionsSql, archiveFunctionsSql],
-  ].join("\n"),
-  // Adds the operation `check`. Databases created after this step was added have it from step 1.
-  commitFunctionSql,
-  // Lets claims skip groups: replaces the claim function of older databases; a new database gets
-  // its first one here.
-  claimFunctionSql,
-  // Adds shared counters.
-  counterTableSql,
-  // Lets commits contain archive rows. Databases created after this step was added can do so from
-  // step 1.
-  outboxMigrationSql + commitFunctionSql,
+const upgrades: readonly string[] = [
   // Keeps programs out that cannot read sealed URLs of webhooks; no table changes. The start of the
   // service seals those of before.
   "",
-  // Adds the operations `checkAbsent` and `checkList`. Databases created after this step was added
-  // have them from step 1.
-  commitFunctionSql,
+  // Adds the operations `checkAbsent` and `checkList`, and drops the functions by which commits took
+  // records of versions before 1.0.0.
+  `${commitFunctionSql}
+  drop function if exists market_signal.is_unsealed(json), market_signal.outbox_row(json);`,
 ];
+
+/** The schema that this program uses. */
+const SCHEMA = OLDEST_SCHEMA + upgrades.length;
 
 /** Facts about a store that are kept in its database. */
 export interface StoreMeta {
@@ -109,9 +104,14 @@ export async function prepareSchema(
   return inTransaction(session, async () => {
     await session.query(`select pg_advisory_xact_lock(${lockKeySql("schema")})`);
     const version = await versionOf(session);
-    if (version > steps.length) {
+    if (version > SCHEMA) {
       throw new Error(
-        `${name} was written by a newer version of this program (schema ${version}, known is ${steps.length}); install that version.`,
+        `${name} was written by a newer version of this program (schema ${version}, known is ${SCHEMA}); install that version.`,
+      );
+    }
+    if (version > 0 && version < OLDEST_SCHEMA) {
+      throw new Error(
+        `${name} was written before version 1.0.0 (schema ${version}): start version 1.0.0 on it once, then this one.`,
       );
     }
     if (version === 0 && created === undefined) throw noStoreError(name);
@@ -133,11 +133,10 @@ async function versionOf(session: DatabaseSession): Promise<number> {
 }
 
 async function migrateFrom(session: DatabaseSession, version: number): Promise<void> {
-  for (const [at, sql] of steps.entries()) {
-    if (at < version) continue;
-    await session.query(sql);
-    await session.query("insert into market_signal.migration (version) values ($1)", [at + 1]);
-  }
+  if (version === SCHEMA) return;
+  const steps = version === 0 ? [creation] : upgrades.slice(version - OLDEST_SCHEMA);
+  for (const sql of steps) await session.query(sql);
+  await session.query("insert into market_signal.migration (version) values ($1)", [SCHEMA]);
 }
 
 /**

@@ -4,25 +4,15 @@ import { Client } from "pg";
 import pino from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { openPersistentState } from "../../../../src/state.ts";
-import { unsealedAudit } from "../../../../src/store/audit-entry.ts";
-import type { ArchiveRow } from "../../../../src/store/port/archive.ts";
-import { insert, put, requireUnchanged } from "../../../../src/store/port/operations.ts";
+import { put } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
-import type { Store, StoreMode } from "../../../../src/store/port/store.ts";
+import type { StoreMode } from "../../../../src/store/port/store.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
-import { auditOf, sealAll } from "../../../support/audit.ts";
 import { temporaryFolder } from "../../../support/process.ts";
 import { describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
 
 const pages = collection<number>("pages");
-
-/** The outbox of schema 4, with archive rows that wait to be moved into the archive. */
-const outbox = collection<ArchiveRow>("outbox");
-
-const WAITING = { kind: "audit", at: 7, id: "w", subject: "t", body: { action: "a", target: "t" } };
-const EVENT = { kind: "alert-event", at: 8, id: "msg_1", subject: "client:c", body: { n: 1 } };
-const ATTEMPT = { kind: "delivery-attempt", at: 9, id: "x", body: { n: 2 } };
 
 /** Timeout in milliseconds, long enough for a busy machine. */
 const PATIENT_MS = 20_000;
@@ -36,7 +26,7 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     await stores[0]?.records.commit([put(pages, { key: "a", value: 1 })]);
     for (const { records } of stores) expect((await records.get(pages, "a"))?.value).toBe(1);
     const versions = await sql(url, "select version from market_signal.migration order by 1");
-    expect(versions).toEqual([1, 2, 3, 4, 5, 6, 7].map((version) => ({ version })));
+    expect(versions).toEqual([{ version: 7 }]);
   });
 
   it("finds an existing store of any mode when no mode is given", async () => {
@@ -150,47 +140,14 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/newer version.+99/);
   });
 
-  it("migrates a store of schema 1, so that a commit can require that a record is unchanged", async () => {
+  it("rejects a schema of before version 1.0.0, and says how to upgrade it", async () => {
     const url = await server().createDatabase();
-    const first = await open({ url });
-    await first.records.commit([put(pages, { key: "a", value: 1 })]);
-    await first.close();
-    await sql(url, "delete from market_signal.migration where version > 1");
-    await sql(
-      url,
-      `create or replace function market_signal.commit(commits json, now bigint, finish bigint)
-       returns json language plpgsql as $$ begin raise 'of the first schema'; end $$`,
+    const store = await open({ url });
+    await store.close();
+    await sql(url, "update market_signal.migration set version = 4");
+    await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(
+      /"test_\d+" .+before version 1\.0\.0.+start version 1\.0\.0 on it once/,
     );
-    const { records } = await open({ url });
-    const [stored] = await records.list(pages, { limit: 1 });
-    expect(await records.commit(stored ? [requireUnchanged(pages, stored)] : [])).toBe(true);
-    const versions = await sql(url, "select version from market_signal.migration order by 1");
-    expect(versions).toEqual([1, 2, 3, 4, 5, 6, 7].map((version) => ({ version })));
-  });
-
-  it("migrates a store of schema 2, so that due records can be claimed except those of given groups", async () => {
-    const url = await server().createDatabase();
-    const first = await open({ url });
-    const groups = ["g"];
-    await first.records.commit([
-      put(pages, { key: "a", value: 1, groups, dueInMs: 0 }),
-      put(pages, { key: "b", value: 1, dueInMs: 0 }),
-    ]);
-    await first.close();
-    await sql(
-      url,
-      `delete from market_signal.migration where version > 2;
-       drop index market_signal.record_lanes;
-       drop function market_signal.claim(text, int, bigint, bigint, text[]);
-       create function market_signal.claim(source text, most int, lease bigint, given bigint)
-       returns setof market_signal.record language sql as 'select * from market_signal.record'`,
-    );
-    const { records } = await open({ url });
-    const claim = { limit: 9, leaseMs: 1_000, except: groups };
-    expect(await records.claimDue(pages, claim)).toMatchObject([{ key: "b" }]);
-    // The query of a process that still uses schema 2.
-    const asked = "select key from market_signal.claim('pages', 9, 1000::bigint, null)";
-    expect(await sql(url, asked)).toEqual([{ key: "a" }]);
   });
 
   it("rejects a store whose move is incomplete, and says how to complete it", async () => {
@@ -257,75 +214,8 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
       [message, stack, JSON.stringify({ ...(error as Error) }), String(cause)].join(),
     ).not.toContain("sesame");
   });
-
-  it("moves the outbox of a store of schema 4 into the archive, each row once", async () => {
-    const url = await server().createDatabase();
-    const store = await openFourth(url, [
-      { key: "audit:7:w", value: WAITING },
-      { key: "alert-event:8:msg_1", value: EVENT },
-      // A process ended after it had copied this row to the archive, and before it removed the row
-      // from the outbox.
-      { key: "delivery-attempt:9:x", value: ATTEMPT },
-    ]);
-    const { records, archive } = store;
-    const read = (kind: string) => archive.read(kind, { order: "oldest", limit: 9 });
-    expect(await read(EVENT.kind)).toEqual([EVENT]);
-    expect(await read(ATTEMPT.kind)).toEqual([ATTEMPT]);
-    expect(await records.list(outbox, { limit: 9 })).toEqual([]);
-    expect((await records.get(pages, "kept"))?.value).toBe(1);
-    const [waiting, ...others] = await records.list(unsealedAudit, { limit: 9 });
-    expect([waiting?.value, others]).toEqual([WAITING, []]);
-    await sealAll({ records, clock: { now: 8 } });
-    expect(await auditOf(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
-    const versions = await sql(url, "select version from market_signal.migration order by 1");
-    expect(versions).toEqual([1, 2, 3, 4, 5, 6, 7].map((version) => ({ version })));
-  });
-
-  it("still accepts outbox records from running processes of schema 4", async () => {
-    const url = await server().createDatabase();
-    const { records, archive } = await openFourth(url, []);
-    await records.commit([
-      insert(outbox, { key: "audit:7:w", value: WAITING }),
-      insert(outbox, { key: "alert-event:8:msg_1", value: EVENT }),
-    ]);
-    expect(await archive.read(EVENT.kind, { order: "oldest", limit: 9 })).toEqual([EVENT]);
-    const waiting = await records.list(unsealedAudit, { limit: 9 });
-    expect(waiting.map(({ value }) => value)).toEqual([WAITING]);
-    expect(await records.list(outbox, { limit: 9 })).toEqual([]);
-  });
 });
 
 /** Names the connections of a URL, as an operator may; `""` leaves the name to the program. */
 const withName = (url: string, name: string): string =>
   name === "" ? url : `${url}${url.includes("?") ? "&" : "?"}application_name=${name}`;
-
-/**
- * Opens a store of schema 4 that has one archived delivery attempt, one record, and the given
- * outbox records.
- */
-async function openFourth(
-  url: string,
-  waiting: readonly { readonly key: string; readonly value: ArchiveRow }[],
-): Promise<Store> {
-  const first = await open({ url });
-  await first.records.commit([put(pages, { key: "kept", value: 1 })]);
-  await first.archive.append([ATTEMPT]);
-  await first.close();
-  await sql(
-    url,
-    `delete from market_signal.migration where version > 4;
-     create or replace function market_signal.commit(commits json, now bigint, finish bigint)
-       returns json language plpgsql as $$ begin raise 'of the fourth schema'; end $$;
-     drop function market_signal.is_unsealed(json);
-     drop function market_signal.outbox_row(json);`,
-  );
-  for (const { key, value } of waiting) {
-    const json = JSON.stringify(value).replaceAll("'", "''");
-    await sql(
-      url,
-      `insert into market_signal.record values
-         ('outbox', '${key}', '${json}', nextval('market_signal.revision'), '{}')`,
-    );
-  }
-  return open({ url });
-}
