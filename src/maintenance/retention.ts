@@ -2,7 +2,7 @@ import { AUDIT_KIND, AUDIT_RETENTION_MS, auditPositionOf } from "../store/audit-
 import type { Archive } from "../store/port/archive.ts";
 import { insert, replace, updateRecord } from "../store/port/operations.ts";
 import type { Records } from "../store/port/records.ts";
-import { CHAIN_PRUNED_KEY, chainedEntry, sealedPoints } from "./audit/hash-chain.ts";
+import { PRUNED_KEY, prunedAudit } from "./audit/audit-tree.ts";
 
 /** Retention by archive kind, in milliseconds. Kinds without a retention are kept forever. */
 export type RetentionMsByKind = Readonly<Record<string, number>>;
@@ -56,10 +56,9 @@ async function noteEndOfPruned(records: Records, archive: Archive, before: numbe
   if (position === undefined) {
     throw new Error(`audit row "${newest.id}" was not written by the service; none is removed`);
   }
-  const hash = chainedEntry(newest)?.hash;
-  const value = { position, ...(hash !== undefined && { hash }), sealedAt: newest.at };
-  await updateRecord(records, { collection: sealedPoints, key: CHAIN_PRUNED_KEY }, (noted) => {
-    if (noted === undefined) return [insert(sealedPoints, { key: CHAIN_PRUNED_KEY, value })];
-    return position > noted.value.position ? [replace(sealedPoints, noted, { value })] : undefined;
+  const value = { position, sealedAt: newest.at };
+  await updateRecord(records, { collection: prunedAudit, key: PRUNED_KEY }, (noted) => {
+    if (noted === undefined) return [insert(prunedAudit, { key: PRUNED_KEY, value })];
+    return position > noted.value.position ? [replace(prunedAudit, noted, { value })] : undefined;
   });
 }

@@ -41,7 +41,8 @@ export const auditRowId = (position: number): string => String(position).padStar
 /** The position of a sealed row, starting at 1; `undefined` if the row's id is not a position. */
 export function auditPositionOf({ id }: Pick<ArchiveRow, "id">): number | undefined {
   const position = Number(id);
-  return Number.isSafeInteger(position) && id === auditRowId(position) ? position : undefined;
+  const isPosition = Number.isSafeInteger(position) && position > 0 && id === auditRowId(position);
+  return isPosition ? position : undefined;
 }
 
 /**

@@ -1,9 +1,7 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { keyUses } from "../../src/keys/key-uses.ts";
 import { sealAudit } from "../../src/maintenance/audit/audit-tree.ts";
 import { type AuditVerification, verifyAudit } from "../../src/maintenance/audit/verify-audit.ts";
-import type { DumpRow, Store } from "../../src/store/port/store.ts";
+import type { Store } from "../../src/store/port/store.ts";
 import type { SigningKeys } from "../../src/tree/signers.ts";
 import type { TestStore } from "./stores.ts";
 
@@ -27,13 +25,3 @@ export const auditOf = (
   store: Pick<Store, "records" | "archive">,
   look: Partial<AuditVerification> = {},
 ) => verifyAudit(store, { now: () => 0, ...look });
-
-/**
- * Rows of a backup from the version before the Merkle tree, without header and footer: rows 3 to 12
- * of a hash chain, two of which were removed by retention, and two unsealed rows.
- */
-export function chainedStore(): readonly DumpRow[] {
-  const path = join(import.meta.dirname, "../fixtures/audit-chain.jsonl");
-  const lines = readFileSync(path, "utf8").trim().split("\n");
-  return lines.slice(1, -1).map((line) => JSON.parse(line) as DumpRow);
-}

@@ -32,6 +32,11 @@ export const verifyStoreCommand = defineStoreCommand({
     const lines = [
       ...["Records:", ...countLines(records), "Archive rows:", ...countLines(archive)],
       `Sealed audit rows: ${formatCount(audit.rows)}; not sealed yet: ${formatCount(audit.unsealed)}`,
+      ...(audit.beforeTree === 0
+        ? []
+        : [
+            `Of these, sealed before version 1.0.0, which alone verifies them: ${formatCount(audit.beforeTree)}`,
+          ]),
       ...(audit.checkpoint === undefined ? [] : [`Signed checkpoint: ${headOf(audit.checkpoint)}`]),
       ...(isGood ? ["ok"] : problems),
     ];

@@ -1,4 +1,4 @@
-import { AUDIT_KIND, type AuditEntry, auditPositionOf } from "../../store/audit-entry.ts";
+import { AUDIT_KIND, auditPositionOf } from "../../store/audit-entry.ts";
 import type { Archive, ArchiveRow } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
 import { CheckFailure } from "../../tree/check.ts";
@@ -7,14 +7,14 @@ import { type EntryBundle, tilePath } from "../../tree/tile-path.ts";
 import { splitHashes, TILE_WIDTH, type Tile, widthAt } from "../../tree/tiles.ts";
 import { readStoredTile } from "../../tree/tree-store.ts";
 import type { BundleContent, TreeReader } from "../../tree/tree-walk.ts";
-import { AUDIT_TREE_KEY, type AuditTree, auditLeafOf, auditTrees } from "./audit-tree.ts";
 import {
-  CHAIN_PRUNED_KEY,
-  HashChain,
-  missingRowsMessage,
-  type SealedPoint,
-  sealedPoints,
-} from "./hash-chain.ts";
+  AUDIT_TREE_KEY,
+  type AuditTree,
+  auditLeafOf,
+  auditTrees,
+  PRUNED_KEY,
+  prunedAudit,
+} from "./audit-tree.ts";
 
 /** Number of rows read per page. */
 const PAGE = 1_000;
@@ -23,13 +23,8 @@ const PAGE = 1_000;
 export interface AuditRowsOptions {
   readonly records: Records;
   readonly archive: Archive;
-  /**
-   * The audit tree as it was when verification began; absent if no row has been sealed as a leaf of
-   * the tree, only in the hash chain of earlier versions.
-   */
+  /** The audit tree as it was when verification began; absent if no row has been sealed. */
   readonly tree: AuditTree | undefined;
-  /** The recorded end of the hash chain that earlier versions wrote. */
-  readonly head: SealedPoint;
   readonly report: (problem: string) => void;
   /** Called with the number of rows read so far and the approximate total. */
   readonly onProgress: (done: number, total: number) => void;
@@ -42,7 +37,6 @@ export interface AuditRowsOptions {
  */
 export class AuditRows implements TreeReader {
   readonly #options: AuditRowsOptions;
-  readonly #chain: HashChain;
   /** Positions of the first and the last leaf of the audit tree. */
   readonly #first: number;
   readonly #last: number;
@@ -56,15 +50,15 @@ export class AuditRows implements TreeReader {
   /** The row read ahead, once it is confirmed to be a leaf of the tree. */
   #leaf: ArchiveRow | undefined;
   #rows = 0;
+  #beforeTree = 0;
   #oldest: number | undefined;
   #newest: number | undefined;
 
   constructor(options: AuditRowsOptions) {
-    const { tree, head, report } = options;
+    const { tree } = options;
     this.#options = options;
-    this.#chain = new HashChain(head, report);
-    this.#first = tree?.first ?? head.position + 1;
-    this.#last = tree?.last ?? head.position;
+    this.#first = tree?.first ?? 1;
+    this.#last = tree?.last ?? 0;
     this.#passed = this.#first - 1;
   }
 
@@ -73,9 +67,14 @@ export class AuditRows implements TreeReader {
     return this.#pruned;
   }
 
-  /** Number of rows that were read, and the positions of the oldest and newest of these rows. */
+  /** Numbers of rows that were read, and the positions of the oldest and newest of these rows. */
   get counts() {
-    return { rows: this.#rows, firstPosition: this.#oldest, lastPosition: this.#newest };
+    return {
+      rows: this.#rows,
+      beforeTree: this.#beforeTree,
+      firstPosition: this.#oldest,
+      lastPosition: this.#newest,
+    };
   }
 
   async hashes(tile: Tile): Promise<readonly Hash[]> {
@@ -102,7 +101,7 @@ export class AuditRows implements TreeReader {
 
   /** Reads the remaining rows, and reports problems that can be detected only at the end. */
   async end(): Promise<void> {
-    const { records, head, report } = this.#options;
+    const { records, report } = this.#options;
     for (let row = await this.#peek(); row !== undefined; row = await this.#peek()) {
       const position = this.#take(row);
       // The tree walk ends early if the tree is damaged, so later leaves may not have been read.
@@ -110,8 +109,7 @@ export class AuditRows implements TreeReader {
       if (!isUnread) this.#reportMisplaced(row, position);
     }
     for (const { from, to } of ranges(this.#missing)) report(`${missingRowsMessage(from, to)}.`);
-    this.#chain.end();
-    const last = (await records.get(auditTrees, AUDIT_TREE_KEY))?.value.last ?? head.position;
+    const last = (await records.get(auditTrees, AUDIT_TREE_KEY))?.value.last ?? 0;
     const newest = this.#newest ?? 0;
     if (newest > last) report(`Row ${newest} was inserted: the log ends at row ${last}.`);
   }
@@ -132,7 +130,6 @@ export class AuditRows implements TreeReader {
       const found = this.#take(row);
       if (found === position) {
         this.#passed = position;
-        if (position === this.#first) this.#checkStart(row);
         return row;
       }
       this.#reportMisplaced(row, found);
@@ -157,21 +154,9 @@ export class AuditRows implements TreeReader {
   #reportMisplaced(row: ArchiveRow, position: number | undefined): void {
     const { report } = this.#options;
     if (position === undefined) report(`Row "${row.id}" was inserted: it has no position.`);
-    else if (position < this.#first) this.#chain.follow(row);
+    else if (position < this.#first) this.#beforeTree += 1;
     else if (position <= this.#passed) report(`Row ${position} stands after row ${this.#passed}.`);
     else if (position <= this.#last) report(changedRowMessage(position));
-  }
-
-  /**
-   * Checks the first leaf of a tree that follows a hash chain. Its row must refer to the recorded
-   * end of the chain.
-   */
-  #checkStart({ body }: ArchiveRow): void {
-    const { head, report } = this.#options;
-    if (this.#first === 1 && head.position === 0) return;
-    const { target, detail } = body as AuditEntry;
-    if (target === head.hash && detail?.position === head.position) return;
-    report(`Row ${this.#first} names another end of the hash chain than the one that is noted.`);
   }
 
   /** The next row, without consuming it; `undefined` at the end. */
@@ -203,9 +188,7 @@ export class AuditRows implements TreeReader {
     this.#isEnd = this.#page.length < PAGE;
     // Retention may run concurrently. It records which rows it is about to remove before removing
     // them.
-    const pruned = (await records.get(sealedPoints, CHAIN_PRUNED_KEY))?.value;
-    if (pruned !== undefined) this.#chain.pruned = pruned;
-    this.#pruned = pruned?.position ?? 0;
+    this.#pruned = (await records.get(prunedAudit, PRUNED_KEY))?.value.position ?? 0;
     const done = this.#rows + this.#page.length;
     onProgress(done, Math.max(done, this.#last - this.#pruned));
   }
@@ -214,6 +197,10 @@ export class AuditRows implements TreeReader {
 /** Message for a row that differs from the sealed row. */
 export const changedRowMessage = (position: number): string =>
   `Row ${position} was changed: it is not the one in the tree.`;
+
+/** Message for missing rows. */
+const missingRowsMessage = (from: number, to: number): string =>
+  from === to ? `Row ${from} is missing` : `Rows ${from} to ${to} are missing`;
 
 /** Combines ascending numbers into contiguous ranges. */
 function ranges(numbers: readonly number[]): readonly { from: number; to: number }[] {

@@ -1,21 +1,20 @@
 import { randomBytes } from "node:crypto";
 import canonicalize from "canonicalize";
-import { AUDIT_KIND, type AuditEntry, auditRowId, unsealedAudit } from "../../store/audit-entry.ts";
+import { type AuditEntry, auditRowId, unsealedAudit } from "../../store/audit-entry.ts";
 import type { ArchiveRow } from "../../store/port/archive.ts";
 import { appendToArchive, insert, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { collection, type Records } from "../../store/port/records.ts";
 import { verifierText } from "../../tree/note-keys.ts";
 import { type SigningKeys, signCheckpoint, signersOf } from "../../tree/signers.ts";
 import { appendLeaves, type StoredTree } from "../../tree/tree-store.ts";
-import { CHAIN_HEAD_KEY, CHAIN_START, type SealedPoint, sealedPoints } from "./hash-chain.ts";
 
 /** The Merkle tree of the audit rows (RFC 6962), in its most recently signed state. */
 export interface AuditTree extends StoredTree {
   /** Origin: the first line of the tree's checkpoints. */
   readonly origin: string;
   /**
-   * Position of the row that is the first leaf: 1, or the position after the last row of the hash
-   * chain.
+   * Position of the row that is the first leaf: 1, or a later one in a store that began before
+   * version 1.0.0.
    */
   readonly first: number;
   /** Position of the row that is the last leaf. */
@@ -37,6 +36,20 @@ export const auditTrees = collection<AuditTree>("audit-tree");
 /** Key of the only record in `auditTrees`. */
 export const AUDIT_TREE_KEY = "tree";
 
+/** A position in the sequence of sealed rows. */
+interface SealedPoint {
+  /** Number of the row, counted from 1 for the first row ever sealed. */
+  readonly position: number;
+  /** When the row at this position was sealed, in milliseconds since the epoch. */
+  readonly sealedAt: number;
+}
+
+/** Collection with the newest row that retention has removed as its only record. */
+export const prunedAudit = collection<SealedPoint>("audit-chain");
+
+/** Key of the only record in `prunedAudit`. */
+export const PRUNED_KEY = "pruned";
+
 /** Number of random bytes in the id of a tree. */
 const ID_BYTES = 6;
 
@@ -46,12 +59,6 @@ const BATCH = 500;
 /** The leaf of a sealed row: canonical JSON (RFC 8785) of the whole row. */
 export const auditLeafOf = ({ kind, at, id, subject, body }: ArchiveRow): string =>
   canonicalize({ kind, at, id, subject, body }) as string;
-
-/** The first row of a tree that follows a hash chain. It refers to the last row of the chain. */
-const chainRow = ({ position, hash = "" }: SealedPoint, at: number): ArchiveRow => {
-  const entry = { action: "audit.tree_started", actor: "system", target: hash };
-  return { kind: AUDIT_KIND, at, id: "", subject: hash, body: { ...entry, detail: { position } } };
-};
 
 /** Dependencies of `sealAudit`. */
 export interface AuditSealing {
@@ -75,13 +82,9 @@ export async function sealAudit(
   const waiting = await records.list(unsealedAudit, { limit: BATCH });
   if (waiting.length === 0) return 0;
   const stored = await records.get(auditTrees, AUDIT_TREE_KEY);
-  const chain = stored ? undefined : (await records.get(sealedPoints, CHAIN_HEAD_KEY))?.value;
-  const before = stored?.value ?? newTree(chain);
+  const before = stored?.value ?? newTree();
   const sealedAt = Math.max(now(), before.sealedAt);
-  const rows = [
-    ...(chain === undefined ? [] : [chainRow(chain, sealedAt)]),
-    ...waiting.map(({ value }) => value),
-  ].map((row, at) => sealedRow(row, before.last + 1 + at, sealedAt));
+  const rows = waiting.map(({ value }, at) => sealedRow(value, before.last + 1 + at, sealedAt));
   const { tree, edge, steps } = appendLeaves(before, rows.map(auditLeafOf));
   const { origin } = before;
   const value: AuditTree = {
@@ -103,10 +106,9 @@ export async function sealAudit(
   return waiting.length;
 }
 
-/** An empty tree. Its positions continue those of the hash chain. */
-function newTree({ position, sealedAt }: SealedPoint = CHAIN_START) {
+function newTree() {
   const id = randomBytes(ID_BYTES).toString("hex");
-  return { id, origin: `audit/${id}`, edge: [], first: position + 1, last: position, sealedAt };
+  return { id, origin: `audit/${id}`, edge: [], first: 1, last: 0, sealedAt: 0 };
 }
 
 /**

@@ -14,7 +14,6 @@ import { treeEdgeOf } from "../../tree/tree-store.ts";
 import { TreeWalk } from "../../tree/tree-walk.ts";
 import { AuditRows, changedRowMessage } from "./audit-rows.ts";
 import { AUDIT_TREE_KEY, type AuditTree, auditTrees } from "./audit-tree.ts";
-import { CHAIN_HEAD_KEY, CHAIN_START, sealedPoints } from "./hash-chain.ts";
 
 /** Maximum number of problems with rows that are reported. */
 const MAX_PROBLEMS = 100;
@@ -33,6 +32,11 @@ export interface AuditReport {
   readonly checkpoint: string | undefined;
   /** Number of rows that are not sealed yet. Changes to these rows cannot be detected. */
   readonly unsealed: number;
+  /**
+   * Number of rows that versions before 1.0.0 sealed, apart from the tree. They are counted, and
+   * verified by version 1.0.0 alone.
+   */
+  readonly beforeTree: number;
   /**
    * Problems with the tree, followed by at most 100 problems with rows; empty if there are none.
    */
@@ -53,9 +57,8 @@ export interface AuditVerification {
 
 /**
  * Reads all sealed audit rows and reports rows that were changed, removed, inserted or reordered.
- * Rows of earlier versions are verified by their hash chain; all others are verified as leaves of
- * the tree, like the entries of the signal log. A server may write to the store during the
- * verification.
+ * They are verified as leaves of the tree, like the entries of the signal log. A server may write to
+ * the store during the verification.
  *
  * Anyone who can write the whole store and has its keys, such as the operator, can also rebuild the
  * tree. Only state that was kept elsewhere (`known`) reveals this.
@@ -69,8 +72,7 @@ export async function verifyAudit(
     if (found.length < MAX_PROBLEMS) found.push(problem);
   };
   const tree = (await records.get(auditTrees, AUDIT_TREE_KEY))?.value;
-  const head = (await records.get(sealedPoints, CHAIN_HEAD_KEY))?.value ?? CHAIN_START;
-  const rows = new AuditRows({ records, archive, tree, head, report, onProgress });
+  const rows = new AuditRows({ records, archive, tree, report, onProgress });
   const { faults, after } = tree
     ? await verifyTree(tree, { rows, known, now, report })
     : { faults: known ? [`The audit log ${known.origin} that was seen is gone.`] : [] };

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { unsealedAudit } from "../../store/audit-entry.ts";
 import { leases } from "../../store/lease.ts";
 import { probes } from "../../store/probe.ts";
-import { auditTrees } from "../audit/audit-tree.ts";
-import { sealedPoints } from "../audit/hash-chain.ts";
+import { auditTrees, prunedAudit } from "../audit/audit-tree.ts";
 import { requireJson } from "./json-text.ts";
 
 /** Name of the format, at the start of every export. */
@@ -19,7 +18,7 @@ export const EXPORT_FORMAT_VERSION = 2;
  * Collections with transient state, which would be meaningless in another store or at another time.
  */
 export const COLLECTIONS_NOT_EXPORTED: readonly string[] = [
-  ...[unsealedAudit, auditTrees, sealedPoints, leases, probes].map(({ name }) => name),
+  ...[unsealedAudit, auditTrees, prunedAudit, leases, probes].map(({ name }) => name),
 ];
 
 /** Maximum length of a key or group, in UTF-16 code units, as in `records.ts`. */

@@ -67,7 +67,7 @@ async function readAudit(
   } catch (error) {
     const problems = [unread("The audit log", error)];
     const none = { firstPosition: undefined, lastPosition: undefined, checkpoint: undefined };
-    return { rows: 0, ...none, unsealed: 0, problems };
+    return { rows: 0, ...none, unsealed: 0, beforeTree: 0, problems };
   }
 }
 

@@ -3,11 +3,12 @@ import {
   AUDIT_TREE_KEY,
   type AuditTree,
   auditTrees,
+  PRUNED_KEY,
+  prunedAudit,
   sealAudit,
 } from "../../../../src/maintenance/audit/audit-tree.ts";
-import { CHAIN_PRUNED_KEY, sealedPoints } from "../../../../src/maintenance/audit/hash-chain.ts";
 import { applyRetention } from "../../../../src/maintenance/retention.ts";
-import { auditOperations } from "../../../../src/store/audit-entry.ts";
+import { auditOperations, auditRowId } from "../../../../src/store/audit-entry.ts";
 import { put, remove } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
 import type { KnownLog } from "../../../../src/tree/known-log.ts";
@@ -85,7 +86,7 @@ describeEngines("the verification of the audit log", (engine) => {
   it("reports no problem in an empty store", async () => {
     expect(await auditOf(await openStore(engine))).toEqual({
       ...{ rows: 0, firstPosition: undefined, lastPosition: undefined, checkpoint: undefined },
-      ...{ unsealed: 0, problems: [] },
+      ...{ unsealed: 0, beforeTree: 0, problems: [] },
     });
   });
 
@@ -324,12 +325,30 @@ describeEngines("the saved state of an audit log", (engine) => {
     ]);
   });
 
+  it("counts the rows that versions before 1.0.0 sealed apart from the tree", async () => {
+    const store = await openStore(engine);
+    const before = [1, 2, 3].map((position) => ({
+      kind: "audit",
+      at: position,
+      id: auditRowId(position),
+      body: { action: "tested", actor: "system", target: "t", position, hash: "of the chain" },
+    }));
+    await store.archive.append(before);
+    const facts = { id: "tree", origin: "audit/tree", checkpoint: "", keys: [], sealedAt: 3 };
+    const value: AuditTree = { ...facts, edge: [], first: 4, last: 3 };
+    await store.records.commit([put(auditTrees, { key: AUDIT_TREE_KEY, value })]);
+    await sealed(store, 2);
+    expect(await auditOf(store)).toMatchObject({
+      ...{ rows: 5, beforeTree: 3, firstPosition: 1, lastPosition: 5, problems: [] },
+    });
+  });
+
   it("exposes rows that were removed before their retention period ended", async () => {
     const store = await tenRows(engine);
     const { seen } = await lookAt(store);
     await sealed(store, 5);
     const removed = { position: 12, sealedAt: 0 };
-    await store.records.commit([put(sealedPoints, { key: CHAIN_PRUNED_KEY, value: removed })]);
+    await store.records.commit([put(prunedAudit, { key: PRUNED_KEY, value: removed })]);
     await tamper(store, "audit", (rows) => rows.slice(12));
     expect((await lookAt(store, seen)).problems).toEqual([
       "The tree of the audit log, from row 11 on: rows were removed before their time.",
