@@ -1,3 +1,5 @@
+import { countBelow } from "../statistics/statistics.ts";
+
 /** Place of a value among others. */
 export interface PeerRank {
   /** Mean rank of equal values, from 1 (least) to `of`. */
@@ -14,8 +16,8 @@ export interface PeerRank {
  * instrument is never compared with its own past. `NaN` if it is not in there.
  */
 export function rankAmong(sorted: Float64Array, value: number, own: number): PeerRank {
-  const from = countLess(sorted, value);
-  const to = countNotGreater(sorted, value, from);
+  const from = countBelow(sorted, value);
+  const to = countNotAbove(sorted, value, from);
   const less = from - (own < value ? 1 : 0);
   const equal = to - from - (own === value ? 1 : 0);
   const others = sorted.length - (Number.isNaN(own) ? 0 : 1);
@@ -25,19 +27,12 @@ export function rankAmong(sorted: Float64Array, value: number, own: number): Pee
 /** The fraction (rank - 0.5) / n of a place, in (0, 1). */
 export const fractionOf = ({ rank, of }: PeerRank): number => (rank - 0.5) / of;
 
-function countLess(sorted: Float64Array, value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] as number) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** @param from A position at or before the answer, so that most searches end at once. */
-function countNotGreater(sorted: Float64Array, value: number, from: number): number {
+/**
+ * Number of elements of `sorted`, which must be ascending, that are not greater than `value`.
+ *
+ * @param from A number at or below the answer, so that most searches end at once.
+ */
+export function countNotAbove(sorted: Float64Array, value: number, from: number): number {
   if (!((sorted[from] as number) <= value)) return from;
   if (!((sorted[from + 1] as number) <= value)) return from + 1;
   let low = from + 2;

@@ -1,3 +1,6 @@
+import { countNotAbove } from "../factors/peer-rank.ts";
+import { countBelow } from "../statistics/statistics.ts";
+
 /**
  * Properties of a stock that its returns have in common with those of other stocks:
  * - `beta`: slope of its returns of 252 sessions on those of the benchmark, as in steadiness
@@ -23,21 +26,23 @@ export function exposurePercentiles(inputs: ExposureInputs): readonly ExposurePe
   const beta = percentilesOf(inputs.beta);
   const volatility = percentilesOf(inputs.volatility);
   const dollarVolume = percentilesOf(inputs.dollarVolume);
-  return beta.map((value, position) => ({
-    beta: value,
-    volatility: volatility[position] as number | null,
-    dollarVolume: dollarVolume[position] as number | null,
+  return Array.from({ length: inputs.beta.length }, (_, position) => ({
+    beta: beta(position),
+    volatility: volatility(position),
+    dollarVolume: dollarVolume(position),
   }));
 }
 
-/** 100 (rank - 0.5) / n among the finite values, with mean ranks for ties; `null` for others. */
-function percentilesOf(values: Float64Array): readonly (number | null)[] {
+/**
+ * 100 (rank - 0.5) / n of a value by position, among the finite values, with mean ranks for ties;
+ * `null` for others.
+ */
+function percentilesOf(values: Float64Array): (position: number) => number | null {
   const sorted = values.filter(Number.isFinite).sort();
-  const percentiles = new Map<number, number>();
-  for (let start = 0, end = 0; start < sorted.length; start = end) {
-    const value = sorted[start] as number;
-    while (sorted[end] === value) end++;
-    percentiles.set(value, (50 * (start + end)) / sorted.length);
-  }
-  return Array.from(values, (value) => percentiles.get(value) ?? null);
+  return (position) => {
+    const value = values[position] as number;
+    if (!Number.isFinite(value)) return null;
+    const start = countBelow(sorted, value);
+    return (50 * (start + countNotAbove(sorted, value, start))) / sorted.length;
+  };
 }
