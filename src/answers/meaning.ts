@@ -11,7 +11,7 @@ import {
  */
 
 /**
- * The sentence that says what a score is (`scoreEvidence` in src/score/stock-score.ts, `composeScore`
+ * The sentence that says what a score is (`scoreAt` in src/score/stock-score.ts, `composeScore`
  * in src/score/composite.ts).
  */
 export const SCORE_MEANING =

@@ -64,9 +64,12 @@ export interface CandidateReading {
  * The result of the candidate method for a stock at a close; a part that too few stocks have is not
  * available.
  */
-export function candidateReading({ ranked }: StockEvidence, tables: CloseTables): CandidateReading {
+export function candidateReading(
+  { normals }: Pick<StockEvidence, "normals">,
+  tables: CloseTables,
+): CandidateReading {
   const part = (name: CandidatePart): number | null =>
-    isReferenceStage(tables, name) ? null : (ranked[name]?.normal ?? null);
+    isReferenceStage(tables, name) || Number.isNaN(normals[name]) ? null : normals[name];
   const parts = {
     surprise: part("surprise"),
     residualMomentum: part("residualMomentum"),

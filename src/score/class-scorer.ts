@@ -278,7 +278,7 @@ export class ClassScorer {
   #compareStocks(tables: CloseTables): CloseTables {
     for (const state of this.#states) {
       const { standing } = state;
-      state.candidate = standing && candidateReading(standing.evidence, tables);
+      state.candidate = standing && candidateReading(standing, tables);
     }
     const market = this.#benchmark.returns;
     return rankRisks(this.#states, tables, { market, dayMs: this.#dayMs });
@@ -383,7 +383,8 @@ function scoreReadings(measured: MeasuredInstrument, context: ReadingContext): S
   const readings = computeFactorReadings(measured, context);
   const { assetClass } = measured.state.instrument;
   const weights = BASE_FACTOR_WEIGHTS[assetClass];
-  return { readings, composite: composeScore(readings, weights, FACTORS_BY_CLASS[assetClass]) };
+  const composite = composeScore(readings, weights, FACTORS_BY_CLASS[assetClass]);
+  return { readings, composite, split: composite };
 }
 
 /** Selects what determines the signal of a fund or coin. */
@@ -404,14 +405,26 @@ const sessionScore = (
 /** Assembles the snapshot of an instrument. */
 function snapshotOf(
   { state, missedSessions }: MeasuredInstrument,
-  { readings, composite, places = {}, ranking }: ScoredInstrument,
+  { readings, composite, split, ranking }: ScoredInstrument,
   signal: SignalState,
   { at, series, tables }: ReadingContext,
 ): Snapshot {
   const { instrument, newestBar, candidate, steadiness, exposures } = state;
-  const compared = { tables, candidate, steadiness, exposures, ranking };
   return createSnapshot(
-    { instrument, at, series, readings, places, newestBar, missedSessions, ...compared },
+    {
+      instrument,
+      at,
+      series,
+      readings,
+      split,
+      newestBar,
+      missedSessions,
+      tables,
+      candidate,
+      steadiness,
+      exposures,
+      ranking,
+    },
     composite,
     signal,
   );

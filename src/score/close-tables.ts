@@ -59,12 +59,6 @@ export interface CloseTables {
 /** The values of stages that were not ranked at a close. */
 export const NO_STAGES = byStage(() => new Float64Array(0));
 
-/** A value, its place among its peers, and the normal score of that place. */
-export interface ScoredValue extends PeerRank {
-  readonly value: number;
-  readonly normal: number;
-}
-
 /**
  * The tables that rank a stage with fewer than `MIN_PEER_GROUP_SIZE` values, by stage: 1,001
  * quantiles at the probabilities (i + 0.5) / 1,001 (see `reference-tables.json` for their origin).
@@ -111,21 +105,23 @@ export function placeIn(
   return { rank: probabilityOf(REFERENCE[stage], value) * of + 0.5, of };
 }
 
-/** Like `placeIn`, with the normal score; `undefined` if the value is `NaN`. */
-export function rankIn(
+/** The normal score of the place of a value (see `placeIn`); `NaN` if the value is `NaN`. */
+export const normalIn = (
   tables: Pick<CloseTables, "sorted">,
   stage: Stage,
   value: number,
   own: number,
-): ScoredValue | undefined {
-  if (Number.isNaN(value)) return undefined;
-  const { rank, of } = placeIn(tables, stage, value, own);
-  return { value, rank, of, normal: normalQuantile(fractionOf({ rank, of })) };
-}
+): number =>
+  Number.isNaN(value) ? Number.NaN : normalQuantile(fractionOf(placeIn(tables, stage, value, own)));
 
 /** The known values, ascending. */
-export const sortedValues = (values: Float64Array): Float64Array =>
-  values.filter((value) => !Number.isNaN(value)).sort();
+export function sortedValues(values: Float64Array): Float64Array {
+  // The missing ones are sorted to the end.
+  const sorted = values.toSorted();
+  let known = sorted.length;
+  while (known > 0 && Number.isNaN(sorted[known - 1])) known--;
+  return sorted.slice(0, known);
+}
 
 /** The means of a measurement; stocks without a value (`NaN`) are left out. */
 export function groupMeans(values: Float64Array, sectors: readonly (string | null)[]): GroupMeans {

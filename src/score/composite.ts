@@ -1,6 +1,8 @@
+import type { PeerRank } from "../factors/peer-rank.ts";
 import { FACTORS, type Factor, type FactorReading } from "../factors/reading.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { normalCdf } from "../statistics/statistics.ts";
+
 /**
  * Factor weights: the average of equal weights and of weights by prior evidence. They add up to
  * about 1.
@@ -47,7 +49,6 @@ export type FactorReadings = Readonly<Record<Factor, FactorReading>>;
 export interface Composite {
   /** In [0, 100]; `null` for a stock without any part. */
   readonly score: number | null;
-  readonly contributions: FactorContributions;
   /** sum(w c) / sum(w), in [0, 1], with base weights w and confidences c. */
   readonly confidence: number;
   /**
@@ -58,13 +59,23 @@ export interface Composite {
 }
 
 /** The combined evidence about a fund or coin, in standard deviations. */
-interface WeightedComposite extends Composite {
+interface WeightedComposite extends Composite, FactorSplit {
   readonly z: number;
   readonly score: number;
 }
 
 /** Contribution of each factor in points; together they equal score - 50. */
 export type FactorContributions = Readonly<Record<Factor, number>>;
+
+/** Places of the readings of a stock that are ranked as a whole. */
+export type FactorPlaces = Readonly<Partial<Record<Factor, PeerRank | undefined>>>;
+
+/** What the factors of an instrument are to its score. */
+export interface FactorSplit {
+  readonly contributions: FactorContributions;
+  /** Of stocks only. */
+  readonly places?: FactorPlaces;
+}
 
 /** The contributions to a score that does not exist. */
 export const NO_CONTRIBUTIONS: FactorContributions = {
@@ -73,6 +84,9 @@ export const NO_CONTRIBUTIONS: FactorContributions = {
   social: 0,
   darkpool: 0,
 };
+
+/** The split of a score that does not exist. */
+export const NO_SPLIT: FactorSplit = { contributions: NO_CONTRIBUTIONS };
 
 /** The parts of each factor's reading that the composite uses. */
 type Evidence = Readonly<Record<Factor, Pick<FactorReading, "z" | "confidence">>>;
@@ -131,7 +145,7 @@ export function completenessOf(
   readings: FactorReadings,
   weights: FactorWeights,
   expected: readonly Factor[],
-): Pick<Composite, "confidence" | "coverage"> {
+): Omit<Composite, "score"> {
   let base = 0;
   let trusted = 0;
   let possible = 0;

@@ -1,10 +1,12 @@
+import { fractionOf } from "../factors/peer-rank.ts";
 import { type MarketReturns, recentVolatility } from "../factors/price-history.ts";
-import { normalCdf } from "../statistics/statistics.ts";
+import { normalCdf, normalQuantile } from "../statistics/statistics.ts";
 import {
   type CloseTables,
   isReferenceStage,
   NO_STAGES,
-  rankIn,
+  normalIn,
+  placeIn,
   type Stage,
   sortedValues,
 } from "./close-tables.ts";
@@ -101,8 +103,8 @@ export function rankSteadiness(inputs: SteadinessInputs, at: number): Steadiness
     let risk = 0;
     for (const name of STEADINESS_INPUTS) {
       const value = inputs[name][position] as number;
-      const { normal = 0 } = rankIn(ranked, name, value, value) ?? {};
-      risk += STEADINESS_RULES.weights[name] * normal;
+      if (Number.isNaN(value)) continue;
+      risk += STEADINESS_RULES.weights[name] * normalIn(ranked, name, value, value);
     }
     return risk;
   });
@@ -137,10 +139,10 @@ class LazyReading implements SteadinessReading {
     this.#position = position;
     this.at = columns.at;
     const risk = columns.risks[position] as number;
-    const { normal = 0, of = 0 } = rankIn(columns, "risk", risk, risk) ?? {};
-    this.riskZ = normal;
-    this.value = 100 * normalCdf(-normal);
-    this.peers = of;
+    const place = placeIn(columns, "risk", risk, risk);
+    this.riskZ = normalQuantile(fractionOf(place));
+    this.value = 100 * normalCdf(-this.riskZ);
+    this.peers = place.of;
     this.isReference = isReferenceStage(columns, "risk");
   }
 
@@ -148,8 +150,7 @@ class LazyReading implements SteadinessReading {
     const { inputs, risks } = this.#columns;
     const place = (stage: Stage, column: Float64Array): RankedValue | null => {
       const value = column[this.#position] as number;
-      const found = rankIn(this.#columns, stage, value, value);
-      return found === undefined ? null : { value, rank: found.rank, of: found.of };
+      return Number.isNaN(value) ? null : { value, ...placeIn(this.#columns, stage, value, value) };
     };
     const ranked = STEADINESS_INPUTS.map((name) => [name, place(name, inputs[name])] as const);
     return {

@@ -15,6 +15,8 @@ import {
   type Composite,
   type FactorContributions,
   type FactorReadings,
+  type FactorSplit,
+  NO_SPLIT,
 } from "./composite.ts";
 import type { ExposurePercentiles } from "./exposures.ts";
 import type { PeerTables } from "./peers.ts";
@@ -149,8 +151,7 @@ export interface SnapshotInputs {
   /** Instant of the snapshot, Unix milliseconds. */
   readonly at: number;
   readonly readings: FactorReadings;
-  /** Places of the readings of a stock that are ranked as a whole. */
-  readonly places: Readonly<Partial<Record<Factor, PeerRank | undefined>>>;
+  readonly split: FactorSplit;
   readonly newestBar: Bar | undefined;
   readonly missedSessions: number;
   readonly series: string;
@@ -167,15 +168,11 @@ export function createSnapshot(
   composite: Composite,
   signal: SignalState,
 ): Snapshot {
-  const { instrument, at, series, readings, places, newestBar } = inputs;
+  const { instrument, at, series, readings, split, newestBar } = inputs;
   const { tables, candidate, ranking, steadiness, exposures } = inputs;
   const weights = BASE_FACTOR_WEIGHTS[instrument.assetClass];
   const result = (factor: Factor): FactorResult =>
-    resultOf(readings[factor], {
-      weight: weights[factor],
-      contribution: composite.contributions[factor],
-      place: places[factor],
-    });
+    resultOf(readings[factor], { factor, weight: weights[factor], split });
   return {
     instrument,
     at,
@@ -214,22 +211,27 @@ function missingOf(readings: FactorReadings): readonly Factor[] {
 /** Cached results of shared readings, by reading and weight. */
 const sharedResults = new WeakMap<FactorReading, Map<number, FactorResult>>();
 
-/** The part of a reading in a score. */
-type FactorShare = Pick<FactorResult, "weight" | "contribution" | "place">;
+/** The part of a factor in a score. */
+interface FactorShare {
+  readonly factor: Factor;
+  readonly weight: number;
+  readonly split: FactorSplit;
+}
 
 function resultOf(reading: FactorReading, share: FactorShare): FactorResult {
   if (!isSharedReading(reading)) return new LazyFactorResult(reading, share);
-  const { weight } = share;
+  const { factor, weight } = share;
   const byWeight = sharedResults.get(reading) ?? new Map<number, FactorResult>();
   sharedResults.set(reading, byWeight);
-  const known = byWeight.get(weight) ?? new LazyFactorResult(reading, { weight, contribution: 0 });
+  const known =
+    byWeight.get(weight) ?? new LazyFactorResult(reading, { factor, weight, split: NO_SPLIT });
   byWeight.set(weight, known);
   return known;
 }
 
 /**
- * A factor result that computes its inputs when they are read, since most snapshots are replaced
- * before anyone reads them.
+ * A factor result that computes its inputs and its contribution when they are read, since most
+ * snapshots are replaced before anyone reads them.
  */
 class LazyFactorResult implements FactorResult {
   readonly z: number | null;
@@ -238,20 +240,28 @@ class LazyFactorResult implements FactorResult {
   readonly asOf: number | null;
   readonly staleAfter: number | null;
   readonly weight: number;
-  readonly contribution: number;
-  readonly place?: PeerRank | undefined;
+  readonly #factor: Factor;
+  readonly #split: FactorSplit;
   readonly #listInputs: () => readonly FactorInput[];
 
-  constructor(reading: FactorReading, { weight, contribution, place }: FactorShare) {
+  constructor(reading: FactorReading, { factor, weight, split }: FactorShare) {
     this.z = reading.z;
     this.confidence = reading.confidence;
     this.status = reading.status;
     this.asOf = reading.asOf;
     this.staleAfter = reading.staleAfter;
     this.weight = weight;
-    this.contribution = contribution;
-    this.place = place;
+    this.#factor = factor;
+    this.#split = split;
     this.#listInputs = reading.listInputs;
+  }
+
+  get contribution(): number {
+    return this.#split.contributions[this.#factor];
+  }
+
+  get place(): PeerRank | undefined {
+    return this.#split.places?.[this.#factor];
   }
 
   get inputs(): readonly FactorInput[] {
@@ -259,7 +269,8 @@ class LazyFactorResult implements FactorResult {
   }
 
   toJSON(): FactorResult {
-    return { ...this, inputs: this.inputs };
+    const { contribution, place, inputs } = this;
+    return { ...this, contribution, place, inputs };
   }
 }
 

@@ -1,6 +1,5 @@
 import { fractionOf } from "../factors/peer-rank.ts";
 import { recentLogReturn } from "../factors/price-history.ts";
-import { memo } from "../lib/memo.ts";
 import { CANDIDATE_RULES } from "./candidate.ts";
 import {
   type CloseTables,
@@ -17,13 +16,11 @@ import { freshSurprise, type InstrumentState } from "./instrument-state.ts";
 import type { EvidenceMean } from "./signal-hysteresis.ts";
 import {
   NOT_IN_TABLES,
-  type OwnValues,
   type RawMeasures,
   rankStock,
   type StockEvidence,
   type StockMeasures,
-  type StockStanding,
-  scoreEvidence,
+  StockStanding,
 } from "./stock-score.ts";
 
 /** Measures a stock; the readings of its messages and trades are measured elsewhere. */
@@ -109,20 +106,12 @@ export function rankClose(
       darkpool: sortedMeasure("darkpool"),
     },
   };
-  const owns = measured.map((measures) => ({ ...measures, composite: Number.NaN }));
-  const evidence = measured.map((measures, position) =>
-    rankStock(measures, parts, owns[position] as OwnValues),
-  );
+  const evidence = measured.map((measures) => rankStock(measures, parts, measures));
   const composite = sortedValues(columnOf(evidence, ({ z }) => z));
   const tables = { ...parts, sorted: { ...parts.sorted, composite } };
-  const standings = trading.map(({ raw }, position): StockStanding => {
-    const own = { ...(owns[position] as OwnValues), composite: evidence[position]?.z as number };
-    return standingOf(raw, {
-      own,
-      measures: measured[position] as StockMeasures,
-      evidence: evidence[position] as StockEvidence,
-      tables,
-    });
+  const standings = trading.map(({ raw }, position) => {
+    const measures = measured[position] as StockMeasures;
+    return new StockStanding({ raw, measures }, evidence[position] as StockEvidence, tables);
   });
   return { tables, standings };
 }
@@ -158,9 +147,10 @@ export function standingBetween(
   before: StockStanding | undefined,
 ): StockStanding {
   if (before !== undefined && isSame(raw, before.raw)) return before;
-  const own = before?.own ?? NOT_IN_TABLES;
+  const own = before ?? NOT_IN_TABLES;
   const measures = relativeMeasures(raw, state.instrument.sector, tables);
-  return standingOf(raw, { own, measures, evidence: rankStock(measures, tables, own), tables });
+  const evidence = rankStock(measures, tables, own.measures);
+  return new StockStanding({ raw, measures }, evidence, tables, own);
 }
 
 const isSame = (one: RawMeasures, other: RawMeasures): boolean =>
@@ -169,26 +159,6 @@ const isSame = (one: RawMeasures, other: RawMeasures): boolean =>
   Object.is(one.darkpool, other.darkpool) &&
   Object.is(one.residualMomentum, other.residualMomentum) &&
   Object.is(one.monthReturn, other.monthReturn);
-
-function standingOf(
-  raw: RawMeasures,
-  {
-    tables,
-    ...ranked
-  }: Pick<StockStanding, "own" | "measures" | "evidence"> & { readonly tables: CloseTables },
-): StockStanding {
-  const { evidence, own } = ranked;
-  const scored = memo(() =>
-    Number.isNaN(evidence.z) ? undefined : scoreEvidence(evidence, tables, own.composite),
-  );
-  return {
-    raw,
-    ...ranked,
-    get scored() {
-      return scored();
-    },
-  };
-}
 
 /**
  * 100 times the percentile of an exponential mean among those of a close, which it is one of; `null`

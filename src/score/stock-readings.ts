@@ -9,7 +9,6 @@ import {
 } from "../factors/reading.ts";
 import { measureValuation, type ValuationContext, YIELD_NAMES } from "../factors/yields.ts";
 import { mean } from "../statistics/statistics.ts";
-import type { ScoredValue } from "./close-tables.ts";
 import type { InstrumentState } from "./instrument-state.ts";
 import type { StockStanding } from "./stock-score.ts";
 
@@ -23,11 +22,11 @@ interface ReadingTime {
 }
 
 /** Units of the ranked measurements. */
-const UNITS: Readonly<Record<"surprise" | "residualMomentum" | "reversal", string>> = {
+const UNITS = {
   surprise: "standard deviations",
   residualMomentum: "standard deviations",
   reversal: "log return",
-};
+} as const;
 
 /** Why a stock has no standing: its price is too old, or no session has closed yet. */
 const whyUnranked = (missedSessions: number): "stale" | "insufficient_data" =>
@@ -37,11 +36,12 @@ const whyUnranked = (missedSessions: number): "stale" | "insufficient_data" =>
 function rankedInput(
   name: keyof typeof UNITS,
   raw: number,
-  ranked: ScoredValue | undefined,
+  standing: StockStanding | undefined,
   { weight, observedAt }: Pick<FactorInput, "weight" | "observedAt">,
 ): FactorInput {
   const value = Number.isNaN(raw) ? null : raw;
   const input = unweightedInput(name, value, UNITS[name], observedAt);
+  const ranked = standing?.ranked(name);
   if (ranked === undefined) return input;
   const { value: relative, normal: z, rank, of } = ranked;
   return { ...input, z, weight, relative, rank, of };
@@ -62,15 +62,14 @@ export function readStockMomentum(
   const { newestBar, bars } = state;
   const asOf = newestBar?.availableAt ?? null;
   if (standing === undefined) return missingReading(whyUnranked(missedSessions), { asOf });
-  const { raw, evidence } = standing;
-  const { residualMomentum, reversal } = evidence.ranked;
-  const known = [residualMomentum, reversal].filter((one) => one !== undefined);
+  const { raw, normals } = standing;
+  const known = [normals.residualMomentum, normals.reversal].filter((one) => !Number.isNaN(one));
   if (known.length === 0) return missingReading("insufficient_data", { asOf });
   const listInputs = () => {
     const input = { weight: 1 / known.length, observedAt: asOf };
     return [
-      rankedInput("residualMomentum", raw.residualMomentum, residualMomentum, input),
-      rankedInput("reversal", raw.monthReturn, reversal, input),
+      rankedInput("residualMomentum", raw.residualMomentum, standing, input),
+      rankedInput("reversal", raw.monthReturn, standing, input),
       unweightedInput("return12m1", momentum?.return12m1 ?? null, "log return", asOf),
       unweightedInput("high52w", momentum?.hi52 ?? null, "log ratio", asOf),
       unweightedInput(
@@ -82,7 +81,7 @@ export function readStockMomentum(
     ];
   };
   return {
-    z: mean(known.map(({ normal }) => normal)),
+    z: mean(known),
     confidence: (known.length / 2) * (missedSessions === 0 ? 1 : 0.5),
     status: missedSessions === 0 ? "ok" : "stale",
     asOf,
@@ -106,19 +105,22 @@ export function readStockValuation(
   }
   const asOf = surprise?.availableAt ?? filings.newestAt;
   const context = { filings, newestBar, shares, sector: instrument.sector, at, dayMs };
-  const ranked = standing?.evidence.ranked.surprise;
+  const normal = standing?.normals.surprise ?? Number.NaN;
   const age = surprise === undefined ? null : bars - surprise.bars;
   const listInputs = () => [
-    rankedInput("surprise", surprise?.value ?? Number.NaN, ranked, { weight: 1, observedAt: asOf }),
+    rankedInput("surprise", surprise?.value ?? Number.NaN, standing, {
+      weight: 1,
+      observedAt: asOf,
+    }),
     unweightedInput("sessionsSinceFiling", age, "count", asOf),
     ...shownYields(context),
   ];
-  if (ranked === undefined) {
+  if (Number.isNaN(normal)) {
     const isOld = age !== null && age > EARNINGS_SURPRISE_RULES.sessions;
     return missingReading(isOld ? "stale" : whyUnranked(missedSessions), { asOf, listInputs });
   }
   return {
-    z: ranked.normal,
+    z: normal,
     confidence: missedSessions === 0 ? 1 : 0.5,
     status: missedSessions === 0 ? "ok" : "stale",
     asOf,

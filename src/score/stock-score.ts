@@ -1,13 +1,13 @@
-import { fractionOf } from "../factors/peer-rank.ts";
+import { fractionOf, type PeerRank } from "../factors/peer-rank.ts";
 import { FACTORS, type Factor } from "../factors/reading.ts";
+import { type CloseTables, normalIn, placeIn, type RankedMeasure } from "./close-tables.ts";
 import {
-  type CloseTables,
-  placeIn,
-  type RankedMeasure,
-  rankIn,
-  type ScoredValue,
-} from "./close-tables.ts";
-import { type FactorContributions, NO_CONTRIBUTIONS, STOCK_WEIGHTS } from "./composite.ts";
+  type FactorContributions,
+  type FactorPlaces,
+  type FactorSplit,
+  NO_CONTRIBUTIONS,
+  STOCK_WEIGHTS,
+} from "./composite.ts";
 
 /** Constants of the score of a stock. */
 export const STOCK_SCORE_RULES = {
@@ -19,11 +19,16 @@ export const STOCK_SCORE_RULES = {
   decimals: 12,
 } as const;
 
-/** The parts of the score, by the factor that they belong to. */
-const PARTS = {
-  valuation: ["surprise"],
+/** The measurements behind each factor. */
+const MEASURES: Readonly<Record<Factor, readonly RankedMeasure[]>> = {
   momentum: ["residualMomentum", "reversal"],
-} as const satisfies Partial<Record<Factor, readonly RankedMeasure[]>>;
+  valuation: ["surprise"],
+  social: ["social"],
+  darkpool: ["darkpool"],
+};
+
+/** The parts of the score: the measurements whose mean counts. */
+const PARTS = [...MEASURES.valuation, ...MEASURES.momentum];
 
 /** Measurements of a stock at an instant, before the comparison with its sector; `NaN` if missing. */
 export interface RawMeasures {
@@ -40,26 +45,27 @@ export interface RawMeasures {
 export type StockMeasures = Readonly<Record<RankedMeasure, number>>;
 
 /** The measurements with which a stock is in the tables of a close, and its Z there. */
-export interface OwnValues extends StockMeasures {
-  readonly composite: number;
+export interface OwnValues {
+  readonly measures: StockMeasures;
+  readonly z: number;
 }
 
 /** The own values of a stock that did not trade at the close of the tables. */
 export const NOT_IN_TABLES: OwnValues = {
-  surprise: Number.NaN,
-  residualMomentum: Number.NaN,
-  reversal: Number.NaN,
-  social: Number.NaN,
-  darkpool: Number.NaN,
-  composite: Number.NaN,
+  measures: {
+    surprise: Number.NaN,
+    residualMomentum: Number.NaN,
+    reversal: Number.NaN,
+    social: Number.NaN,
+    darkpool: Number.NaN,
+  },
+  z: Number.NaN,
 };
 
 /** The ranked measurements of a stock and the evidence that they add up to. */
 export interface StockEvidence {
-  /** Places by measurement; `undefined` if it is missing. */
-  readonly ranked: Readonly<Record<RankedMeasure, ScoredValue | undefined>>;
-  /** What each factor adds to Z; 0 if the factor is missing. */
-  readonly terms: FactorContributions;
+  /** Normal scores of the places of the measurements; `NaN` if missing. */
+  readonly normals: StockMeasures;
   /**
    * Z = .8 mean of the normal scores of the known parts + .1 normal score of the social reading + .1
    * normal score of the dark pool reading; missing readings count as 0. `NaN` without any part.
@@ -71,28 +77,39 @@ export interface StockEvidence {
 export function rankStock(
   measures: StockMeasures,
   tables: CloseTables,
-  own: OwnValues,
+  own: StockMeasures,
 ): StockEvidence {
-  const rank = (measure: RankedMeasure) => rankIn(tables, measure, measures[measure], own[measure]);
-  const ranked = {
-    surprise: rank("surprise"),
-    residualMomentum: rank("residualMomentum"),
-    reversal: rank("reversal"),
-    social: rank("social"),
-    darkpool: rank("darkpool"),
+  const normals = {
+    surprise: normalIn(tables, "surprise", measures.surprise, own.surprise),
+    residualMomentum: normalIn(
+      tables,
+      "residualMomentum",
+      measures.residualMomentum,
+      own.residualMomentum,
+    ),
+    reversal: normalIn(tables, "reversal", measures.reversal, own.reversal),
+    social: normalIn(tables, "social", measures.social, own.social),
+    darkpool: normalIn(tables, "darkpool", measures.darkpool, own.darkpool),
   };
+  const isScored = PARTS.some((part) => isKnown(normals[part]));
+  return { normals, z: isScored ? sumOf(termsOf(normals), FACTORS) : Number.NaN };
+}
+
+const isKnown = (normal: number): boolean => !Number.isNaN(normal);
+
+/** What each factor adds to Z; 0 if the factor is missing. */
+function termsOf(normals: StockMeasures): FactorContributions {
   const { weights } = STOCK_SCORE_RULES;
-  const normal = (measure: RankedMeasure): number => ranked[measure]?.normal ?? 0;
-  const isKnown = (measure: RankedMeasure): boolean => ranked[measure] !== undefined;
-  const parts = [...PARTS.valuation, ...PARTS.momentum].filter(isKnown).length;
+  const normal = (measure: RankedMeasure): number =>
+    isKnown(normals[measure]) ? normals[measure] : 0;
+  const parts = PARTS.filter((part) => isKnown(normals[part])).length;
   const share = weights.parts / Math.max(1, parts);
-  const terms = {
+  return {
     momentum: share * (normal("residualMomentum") + normal("reversal")),
     valuation: share * normal("surprise"),
     social: weights.social * normal("social"),
     darkpool: weights.darkpool * normal("darkpool"),
   };
-  return { ranked, terms, z: parts === 0 ? Number.NaN : sumOf(terms, FACTORS) };
 }
 
 /** Z of some of the factors, the others counting as 0. */
@@ -103,56 +120,94 @@ function sumOf(terms: FactorContributions, factors: readonly Factor[]): number {
   return Math.round(sum * scale) / scale;
 }
 
-/** Whether a factor has a value that is part of Z. */
-function isPresent({ ranked }: StockEvidence, factor: Factor): boolean {
-  const measures: readonly RankedMeasure[] =
-    factor === "momentum" || factor === "valuation" ? PARTS[factor] : [factor];
-  return measures.some((measure) => ranked[measure] !== undefined);
+/** A value, its place among its peers, and the normal score of that place. */
+interface ScoredValue extends PeerRank {
+  readonly value: number;
+  readonly normal: number;
 }
 
-/** The score of a stock, and what each factor contributes to it. */
-export interface StockScore {
-  /** 100 (rank - 0.5) / n of Z among the stocks of the close, in (0, 100). */
-  readonly score: number;
-  readonly contributions: FactorContributions;
-}
-
-/** A stock's place in the tables of a close. */
-export interface StockStanding {
+/** A stock's place in the tables of a close; immutable. */
+export class StockStanding implements OwnValues, FactorSplit {
   readonly raw: RawMeasures;
-  /** With what the stock is in the tables itself. */
-  readonly own: OwnValues;
   readonly measures: StockMeasures;
-  readonly evidence: StockEvidence;
-  /** `undefined` if no part could be measured. Computed when it is read, as warm-up never does. */
-  readonly scored: StockScore | undefined;
+  readonly normals: StockMeasures;
+  readonly z: number;
+  readonly #tables: CloseTables;
+  readonly #own: OwnValues;
+  #contributions: FactorContributions | undefined;
+
+  /**
+   * @param own With what the stock is in the tables; by default it is in there with this standing.
+   */
+  constructor(
+    measured: Pick<StockStanding, "raw" | "measures">,
+    { normals, z }: StockEvidence,
+    tables: CloseTables,
+    own?: OwnValues,
+  ) {
+    this.raw = measured.raw;
+    this.measures = measured.measures;
+    this.normals = normals;
+    this.z = z;
+    this.#tables = tables;
+    this.#own = own ?? this;
+  }
+
+  /** A measurement, its place, and the normal score of that place; `undefined` if it is missing. */
+  ranked(measure: RankedMeasure): ScoredValue | undefined {
+    const value = this.measures[measure];
+    if (Number.isNaN(value)) return undefined;
+    const { rank, of } = placeIn(this.#tables, measure, value, this.#own.measures[measure]);
+    return { value, rank, of, normal: this.normals[measure] };
+  }
+
+  /** The place of Z; `null` if no part could be measured. */
+  get place(): PeerRank | null {
+    return Number.isNaN(this.z) ? null : placeIn(this.#tables, "composite", this.z, this.#own.z);
+  }
+
+  /** Computed when they are read, since most standings are replaced before anyone reads them. */
+  get contributions(): FactorContributions {
+    this.#contributions ??= Number.isNaN(this.z)
+      ? NO_CONTRIBUTIONS
+      : splitScore(this.normals, this.#tables, this.#own.z);
+    return this.#contributions;
+  }
+
+  get places(): FactorPlaces {
+    return { social: this.ranked("social"), darkpool: this.ranked("darkpool") };
+  }
 }
+
+/** 100 (rank - 0.5) / n of Z among the stocks of a close, in (0, 100). */
+export const scoreAt = (place: PeerRank): number => 100 * fractionOf(place);
 
 /**
- * Scores the evidence of a stock by its place in the tables of a close, and splits score - 50 among
- * the present factors by their Shapley values (Shapley, 1953): the mean, over all orders in which
- * the factors can be added, of what a factor changes. The value of a set of factors is the score
- * that its part of Z would have; without any factor it is 50.
+ * Splits score - 50 among the present factors by their Shapley values (Shapley, 1953): the mean,
+ * over all orders in which the factors can be added, of what a factor changes. The value of a set of
+ * factors is the score that its part of Z would have; without any factor it is 50.
  *
  * @param ownZ Z with which the stock is in the tables; `NaN` if it is not.
  */
-export function scoreEvidence(
-  evidence: StockEvidence,
+function splitScore(
+  normals: StockMeasures,
   tables: CloseTables,
   ownZ: number,
-): StockScore {
-  const players = FACTORS.filter((factor) => isPresent(evidence, factor));
+): FactorContributions {
+  const terms = termsOf(normals);
+  const players = FACTORS.filter((factor) =>
+    MEASURES[factor].some((measure) => isKnown(normals[measure])),
+  );
   const values = Array.from({ length: 2 ** players.length }, (_, set) => {
     if (set === 0) return 50;
     const members = players.filter((_, place) => set & (1 << place));
-    const z = sumOf(evidence.terms, members);
-    return 100 * fractionOf(placeIn(tables, "composite", z, ownZ));
+    return scoreAt(placeIn(tables, "composite", sumOf(terms, members), ownZ));
   });
   const contributions = { ...NO_CONTRIBUTIONS };
   for (const [place, factor] of players.entries()) {
     contributions[factor] = shapleyValue(values, place, players.length);
   }
-  return { score: values.at(-1) as number, contributions };
+  return contributions;
 }
 
 /** Number of orders of n things: n!. */

@@ -1,12 +1,13 @@
 import type { ListedMomentum, MomentumMeasurement } from "../factors/momentum.ts";
-import { type CloseTables, isReferenceStage, placeIn } from "./close-tables.ts";
+import { type CloseTables, isReferenceStage } from "./close-tables.ts";
 import {
   BASE_FACTOR_WEIGHTS,
   type Composite,
   completenessOf,
   FACTORS_BY_CLASS,
   type FactorReadings,
-  NO_CONTRIBUTIONS,
+  type FactorSplit,
+  NO_SPLIT,
 } from "./composite.ts";
 import { type MeasuredInstrument, type ReadingContext, readCrowd } from "./readings.ts";
 import {
@@ -16,7 +17,7 @@ import {
   type SignalState,
   type StockSession,
 } from "./signal-hysteresis.ts";
-import type { SnapshotInputs, StockRanking } from "./snapshot.ts";
+import type { StockRanking } from "./snapshot.ts";
 import {
   type Close,
   freezeMeans,
@@ -27,7 +28,7 @@ import {
   standingBetween,
 } from "./stock-ranking.ts";
 import { readStockMomentum, readStockValuation } from "./stock-readings.ts";
-import type { StockStanding } from "./stock-score.ts";
+import { type StockStanding, scoreAt } from "./stock-score.ts";
 
 /** A stock with its measurements, and the readings of its messages and off-exchange trades. */
 interface ObservedStock extends RankableStock {
@@ -44,8 +45,8 @@ const listedMomentum = (momentum: MomentumMeasurement | undefined): ListedMoment
 export interface ScoredInstrument {
   readonly readings: FactorReadings;
   readonly composite: Composite;
+  readonly split: FactorSplit;
   /** Of stocks only. */
-  readonly places?: SnapshotInputs["places"];
   readonly ranking?: StockRanking | undefined;
 }
 
@@ -106,7 +107,7 @@ export function closeStocks(
     const standing = standings[position] as StockStanding;
     state.standing = standing;
     const mean = state.signal?.mean;
-    means.set(measured, isDecided ? nextEvidenceMean(mean, standing.evidence.z) : mean);
+    means.set(measured, isDecided ? nextEvidenceMean(mean, standing.z) : mean);
   }
   const tables = freezeMeans(ranked, [...means.values()]);
   return {
@@ -125,11 +126,11 @@ function signalAfter(
   at: number,
   ranked: Pick<StockSession, "mean" | "smoothed">,
 ): SignalState {
-  const { evidence } = state.standing ?? {};
+  const { standing } = state;
   return nextStockSignal(state.signal, {
     at,
-    isScored: evidence !== undefined && !Number.isNaN(evidence.z),
-    hasMomentum: evidence?.ranked.residualMomentum !== undefined,
+    isScored: standing !== undefined && !Number.isNaN(standing.z),
+    hasMomentum: standing !== undefined && !Number.isNaN(standing.normals.residualMomentum),
     ...ranked,
     missedSessions,
   });
@@ -171,31 +172,24 @@ function resultOf(
     valuation: readStockValuation(state, standing, time),
     ...crowd,
   };
-  const { social, darkpool } = standing?.evidence.ranked ?? {};
+  const place = standing?.place ?? null;
   return {
     readings,
-    places: { social, darkpool },
     composite: {
-      score: standing?.scored?.score ?? null,
-      contributions: standing?.scored?.contributions ?? NO_CONTRIBUTIONS,
+      score: place && scoreAt(place),
       ...completenessOf(readings, BASE_FACTOR_WEIGHTS.stock, FACTORS_BY_CLASS.stock),
     },
-    ranking: tables && rankingOf(standing, state.standing, tables),
+    split: standing ?? NO_SPLIT,
+    ranking: tables && {
+      close: tables.at,
+      z: evidenceOf(standing),
+      place,
+      closeZ: evidenceOf(state.standing),
+      isReference: isReferenceStage(tables, "composite"),
+    },
   };
 }
 
-function rankingOf(
-  standing: StockStanding | undefined,
-  closing: StockStanding | undefined,
-  tables: CloseTables,
-): StockRanking {
-  const z = standing?.scored === undefined ? null : standing.evidence.z;
-  const closeZ = closing?.scored === undefined ? null : closing.evidence.z;
-  return {
-    close: tables.at,
-    z,
-    place: z === null ? null : placeIn(tables, "composite", z, closeZ ?? Number.NaN),
-    closeZ,
-    isReference: isReferenceStage(tables, "composite"),
-  };
-}
+/** Evidence Z of a standing; `null` without any part. */
+const evidenceOf = (standing: StockStanding | undefined): number | null =>
+  standing === undefined || Number.isNaN(standing.z) ? null : standing.z;

@@ -59,7 +59,7 @@ function readingsOf({ sectors, ...columns }: Columns, at: number): readonly Cand
     },
   }));
   const { tables, standings } = rankClose(stocks, { at, marketMonthReturn: 0 });
-  return standings.map(({ evidence }) => candidateReading(evidence, tables));
+  return standings.map((standing) => candidateReading(standing, tables));
 }
 
 const partOf = (readings: readonly CandidateReading[], part: keyof CandidateReading["parts"]) =>
