@@ -194,11 +194,11 @@ function createAccessLimits(
 ) {
   const { store, keyring } = state;
   const { records, counters } = store;
-  const overrides = config.rateLimits;
+  const { numbers, quotas: overrides } = config.rateLimits;
   const { sync, ...counting } =
     counters === undefined
-      ? { ...createLimits({ overrides }), sync: async () => undefined }
-      : createSharedLimits({ counters, overrides, onError });
+      ? { ...createLimits({ overrides, numbers }), sync: async () => undefined }
+      : createSharedLimits({ counters, overrides, numbers, onError });
   const { hashAddress } = keyring;
   return { ...withDenialCounts(withLockouts(counting, { records, hashAddress, now })), sync };
 }

@@ -1,8 +1,8 @@
 import { anonymousScopeCeiling, type Scope } from "../access/scopes.ts";
-import type { Quota, QuotaName } from "../limits/quotas.ts";
 import { providerSettings } from "./provider-settings.ts";
 import type { ReplaySettings } from "./replay.ts";
 import {
+  type ChangedLimits,
   type Environment,
   environmentVariables,
   FILES_MARKET_PATTERN,
@@ -117,7 +117,7 @@ export interface Config {
    */
   readonly mcpFastPath: boolean;
   /** Rate limits that replace the defaults. */
-  readonly rateLimits: Readonly<Partial<Record<QuotaName, Quota>>>;
+  readonly rateLimits: ChangedLimits;
   /** Time for which a process that is shutting down still accepts connections, in milliseconds. */
   readonly drainMs: number;
   /** TCP port of the metrics, on the same address; `undefined` to collect no metrics. */

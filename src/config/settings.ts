@@ -2,10 +2,12 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { anonymousScopeCeiling, isScope, parseScopeNames } from "../access/scopes.ts";
 import { ENCODED_MASTER_KEY_PATTERN } from "../keys/master-key.ts";
+import type { LimitOverrides } from "../limits/classes.ts";
 import { type Quota, type QuotaName, quotas } from "../limits/quotas.ts";
 import { isHttpsOrLoopback } from "../outbound/loopback.ts";
 import { misspelledSetting } from "./misspelled.ts";
 import { liveVariables } from "./provider-settings.ts";
+import { defaultLimits, parseLimits } from "./rate-limits.ts";
 import { parseReplay, REPLAY_SYNTAX } from "./replay.ts";
 
 /** Value of `MARKET` for live data from providers. */
@@ -16,11 +18,6 @@ export const FILES_MARKET_PATTERN = /^files:(.+)$/;
 
 /** Format of one limit: its name, the number of points, and the length of the window in seconds. */
 const RATE_LIMIT = /^([a-z-]+)=(\d{1,9})\/(\d{1,6})$/;
-
-/** Every limit as it is when `RATE_LIMITS` does not change it, in the format of `RATE_LIMITS`. */
-const defaultQuotas = Object.entries<Quota>(quotas)
-  .map(([name, { points, windowSeconds }]) => `${name}=${points}/${windowSeconds}`)
-  .join(" ");
 
 const wholeNumber = (min: number, max: number) =>
   z
@@ -243,11 +240,17 @@ export const environmentVariables = {
     schema: z
       .string()
       .default("")
-      .transform(rateLimits)
-      .refine((limits) => limits !== undefined),
-    allowed: `<name>=<number>/<seconds>, separated by spaces, such as register=100/600; names and defaults: ${defaultQuotas}`,
+      .transform((text, context) => {
+        try {
+          return rateLimits(text);
+        } catch (error) {
+          context.addIssue({ code: "custom", params: { reason: (error as Error).message } });
+          return z.NEVER;
+        }
+      }),
+    allowed: `<name>=<caller>/<network>/<total>, separated by spaces, such as registrations=100/300/5000; names and defaults: ${defaultLimits}`,
     fallback: "none",
-    about: "limits that differ from their defaults; docs/authorization.md explains them",
+    about: "limits that differ from their defaults; docs/limits.md explains them",
   },
   SANDBOX_SESSION_SECONDS: {
     schema: wholeNumber(1, 86_400).default(60),
@@ -283,22 +286,33 @@ export const environmentVariables = {
   },
 } as const;
 
-/**
- * Parses RATE_LIMITS.
- * @returns `undefined` when a limit is malformed or its name is unknown.
- */
-function rateLimits(text: string): Partial<Record<QuotaName, Quota>> | undefined {
-  const entries = text
-    .split(/\s+/)
-    .filter((part) => part !== "")
-    .map((part) => {
-      const [, name = "", points, windowSeconds] = RATE_LIMIT.exec(part) ?? [];
-      return [name, { points: Number(points), windowSeconds: Number(windowSeconds) }] as const;
-    });
-  const isKnown = entries.every(
-    ([name, { windowSeconds }]) => Object.hasOwn(quotas, name) && windowSeconds > 0,
-  );
-  return isKnown ? Object.fromEntries(entries) : undefined;
+/** The limits that are classes, and those that are not yet. */
+export interface ChangedLimits {
+  readonly numbers: LimitOverrides;
+  readonly quotas: Partial<Record<QuotaName, Quota>>;
+}
+
+/** Parses RATE_LIMITS. @throws {Error} As `parseLimits`. */
+function rateLimits(text: string): ChangedLimits {
+  const parts = text.split(/\s+/).filter((part) => part !== "");
+  const found = parts.map((part) => ({ part, quota: RATE_LIMIT.exec(part) ?? [] }));
+  const isQuota = ({ quota: [, name = ""] }: (typeof found)[number]) => Object.hasOwn(quotas, name);
+  return {
+    numbers: parseLimits(
+      found
+        .filter((each) => !isQuota(each))
+        .map(({ part }) => part)
+        .join(" "),
+    ),
+    quotas: Object.fromEntries(
+      found
+        .filter(isQuota)
+        .map(({ quota: [, name, points, windowSeconds] }) => [
+          name,
+          { points: Number(points), windowSeconds: Number(windowSeconds) },
+        ]),
+    ),
+  };
 }
 
 /** A setting with its schema, default and purpose. */
@@ -335,12 +349,19 @@ export function readVariables<V extends Variables>(env: Environment, known: V): 
     const text = env[name] === "" ? undefined : env[name];
     const result = schema.safeParse(text);
     const shown = secret ? "its value" : JSON.stringify(text);
-    if (!result.success) wrong.push(`${name}: ${shown} is not ${allowed}.`);
+    if (!result.success)
+      wrong.push(`${name}: ${shown} is not ${allowed}.${reasonOf(result.error)}`);
     return [name, result.data];
   });
   if (wrong.length > 0) throw new Error(wrong.join("\n"));
   return Object.fromEntries(entries) as SettingValues<V>;
 }
+
+/** What a setting's schema says about an invalid value, as a sentence; empty for most settings. */
+const reasonOf = ({ issues: [first] }: z.ZodError): string => {
+  const reason = first?.code === "custom" ? first.params?.reason : undefined;
+  return reason === undefined ? "" : ` ${reason}`;
+};
 
 function misspellingsIn(env: Environment, known: readonly string[]): readonly string[] {
   const others = Object.keys(env).filter((name) => env[name] && !known.includes(name));

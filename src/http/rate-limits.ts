@@ -1,9 +1,11 @@
 import type { ServerResponse } from "node:http";
 import type { Request, RequestHandler } from "express";
 import { ipAddressKey } from "../limits/address-key.ts";
+import type { RateName } from "../limits/classes.ts";
 import { countAgainstQuotasInOrder } from "../limits/count-in-order.ts";
+import type { LimitState, Party } from "../limits/limits.ts";
 import type { Limits, QuotaName, QuotaState } from "../limits/quotas.ts";
-import { rateLimitProblem, secondsUntilReset } from "../limits/rate-limit-problem.ts";
+import { rateLimitProblem, secondsUntilReset, toldState } from "../limits/rate-limit-problem.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /**
@@ -47,29 +49,35 @@ export async function countPublicRequest(
 }
 
 /**
+ * Counts an action of a request.
+ *
+ * @throws {Problem} `rate_limited` if the limit is exceeded.
+ */
+export async function requireAdmission(
+  limits: Limits,
+  { res }: { readonly res: ServerResponse },
+  name: RateName,
+  party: Party,
+): Promise<void> {
+  requireWithinLimits(res, [await limits.admit(name, party)]);
+}
+
+/**
  * Sets the rate limit headers of a response.
  *
- * @throws {Problem} `rate_limited` if a quota is exceeded.
+ * @throws {Problem} `rate_limited` if a limit is exceeded.
  */
 export function requireWithinLimits(
   res: ServerResponse,
-  counted: readonly (QuotaState | undefined)[],
+  counted: readonly (LimitState | QuotaState | undefined)[],
 ): void {
-  for (const remaining of counted) {
-    if (remaining === undefined) continue;
-    res.appendHeader("RateLimit-Policy", policyItem(remaining));
-    res.appendHeader("RateLimit", stateItem(remaining));
+  for (const state of counted) {
+    if (state === undefined) continue;
+    const { name, most, seconds, left } = toldState(state);
+    // Items of draft-ietf-httpapi-ratelimit-headers-11.
+    res.appendHeader("RateLimit-Policy", `"${name}";q=${most};w=${seconds}`);
+    res.appendHeader("RateLimit", `"${name}";r=${left};t=${secondsUntilReset(state)}`);
   }
   const refusal = rateLimitProblem(counted);
   if (refusal !== undefined) throw refusal;
-}
-
-/** An item of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11). */
-function policyItem({ quota, policy }: QuotaState): string {
-  return `"${quota}";q=${policy.points};w=${policy.windowSeconds}`;
-}
-
-/** An item of `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). */
-function stateItem(counted: QuotaState): string {
-  return `"${counted.quota}";r=${counted.points};t=${secondsUntilReset(counted)}`;
 }

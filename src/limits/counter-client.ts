@@ -8,7 +8,7 @@ const TIMEOUT_MS = 250;
 const RETRY_PAUSE_MS = 1_000;
 
 /** Maximum number of windows per statement, which bounds its duration. */
-const MAX_BATCH = 500;
+const MAX_BATCH = 1_500;
 
 /** Points to add to a window in the database. */
 export interface CounterRequest extends CounterAddition {

@@ -85,6 +85,8 @@ export function withLockouts(
     return resetMs <= 0 ? counted : { ...counted, points: 0, resetMs, isExceeded: true };
   };
   return {
+    admit: limits.admit,
+    check: limits.check,
     count: (quota, key) => (LOCKOUT_QUOTAS.has(quota) ? count : limits.count)(quota, key),
     peek: (quota, key) => (LOCKOUT_QUOTAS.has(quota) ? look : limits.peek)(quota, key),
   };

@@ -1,3 +1,5 @@
+import type { LimitOverrides } from "./classes.ts";
+import { createLimits as createClassLimits } from "./limits.ts";
 import {
   createPerQuota,
   monotonicNow,
@@ -12,6 +14,8 @@ import { boundedKey, createQuotaWindows, type QuotaWindow } from "./windows.ts";
 /** Options of `createLimits`. */
 export interface LimitsOptions {
   readonly overrides?: QuotaOverrides;
+  /** Numbers of classes that replace the defaults. */
+  readonly numbers?: LimitOverrides;
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
@@ -20,9 +24,16 @@ export interface LimitsOptions {
  * Creates limits that count within this process. A fixed window begins with the first count of a
  * key.
  */
-export function createLimits({ overrides = {}, now = monotonicNow }: LimitsOptions = {}): Limits {
+export function createLimits({
+  overrides = {},
+  numbers = {},
+  now = monotonicNow,
+}: LimitsOptions = {}): Limits {
   const counterOf = createPerQuota(overrides, (rule) => createCounter(rule, now));
+  const { admit, check } = createClassLimits({ overrides: numbers, now });
   return {
+    admit,
+    check,
     count: async (quota, key) => counterOf(quota).count(boundedKey(key)),
     peek: async (quota, key) => counterOf(quota).peek(boundedKey(key)),
   };

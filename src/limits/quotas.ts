@@ -1,3 +1,5 @@
+import type { Limits as ClassLimits } from "./limits.ts";
+
 /** Number of points allowed per window. */
 export interface Quota {
   readonly points: number;
@@ -255,7 +257,7 @@ export interface QuotaState {
 }
 
 /** Counts actions against quotas. */
-export interface Limits {
+export interface Limits extends ClassLimits {
   /**
    * Counts one action.
    *

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { type ScheduleTimer, scheduleTimer } from "../lib/loop.ts";
 import type { Counters } from "../store/port/counters.ts";
 import { CounterClient, type CounterRequest } from "./counter-client.ts";
+import { createLimits } from "./limits.ts";
 import type { LimitsOptions } from "./memory-limits.ts";
 import {
   createPerQuota,
@@ -74,7 +75,7 @@ interface Counter {
  * within a second.
  */
 export function createSharedLimits(options: SharedLimitsOptions): SharedLimits {
-  const { overrides = {}, now = monotonicNow, schedule = scheduleTimer } = options;
+  const { overrides = {}, numbers = {}, now = monotonicNow, schedule = scheduleTimer } = options;
   const { counters, timeoutMs, onError } = options;
   const client = new CounterClient({ counters, now, schedule, timeoutMs, onError });
   const sync = new Sync(client, now, schedule);
@@ -83,10 +84,15 @@ export function createSharedLimits(options: SharedLimitsOptions): SharedLimits {
       ? syncedCounter(rule, now, sync)
       : exactCounter(rule, now, client),
   );
+  const classes = createLimits({ overrides: numbers, now, shared: options });
   return {
+    admit: classes.admit,
+    check: classes.check,
     count: async (quota, key) => counterOf(quota).count(boundedKey(key)),
     peek: async (quota, key) => counterOf(quota).peek(boundedKey(key)),
-    sync: () => sync.sendAll(),
+    sync: async () => {
+      await Promise.all([sync.sendAll(), classes.sync()]);
+    },
   };
 }
 

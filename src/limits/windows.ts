@@ -25,6 +25,8 @@ export interface QuotaWindows<W extends QuotaWindow> {
   getOrOpen(key: string, at: number): W;
   /** Returns the open window of a key, if there is one. */
   find(key: string, at: number): W | undefined;
+  /** Returns the open window of a key; if there is none, an unused window that is not kept. */
+  look(key: string, at: number): W;
   /** Marks a key as having no points left, so that it is evicted last. */
   markExhausted(key: string): void;
 }
@@ -84,6 +86,7 @@ export function createQuotaWindows<W extends QuotaWindow>(
       return window;
     },
     find,
+    look: (key, at) => find(key, at) ?? open(key, at),
     markExhausted: (key) => void unspent.delete(key),
   };
 }

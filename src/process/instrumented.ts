@@ -1,6 +1,8 @@
 import type { WebhookSender } from "../alerts/delivery/sender.ts";
 import type { SendProviderRequest } from "../ingest/provider-client.ts";
-import type { Limits, QuotaName, QuotaState } from "../limits/quotas.ts";
+import type { LimitState } from "../limits/limits.ts";
+import type { Limits, QuotaState } from "../limits/quotas.ts";
+import { policyName } from "../limits/rate-limit-problem.ts";
 import type { Records } from "../store/port/records.ts";
 import { type Meters, statusClass } from "../telemetry/meters.ts";
 import { markSpanFailed, traceRequest, traceWork } from "../telemetry/traces.ts";
@@ -75,12 +77,17 @@ export function tracedProviderRequests(
 interface CountedLimits {
   readonly limits: Limits;
   /** Number of refusals since the start, by the limit exceeded. */
-  readonly denials: () => Readonly<Partial<Record<QuotaName, number>>>;
+  readonly denials: () => Readonly<Record<string, number>>;
 }
 
 /** Wraps limits so that refusals are counted. */
 export function withDenialCounts(limits: Limits): CountedLimits {
-  const denials: Partial<Record<QuotaName, number>> = {};
+  const denials: Record<string, number> = {};
+  const judged = (state: LimitState): LimitState => {
+    const name = policyName(state);
+    if (state.isExceeded) denials[name] = (denials[name] ?? 0) + 1;
+    return state;
+  };
   const counted = (remaining: QuotaState): QuotaState => {
     const { quota, isExceeded } = remaining;
     if (isExceeded) denials[quota] = (denials[quota] ?? 0) + 1;
@@ -88,7 +95,8 @@ export function withDenialCounts(limits: Limits): CountedLimits {
   };
   return {
     limits: {
-      ...limits,
+      admit: async (name, party) => judged(await limits.admit(name, party)),
+      check: async (name, party) => judged(await limits.check(name, party)),
       count: async (quota, key) => counted(await limits.count(quota, key)),
       peek: async (quota, key) => counted(await limits.peek(quota, key)),
     },

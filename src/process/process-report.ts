@@ -1,4 +1,3 @@
-import type { QuotaName } from "../limits/quotas.ts";
 import type { LoggedError } from "../telemetry/log.ts";
 
 /** State of a running process. */
@@ -21,7 +20,7 @@ export interface ProcessReport {
   /**
    * Number of refusals since the start, by the limit exceeded; limits without refusals are absent.
    */
-  readonly denials: Readonly<Partial<Record<QuotaName, number>>>;
+  readonly denials: Readonly<Record<string, number>>;
   /**
    * Numbers of unclaimed agents that were evicted or refused since the start for lack of capacity.
    */

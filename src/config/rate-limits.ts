@@ -1,0 +1,68 @@
+import type { LimitLevel } from "../limits/admission.ts";
+import {
+  type LimitName,
+  type LimitNumbers,
+  type LimitOverrides,
+  limitNumbers,
+  type RateClass,
+  rateClasses,
+} from "../limits/classes.ts";
+import { formerNames } from "../limits/former-names.ts";
+
+/** A class with its three numbers. */
+const CLASS = /^([a-z-]+)=(\d{1,9})\/(\d{1,9})\/(\d{1,9})$/;
+
+/** A limit as `RATE_LIMITS` had it before there were classes: points and seconds. */
+const FORMER = /^([a-z-]+)=(\d{1,9})\/(\d{1,6})$/;
+
+/** The classes as they are when `RATE_LIMITS` does not change them, in its format. */
+export const defaultLimits = Object.entries(limitNumbers)
+  .map(([name, { caller, network, total }]) => `${name}=${caller}/${network}/${total}`)
+  .join(" ");
+
+/**
+ * Parses `RATE_LIMITS`.
+ *
+ * @throws {Error} With a sentence about the first part that is wrong, which names what replaces a
+ * former limit.
+ */
+export function parseLimits(text: string): LimitOverrides {
+  const changed: Partial<Record<LimitName, LimitNumbers>> = {};
+  for (const part of text.split(/\s+/).filter((each) => each !== "")) {
+    const [, name = "", ...numbers] = CLASS.exec(part) ?? [];
+    if (isLimitName(name)) {
+      const [caller = 0, network = 0, total = 0] = numbers.map(Number);
+      changed[name] = { caller, network, total };
+      continue;
+    }
+    const [replacement, level, most] = replacementOf(part);
+    const before = changed[replacement] ?? limitNumbers[replacement];
+    changed[replacement] = withNumber(before, level, most);
+  }
+  return changed;
+}
+
+const isLimitName = (name: string): name is LimitName => Object.hasOwn(limitNumbers, name);
+
+/** The number of a class that a former limit stands for. */
+function replacementOf(part: string): readonly [LimitName, LimitLevel, number] {
+  const [, name = "", points, seconds] = FORMER.exec(part) ?? [];
+  const [replacement, level] =
+    formerNames[name] ?? (isLimitName(name) ? ([name, "caller"] as const) : []);
+  if (replacement === undefined) throw new Error(`${part} names no limit.`);
+  const window = (rateClasses as Readonly<Record<string, RateClass>>)[replacement]?.seconds;
+  if (level !== undefined && Number(seconds) === window)
+    return [replacement, level, Number(points)];
+  const within = window === undefined ? "" : `, within ${window} seconds`;
+  throw new Error(
+    `${part}: write ${replacement}=<caller>/<network>/<total> instead${within}; docs/limits.md explains it.`,
+  );
+}
+
+/** Sets one number; the wider ones become no smaller, so that they do not take back what is given. */
+function withNumber(before: LimitNumbers, level: LimitLevel, most: number): LimitNumbers {
+  const caller = level === "caller" ? most : before.caller;
+  if (level === "total") return { caller, network: before.network, total: most };
+  const network = level === "network" ? most : Math.max(before.network, caller);
+  return { caller, network, total: Math.max(before.total, network) };
+}

@@ -1,0 +1,288 @@
+/**
+ * Most that a class of actions allows. Every class has all three numbers, so that neither one
+ * caller, nor the holder of a network, nor many networks together can use up what it protects. A
+ * fifth of the total is reserved for networks that have used nothing (`admission.ts`).
+ */
+export interface LimitNumbers {
+  /** Most for one caller. */
+  readonly caller: number;
+  /** Most for one network: a /24 of IPv4 or a /48 of IPv6 (`networkOf`). */
+  readonly network: number;
+  /** Most for all callers together. */
+  readonly total: number;
+}
+
+/** What docs/limits.md says of a class, as Markdown. */
+interface LimitDescription {
+  /** What counts. */
+  readonly counts: string;
+  /** Who the caller is. */
+  readonly by: string;
+  /** Why the numbers are as they are. */
+  readonly because: string;
+}
+
+/** A limit on actions in a window of time. */
+export interface RateClass extends LimitNumbers, LimitDescription {
+  /** Length of the window in seconds. It begins with the first action that is counted. */
+  readonly seconds: number;
+  /** The three numbers hold for each target, such as a mailbox, instead of the whole service. */
+  readonly per?: "mailbox" | "host" | "mailbox or chat";
+}
+
+/** A limit on what is under way, or stored, at the same time. */
+export interface HoldingClass extends LimitNumbers, LimitDescription {}
+
+/** The limits on actions in a window of time. */
+export const rateClasses = {
+  calls: {
+    caller: 600,
+    network: 12_000,
+    total: 600_000,
+    seconds: 60,
+    counts: "tool calls over REST and MCP",
+    by: "application of a person, claimed agent, or API key",
+    because: "computing time; the proxy passes as much of a network",
+  },
+  "calls-unclaimed": {
+    caller: 120,
+    network: 6_000,
+    total: 120_000,
+    seconds: 60,
+    counts: "tool calls of agents that nobody has claimed",
+    by: "agent",
+    because: "computing time; registration is free, so the network is what counts",
+  },
+  visits: {
+    caller: 3_000,
+    network: 12_000,
+    total: 600_000,
+    seconds: 60,
+    counts: "requests for public resources, with no or a wrong credential, and revocations",
+    by: "address",
+    because: "computing time",
+  },
+  registrations: {
+    caller: 300,
+    network: 1_000,
+    total: 20_000,
+    seconds: 600,
+    counts: "registrations of clients",
+    by: "address; the person, where an assertion names one",
+    because: "a registration is stored and checked; agents on one host share few addresses",
+  },
+  changes: {
+    caller: 60,
+    network: 3_000,
+    total: 60_000,
+    seconds: 3_600,
+    counts:
+      "changes of alerts, watchlists, channels, keys, consents and registrations, tests and replays",
+    by: "application of a person, agent, or API key; the person on pages",
+    because: "each is a durable write, most with a row in the audit log",
+  },
+  authorizations: {
+    caller: 300,
+    network: 1_000,
+    total: 10_000,
+    seconds: 600,
+    counts: "authorization requests, which are stored for ten minutes",
+    by: "address",
+    because: "memory and disk",
+  },
+  "token-requests": {
+    caller: 60,
+    network: 6_000,
+    total: 60_000,
+    seconds: 60,
+    counts: "token requests",
+    by: "client and address together",
+    because: "verification of client authentication",
+  },
+  tokens: {
+    caller: 1_000,
+    network: 20_000,
+    total: 200_000,
+    seconds: 3_600,
+    counts: "tokens of people, and of agents that they claimed",
+    by: "client and person together",
+    because: "a token lives for an hour, so this bounds how many are stored",
+  },
+  "tokens-unclaimed": {
+    caller: 60,
+    network: 2_000,
+    total: 50_000,
+    seconds: 3_600,
+    counts: "tokens of agents that nobody has claimed",
+    by: "agent",
+    because: "as above",
+  },
+  guesses: {
+    caller: 10,
+    network: 100,
+    total: 20_000,
+    seconds: 900,
+    counts: "wrong secrets of clients, wrong claim codes and wrong sign-in codes",
+    by: "address, for secrets together with the client",
+    because: "guessing; a caller over the limit is locked out, for longer each time",
+  },
+  claims: {
+    caller: 20,
+    network: 2_000,
+    total: 50_000,
+    seconds: 3_600,
+    counts: "new claim codes, and attempts to claim",
+    by: "agent; the person, together with the application that acts for them",
+    because: "guessing, and a durable write each",
+  },
+  "code-mails": {
+    caller: 20,
+    network: 100,
+    total: 10_000,
+    seconds: 3_600,
+    counts: "codes sent to any mailbox or chat",
+    by: "address for sign-in, person for channels; for a browser or network from which the person signed in before, the person",
+    because: "the mail server's reputation",
+  },
+  "mailbox-codes": {
+    caller: 3,
+    network: 3,
+    total: 20,
+    seconds: 900,
+    per: "mailbox or chat",
+    counts:
+      "codes of every kind sent to one mailbox, whatever follows a + in its name, or to one chat",
+    by: "address for sign-in, person for channels",
+    because: "nobody's mailbox is flooded, and strangers only slow its owner down",
+  },
+  "document-fetches": {
+    caller: 30,
+    network: 300,
+    total: 20_000,
+    seconds: 3_600,
+    counts: "fetches of client documents and key sets from anywhere",
+    by: "address",
+    because:
+      "the service must not scan other hosts; the last good answer of an hour serves meanwhile",
+  },
+  "host-requests": {
+    caller: 20,
+    network: 100,
+    total: 5_000,
+    seconds: 3_600,
+    per: "host",
+    counts: "fetches of client documents from one host, and challenges and codes sent to it",
+    by: "address for documents, person for challenges and codes",
+    because: "the service must not be used to attack a host",
+  },
+  submissions: {
+    caller: 20,
+    network: 60,
+    total: 2_000,
+    seconds: 86_400,
+    counts: "applications and inquiries",
+    by: "address",
+    because: "a person reads them",
+  },
+  events: {
+    caller: 5_000,
+    network: 20_000,
+    total: 400_000,
+    seconds: 86_400,
+    counts: "recorded events of alerts, 3 kB each, and attempts to deliver one again, 1.3 kB each",
+    by: "account with all its agents and keys; events and repeated attempts each",
+    because: "both are kept for 30 days: 450 MB an account, 1.8 GB a network, 36 GB in all",
+  },
+  messages: {
+    caller: 60,
+    network: 120,
+    total: 240,
+    seconds: 3_600,
+    per: "mailbox or chat",
+    counts: "messages about events to one mailbox or chat; what exceeds them comes as a digest",
+    by: "person",
+    because: "a mailbox stays readable",
+  },
+  "audit-rows": {
+    caller: 100,
+    network: 200,
+    total: 20_000,
+    seconds: 3_600,
+    counts: "rows in the audit log for refused token requests, revoked tokens and new lockouts",
+    by: "network for refusals and lockouts, client and person together for revocations",
+    because: "disk: rows are kept for more than a year; what exceeds this happens, unrecorded",
+  },
+} as const satisfies Readonly<Record<string, RateClass>>;
+
+/** The limits on what is under way at the same time, in each process. */
+export const concurrencyClasses = {
+  streams: {
+    caller: 5,
+    network: 50,
+    total: 500,
+    counts: "open streams of events and of tables",
+    by: "application of a person, agent, or API key",
+    because: "memory and sockets",
+  },
+  exports: {
+    caller: 2,
+    network: 10,
+    total: 50,
+    counts: "exports that are under way; two of them at a time compute, networks in turn",
+    by: "application of a person, agent, or API key",
+    because: "an export computes for seconds",
+  },
+  fetches: {
+    caller: 8,
+    network: 8,
+    total: 40,
+    counts: "fetches of client documents and key sets that are under way",
+    by: "address",
+    because: "a request waits for its fetch; hosts that never answer must not hold all requests",
+  },
+} as const satisfies Readonly<Record<string, HoldingClass>>;
+
+/** The limits on what is stored at the same time. */
+export const storageClasses = {
+  agents: {
+    caller: 1_000,
+    network: 1_000,
+    total: 12_500,
+    counts:
+      "agents that nobody has claimed, one for each 2,048 characters of metadata; those with a person's grant are counted apart",
+    by: "network",
+    because: "disk and memory",
+  },
+  alerts: {
+    caller: 100,
+    network: 1_000,
+    total: 100_000,
+    counts: "alerts",
+    by: "account with all its agents and keys",
+    because: "each is evaluated with every change of the market",
+  },
+  intake: {
+    caller: 2_000,
+    network: 2_000,
+    total: 20_000,
+    counts: "applications that wait, and their tokens; inquiries",
+    by: "network",
+    because: "disk: each is kept for up to 400 days",
+  },
+} as const satisfies Readonly<Record<string, HoldingClass>>;
+
+/** Name of a limit on actions in a window of time. */
+export type RateName = keyof typeof rateClasses;
+
+/** Name of any class; `RATE_LIMITS`, metrics and documentation use it. */
+export type LimitName = RateName | keyof typeof concurrencyClasses | keyof typeof storageClasses;
+
+/** The numbers of every class by name. */
+export const limitNumbers: Readonly<Record<LimitName, LimitNumbers>> = {
+  ...rateClasses,
+  ...concurrencyClasses,
+  ...storageClasses,
+};
+
+/** Numbers that replace the defaults. */
+export type LimitOverrides = Readonly<Partial<Record<LimitName, LimitNumbers>>>;

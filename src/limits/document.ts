@@ -1,0 +1,66 @@
+import {
+  concurrencyClasses,
+  type HoldingClass,
+  type RateClass,
+  rateClasses,
+  storageClasses,
+} from "./classes.ts";
+
+const COLUMNS = "What counts | Who the caller is | Caller | Network | Total";
+
+const table = (head: string, rows: readonly string[]): string =>
+  [`| ${head} |`, `|${head.replaceAll(/[^|]+/g, "---")}|`, ...rows].join("\n");
+
+const numberOf = (value: number): string => value.toLocaleString("en-US");
+
+const cells = ({ counts, by, caller, network, total }: HoldingClass): string =>
+  [counts, by, ...[caller, network, total].map(numberOf)].join(" | ");
+
+const rateRow = ([name, limit]: readonly [string, RateClass]): string => {
+  const per = limit.per === undefined ? "" : `, for each ${limit.per}`;
+  return `| \`${name}\` | ${cells(limit)} | ${numberOf(limit.seconds)} s${per} | ${limit.because} |`;
+};
+
+const holdingRow = ([name, limit]: readonly [string, HoldingClass]): string =>
+  `| \`${name}\` | ${cells(limit)} | ${limit.because} |`;
+
+/** All limits as a Markdown document, the content of `docs/limits.md`. */
+export function limitsDocument(): string {
+  const rates = Object.entries<RateClass>(rateClasses).map(rateRow);
+  const concurrent = Object.entries<HoldingClass>(concurrencyClasses).map(holdingRow);
+  const stored = Object.entries<HoldingClass>(storageClasses).map(holdingRow);
+  return `# Limits
+
+Every limit of the service is one of the classes below, and each has three numbers: most for one **caller**, for one **network** (a /24 of IPv4, a /48 of IPv6) and in **total**. An address is an IPv4 address or a /56 of IPv6. This page is generated from \`src/limits/classes.ts\`.
+
+**The rule.** An action is refused if the caller, or the network, or all callers together have reached their number. A fifth of every total is reserved for networks that have used nothing of it: once four fifths are used up, only such networks are admitted. What is refused does not count.
+
+**A refusal** is 429 with \`Retry-After\`; its \`detail\` names the number that refused, such as \`calls\` for the caller, \`calls-network\` or \`calls-total\`, and \`next\` says when to retry. Answers carry \`RateLimit\` fields with what is left to the caller. \`market_signal_limit_denials_total\` of the metrics counts refusals by the same names.
+
+**Other numbers.** \`RATE_LIMITS="registrations=1000/3000/20000 calls=1200/24000/600000"\` sets caller, network and total of a class; windows stay as they are. Where many agents share addresses (a platform that hosts them, a popular egress), raise the network's number of \`registrations\`, \`tokens-unclaimed\`, \`calls-unclaimed\` and \`claims\`, and what the proxy passes (\`limit_req\` in \`deploy/nginx.conf\`). Names from before version 1.0.0 set the number that replaced them, or stop the start with a message that names it.
+
+**Floods of whole providers**, from thousands of networks, are the proxy's task: \`deploy/nginx.conf\` passes 200 requests a second of each network and 2,000 in all. What is left then is divided by the rule above.
+
+## In a window of time
+
+A window begins with the first action that counts. With the embedded store, counts begin anew with the process. On PostgreSQL all processes count together; \`calls\`, \`calls-unclaimed\` and \`visits\` are synchronized once a second, so that a read costs no query. While the database is silent, each process counts alone after 250 ms.
+
+${table(`Class | ${COLUMNS} | Window | Why`, rates)}
+
+**Guessing.** A caller that used up its number of \`guesses\` is locked out, twice as long each time, up to a day, by the hash of its address, over restarts too. The network's and the total number never lock anyone out.
+
+**Codes by mail.** All kinds of codes to one mailbox count together. A browser or network in which its owner has signed in before does not take part in \`mailbox-codes\`, so that strangers never lock the owner out. Every code comes with a link by which the mailbox gets no more mail of this service at all, until its owner allows it again at the same link.
+
+## Under way at the same time
+
+In each process. What exceeds them is refused with \`Retry-After\`.
+
+${table(`Class | ${COLUMNS} | Why`, concurrent)}
+
+## Stored at the same time
+
+${table(`Class | ${COLUMNS} | Why`, stored)}
+
+**Eviction.** Where the total of \`agents\` is reached, the newest agent of the network that holds most gives way; one that is in use (a live token, a claim code, an open authorization) never does while its network holds less than the network's number.
+`;
+}
