@@ -119,6 +119,12 @@ const committing = aboveStore.filter(({ text }) =>
   /records\s*\.commit\(|updateRecord\(/.test(text),
 );
 
+/** Number of classes of limits, each of which has a number for the caller. */
+function classesOfLimits(): number {
+  const path = "src/limits/classes.ts";
+  return byPath.has(path) ? (textOf(path).match(/^ {4}caller: \d/gm) ?? []).length : 0;
+}
+
 const rows: readonly (readonly [string, number | string])[] = [
   ["files", files.length],
   ["lines", files.reduce((sum, path) => sum + linesOf(textOf(path)), 0)],
@@ -147,6 +153,7 @@ const rows: readonly (readonly [string, number | string])[] = [
     "retry loops above the store",
     committing.reduce((sum, { text }) => sum + Array.from(text.matchAll(RETRY_LOOP)).length, 0),
   ],
+  ["classes of limits", classesOfLimits()],
   ["README, bytes", Buffer.byteLength(textOf("README.md"))],
 ];
 for (const [name, value] of rows) {

@@ -2,9 +2,9 @@ import { isAudienceAllowed } from "../access/audience.ts";
 import { type Authenticate, type Caller, callerKey } from "../access/caller.ts";
 import type { Scope } from "../access/scopes.ts";
 import { Problem } from "../lib/problem.ts";
-import { ipAddressKey } from "../limits/address-key.ts";
-import { countAgainstQuotasInOrder } from "../limits/count-in-order.ts";
-import type { Limits, QuotaState } from "../limits/quotas.ts";
+import { partyAt } from "../limits/address-key.ts";
+import type { LimitState } from "../limits/limits.ts";
+import type { Limits } from "../limits/quotas.ts";
 import { type ClaimService, claimLinks } from "../principals/agents/claims.ts";
 import { bearerChallenge, type Credential, readCredential } from "./credential.ts";
 import { countPublicRequest, requireWithinLimits } from "./rate-limits.ts";
@@ -118,14 +118,12 @@ export class ProtectedResource {
     }
     const caller = await authenticate(credential.text);
     if (!isValidCredential(caller, credential)) {
-      requireWithinLimits(res, [
-        await limits.count("credential-address", ipAddressKey(context.ip)),
-      ]);
+      await countPublicRequest(limits, context);
       throw this.#unauthenticated(INVALID_CREDENTIAL, { error: "invalid_token" });
     }
     context.caller = caller;
     context.isStillValid = async () => isUnchanged(caller, await authenticate(credential.text));
-    requireWithinLimits(res, await countCall(limits, caller));
+    requireWithinLimits(res, [await countCall(limits, caller, context.ip)]);
     if (!isAudienceAllowed(caller.resource, this.#resource)) {
       throw this.#unauthenticated(`The token was issued for ${caller.resource}.`, {
         error: "invalid_token",
@@ -181,16 +179,16 @@ export class ProtectedResource {
    * @throws {Problem} `rate_limited`
    */
   async countAdditionalCalls(
-    { res }: RequestContext,
+    { res, ip }: RequestContext,
     caller: Caller,
     calls: number,
   ): Promise<void> {
     if (calls === 0) return;
     const counted = await Promise.all(
-      Array.from({ length: calls }, () => countCall(this.#options.limits, caller)),
+      Array.from({ length: calls }, () => countCall(this.#options.limits, caller, ip)),
     );
     for (const name of ["RateLimit", "RateLimit-Policy"]) res.removeHeader(name);
-    requireWithinLimits(res, counted.at(-1) ?? []);
+    requireWithinLimits(res, counted.slice(-1));
   }
 
   /** The credential of a request; a problem if the request has no usable credential. */
@@ -245,23 +243,8 @@ function isUnchanged({ kind, id, accountId, scopes }: Caller, now: Caller | unde
   return isSame && [...scopes].every((scope) => now.scopes.has(scope));
 }
 
-/**
- * Counts a call. Unclaimed agents have a smaller quota. All applications of a person share a larger
- * quota in addition to the quota of each application.
- *
- * @returns The quotas for the response headers; the person's shared quota is among them only if it
- * is exceeded.
- */
-async function countCall(limits: Limits, caller: Caller): Promise<readonly QuotaState[]> {
-  const { kind, id, accountId } = caller;
-  const isUnclaimed = kind === "agent" && accountId === undefined;
-  const key = callerKey(caller);
-  if (kind !== "user") {
-    return [await limits.count(isUnclaimed ? "calls-anonymous" : "calls", key)];
-  }
-  const counted = await countAgainstQuotasInOrder(limits, [
-    ["calls", key],
-    ["calls-account", id],
-  ]);
-  return counted.at(-1)?.isExceeded ? counted : counted.slice(0, 1);
+/** Counts a call. Agents that nobody has claimed have a class of their own. */
+function countCall(limits: Limits, caller: Caller, ip: string | undefined): Promise<LimitState> {
+  const isUnclaimed = caller.kind === "agent" && caller.accountId === undefined;
+  return limits.admit(isUnclaimed ? "calls-unclaimed" : "calls", partyAt(ip, callerKey(caller)));
 }

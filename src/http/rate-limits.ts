@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Request, RequestHandler } from "express";
-import { ipAddressKey } from "../limits/address-key.ts";
+import { partyAt } from "../limits/address-key.ts";
 import type { RateName } from "../limits/classes.ts";
 import { countAgainstQuotasInOrder } from "../limits/count-in-order.ts";
 import type { LimitState, Party } from "../limits/limits.ts";
@@ -45,7 +45,7 @@ export async function countPublicRequest(
   limits: Limits,
   { res, ip }: RequestContext,
 ): Promise<void> {
-  requireWithinLimits(res, [await limits.count("visits", ipAddressKey(ip))]);
+  await requireAdmission(limits, { res }, "visits", partyAt(ip));
 }
 
 /**
@@ -53,7 +53,7 @@ export async function countPublicRequest(
  *
  * @throws {Problem} `rate_limited` if the limit is exceeded.
  */
-export async function requireAdmission(
+async function requireAdmission(
   limits: Limits,
   { res }: { readonly res: ServerResponse },
   name: RateName,

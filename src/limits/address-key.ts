@@ -1,5 +1,6 @@
 import { isIPv4 } from "node:net";
 import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
+import type { Party } from "./limits.ts";
 
 /**
  * Prefix length that identifies an IPv6 subscriber: providers assign a /56 to a home (RFC 6177),
@@ -67,11 +68,22 @@ export function networkKeysOf(ip: string | undefined): NetworkKeys {
  *
  * @param ip As Express reports it; `undefined` after the connection has closed.
  */
-export function networkOf(ip: string | undefined): string {
+function networkOf(ip: string | undefined): string {
   // Fast path: called for every request, mostly with plain IPv4.
   if (ip !== undefined && isIPv4(ip)) return `${ip.slice(0, ip.lastIndexOf("."))}.0/24`;
   return networkKeysOf(ip).site;
 }
+
+/**
+ * The party that the limits count for a request.
+ *
+ * @param ip As Express reports it; `undefined` after the connection has closed.
+ * @param caller Key of the caller; default: its address.
+ */
+export const partyAt = (ip: string | undefined, caller: string = ipAddressKey(ip)): Party => ({
+  caller,
+  network: networkOf(ip),
+});
 
 /**
  * The widest network for which requests from an address are counted: the /32 of IPv6, or the /24 of

@@ -167,21 +167,8 @@ export const quotas = {
   "fetch-host-all": { points: 10_000, windowSeconds: 3600 },
   /** Fetches of client documents and key sets, per requesting address. */
   "fetch-address": { points: 30, windowSeconds: 3600 },
-  /** Requests with an invalid access token or API key, per address. */
-  "credential-address": { points: 300, windowSeconds: 60 },
-  /**
-   * Tool calls over REST and MCP together, per caller: an application of a person, an agent or an
-   * API key.
-   */
-  calls: { points: 600, windowSeconds: 60 },
-  /** Tool calls by all applications of a person, per person. */
-  "calls-account": { points: 3000, windowSeconds: 60 },
-  /** Tool calls, per agent without an owner. */
-  "calls-anonymous": { points: 120, windowSeconds: 60 },
   /** Exports, per caller as in `calls`; an export takes up to several seconds of computing time. */
   exports: { points: 60, windowSeconds: 60 },
-  /** Requests to public resources, per address. */
-  visits: { points: 3000, windowSeconds: 60 },
   /** Alert changes and event replays, per caller. */
   "alert-change": { points: 60, windowSeconds: 3600 },
   /** Alert changes and event replays, per account with all its agents and keys. */

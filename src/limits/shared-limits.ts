@@ -11,19 +11,8 @@ import {
   remainingAfterCount,
   remainingWithoutCount,
 } from "./quota-state.ts";
-import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
+import type { Limits, QuotaState } from "./quotas.ts";
 import { boundedKey, createQuotaWindows, type QuotaWindow, type QuotaWindows } from "./windows.ts";
-
-/** Quotas that are counted so often that a call must not wait for a database query. */
-const SYNCED_QUOTAS: ReadonlySet<QuotaName> = new Set([
-  "calls",
-  "calls-account",
-  "calls-anonymous",
-  "visits",
-]);
-
-/** Interval between synchronizations with the database, in milliseconds. */
-const SYNC_EVERY_MS = 1_000;
 
 /** Pattern of the keys that are stored in the database verbatim; other keys are hashed. */
 const PLAIN = /^[ -~]*$/;
@@ -52,8 +41,6 @@ interface SharedWindow extends QuotaWindow {
   total: number;
   /** Number of points counted in this process that `total` may not include yet. */
   unconfirmed: number;
-  /** Number of points in `unconfirmed` that have not been sent to the database. */
-  unsent: number;
 }
 
 /** Counts the actions of each key against one quota. */
@@ -68,31 +55,19 @@ interface Counter {
  * Each action is counted in the database, so that all processes together allow exactly the quota; a
  * key without remaining points is rejected without a query. While the database does not respond,
  * each process continues from the last response, and then allows at most the quota on its own.
- *
- * `calls`, `calls-anonymous` and `visits` are counted locally and synchronized with the database,
- * at the first call in a window and then once a second. A caller that uses several processes can
- * therefore exceed the quota, by at most the number of calls that all processes but one accept
- * within a second.
  */
 export function createSharedLimits(options: SharedLimitsOptions): SharedLimits {
   const { overrides = {}, numbers = {}, now = monotonicNow, schedule = scheduleTimer } = options;
   const { counters, timeoutMs, onError } = options;
   const client = new CounterClient({ counters, now, schedule, timeoutMs, onError });
-  const sync = new Sync(client, now, schedule);
-  const counterOf = createPerQuota(overrides, (rule) =>
-    SYNCED_QUOTAS.has(rule.quota)
-      ? syncedCounter(rule, now, sync)
-      : exactCounter(rule, now, client),
-  );
+  const counterOf = createPerQuota(overrides, (rule) => exactCounter(rule, now, client));
   const classes = createLimits({ overrides: numbers, now, shared: options });
   return {
     admit: classes.admit,
     check: classes.check,
     count: async (quota, key) => counterOf(quota).count(boundedKey(key)),
     peek: async (quota, key) => counterOf(quota).peek(boundedKey(key)),
-    sync: async () => {
-      await Promise.all([sync.sendAll(), classes.sync()]);
-    },
+    sync: classes.sync,
   };
 }
 
@@ -103,7 +78,6 @@ function windowsOf({ quota, policy }: QuotaRule): QuotaWindows<SharedWindow> {
     endsAt: at + windowMs,
     total: 0,
     unconfirmed: 0,
-    unsent: 0,
   }));
 }
 
@@ -149,71 +123,4 @@ function exactCounter(rule: QuotaRule, now: () => number, client: CounterClient)
     count: async (key) => remainingAfterCount(rule, await add(key, 1)),
     peek: async (key) => remainingWithoutCount(rule, await add(key, 0)),
   };
-}
-
-/** Creates a counter that counts locally and synchronizes with the database. */
-function syncedCounter(rule: QuotaRule, now: () => number, sync: Sync): Counter {
-  const { points: limit, windowSeconds } = rule.policy;
-  const windows = windowsOf(rule);
-  const windowMs = windowSeconds * 1000;
-  return {
-    count(key) {
-      const at = now();
-      const window = windows.getOrOpen(key, at);
-      const leftMs = window.endsAt - at;
-      if (used(window) >= limit) {
-        windows.markExhausted(key);
-        return remainingAfterCount(rule, { used: used(window) + 1, leftMs });
-      }
-      window.unconfirmed += 1;
-      window.unsent += 1;
-      if (window.unsent === 1) sync.add(window, windowMs);
-      return remainingAfterCount(rule, { used: used(window), leftMs });
-    },
-    peek(key) {
-      const at = now();
-      const window = windows.getOrOpen(key, at);
-      return remainingWithoutCount(rule, { used: used(window), leftMs: window.endsAt - at });
-    },
-  };
-}
-
-/** Sends the counts of windows to the database periodically. */
-class Sync {
-  readonly #client: CounterClient;
-  readonly #now: () => number;
-  readonly #schedule: ScheduleTimer;
-  /** Windows with unsent points, and their lengths in milliseconds. */
-  readonly #unsent = new Map<SharedWindow, number>();
-  #cancel: (() => void) | undefined;
-
-  constructor(client: CounterClient, now: () => number, schedule: ScheduleTimer) {
-    this.#client = client;
-    this.#now = now;
-    this.#schedule = schedule;
-  }
-
-  /**
-   * Adds a window to synchronize: a new window is sent immediately, all other windows at the next
-   * synchronization.
-   */
-  add(window: SharedWindow, windowMs: number): void {
-    if (used(window) === 1) return void this.#send(window, windowMs);
-    this.#unsent.set(window, windowMs);
-    this.#cancel ??= this.#schedule(() => this.sendAll(), SYNC_EVERY_MS);
-  }
-
-  async sendAll(): Promise<void> {
-    this.#cancel?.();
-    this.#cancel = undefined;
-    const open = [...this.#unsent].filter(([{ endsAt }]) => endsAt > this.#now());
-    this.#unsent.clear();
-    await Promise.all(open.map(([window, windowMs]) => this.#send(window, windowMs)));
-  }
-
-  #send(window: SharedWindow, windowMs: number): Promise<unknown> {
-    const points = window.unsent;
-    window.unsent = 0;
-    return this.#client.add(requestFor(window, points, windowMs));
-  }
 }

@@ -8,7 +8,7 @@ import { newToken, postForm, postJson } from "../support/agent.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
-const running = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} calls=20/60` });
+const running = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} calls=20/100000/1000000` });
 const { base, service, clock, logged } = running;
 const { records, identity } = service.state.store;
 

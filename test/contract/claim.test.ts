@@ -5,6 +5,7 @@ import { createAuditor } from "../../src/access/auditor.ts";
 import type { Caller } from "../../src/access/caller.ts";
 import { anonymousScopeCeiling, type Scope } from "../../src/access/scopes.ts";
 import { claimRouter } from "../../src/http/oauth/claim-endpoints.ts";
+import type { LimitOverrides } from "../../src/limits/classes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { Quota, QuotaName } from "../../src/limits/quotas.ts";
 import { accounts } from "../../src/principals/accounts/accounts.ts";
@@ -20,6 +21,7 @@ import { insert, put } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 import { postJson } from "../support/agent.ts";
+import { eachCaller } from "../support/limits.ts";
 import { serveForTest } from "../support/local-server.ts";
 import { problemHandler } from "../support/route-listener.ts";
 import { embedded, openStore } from "../support/stores.ts";
@@ -32,7 +34,7 @@ const tokens = collection<Omit<Caller, "scopes"> & { readonly scopes: readonly S
 type Limits = Readonly<Partial<Record<QuotaName, Quota>>>;
 
 /** Starts only the claim endpoints, on their own port and store. */
-async function start(overrides: Limits = {}) {
+async function start(overrides: Limits = {}, numbers: LimitOverrides = {}) {
   const { records, clock } = await openStore(embedded);
   const app = express();
   const base = await serveForTest(app);
@@ -50,7 +52,7 @@ async function start(overrides: Limits = {}) {
   app.use(
     claimRouter({
       claims,
-      limits: createLimits({ overrides }),
+      limits: createLimits({ overrides, numbers }),
       findRegisteredClient: createRegistrationTokenLookup(records),
       baseUrl: base,
       now,
@@ -413,9 +415,7 @@ describe("a credential for a claim", () => {
   });
 
   it("is rejected with 429 after too many unknown credentials, while valid credentials still work", async () => {
-    const { claim, register } = await start({
-      "credential-address": { points: 2, windowSeconds: 60 },
-    });
+    const { claim, register } = await start({}, { visits: eachCaller(2) });
     const { code } = await register();
     await claim("unknown", body);
     await claim("unknown", body);

@@ -11,6 +11,7 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
+import { eachCaller } from "../support/limits.ts";
 import { embedded } from "../support/stores.ts";
 import { startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
@@ -119,10 +120,10 @@ describe("a protected route", () => {
 
 describe("a credential", () => {
   /** The authentication gate alone, in front of two resources. */
-  async function guarded(limits = {}) {
+  async function guarded(numbers = {}) {
     const now = () => new Date();
     const { records } = await embedded.open({ now: () => Date.now() });
-    const { local, apiKeys, accounts, claims } = await startAuthServer({ records, now, limits });
+    const { local, apiKeys, accounts, claims } = await startAuthServer({ records, now, numbers });
     const { key } = await apiKeys.create({
       name: "desk",
       scopes: ["signals:read"],
@@ -184,7 +185,7 @@ describe("a credential", () => {
   );
 
   it("is rejected with 429 after too many wrong credentials, while valid credentials still work", async () => {
-    const { ask, key } = await guarded({ "credential-address": { points: 2, windowSeconds: 60 } });
+    const { ask, key } = await guarded({ visits: eachCaller(2) });
     const statuses: number[] = [];
     for (const wrong of ["1", "2", "3"]) statuses.push((await ask({ "x-api-key": wrong })).status);
     expect(statuses).toEqual([401, 401, 429]);
@@ -195,7 +196,7 @@ describe("a credential", () => {
   });
 
   it("has a limit of calls per minute for each caller, shared by REST and /mcp", async () => {
-    const { ask, key } = await guarded({ calls: { points: 2, windowSeconds: 60 } });
+    const { ask, key } = await guarded({ calls: eachCaller(2) });
     const headers = { "x-api-key": key };
     const first = await ask(headers);
     expect(first.headers.get("ratelimit")).toMatch(/^"calls";r=1;t=\d+$/);
@@ -207,10 +208,9 @@ describe("a credential", () => {
   });
 
   it("has a lower call limit when it is the token of an unclaimed agent", async () => {
-    const two = { points: 2, windowSeconds: 60 };
     const { ask, local, accounts, claims } = await guarded({
-      calls: { points: 3, windowSeconds: 60 },
-      "calls-anonymous": two,
+      calls: eachCaller(3),
+      "calls-unclaimed": eachCaller(2),
     });
     const agent = (await register(local)) as RegisteredAgent & { claim: { code: string } };
     const statuses = async () => {

@@ -10,7 +10,7 @@ const START_MS = 60_000;
 type Services = readonly [TestService, TestService, TestService];
 
 /** Rate limits, each of which one test exceeds. */
-const LIMITS = "apply=7/3600 secret-address=3/900 calls-anonymous=30/3600 contact=4/3600";
+const LIMITS = "apply=7/3600 secret-address=3/900 calls-unclaimed=30/100000/1000000 contact=4/3600";
 
 /**
  * Starts services on one database, one after another, since each start keeps the processor busy.

@@ -53,7 +53,7 @@ describe("the RateLimit fields", () => {
       expect(state.map(({ value }) => value)).toEqual(policy.map(({ value }) => value));
       for (const { parameters } of policy) {
         expect(Object.keys(parameters)).toEqual(["q", "w"]);
-        expect(parameters).toMatchObject({ q: 100_000, w: 3600 });
+        expect(parameters.q).toBe(100_000);
       }
       for (const { parameters } of state) {
         expect(Object.keys(parameters)).toEqual(["r", "t"]);
@@ -66,16 +66,16 @@ describe("the RateLimit fields", () => {
 
 describe("rate limits over MCP", () => {
   it("reject a call with the same retry delay as over REST, for clients of old and new MCP versions", async () => {
-    const { base } = await strict("calls-anonymous=2/3600");
+    const { base } = await strict("calls-unclaimed=2/100000/1000000");
     const token = await newToken(base);
     const { eras } = mcpAsks(base, token);
     for (const { ask } of eras) expect((await ask("tools/list")).status).toBe(200);
     for (const { ask } of eras) {
       const refused = await ask("tools/list");
       expect(refused.status).toBe(429);
-      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(3590);
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50);
       expect(fieldsOf(refused).state).toMatchObject([
-        { value: "calls-anonymous", parameters: { r: 0 } },
+        { value: "calls-unclaimed", parameters: { r: 0 } },
       ]);
       expect(await refused.json()).toMatchObject({ status: 429, code: "rate_limited" });
     }
@@ -117,7 +117,7 @@ describe("the client address for rate limits", () => {
   ];
 
   it("is the address of the connection when no proxy is configured, whatever headers are sent", async () => {
-    const { base } = await strict("visits=3/3600");
+    const { base } = await strict("visits=3/100000/1000000");
     const statuses = [];
     for (const headers of spoofs) statuses.push((await fetch(base, { headers })).status);
     expect(statuses).toEqual([200, 200, 200, 429, 429]);
@@ -130,7 +130,7 @@ describe("the client address for rate limits", () => {
     "is the address that the outermost of %i configured proxies appended, whatever addresses precede it",
     async (hops, chain) => {
       const { base } = await startTestService({
-        RATE_LIMITS: `${LOOSE_LIMITS} visits=2/3600`,
+        RATE_LIMITS: `${LOOSE_LIMITS} visits=2/100000/1000000`,
         TRUST_PROXY: String(hops),
       });
       const ask = async (spoof: string, own: string, more: Record<string, string> = {}) => {

@@ -65,7 +65,7 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
   it("counts once against the limit, and is answered with Retry-After when it exceeds the limit", async () => {
     const strict = await startTestService({
       MCP_FAST_PATH: path,
-      RATE_LIMITS: "calls-anonymous=5/3600",
+      RATE_LIMITS: "calls-unclaimed=5/100000/1000000",
     });
     const by = await newToken(strict.base);
     const headers = { ...LEGACY, authorization: `Bearer ${by}` };

@@ -69,7 +69,7 @@ function leap(ms: number): void {
 
 describe.each(["1", "0"])("rate limiting with MCP_FAST_PATH=%s", async (path) => {
   const start = async (points: number): Promise<Asked> => {
-    const limits = `calls-anonymous=${points}/3600`;
+    const limits = `calls-unclaimed=${points}/100000/1000000`;
     const { base } = await startTestService({ MCP_FAST_PATH: path, RATE_LIMITS: limits });
     return { base, token: await newToken(base) };
   };
@@ -88,8 +88,8 @@ describe.each(["1", "0"])("rate limiting with MCP_FAST_PATH=%s", async (path) =>
     const batch = [1, 2, 3].map((id) => ({ ...MESSAGE, id }));
     const first = await send(asked, batch);
     expect(first.status).toBe(200);
-    expect(first.headers.ratelimit).toMatch(/^"calls-anonymous";r=2;t=\d+$/);
-    expect(first.headers["ratelimit-policy"]).toBe('"calls-anonymous";q=5;w=3600');
+    expect(first.headers.ratelimit).toMatch(/^"calls-unclaimed";r=2;t=\d+$/);
+    expect(first.headers["ratelimit-policy"]).toBe('"calls-unclaimed";q=5;w=60');
     const second = await send(asked, batch);
     expect(second.status).toBe(429);
     expect(second.body).not.toContain("get_signal");

@@ -519,7 +519,7 @@ it("every route answers an exceeded rate limit as documented", async () => {
   ].join(" ");
   const strict = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
   // At public routes, this limit applies before the endpoint checks its own quota.
-  const closed = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/60` });
+  const closed = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/0/0` });
   const agent = await register(strict.base);
   const { client_id, client_secret, registration_access_token: own } = agent;
   const grant_type = "client_credentials";
@@ -553,7 +553,7 @@ it("every route answers an exceeded rate limit as documented", async () => {
 });
 
 it("every public route answers as documented when an address exceeds its rate limit", async () => {
-  const closed = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/60` });
+  const closed = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/0/0` });
   const unlimited = ["get_health", "get_liveness", "get_readiness"];
   for (const one of described.filter(({ operation }) => operation.security.length === 0)) {
     if (one.method !== "GET") continue;

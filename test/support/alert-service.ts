@@ -12,6 +12,7 @@ import {
   EVENT_ARCHIVE_KIND,
   newMessageId,
 } from "../../src/alerts/delivery/delivery.ts";
+import type { LimitOverrides } from "../../src/limits/classes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/quotas.ts";
 import { accounts } from "../../src/principals/accounts/accounts.ts";
@@ -22,6 +23,7 @@ import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import { insert, put } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import type { Records } from "../../src/store/port/records.ts";
+import { looseNumbers } from "./limits.ts";
 import type { TestStore } from "./stores.ts";
 import { endpointKey, vault } from "./webhook-alerts.ts";
 
@@ -36,9 +38,12 @@ interface Choice extends Partial<Pick<AlertDependencies, "records" | "standsStil
 }
 
 /** Creates limits that are never reached, except for the given ones. */
-export function looseLimits(overrides: SomeLimits = {}): Limits {
+export function looseLimits(overrides: SomeLimits = {}, numbers: LimitOverrides = {}): Limits {
   const loose = Object.fromEntries(Object.keys(quotas).map((name) => [name, LOOSE]));
-  return createLimits({ overrides: { ...loose, ...overrides } });
+  return createLimits({
+    overrides: { ...loose, ...overrides },
+    numbers: { ...looseNumbers, ...numbers },
+  });
 }
 
 /** Dependencies of an alert service on a store, with the clock of the store as wall clock. */

@@ -16,6 +16,7 @@ import { createOAuthEndpoints } from "../../src/http/oauth/endpoints.ts";
 import { ProtectedResource, type ResourcePath } from "../../src/http/protected-resource.ts";
 import type { Route } from "../../src/http/route-table.ts";
 import { sendJson } from "../../src/http/send-response.ts";
+import type { LimitOverrides } from "../../src/limits/classes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/quotas.ts";
 import { AccountService } from "../../src/principals/accounts/accounts.ts";
@@ -28,6 +29,7 @@ import {
 import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { atFileEnd } from "./file-end.ts";
+import { looseNumbers } from "./limits.ts";
 import { listenerOf, problemHandler } from "./route-listener.ts";
 
 /** Keys of the authorization server. */
@@ -59,6 +61,7 @@ interface AuthServerOptions {
   readonly publicUrl?: string;
   /** Low limits for a test; all other limits are never reached. */
   readonly limits?: Readonly<Partial<Record<QuotaName, Quota>>>;
+  readonly numbers?: LimitOverrides;
   /** Fetches the URLs in client metadata; absent: every fetch fails. */
   readonly fetch?: typeof fetch;
   readonly issuers?: readonly TrustedIssuer[];
@@ -188,7 +191,10 @@ function createParts(
       baseUrl,
       anonymousScopes,
     }),
-    limits: createLimits({ overrides: { ...Object.fromEntries(far), ...options.limits } }),
+    limits: createLimits({
+      overrides: { ...Object.fromEntries(far), ...options.limits },
+      numbers: { ...looseNumbers, ...options.numbers },
+    }),
   };
 }
 interface Mounted extends ReturnType<typeof createParts> {

@@ -12,6 +12,7 @@ import { quotas } from "../../src/limits/quotas.ts";
 import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import { atFileEnd } from "./file-end.ts";
+import { limitsSetting, looseNumbers } from "./limits.ts";
 import { listenLocally } from "./local-server.ts";
 import { createPerson, type Person } from "./person.ts";
 import { acquireSandbox, usesPooledSandbox } from "./sandbox-pool.ts";
@@ -23,9 +24,10 @@ import { acquireSandbox, usesPooledSandbox } from "./sandbox-pool.ts";
 export const SANDBOX_NOW = new Date("2026-11-21T05:00:30.000Z");
 
 /** Value of `RATE_LIMITS` with limits that only tests of limits reach. */
-export const LOOSE_LIMITS = Object.keys(quotas)
-  .map((name) => `${name}=100000/3600`)
-  .join(" ");
+export const LOOSE_LIMITS = [
+  ...Object.keys(quotas).map((name) => `${name}=100000/3600`),
+  limitsSetting(looseNumbers),
+].join(" ");
 
 /** The whole service in the test's process, on its own socket, with people who use it. */
 export interface TestService {

@@ -2,7 +2,7 @@ import type { Request } from "express";
 import { isAudienceAllowed } from "../../access/audience.ts";
 import type { Authenticate, Caller } from "../../access/caller.ts";
 import type { Scope } from "../../access/scopes.ts";
-import { ipAddressKey } from "../../limits/address-key.ts";
+import { partyAt } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { isFreshSignIn } from "../../principals/accounts/browser-sessions.ts";
@@ -74,9 +74,7 @@ export function createClaimAuthenticator(
     }
     const agentId = scheme === "bearer" ? await findRegisteredClient(text) : undefined;
     if (agentId !== undefined) return { kind: "agent", agentId };
-    const tooMany = rateLimitProblem([
-      await limits.count("credential-address", ipAddressKey(req.ip)),
-    ]);
+    const tooMany = rateLimitProblem([await limits.admit("visits", partyAt(req.ip))]);
     throw (
       tooMany ?? unauthenticated("The credential is unknown, expired or revoked.", "invalid_token")
     );

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { quotas } from "../../../src/limits/quotas.ts";
 import { nodeOn, SERVER_CORE } from "./machine.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
@@ -21,24 +20,23 @@ const PRODUCT = startArguments(ROOT);
 /** V8 flags of `npm start` for memory and threads; the compared servers use them too. */
 export const HEAP_FLAGS = PRODUCT.filter((argument) => /semi-space|v8-pool/.test(argument));
 
+/** Files of checkouts that define limits, with the member that has them by name. */
+const DEFINITIONS = [
+  ["src/limits/classes.ts", "rateClasses", "999999999/999999999/999999999"],
+  ["src/limits/quotas.ts", "quotas", "999999999/1"],
+] as const;
+
 /** Limits that are too high to be reached: the benchmark measures work, not rejections. */
-const noLimits = (names: object): string =>
-  Object.keys(names)
-    .map((name) => `${name}=999999999/1`)
-    .join(" ");
-
-const NO_LIMITS = noLimits(quotas);
-
-/**
- * High limits for another checkout, which may name its limits differently; old checkouts define
- * them in `limits.ts`.
- */
 async function noLimitsOf(root: string): Promise<string> {
-  const newer = join(root, "src/limits/quotas.ts");
-  const file = existsSync(newer) ? newer : join(root, "src/limits/limits.ts");
-  const limits = await import(pathToFileURL(file).href);
-  return noLimits(limits.quotas);
+  const found = DEFINITIONS.filter(([file]) => existsSync(join(root, file)));
+  const settings = found.map(async ([file, member, high]) => {
+    const defined = await import(pathToFileURL(join(root, file)).href);
+    return Object.keys(defined[member]).map((name) => `${name}=${high}`);
+  });
+  return (await Promise.all(settings)).flat().join(" ");
 }
+
+const NO_LIMITS = await noLimitsOf(ROOT);
 
 /** A server process and its addresses. */
 export interface Server {

@@ -110,7 +110,7 @@ describe("limits without lockouts", () => {
       hashAddress: String,
       now: () => new Date(0),
     });
-    await locking.count("calls", "a");
+    await locking.count("contact", "a");
     await locking.peek("apply", "a");
     expect([records.get, records.commit].flatMap(({ mock }) => mock.calls)).toEqual([]);
   });

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
+import { Problem } from "../../../src/lib/problem.ts";
 import { type LimitOverrides, type RateName, rateClasses } from "../../../src/limits/classes.ts";
 import {
   type CountingLimits,
   createLimits,
   type SharedCounting,
 } from "../../../src/limits/limits.ts";
-import { Problem } from "../../../src/problem.ts";
 import type { CountedWindow, CounterAddition, Counters } from "../../../src/store/port/counters.ts";
 import { openStore, PATIENT, postgres, type TestStore } from "../../support/stores.ts";
 import { manualTimers } from "../../support/timers.ts";

@@ -1,10 +1,10 @@
 import type { Request } from "express";
 import { allScopes, type Scope } from "../../../access/scopes.ts";
-import { ipAddressKey } from "../../../limits/address-key.ts";
+import { ipAddressKey, partyAt } from "../../../limits/address-key.ts";
 import type { Limits } from "../../../limits/quotas.ts";
+import { rateLimitProblem } from "../../../limits/rate-limit-problem.ts";
 import type { AccountService } from "../../../principals/accounts/accounts.ts";
 import type { BrowserSessions } from "../../../principals/accounts/browser-sessions.ts";
-import { createThrottle } from "../throttle.ts";
 
 /** The person or program that views a page. */
 export interface Viewer {
@@ -46,13 +46,14 @@ export function createFindViewer({
   limits,
   anonymousScopes,
 }: ViewerOptions): FindViewer {
-  const throttle = createThrottle(limits);
   const publicScopes = new Set<Scope>(anonymousScopes);
   const personalScopes = new Set<Scope>(allScopes);
   return async ({ headers, ip }) => {
     const { session } = await sessions.browserOf(headers.cookie);
     const account = session && (await accounts.find(session.accountId));
-    await throttle({ calls: account ? `user:${account.id}` : `address:${ipAddressKey(ip)}` });
+    const caller = account ? `user:${account.id}` : `address:${ipAddressKey(ip)}`;
+    const refusal = rateLimitProblem([await limits.admit("calls", partyAt(ip, caller))]);
+    if (refusal !== undefined) throw refusal;
     return account
       ? { isSignedIn: true, accountId: account.id, scopes: personalScopes }
       : { isSignedIn: false, scopes: publicScopes };
