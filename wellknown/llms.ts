@@ -1,3 +1,9 @@
+import {
+  DIRECTION_EVIDENCE_TEXT,
+  DIRECTION_LIMITS_TEXT,
+  SCORE_CAVEAT,
+  SCORE_MEANING,
+} from "../src/answers/meaning.ts";
 import { OPENAPI_MEDIA_TYPE, paths } from "../src/lib/paths.ts";
 import { tools } from "../tools/index.ts";
 import { skillPath } from "./agent-skills/skill.ts";
@@ -18,6 +24,8 @@ export function llmsTxt(site: Site): string {
 > ${SERVICE_SUMMARY}
 
 ${marketNotes[market]} Agents connect by MCP (streamable HTTP) at ${baseUrl}${paths.mcp} or by REST. Tools need a token or an API key either way; health, applications and questions need none.
+
+${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT} ${DIRECTION_LIMITS_TEXT}
 
 Tools:
 

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { REPORT_WINDOW_COVERAGE } from "../factors/report-windows.ts";
 import { inertText } from "../outbound/inert-text.ts";
 import type { EventPayload } from "./event.ts";
-import { DIRECTION_EVIDENCE_TEXT } from "./meaning.ts";
+import { DIRECTION_EVIDENCE_TEXT, DIRECTION_LIMITS_TEXT } from "./meaning.ts";
 import type { MethodChangedEvent } from "./method-change.ts";
 import { CLASS_PLURALS } from "./range-alert.ts";
 import { toPercent } from "./risk.ts";
@@ -129,7 +129,7 @@ function shiftWording(data: DataOf<"signal.shift">): Wording {
     details: [
       `Before: ${previousSignal} with a score of ${previousScore}, ${moment(before.asOf)}.`,
       `Confidence ${Math.round(100 * confidence)} %.`,
-      DIRECTION_EVIDENCE_TEXT,
+      `${DIRECTION_EVIDENCE_TEXT} ${DIRECTION_LIMITS_TEXT}`,
     ],
   };
 }

@@ -1,11 +1,16 @@
 import { marketNotes, type Site } from "../../wellknown/site.ts";
-import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../answers/meaning.ts";
+import {
+  DIRECTION_EVIDENCE_TEXT,
+  DIRECTION_LIMITS_TEXT,
+  SCORE_CAVEAT,
+  SCORE_MEANING,
+} from "../answers/meaning.ts";
 import { paths } from "../lib/paths.ts";
 
 /** The general description in the OpenAPI document, as Markdown. */
 export const apiDescription = (site: Site): string => `${marketNotes[site.market]}
 
-${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}
+${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT} ${DIRECTION_LIMITS_TEXT}
 
 ## Get access
 

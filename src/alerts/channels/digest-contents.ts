@@ -1,6 +1,6 @@
 import type { Scope } from "../../access/scopes.ts";
 import { eventTextOf } from "../../answers/event-text.ts";
-import { DIRECTION_EVIDENCE_TEXT } from "../../answers/meaning.ts";
+import { DIRECTION_EVIDENCE_TEXT, DIRECTION_LIMITS_TEXT } from "../../answers/meaning.ts";
 import { isEntitledToEvents } from "../../auth/entitlement.ts";
 import type { Quota } from "../../limits/quotas.ts";
 import { removeUnchanged } from "../../store/port/operations.ts";
@@ -115,7 +115,7 @@ export function digestMessage(
     lines: [
       ...reason,
       ...told.map(({ delivery }) => digestLineOf(delivery)),
-      ...(hasDirections ? [DIRECTION_EVIDENCE_TEXT] : []),
+      ...(hasDirections ? [`${DIRECTION_EVIDENCE_TEXT} ${DIRECTION_LIMITS_TEXT}`] : []),
     ],
     link: `${texts.baseUrl}/account#alerts`,
   };

@@ -28,7 +28,8 @@ const MAX_EVENTS = 1_000;
 
 /**
  * Bytes of a message reserved for everything except the event lines: the title, the sentences on
- * how predictive directions are (`DIRECTION_EVIDENCE_TEXT`) and on the message limit, and the link.
+ * how predictive directions are (`DIRECTION_EVIDENCE_TEXT`, `DIRECTION_LIMITS_TEXT`) and on the
+ * message limit, and the link.
  */
 const AROUND_BYTES = 900;
 

@@ -37,6 +37,15 @@ describe("the explanation of what scores mean", () => {
     expect(others).toEqual([]);
   });
 
+  it("says what is not shown wherever it says what is", () => {
+    const quoting = globSync(["{src,tools,wellknown}/**/*.ts"]);
+    const half = quoting.filter((path) => {
+      const text = readFileSync(path, "utf8");
+      return text.includes("DIRECTION_EVIDENCE_TEXT") && !text.includes("DIRECTION_LIMITS_TEXT");
+    });
+    expect(half).toEqual([]);
+  });
+
   it.each(["README.md", "docs/method-and-backtest.md"])("is quoted in full in %s", (path) => {
     const text = readFileSync(path, "utf8");
     for (const sentence of SENTENCES) expect(text).toContain(sentence);

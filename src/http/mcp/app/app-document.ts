@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 import { registerAlert } from "../../../../tools/register-alert.ts";
-import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
+import {
+  DIRECTION_EVIDENCE_TEXT,
+  DIRECTION_LIMITS_TEXT,
+  SCORE_CAVEAT,
+  SCORE_MEANING,
+} from "../../../answers/meaning.ts";
 import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "../../../score/composite.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
@@ -103,14 +108,15 @@ ${modules.map((url) => linked(read(url))).join("\n")}
 
 /**
  * Wraps a module as part of one script in which later modules can use its exports; removes line
- * breaks after opening brackets, and before closing ones with the comma.
+ * breaks after opening brackets, before closing ones with the comma, and before the operators that
+ * continue a line.
  */
 function linked(module: string): string {
   const exported = Array.from(module.matchAll(EXPORT), ([, name]) => name).join(", ");
   const body = module
     .replaceAll(IMPORT, "")
     .replaceAll(/^export /gm, "")
-    .replaceAll(/(?<=[([{])\n|,?\n(?=[)\]}])/g, "");
+    .replaceAll(/(?<=[([{])\n|,?\n(?=[)\]}])|\n(?=[.?:&|])/g, "");
   return `const { ${exported} } = (() => {\n${body}return { ${exported} };\n})();`;
 }
 
@@ -196,7 +202,7 @@ function factsOf({ version, baseUrl, context }: AppOf) {
     deceptive: DECEPTIVE_CHARACTERS.source,
     scoreIs: SCORE_MEANING,
     scoreIsNot: SCORE_CAVEAT,
-    directionWorth: DIRECTION_EVIDENCE_TEXT,
+    directionWorth: `${DIRECTION_EVIDENCE_TEXT} ${DIRECTION_LIMITS_TEXT}`,
     thresholds: Object.fromEntries(thresholds),
     shapes: signalShapes,
     classNames: assetClassNames,

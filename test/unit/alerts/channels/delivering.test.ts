@@ -10,7 +10,10 @@ import {
   newMessageId,
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { releaseHeldDeliveries } from "../../../../src/alerts/delivery/held-deliveries.ts";
-import { DIRECTION_EVIDENCE_SUMMARY } from "../../../../src/answers/meaning.ts";
+import {
+  DIRECTION_EVIDENCE_SUMMARY,
+  DIRECTION_LIMITS_TEXT,
+} from "../../../../src/answers/meaning.ts";
 import { decryptEmail, findCauseGroup, queuedMails } from "../../../../src/mail/outbox.ts";
 import { accountRecordsGroup } from "../../../../src/principals/agents/agent.ts";
 import { insert, removeGroup, replace } from "../../../../src/store/port/operations.ts";
@@ -103,6 +106,7 @@ describeEngines("delivery to a channel", (engine) => {
     const [message] = chat.taken;
     expect(message?.text).toContain("A&B<C>: LONG, was WAIT; score 71, was 55");
     expect(message?.text).toContain(DIRECTION_EVIDENCE_SUMMARY);
+    expect(message?.text).toContain(DIRECTION_LIMITS_TEXT);
     expect(message?.text).toContain("https://signals.test/market/A%26B%3CC%3E");
     expect(await left(store)).toEqual([]);
     expect(await attemptsOf(store, made)).toMatchObject([
