@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { currentRequestId } from "../lib/request-id.ts";
-import { type AuditEntry, auditOperations } from "../store/audit-entry.ts";
-import type { Operation } from "../store/port/records.ts";
+import { type AuditEntry, writeAuditEntry } from "../store/audit-entry.ts";
+import type { Transaction } from "../store/transact.ts";
 
 /** Dependencies of `createAuditor`. */
 export interface AuditorOptions {
@@ -10,13 +10,11 @@ export interface AuditorOptions {
   readonly now: () => Date;
 }
 
-/**
- * Creates the operations that write an audit row with the caller's hashed address and the request
- * id. They belong in the commit of the audited change.
- */
-export type Auditor = (
-  entry: Pick<AuditEntry, "action" | "actor" | "target" | "detail">,
-) => readonly Operation[];
+/** An audited action; the auditor adds the caller's hashed address and the request id. */
+type AuditedAction = Pick<AuditEntry, "action" | "actor" | "target" | "detail">;
+
+/** Writes an audit row in the transaction of the audited change. */
+export type Auditor = (tx: Transaction, entry: AuditedAction) => void;
 
 /** Network address of the caller, in the asynchronous context of a request. */
 const addresses = new AsyncLocalStorage<string | undefined>();
@@ -36,11 +34,11 @@ export function callerAddress(): string | undefined {
 
 /** Creates the auditor of the current process. */
 export function createAuditor({ hashAddress, now }: AuditorOptions): Auditor {
-  return (entry) => {
+  return (tx, entry) => {
     const address = callerAddress();
     const origin = address === undefined ? {} : { addressHash: hashAddress(address) };
     const requestId = currentRequestId();
     const request = requestId === undefined ? {} : { requestId };
-    return auditOperations({ ...entry, ...origin, ...request }, now().getTime());
+    writeAuditEntry(tx, { ...entry, ...origin, ...request }, now().getTime());
   };
 }

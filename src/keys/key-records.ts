@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { type AuditEntry, auditOperations } from "../store/audit-entry.ts";
+import { type AuditEntry, writeAuditEntry } from "../store/audit-entry.ts";
 import { announce, insert, removeUnchanged, replace } from "../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../store/port/records.ts";
+import { writesOf } from "../store/transact.ts";
 import { type JwkByUse, type KeyUse, keyUses } from "./key-uses.ts";
 import type { Vault } from "./vault.ts";
 
@@ -87,7 +88,11 @@ export function prepareSuccessorKey(newest: Stored<KeyRecord>, change: KeyChange
 export function keyRemovalOperations(ended: Stored<KeyRecord>, now: number): readonly Operation[] {
   const { kid, use } = ended.value;
   const entry = { action: "key.removed", actor: "system", target: kid, detail: { use } };
-  return [removeUnchanged(keyRecords, ended), ...auditOperations(entry, now), announce(KEYS_TOPIC)];
+  return [
+    removeUnchanged(keyRecords, ended),
+    ...writesOf(writeAuditEntry, entry, now),
+    announce(KEYS_TOPIC),
+  ];
 }
 
 /**
@@ -112,7 +117,11 @@ function insertKey(value: KeyRecord, action: string, { now, by }: KeyChange): re
   const { use, generation, kid } = value;
   const entry = { ...by, action, target: kid, detail: { use } };
   const key = `${use}:${generation}`;
-  return [insert(keyRecords, { key, value }), ...auditOperations(entry, now), announce(KEYS_TOPIC)];
+  return [
+    insert(keyRecords, { key, value }),
+    ...writesOf(writeAuditEntry, entry, now),
+    announce(KEYS_TOPIC),
+  ];
 }
 
 /** Encryption context that binds an encrypted key to its use and kid. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Vault } from "../keys/vault.ts";
-import { announce, insert } from "../store/port/operations.ts";
-import { collection, type Operation, type Stored } from "../store/port/records.ts";
+import { collection, type Stored } from "../store/port/records.ts";
+import type { Transaction } from "../store/transact.ts";
 import { emailGroup } from "./email-address.ts";
 import { Email } from "./email-schema.ts";
 
@@ -32,11 +32,8 @@ export interface OutgoingMail extends Readonly<Email> {
 
 /** Queues emails. */
 export interface Outbox {
-  /**
-   * Creates the steps that queue an email, to be committed together with the change that the email
-   * reports.
-   */
-  queueSteps(mail: OutgoingMail): readonly Operation[];
+  /** Queues an email in the transaction of the change that the email reports. */
+  queue(tx: Transaction, mail: OutgoingMail): void;
 }
 
 /** An email in the outbox. */
@@ -74,14 +71,14 @@ const sealContext = (id: string): string => `mail:${id}`;
 /**
  * Creates the outbox.
  *
- * @throws {ZodError} From `queueSteps` for an invalid email, which is a bug in the caller.
+ * @throws {ZodError} From `queue` for an invalid email, which is a bug in the caller.
  */
 export function createOutbox({ vault, now }: OutboxOptions): Outbox {
   return {
-    queueSteps({ ttlMs, dueInMs, cause, groups = [], ...rest }) {
+    queue(tx, { ttlMs, dueInMs, cause, groups = [], ...rest }) {
       const email = Email.parse(rest);
       const key = randomUUID();
-      const inserted = insert(queuedMails, {
+      tx.insert(queuedMails, {
         key,
         value: {
           sealed: vault.seal(JSON.stringify(email), sealContext(key)),
@@ -96,7 +93,7 @@ export function createOutbox({ vault, now }: OutboxOptions): Outbox {
         ttlMs,
         dueInMs: dueInMs ?? 0,
       });
-      return dueInMs === undefined ? [inserted, announce(MAIL_TOPIC)] : [inserted];
+      if (dueInMs === undefined) tx.announce(MAIL_TOPIC);
     },
   };
 }

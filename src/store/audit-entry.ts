@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { ArchiveRow } from "./port/archive.ts";
-import { announce, insert } from "./port/operations.ts";
-import { collection, type Operation } from "./port/records.ts";
+import { collection } from "./port/records.ts";
+import type { Transaction } from "./transact.ts";
 
 /** Archive kind of audit rows. */
 export const AUDIT_KIND = "audit";
@@ -46,16 +46,17 @@ export function auditPositionOf({ id }: Pick<ArchiveRow, "id">): number | undefi
 }
 
 /**
- * The steps that record an entry, to be committed together with the action. The leader archives the
- * row within a second as a leaf of the audit tree (audit-tree.ts). If the leader crashes, the next
- * leader archives the row.
+ * Records an entry in the transaction of the audited action. The leader archives the row within a
+ * second as a leaf of the audit tree (audit-tree.ts). If the leader crashes, the next leader
+ * archives the row.
  *
  * @param at When the action was performed, in milliseconds since the epoch.
  */
-export function auditOperations(entry: AuditEntry, at: number): readonly Operation[] {
+export function writeAuditEntry(tx: Transaction, entry: AuditEntry, at: number): void {
   const body = storable(entry);
-  const row: ArchiveRow = { kind: AUDIT_KIND, at, id: randomUUID(), subject: body.target, body };
-  return [insert(unsealedAudit, { key: `${at}:${row.id}`, value: row }), announce(AUDIT_TOPIC)];
+  const value: ArchiveRow = { kind: AUDIT_KIND, at, id: randomUUID(), subject: body.target, body };
+  tx.insert(unsealedAudit, { key: `${at}:${value.id}`, value });
+  tx.announce(AUDIT_TOPIC);
 }
 
 /**

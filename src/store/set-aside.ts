@@ -4,9 +4,11 @@ import {
   type Collection,
   collection,
   type Operation,
+  type RecordReader,
   type Records,
   type Stored,
 } from "./port/records.ts";
+import type { Transaction } from "./transact.ts";
 
 /**
  * A record that the operator has set aside. Until it is put back it is, for everything else, as
@@ -34,7 +36,7 @@ const setAsideWithGroup = (key: string): string => `set-aside-with:${key}`;
 
 /** Finds a record that is set aside. */
 export async function findSetAside(
-  records: Records,
+  records: RecordReader,
   of: Collection<unknown>,
   key: string,
 ): Promise<Stored<SetAsideRecord> | undefined> {
@@ -57,7 +59,7 @@ const keptOf = <T>(aside: Stored<SetAsideRecord>): Kept<T> => {
 
 /** Finds a record, also one that is set aside. */
 export async function findKept<T>(
-  records: Records,
+  records: RecordReader,
   of: Collection<T>,
   key: string,
 ): Promise<Kept<T> | undefined> {
@@ -70,7 +72,7 @@ export async function findKept<T>(
 
 /** Every record of a group, also those that are set aside. */
 export async function readKept<T>(
-  records: Records,
+  records: RecordReader,
   of: Collection<T>,
   group: string,
 ): Promise<readonly Kept<T>[]> {
@@ -88,6 +90,13 @@ export function replaceKept<T>(of: Collection<T>, kept: Kept<T>, value: T): Oper
   const { aside } = kept;
   if (aside === undefined) return replace(of, kept, { value });
   return replace(setAsideRecords, aside, { value: { ...aside.value, value } });
+}
+
+/** Changes a record, also one that is set aside. */
+export function updateKept<T>(tx: Transaction, of: Collection<T>, kept: Kept<T>, value: T): void {
+  const { aside } = kept;
+  if (aside === undefined) tx.update(of, kept, { value });
+  else tx.update(setAsideRecords, aside, { value: { ...aside.value, value } });
 }
 
 /** Removes a record, also one that is set aside. The commit fails if it has changed since then. */

@@ -14,6 +14,7 @@ import type {
   Collection,
   Operation,
   RecordReader,
+  RecordRevision,
   RecordSelection,
   Records,
   ReplaceOptions,
@@ -41,9 +42,11 @@ export interface Transaction extends RecordReader {
   /** Changes a record that this transaction has read. Members of `change` that are absent stay. */
   update<T>(
     of: Collection<T>,
-    read: Pick<Stored<T>, "key" | "revision">,
+    read: RecordRevision,
     change: { readonly value: T } & ReplaceOptions,
   ): void;
+  /** Notes a record that was read before the transaction: it must still be the same. */
+  check<T>(of: Collection<T>, read: RecordRevision): void;
   /** Removes a record, if it exists. */
   remove(from: Collection<unknown>, key: string): void;
   /** Removes every record of a group, in all collections. */
@@ -55,6 +58,9 @@ export interface Transaction extends RecordReader {
   /** Notifies the listeners of a topic in every process, once the transaction is durable. */
   announce(topic: string, text?: string): void;
 }
+
+/** Writes into a transaction. */
+export type Change = (tx: Transaction) => void | Promise<void>;
 
 /**
  * Runs a transaction and commits it. If something that it read was changed meanwhile, nothing is
@@ -75,6 +81,29 @@ export async function transact<T>(
     if (!tx.hasWrites || (await records.commit(tx.operations()))) return result;
   }
   throw storeUnavailableProblem("Too many concurrent requests change the same records.");
+}
+
+/**
+ * Runs a transaction that is attempted once. For a worker that has decided on records that it read
+ * before, and has nothing to do if one of them was changed.
+ *
+ * @returns Whether the transaction was committed.
+ * @throws {Problem} `store_unavailable`.
+ */
+export async function transactOnce(records: Records, run: Change): Promise<boolean> {
+  const tx = new BufferedTransaction(records);
+  await run(tx);
+  return records.commit(tx.operations());
+}
+
+/** The operations of a change that reads nothing, for writers that still build them. */
+export function writesOf<A extends readonly unknown[]>(
+  write: (tx: Transaction, ...given: A) => void,
+  ...given: A
+): readonly Operation[] {
+  const tx = new BufferedTransaction(undefined as unknown as Records);
+  write(tx, ...given);
+  return tx.operations();
 }
 
 class BufferedTransaction implements Transaction {
@@ -133,7 +162,7 @@ class BufferedTransaction implements Transaction {
 
   update<T>(
     of: Collection<T>,
-    read: Pick<Stored<T>, "key" | "revision">,
+    read: RecordRevision,
     change: { readonly value: T } & ReplaceOptions,
   ): void {
     const id = idOf([of.name, read.key]);
@@ -141,6 +170,10 @@ class BufferedTransaction implements Transaction {
     // The change itself fails at another revision.
     if (check?.kind === "check" && check.revision === read.revision) this.#checks.delete(id);
     this.#writes.push(replace(of, read, change));
+  }
+
+  check<T>({ name }: Collection<T>, { key, revision }: RecordRevision): void {
+    this.#note([name, key], { kind: "check", collection: name, key, revision });
   }
 
   remove(from: Collection<unknown>, key: string): void {

@@ -3,7 +3,7 @@ import { LastUseTracker } from "../../src/access/last-use.ts";
 import type { Scope } from "../../src/access/scopes.ts";
 import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
 import { generateApiKey } from "../../src/principals/keys/key-format.ts";
-import { auditOperations } from "../../src/store/audit-entry.ts";
+import { writeAuditEntry } from "../../src/store/audit-entry.ts";
 import { newToken, postForm, postJson } from "../support/agent.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
@@ -15,7 +15,7 @@ const { records, identity } = service.state.store;
 /** API key service as in another process, such as an operator command. */
 const keys = new ApiKeyService({
   ...{ records, mode: identity.mode, now: () => clock.now },
-  audit: (entry) => auditOperations(entry, clock.now.getTime()),
+  audit: (tx, entry) => writeAuditEntry(tx, entry, clock.now.getTime()),
   lastUse: new LastUseTracker({ records, now: () => clock.now, onError: () => {} }),
 });
 const keyWith = (...scopes: Scope[]) => keys.create({ name: "Desk", scopes, actor: "operator" });

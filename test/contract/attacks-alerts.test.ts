@@ -40,6 +40,7 @@ import { receiver } from "../support/delivery-worker.ts";
 import { openStream } from "../support/event-stream.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import type { Person, UserTokens } from "../support/person.ts";
+import { stepsOf } from "../support/steps-of.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 
 /** Daily limit on delivery retries per account, beyond the first attempt for each event. */
@@ -104,7 +105,7 @@ async function tell(alertId: string): Promise<string> {
   await records.commit([
     appendToArchive({ kind: EVENT_ARCHIVE_KIND, at: lastAt, id: eventId, subject, body: row }),
     announce(EVENTS_TOPIC),
-    ...enqueueDelivery(alert, { eventId, type, body }),
+    ...stepsOf(enqueueDelivery, alert, { eventId, type, body }),
   ]);
   return eventId;
 }

@@ -40,6 +40,7 @@ import { startProcess, temporaryFolder } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
 import { providerSetup } from "../support/providers/states.ts";
 import { smallMarket } from "../support/small-market.ts";
+import { stepsOf } from "../support/steps-of.ts";
 
 /** A name that repaints the screen, reverses text and begins a line of its own. */
 const HOSTILE =
@@ -212,7 +213,7 @@ async function fillStore(): Promise<void> {
       value: { instruments: 1, unpriced: 0, providers: [providerSetup("one")] },
     }),
     put(providerProgress, { key: "one", value: { ...NEW_PROVIDER_PROGRESS, lastFault: fault } }),
-    ...outbox.queueSteps({
+    ...stepsOf(outbox.queue, {
       ...{ to: "a@b.example", subject: "Subject", text: HOSTILE, ttlMs: 600_000 },
     }),
   ]);

@@ -24,6 +24,7 @@ import type { Store } from "../../src/store/port/store.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { outletsOn, shiftBody } from "../support/channels.ts";
+import { stepsOf } from "../support/steps-of.ts";
 
 // A process that queues events, delivers them, or both, with the code of the service, until it is
 // stopped or killed.
@@ -206,11 +207,11 @@ function eventFor(alert: StoredAlert, number: number) {
   const [type, at] = ["signal.shift", Date.now()];
   const eventId = `msg_${number}_${alert.key}`;
   if (alert.value.way.by === "channel") {
-    return enqueueDelivery(alert, { eventId, type, body: shiftBody(`E${number}`) });
+    return stepsOf(enqueueDelivery, alert, { eventId, type, body: shiftBody(`E${number}`) });
   }
   const data = { alertId: alert.key, number, padding: PADDING };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  return enqueueDelivery(alert, { eventId, type, body });
+  return stepsOf(enqueueDelivery, alert, { eventId, type, body });
 }
 
 if (import.meta.main) {

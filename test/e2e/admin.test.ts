@@ -5,12 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import type { Auditor } from "../../src/access/auditor.ts";
 import { LastUseTracker } from "../../src/access/last-use.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { queuedMails } from "../../src/mail/outbox.ts";
 import { IntakeService } from "../../src/principals/applications/intake.ts";
 import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
-import { auditOperations } from "../../src/store/audit-entry.ts";
+import { writeAuditEntry } from "../../src/store/audit-entry.ts";
 import type { Store, StoreMode } from "../../src/store/port/store.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
@@ -78,8 +79,7 @@ const listOf = async (argv: readonly string[], place: Place, name: string) =>
 /** Opens the API keys and the intake of a store as the service does. */
 function partsOf({ records, identity: { mode } }: Store) {
   const now = () => new Date();
-  const audit = (entry: Parameters<typeof auditOperations>[0]) =>
-    auditOperations(entry, Date.now());
+  const audit: Auditor = (tx, entry) => writeAuditEntry(tx, entry, Date.now());
   const lastUse = new LastUseTracker({ records, now, onError: () => {} });
   const keys = new ApiKeyService({ records, mode, now, audit, lastUse });
   return {

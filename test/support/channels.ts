@@ -24,6 +24,7 @@ import type { Vault } from "../../src/keys/vault.ts";
 import { createOutbox } from "../../src/mail/outbox.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Operation } from "../../src/store/port/records.ts";
+import { stepsOf } from "./steps-of.ts";
 
 /** Base URL of the simulated service. */
 const BASE_URL = "https://signals.test";
@@ -110,6 +111,6 @@ export function shiftBody(symbol: string, at = 0): string {
 
 /** Operations that queue a signal.shift event for an alert. */
 export const queuedShift = (to: StorableAlert, symbol: string, at = 0): readonly Operation[] =>
-  enqueueDelivery(to, {
+  stepsOf(enqueueDelivery, to, {
     ...{ eventId: newMessageId(at), type: "signal.shift", body: shiftBody(symbol, at) },
   });

@@ -16,6 +16,7 @@ import { sealWebhookUrl } from "../../src/alerts/delivery/webhook-url.ts";
 import { createVault, type Vault } from "../../src/keys/vault.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Operation } from "../../src/store/port/records.ts";
+import { stepsOf } from "./steps-of.ts";
 
 /** Vault that seals the signing secrets of a test file's alerts. */
 export const vault: Vault = createVault(randomBytes(32));
@@ -92,7 +93,7 @@ export function queuedEvent(
   const type = "signal.shift";
   const data = { alertId: to.key, eventId, padding: "x".repeat(1_500) };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  return enqueueDelivery(to, { eventId, type, body });
+  return stepsOf(enqueueDelivery, to, { eventId, type, body });
 }
 
 /** Creates a webhook sender that also sends to loopback addresses. */

@@ -1,5 +1,6 @@
 import type { Caller } from "../../access/caller.ts";
 import type { QuotaCounter } from "../../limits/count-in-order.ts";
+import { transact } from "../../store/transact.ts";
 import { accountAlertsGroup, type StoredAlert } from "../alert.ts";
 import { SECRET_ROTATION_OVERLAP_MS } from "../delivery/signing.ts";
 import {
@@ -132,11 +133,12 @@ export class AlertService {
   /** Removes one of the alerts that `list` returns. */
   async remove(request: AlertRequest): Promise<void> {
     const { caller, alertId } = request;
+    const { records, audit } = this.#dependencies;
     await this.#countChange(caller);
-    for (;;) {
-      const alert = await requireManageableAlert(this.#dependencies, caller, alertId);
-      if (await removeAlert(this.#dependencies, alert, caller.id)) return;
-    }
+    await transact(records, async (tx) => {
+      await requireManageableAlert({ records: tx }, caller, alertId);
+      removeAlert(tx, audit, { alertId, by: caller.id });
+    });
   }
 
   /** Sends a test event. @throws {Problem} `wrong_state`. */
@@ -207,12 +209,14 @@ export class AlertService {
   }
 
   /** Removes an alert of an account. @returns Whether the alert belonged to the account. */
-  async removeForAccount(accountId: string, alertId: string): Promise<boolean> {
-    for (;;) {
-      const alert = await findAlert(this.#dependencies, alertId);
+  removeForAccount(accountId: string, alertId: string): Promise<boolean> {
+    const { records, audit } = this.#dependencies;
+    return transact(records, async (tx) => {
+      const alert = await findAlert({ records: tx }, alertId);
       if (!alert?.groups.includes(accountAlertsGroup(accountId))) return false;
-      if (await removeAlert(this.#dependencies, alert, accountId)) return true;
-    }
+      removeAlert(tx, audit, { alertId, by: accountId });
+      return true;
+    });
   }
 
   #view(alert: Pick<StoredAlert, "key" | "value">): Promise<AlertView> {

@@ -2,8 +2,7 @@ import type { Caller } from "../../access/caller.ts";
 import type { Scope } from "../../access/scopes.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import type { Direction } from "../../score/signal-hysteresis.ts";
-import { announce, remove, replace } from "../../store/port/operations.ts";
-import type { Operation } from "../../store/port/records.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import {
   ALERTS_TOPIC,
   type Alert,
@@ -14,7 +13,7 @@ import {
   isDeliveryActive,
   type StoredAlert,
 } from "../alert.ts";
-import { guardChannelReference } from "../channels/channel.ts";
+import { requireUsableChannel } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { endpointHealthRecords } from "../delivery/endpoint-health.ts";
 import { releaseHeldDeliveries } from "../delivery/held-deliveries.ts";
@@ -26,9 +25,9 @@ import {
   type WebhookUrlKeys,
   webhookEndpoint,
 } from "../delivery/webhook-url.ts";
-import { guardWatchlistReference } from "../watchlists/watchlist.ts";
+import { requireWatchlist } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
-import { alertRemovalOperations, requireOwnedAlert } from "./ownership.ts";
+import { deleteAlert, requireOwnedAlert } from "./ownership.ts";
 import { pendingWebhookState } from "./register.ts";
 import {
   alreadyHasWebhookProblem,
@@ -89,13 +88,11 @@ export function alertVersion({
   return fingerprint(JSON.stringify(settings));
 }
 
-/** A changed alert, with the audit action and the operations to commit with it. */
-interface Change {
+/** A changed alert. */
+interface AlertChange {
   readonly value: Alert;
   /** The action to record in the audit log. */
   readonly action: string;
-  /** Additional operations to commit with the change. */
-  readonly operations?: readonly Operation[];
 }
 
 /**
@@ -110,20 +107,15 @@ export function updateAlert(
   wanted: AlertRequest,
   { thresholds, url, channelId, signal, ...changes }: AlertChanges,
 ): Promise<StoredAlert> {
-  const { now, urlPolicy } = options;
-  return applyChange(options, wanted, async ({ key, value, groups }) => {
+  const { urlPolicy } = options;
+  const at = options.now().getTime();
+  return applyChange(options, wanted, at, async (tx, { key, value, groups }) => {
     const { version = alertVersion(value) } = wanted;
     if (version !== alertVersion(value)) throw editConflictProblem();
-    const at = now().getTime();
     validateAlertTimes(changes, at);
-    const { records } = options;
     const isRouted = channelId !== undefined && channelId !== channelOf(value.way);
-    const kept = [
-      ...(await guardWatchlistReference(records, changes.watched)),
-      ...(isRouted
-        ? await guardChannelReference(records, wanted.caller, channelId ?? undefined)
-        : []),
-    ];
+    await requireWatchlist(tx, changes.watched);
+    if (isRouted) await requireUsableChannel(tx, wanted.caller, channelId ?? undefined);
     const before = isRouted ? withChannel(value.way, channelId) : value.way;
     const { scopes } = wanted.caller;
     const target = url !== undefined && { url: validateWebhookUrl(url, urlPolicy), scopes, at };
@@ -131,6 +123,8 @@ export function updateAlert(
     const { way, isMoved } = target
       ? withUrl(before, target, of, options)
       : { way: before, isMoved: false };
+    if (isMoved) tx.remove(endpointHealthRecords, key);
+    if (isRouted) releaseHeldDeliveries(tx, { key, groups });
     return {
       value: {
         ...value,
@@ -140,11 +134,6 @@ export function updateAlert(
         way,
       },
       action: "alert.changed",
-      operations: [
-        ...kept,
-        ...(isMoved ? [remove(endpointHealthRecords, key)] : []),
-        ...(isRouted ? releaseHeldDeliveries({ key, groups }) : []),
-      ],
     };
   });
 }
@@ -218,14 +207,14 @@ export function enableAlert(
   wanted: AlertRequest,
 ): Promise<StoredAlert> {
   const at = options.now().getTime();
-  return applyChange(options, wanted, ({ key, value }) => {
+  return applyChange(options, wanted, at, (tx, { key, value }) => {
     const { way } = value;
     if (way.by !== "webhook") throw noWebhookProblem(way.by);
+    tx.remove(endpointHealthRecords, key);
     const state = way.state.is === "active" ? way.state : pendingWebhookState(at);
     return {
       value: { ...value, way: { ...way, state } },
       action: "alert.enabled",
-      operations: [remove(endpointHealthRecords, key)],
     };
   });
 }
@@ -235,12 +224,13 @@ export async function rotateSecret(
   options: AlertDependencies,
   wanted: AlertRequest,
 ): Promise<{ readonly alert: StoredAlert; readonly secret: string }> {
+  const at = options.now().getTime();
   let newSecret = "";
-  const alert = await applyChange(options, wanted, ({ key, value }) => {
+  const alert = await applyChange(options, wanted, at, (_tx, { key, value }) => {
     const { way } = value;
     if (way.by !== "webhook") throw noWebhookProblem(way.by);
     const context = { alertId: key, vault: options.vault };
-    const { secret, sealed } = createNextSecret(way.secrets, context, options.now().getTime());
+    const { secret, sealed } = createNextSecret(way.secrets, context, at);
     newSecret = secret;
     return {
       value: { ...value, way: { ...way, secrets: sealed } },
@@ -251,53 +241,43 @@ export async function rotateSecret(
 }
 
 /**
- * Commits a change, and retries if the alert was changed concurrently. A webhook that becomes
- * pending is sent its challenge. When an alert starts sending, the deliveries that were held back
- * are released.
+ * Changes an alert in a transaction. A webhook that becomes pending is sent its challenge. When an
+ * alert starts sending, the deliveries that were held back are released.
  */
-async function applyChange(
-  options: AlertDependencies,
+function applyChange(
+  { records, audit }: AlertDependencies,
   { caller, alertId }: AlertRequest,
-  change: (alert: StoredAlert) => Change | Promise<Change>,
+  at: number,
+  change: (tx: Transaction, alert: StoredAlert) => AlertChange | Promise<AlertChange>,
 ): Promise<StoredAlert> {
-  const { records, audit, now } = options;
-  for (;;) {
-    const before = await requireOwnedAlert(options, caller, alertId);
-    const { value, action, operations = [] } = await change(before);
+  return transact(records, async (tx) => {
+    const before = await requireOwnedAlert({ records: tx }, caller, alertId);
+    const { value, action } = await change(tx, before);
     const after = { ...before, value };
+    tx.update(alerts, before, { value });
     const challenge = challengeOf(after);
-    const isChallenged = challenge !== undefined && challenge !== challengeOf(before);
-    const isWritten = await records.commit([
-      replace(alerts, before, { value }),
-      ...operations,
-      ...(isChallenged ? enqueueChallenge(after, now().getTime()) : []),
-      ...(isDeliveryActive(value) && !isDeliveryActive(before.value)
-        ? releaseHeldDeliveries(after)
-        : []),
-      announce(ALERTS_TOPIC, alertId),
-      ...audit({ action, actor: caller.id, target: alertId }),
-    ]);
-    if (isWritten) return after;
-  }
+    if (challenge !== undefined && challenge !== challengeOf(before)) {
+      enqueueChallenge(tx, after, at);
+    }
+    if (isDeliveryActive(value) && !isDeliveryActive(before.value)) {
+      releaseHeldDeliveries(tx, after);
+    }
+    tx.announce(ALERTS_TOPIC, alertId);
+    audit(tx, { action, actor: caller.id, target: alertId });
+    return after;
+  });
 }
 
 function challengeOf({ value: { way } }: StoredAlert): string | undefined {
   return way.by === "webhook" && way.state.is === "pending" ? way.state.challenge : undefined;
 }
 
-/**
- * Removes an alert with all records that belong to it.
- *
- * @returns Whether the alert was removed; `false` if it changed since it was read.
- */
-export async function removeAlert(
-  options: Pick<AlertDependencies, "records" | "audit">,
-  alert: StoredAlert,
-  by: string,
-): Promise<boolean> {
-  const { records, audit } = options;
-  return records.commit([
-    ...alertRemovalOperations(alert),
-    ...audit({ action: "alert.deleted", actor: by, target: alert.key }),
-  ]);
+/** Removes an alert with all records that belong to it. */
+export function removeAlert(
+  tx: Transaction,
+  audit: AlertDependencies["audit"],
+  { alertId, by }: { readonly alertId: string; readonly by: string },
+): void {
+  deleteAlert(tx, alertId);
+  audit(tx, { action: "alert.deleted", actor: by, target: alertId });
 }

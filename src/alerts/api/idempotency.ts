@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { Problem } from "../../lib/problem.ts";
-import { insert } from "../../store/port/operations.ts";
-import { collection, type Operation, type Records } from "../../store/port/records.ts";
+import { collection, type RecordReader } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import { type AlertOwner, ownerGroup } from "../alert.ts";
 
 /** How long an idempotency key is remembered, in milliseconds. */
@@ -18,7 +18,7 @@ interface Request {
  * Requests by owner and idempotency key. A request is deleted with its alert, so that repeating the
  * request registers a new alert instead of returning a deleted one.
  */
-const requests = collection<Request>("alert-requests");
+const requests = collection<Request>("alert-requests", { ttlMs: IDEMPOTENCY_RETENTION_MS });
 
 /** A request with an idempotency key (draft-ietf-httpapi-idempotency-key-header). */
 export interface IdempotentRequest {
@@ -35,7 +35,7 @@ export interface IdempotentRequest {
  * @throws {Problem} `idempotency_key_reused` when the earlier request had different input.
  */
 export async function findAlertByIdempotencyKey(
-  records: Records,
+  records: RecordReader,
   request: IdempotentRequest,
 ): Promise<string | undefined> {
   const earlier = await records.get(requests, keyOf(request));
@@ -47,15 +47,14 @@ export async function findAlertByIdempotencyKey(
   });
 }
 
-/**
- * The operation that stores a request. It fails if a request with the same key is already stored.
- */
+/** Stores a request that `findAlertByIdempotencyKey` did not find. */
 export function storeIdempotentRequest(
+  tx: Transaction,
   request: IdempotentRequest,
   { alertId, groups }: { readonly alertId: string; readonly groups: readonly string[] },
-): Operation {
+): void {
   const value = { input: hashOf(request.input), alertId };
-  return insert(requests, { key: keyOf(request), value, groups, ttlMs: IDEMPOTENCY_RETENTION_MS });
+  tx.insert(requests, { key: keyOf(request), value, groups });
 }
 
 /**

@@ -7,8 +7,8 @@ import {
   clientGroup,
 } from "../../principals/agents/agent.ts";
 import { apiKeyGroup } from "../../principals/keys/api-keys.ts";
-import { announce, removeGroup, removeUnchanged } from "../../store/port/operations.ts";
-import type { Operation, Records } from "../../store/port/records.ts";
+import type { RecordReader } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import {
   ALERTS_TOPIC,
   type AlertOwner,
@@ -79,7 +79,7 @@ function lifetimeGroups({ kind, id, accountId, clientId }: AlertOwner): readonly
 
 /** Dependencies of the functions that look up alerts. */
 interface AlertStore {
-  readonly records: Records;
+  readonly records: RecordReader;
 }
 
 /** Finds an alert by id; `undefined` when it does not exist. */
@@ -144,9 +144,9 @@ function requireAllowed(
   });
 }
 
-/** The operations that remove an alert with all records that belong to it. */
-export const alertRemovalOperations = (alert: StoredAlert): readonly Operation[] => [
-  removeUnchanged(alerts, alert),
-  removeGroup(alertGroup(alert.key)),
-  announce(ALERTS_TOPIC, alert.key),
-];
+/** Deletes an alert with all records that belong to it. */
+export function deleteAlert(tx: Transaction, alertId: string): void {
+  tx.remove(alerts, alertId);
+  tx.removeGroup(alertGroup(alertId));
+  tx.announce(ALERTS_TOPIC, alertId);
+}

@@ -2,7 +2,7 @@ import type { Caller } from "../../access/caller.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { ArchiveRow } from "../../store/port/archive.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Records } from "../../store/port/records.ts";
+import type { RecordReader, Records } from "../../store/port/records.ts";
 import {
   type Alert,
   type AlertStatus,
@@ -76,12 +76,17 @@ export interface DeliveryAttemptPage {
   readonly cursor: string | undefined;
 }
 
+/** Dependencies of `alertViewOf`. */
+interface AlertViewOptions extends Pick<AlertDependencies, "vault" | "now"> {
+  readonly records: RecordReader;
+}
+
 /**
  * Combines an alert with its current status. A paused or disabled channel overrides the alert's own
  * status, unless the alert has expired.
  */
 export async function alertViewOf(
-  { records, vault, now }: Pick<AlertDependencies, "records" | "vault" | "now">,
+  { records, vault, now }: AlertViewOptions,
   { key, value }: Pick<StoredAlert, "key" | "value">,
 ): Promise<AlertView> {
   const { way } = value;

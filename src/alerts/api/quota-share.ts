@@ -1,6 +1,6 @@
 import { ownerExists, quotaOwner } from "../../auth/entitlement.ts";
 import { partyShare } from "../../limits/share.ts";
-import type { Records, Stored } from "../../store/port/records.ts";
+import type { RecordReader, Stored } from "../../store/port/records.ts";
 import { type AlertOwner, ownerKey } from "../alert.ts";
 
 /**
@@ -28,7 +28,7 @@ export type IsQuotaShareUsedUp = (existing: readonly OwnedRecord[], total: numbe
  * returns the check that compares them with the share.
  */
 export async function createQuotaShareCheck(
-  records: Records,
+  records: RecordReader,
   owner: AlertOwner,
   existing: readonly OwnedRecord[],
 ): Promise<IsQuotaShareUsedUp> {
@@ -52,7 +52,7 @@ export async function createQuotaShareCheck(
  * its records.
  */
 export async function recordsWithoutOwner<T extends OwnedRecord>(
-  records: Records,
+  records: RecordReader,
   existing: readonly T[],
 ): Promise<readonly T[]> {
   const known = new Map(existing.map(({ value: { owner } }) => [ownerKey(owner), owner]));

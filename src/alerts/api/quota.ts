@@ -1,11 +1,11 @@
 import { alertScopes } from "../../access/scopes.ts";
-import { entitlementCheckOperations } from "../../auth/entitlement.ts";
+import { currentScopesOf, isEntitledToEvents } from "../../auth/entitlement.ts";
 import { Problem } from "../../lib/problem.ts";
-import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import type { Operation, Records } from "../../store/port/records.ts";
+import type { RecordReader } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import { type Alert, alerts, type DeliveryMethod, quotaGroup, type StoredAlert } from "../alert.ts";
 import type { StorableAlert } from "../delivery/delivery.ts";
-import { alertRemovalOperations, groupsOfOwner } from "./ownership.ts";
+import { deleteAlert } from "./ownership.ts";
 import { createQuotaShareCheck, recordsWithoutOwner } from "./quota-share.ts";
 
 /**
@@ -16,30 +16,24 @@ const MAX_ALERTS = 100;
 const MAX_WEBHOOKS = 20;
 
 /**
- * The operations that let a commit register an alert only while the owner's quota is not used up.
- * The commit fails if a concurrent registration committed first.
+ * Requires that an alert can be registered within the owner's quota. Alerts whose owner has expired
+ * make room.
  *
  * @throws {Problem} `alert_limit` when the quota is used up; `insufficient_scope` when the owner
  * may no longer have alerts.
  */
-export async function reserveAlertQuota(
-  records: Records,
+export async function requireAlertQuota(
+  tx: Transaction,
   { value: { owner, way } }: StorableAlert,
-): Promise<readonly Operation[]> {
-  const key = quotaGroup(owner);
-  const lock = { key: `alerts ${key}`, groups: groupsOfOwner(owner) };
-  const version = await readVersion(records, lock);
-  const own = await records.list(alerts, { group: key, limit: MAX_ALERTS });
+): Promise<void> {
+  const own = await tx.list(alerts, { group: quotaGroup(owner), limit: MAX_ALERTS });
   const excessIn = async (existing: readonly StoredAlert[]): Promise<string | undefined> =>
-    excessOfAccount(existing, way) ??
-    (await excessOfApplication(records, existing, { owner, way }));
-  const orphans =
-    (await excessIn(own)) === undefined ? [] : await recordsWithoutOwner(records, own);
+    excessOfAccount(existing, way) ?? (await excessOfApplication(tx, existing, { owner, way }));
+  const orphans = (await excessIn(own)) === undefined ? [] : await recordsWithoutOwner(tx, own);
   const excess = await excessIn(own.filter((alert) => !orphans.includes(alert)));
   if (excess !== undefined) throw alertLimitProblem(excess);
-  const entitled = await entitlementCheckOperations(records, owner);
-  if (entitled === undefined) throw ownerEndedProblem();
-  return [...entitled, incrementVersion(lock, version), ...orphans.flatMap(alertRemovalOperations)];
+  if (!isEntitledToEvents(await currentScopesOf(tx, owner))) throw ownerEndedProblem();
+  for (const orphan of orphans) deleteAlert(tx, orphan.key);
 }
 
 /**
@@ -57,7 +51,7 @@ function excessOfAccount(existing: readonly StoredAlert[], way: DeliveryMethod) 
  * `undefined` if one more alert is allowed.
  */
 async function excessOfApplication(
-  records: Records,
+  records: RecordReader,
   existing: readonly StoredAlert[],
   { owner, way }: Pick<Alert, "owner" | "way">,
 ): Promise<string | undefined> {

@@ -1,8 +1,8 @@
 import { Problem } from "../../lib/problem.ts";
-import { announce, replace, requireUnchanged } from "../../store/port/operations.ts";
 import { archivePages } from "../../store/port/read-all.ts";
-import type { Operation } from "../../store/port/records.ts";
-import { type AlertStatus, alerts, type StoredAlert } from "../alert.ts";
+import type { RecordReader } from "../../store/port/records.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
+import type { AlertStatus, StoredAlert } from "../alert.ts";
 import {
   type AlertMessage,
   ATTEMPT_ARCHIVE_KIND,
@@ -37,26 +37,23 @@ const NOT_SENDING_NOW: readonly AlertStatus[] = [...NEVER_SENDING, "pending", "p
  * @throws {Problem} `not_found` when the last 30 days contain no event with this id; `wrong_state`
  * when the event would never be sent.
  */
-export async function redeliverEvent(
+export function redeliverEvent(
   options: AlertDependencies,
   wanted: AlertRequest,
   eventId: string,
 ): Promise<StoredAlert> {
-  const { records } = options;
-  for (;;) {
-    const alert = await sendingAlert(options, wanted, NEVER_SENDING);
+  return transact(options.records, async (tx) => {
+    const alert = await sendingAlert(tx, options, wanted, NEVER_SENDING);
     const event = await eventOf(options, alert, eventId);
-    const waiting = await records.get(deliveries, eventId);
-    const steps =
-      waiting === undefined
-        ? enqueueDelivery(alert, { ...event, eventId, isRepeat: true })
-        : [
-            replace(deliveries, waiting, { value: waiting.value, dueInMs: 0 }),
-            announce(DELIVERIES_TOPIC),
-          ];
-    if (await records.commit([...steps, ...auditedAlertSteps(options, alert, "alert.redelivered")]))
-      return alert;
-  }
+    const waiting = await tx.get(deliveries, eventId);
+    if (waiting === undefined) enqueueDelivery(tx, alert, { ...event, eventId, isRepeat: true });
+    else {
+      tx.update(deliveries, waiting, { value: waiting.value, dueInMs: 0 });
+      tx.announce(DELIVERIES_TOPIC);
+    }
+    auditAction(tx, options, alert, "alert.redelivered");
+    return alert;
+  });
 }
 
 async function eventOf(
@@ -95,7 +92,7 @@ export async function redeliverSince(
   wanted: AlertRequest,
   since: number,
 ): Promise<RedeliveryResult> {
-  const alert = await sendingAlert(options, wanted, NEVER_SENDING);
+  const alert = await sendingAlert(options.records, options, wanted, NEVER_SENDING);
   const events = await eventsSince(options, alert, since);
   const next = events[MAX_EVENTS]?.at;
   const accepted = await acceptedSince(options, alert.key, events[0]?.at ?? since);
@@ -148,26 +145,23 @@ async function acceptedSince(
  * @param isAudited Whether an audit row for the request was already written.
  * @returns The number of events that were queued.
  */
-async function queueBatch(
+function queueBatch(
   options: AlertDependencies,
   wanted: AlertRequest,
   events: readonly AlertEvent[],
   isAudited: boolean,
 ): Promise<number> {
-  const { records } = options;
-  for (;;) {
-    const alert = await sendingAlert(options, wanted, NEVER_SENDING);
-    const waiting = await Promise.all(events.map(({ id }) => records.get(deliveries, id)));
+  return transact(options.records, async (tx) => {
+    const alert = await sendingAlert(tx, options, wanted, NEVER_SENDING);
+    const waiting = await Promise.all(events.map(({ id }) => tx.get(deliveries, id)));
     const absent = events.filter((_, at) => waiting[at] === undefined);
-    const steps = absent.flatMap((event) =>
-      enqueueDelivery(alert, { ...event, eventId: event.id, isRepeat: true }),
-    );
     if (absent.length === 0) return 0;
-    const kept = isAudited
-      ? [requireUnchanged(alerts, alert)]
-      : auditedAlertSteps(options, alert, "alert.redelivered");
-    if (await records.commit([...steps, ...kept])) return absent.length;
-  }
+    for (const event of absent) {
+      enqueueDelivery(tx, alert, { ...event, eventId: event.id, isRepeat: true });
+    }
+    if (!isAudited) auditAction(tx, options, alert, "alert.redelivered");
+    return absent.length;
+  });
 }
 
 /**
@@ -175,20 +169,17 @@ async function queueBatch(
  *
  * @throws {Problem} `not_found`; `wrong_state` when the event would not be sent immediately.
  */
-export async function sendTestEvent(
+export function sendTestEvent(
   options: AlertDependencies,
   wanted: AlertRequest,
 ): Promise<{ readonly alert: StoredAlert; readonly eventId: string }> {
-  for (;;) {
-    const alert = await sendingAlert(options, wanted, NOT_SENDING_NOW);
-    const at = options.now().getTime();
-    const message = testMessage(alert.key, at);
-    const steps = [
-      ...enqueueDelivery(alert, message),
-      ...auditedAlertSteps(options, alert, "alert.tested"),
-    ];
-    if (await options.records.commit(steps)) return { alert, eventId: message.eventId };
-  }
+  const message = testMessage(wanted.alertId, options.now().getTime());
+  return transact(options.records, async (tx) => {
+    const alert = await sendingAlert(tx, options, wanted, NOT_SENDING_NOW);
+    enqueueDelivery(tx, alert, message);
+    auditAction(tx, options, alert, "alert.tested");
+    return { alert, eventId: message.eventId };
+  });
 }
 
 function testMessage(alertId: string, at: number): AlertMessage {
@@ -200,26 +191,23 @@ function testMessage(alertId: string, at: number): AlertMessage {
 }
 
 async function sendingAlert(
+  records: RecordReader,
   options: AlertDependencies,
   { caller, alertId }: AlertRequest,
   refused: readonly AlertStatus[],
 ): Promise<StoredAlert> {
-  const alert = await requireOwnedAlert(options, caller, alertId);
+  const alert = await requireOwnedAlert({ records }, caller, alertId);
   if (alert.value.way.by === "poll") throw noWebhookProblem("poll");
-  const { status } = await alertViewOf(options, alert);
+  const { status } = await alertViewOf({ ...options, records }, alert);
   if (refused.includes(status)) throw alertNotActiveProblem(status);
   return alert;
 }
 
-/** Audits the action, and fails the commit if the alert was changed or removed concurrently. */
-function auditedAlertSteps(
+function auditAction(
+  tx: Transaction,
   { audit }: AlertDependencies,
-  alert: StoredAlert,
+  { key, value }: StoredAlert,
   action: string,
-): readonly Operation[] {
-  const { owner } = alert.value;
-  return [
-    requireUnchanged(alerts, alert),
-    ...audit({ action, actor: owner.id, target: alert.key }),
-  ];
+): void {
+  audit(tx, { action, actor: value.owner.id, target: key });
 }

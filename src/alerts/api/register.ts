@@ -1,8 +1,7 @@
 import type { Caller } from "../../access/caller.ts";
 import type { Scope } from "../../access/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
-import { announce, insert } from "../../store/port/operations.ts";
-import type { Operation } from "../../store/port/records.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import {
   ALERTS_TOPIC,
   type Alert,
@@ -11,19 +10,15 @@ import {
   type DeliveryMethod,
   type StoredAlert,
 } from "../alert.ts";
-import { guardChannelReference } from "../channels/channel.ts";
+import { requireUsableChannel } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { createFirstSecret, decryptSigningSecrets } from "../delivery/signing.ts";
 import { sealWebhookUrl } from "../delivery/webhook-url.ts";
-import { guardWatchlistReference } from "../watchlists/watchlist.ts";
+import { requireWatchlist } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
-import {
-  findAlertByIdempotencyKey,
-  type IdempotentRequest,
-  storeIdempotentRequest,
-} from "./idempotency.ts";
+import { findAlertByIdempotencyKey, storeIdempotentRequest } from "./idempotency.ts";
 import { groupsOfAlert, newAlertId, ownerOf, requireOwnedAlert } from "./ownership.ts";
-import { reserveAlertQuota } from "./quota.ts";
+import { requireAlertQuota } from "./quota.ts";
 import { validateAlertTimes, validateWebhookUrl } from "./validation.ts";
 
 /**
@@ -63,7 +58,7 @@ export const pendingWebhookState = (since: number) =>
 
 /**
  * Registers an alert. The alert, its audit row and the challenge of its webhook are stored in one
- * commit. A request that repeats an earlier one with the same idempotency key returns the earlier
+ * transaction. A request that repeats an earlier one with the same idempotency key returns the earlier
  * alert.
  *
  * @throws {Problem} `invalid_request`, `alert_limit`, `idempotency_key_reused`,
@@ -74,31 +69,38 @@ export async function createAlert(
   caller: Caller,
   { wanted, idempotencyKey: key }: AlertRegistrationRequest,
 ): Promise<RegisteredAlert> {
-  const { records } = options;
   const owner = ownerOf(caller);
   const request = key === undefined ? undefined : { owner, key, input: wanted };
-  for (;;) {
-    const earlier = request && (await findAlertByIdempotencyKey(records, request));
-    if (earlier !== undefined) return earlierAlert(options, caller, earlier);
-    const { registered, operations } = buildAlert(options, caller, wanted, request);
-    const reserved = await reserveAlertQuota(records, registered.alert);
-    const kept = [
-      ...(await guardWatchlistReference(records, wanted.watched)),
-      ...(await guardChannelReference(records, caller, wanted.channelId)),
-    ];
-    if (await records.commit([...reserved, ...kept, ...operations])) return registered;
-  }
+  const at = options.now().getTime();
+  return transact(options.records, async (tx) => {
+    const earlier = request && (await findAlertByIdempotencyKey(tx, request));
+    if (earlier !== undefined) return earlierAlert(tx, options, caller, earlier);
+    const registered = buildAlert(options, caller, wanted, at);
+    const { alert } = registered;
+    await requireAlertQuota(tx, alert);
+    await requireWatchlist(tx, wanted.watched);
+    await requireUsableChannel(tx, caller, wanted.channelId);
+    if (request !== undefined) {
+      storeIdempotentRequest(tx, request, { alertId: alert.key, groups: alert.groups });
+    }
+    tx.insert(alerts, alert);
+    enqueueChallenge(tx, alert, at);
+    tx.announce(ALERTS_TOPIC, alert.key);
+    options.audit(tx, { action: "alert.registered", actor: owner.id, target: alert.key });
+    return registered;
+  });
 }
 
 /**
  * The alert that an earlier request with the same idempotency key registered, in its current state.
  */
 async function earlierAlert(
+  tx: Transaction,
   options: AlertDependencies,
   caller: Caller,
   alertId: string,
 ): Promise<RegisteredAlert> {
-  const alert = await requireOwnedAlert(options, caller, alertId);
+  const alert = await requireOwnedAlert({ records: tx }, caller, alertId);
   const { way } = alert.value;
   if (way.by !== "webhook") return { alert };
   const context = { alertId, vault: options.vault };
@@ -106,17 +108,9 @@ async function earlierAlert(
   return { alert, secret };
 }
 
-/** Builds a new alert and the operations that store it. */
-function buildAlert(
-  options: AlertDependencies,
-  caller: Caller,
-  wanted: NewAlert,
-  request: IdempotentRequest | undefined,
-) {
-  const { audit, now } = options;
-  const owner = ownerOf(caller);
-  const at = now().getTime();
+function buildAlert(options: AlertDependencies, caller: Caller, wanted: NewAlert, at: number) {
   validateAlertTimes(wanted, at);
+  const owner = ownerOf(caller);
   const alertId = newAlertId();
   const { url, channelId, ...rest } = wanted;
   const { way, secret } =
@@ -125,16 +119,7 @@ function buildAlert(
       : { way: { by: "channel", channelId } as const };
   const value: Alert = { ...rest, owner, way, createdAt: at, isPaused: false };
   const alert = { key: alertId, value, groups: groupsOfAlert(alertId, owner) };
-  const operations: readonly Operation[] = [
-    ...(request === undefined
-      ? []
-      : [storeIdempotentRequest(request, { alertId, groups: alert.groups })]),
-    insert(alerts, alert),
-    ...enqueueChallenge(alert, at),
-    announce(ALERTS_TOPIC, alertId),
-    ...audit({ action: "alert.registered", actor: owner.id, target: alertId }),
-  ];
-  return { registered: { alert, ...(secret !== undefined && { secret }) }, operations };
+  return { alert, ...(secret !== undefined && { secret }) };
 }
 
 /** The delivery method of a new alert. */

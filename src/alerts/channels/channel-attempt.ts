@@ -2,18 +2,13 @@ import type { Auditor } from "../../access/auditor.ts";
 import type { Scope } from "../../access/scopes.ts";
 import type { Vault } from "../../keys/vault.ts";
 import type { Limits, QuotaState } from "../../limits/quotas.ts";
-import type { Outbox } from "../../mail/outbox.ts";
+import type { Outbox, OutgoingMail } from "../../mail/outbox.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
-import {
-  announce,
-  removeUnchanged,
-  replace,
-  requireUnchanged,
-} from "../../store/port/operations.ts";
-import type { Operation } from "../../store/port/records.ts";
+import { type Change, type Transaction, transactOnce } from "../../store/transact.ts";
 import { type AlertOwner, alerts, type StoredAlert } from "../alert.ts";
 import {
   DELIVERIES_TOPIC,
+  deleteDelivery,
   deliveries,
   queuedDeliveriesGroup,
   type StoredDelivery,
@@ -89,17 +84,15 @@ interface ReadyMessage {
   readonly members: readonly StoredDelivery[];
 }
 
-/**
- * Operations to commit instead of sending a message; empty if the event was gathered into a digest.
- */
+/** What to write instead of sending a message. */
 interface InsteadOfSending {
-  readonly instead: readonly Operation[];
+  readonly instead: Change;
 }
 
 /**
- * Nothing to commit: the event was gathered into a digest, or will be gathered at its next attempt.
+ * Nothing to write: the event was gathered into a digest, or will be gathered at its next attempt.
  */
-const GATHERED: InsteadOfSending = { instead: [] };
+const GATHERED: InsteadOfSending = { instead: () => {} };
 
 /**
  * When a channel has reached its hourly message limit, the end of the wait is rounded up to a
@@ -121,7 +114,7 @@ export async function attemptChannelDelivery(
   ]);
   const task = await prepare(delivery, alert, channel, options);
   if ("instead" in task || channel === undefined) {
-    if ("instead" in task) await records.commit(task.instead);
+    if ("instead" in task) await transactOnce(records, task.instead);
     return "none";
   }
   const { message, members } = task;
@@ -152,19 +145,24 @@ function prepare(
 ): ReadyMessage | InsteadOfSending | Promise<ReadyMessage | InsteadOfSending> {
   const isOfAlert = delivery.value.alertId !== undefined;
   if (isOfAlert && (alert === undefined || !isStillSentToChannel(delivery, alert))) {
-    return { instead: [requeueOrDelete(delivery, alert), announce(DELIVERIES_TOPIC)] };
+    const requeue = requeueOrDelete(delivery, alert);
+    return {
+      instead: async (tx) => {
+        await requeue(tx);
+        tx.announce(DELIVERIES_TOPIC);
+      },
+    };
   }
-  if (channel === undefined || channel.value.state.is === "disabled") {
-    return { instead: [removeUnchanged(deliveries, delivery)] };
-  }
+  if (channel === undefined || channel.value.state.is === "disabled") return drop(delivery);
   if (delivery.value.type === VERIFICATION_CODE_MESSAGE_TYPE)
     return prepareCode(delivery, channel, options);
-  // The commit that activates the channel also releases all deliveries held back until then.
-  if (channel.value.state.is !== "active")
-    return hold(delivery, requireUnchanged(channels, channel));
+  // The transaction that activates the channel also releases all deliveries held back until then.
+  if (channel.value.state.is !== "active") {
+    return hold(delivery, (tx) => tx.check(channels, channel));
+  }
   if (delivery.value.type === NOTICE_MESSAGE_TYPE) return prepareNotice(delivery, channel, options);
   if (delivery.value.type === DIGEST_MESSAGE_TYPE) return prepareDigest(delivery, channel, options);
-  if (alert === undefined) return { instead: [removeUnchanged(deliveries, delivery)] };
+  if (alert === undefined) return drop(delivery);
   return prepareEvent(delivery, alert, channel, options);
 }
 
@@ -181,8 +179,7 @@ function prepareCode(
     state.is === "pending" &&
     String(state.since) === delivery.value.body &&
     now().getTime() < state.codeUntil;
-  if (!isCurrent || state.code === null)
-    return { instead: [removeUnchanged(deliveries, delivery)] };
+  if (!isCurrent || state.code === null) return drop(delivery);
   const code = vault.open(state.code, channelCodeEncryptionContext(key));
   return { message: verificationCodeMessage(code, outlets), members: [] };
 }
@@ -209,13 +206,21 @@ async function prepareDigest(
   if (quiet !== undefined) return waitUntil(quiet, { delivery, channel, now });
   const { told, others } = await readDigestMembers(delivery, options);
   if (others.length > 0) {
-    return { instead: [...others, rescheduleDigest(delivery, 0), announce(DELIVERIES_TOPIC)] };
+    return {
+      instead: async (tx) => {
+        for (const requeue of others) await requeue(tx);
+        rescheduleDigest(tx, delivery, 0);
+        tx.announce(DELIVERIES_TOPIC);
+      },
+    };
   }
-  if (told.length === 0) return { instead: [removeUnchanged(deliveries, delivery)] };
+  if (told.length === 0) return drop(delivery);
   const repeats = await repeatsUsedUp(delivery, channel, options);
   if (repeats !== undefined) return { instead: repeats };
   const counted = await countMessage(delivery, channel, options);
-  if (counted.isExceeded) return { instead: [rescheduleDigest(delivery, counted.resetMs)] };
+  if (counted.isExceeded) {
+    return { instead: (tx) => rescheduleDigest(tx, delivery, counted.resetMs) };
+  }
   const message = digestMessage(delivery, told, { ...options.channels, limit: counted.policy });
   return { message, members: told.map((event) => event.delivery) };
 }
@@ -224,9 +229,9 @@ async function prepareDigest(
  * Makes a digest due in `dueInMs` milliseconds. The digest then no longer waits for the end of
  * quiet hours.
  */
-function rescheduleDigest(delivery: StoredDelivery, dueInMs: number): Operation {
+function rescheduleDigest(tx: Transaction, delivery: StoredDelivery, dueInMs: number): void {
   const { heldUntil: _, ...value } = delivery.value;
-  return replace(deliveries, delivery, { value, dueInMs });
+  tx.update(deliveries, delivery, { value, dueInMs });
 }
 
 async function prepareEvent(
@@ -237,8 +242,8 @@ async function prepareEvent(
 ): Promise<ReadyMessage | InsteadOfSending> {
   const { digestId, type } = delivery.value;
   // Redelivery can make the event due again, but the event is sent as part of its digest.
-  if (digestId !== undefined) return { instead: [rescheduleDelivery(delivery, null)] };
-  if (alert.value.isPaused) return hold(delivery, requireUnchanged(alerts, alert));
+  if (digestId !== undefined) return { instead: rescheduleDelivery(delivery, null) };
+  if (alert.value.isPaused) return hold(delivery, (tx) => tx.check(alerts, alert));
   // A test event ignores the schedule, because a person requested it and is waiting for it.
   const isTest = type === "webhook.test";
   const now = options.now().getTime();
@@ -259,7 +264,7 @@ async function prepareEvent(
     const ends = Math.ceil((now + counted.resetMs) / LIMIT_GRAIN_MS) * LIMIT_GRAIN_MS;
     return waitUntil(ends, { delivery, channel, now, isOverLimit: true });
   }
-  if (counted.isExceeded) return { instead: [rescheduleDelivery(delivery, counted.resetMs)] };
+  if (counted.isExceeded) return { instead: rescheduleDelivery(delivery, counted.resetMs) };
   return { message: eventMessage(delivery.value.body, alert, options.channels), members: [] };
 }
 
@@ -282,10 +287,10 @@ function waitUntil(
 ): InsteadOfSending {
   const value = { ...delivery.value, heldUntil, ...(isOverLimit && { isOverLimit }) };
   return {
-    instead: [
-      replace(deliveries, delivery, { value, dueInMs: heldUntil - now }),
-      requireUnchanged(channels, channel),
-    ],
+    instead: (tx) => {
+      tx.check(channels, channel);
+      tx.update(deliveries, delivery, { value, dueInMs: heldUntil - now });
+    },
   };
 }
 
@@ -303,12 +308,20 @@ async function countMessage(
   return { ...(await limits.peek("channel-messages", key)), isExceeded: false };
 }
 
+const drop = (delivery: StoredDelivery): InsteadOfSending => ({
+  instead: (tx) => deleteDelivery(tx, delivery),
+});
+
 /**
- * Holds a delivery back without a due time. The operation `because` makes the commit fail if the
- * record that causes the hold has changed.
+ * Holds a delivery back without a due time.
+ *
+ * @param checkCause Checks that the record that causes the hold is still the same.
  */
-const hold = (delivery: StoredDelivery, because: Operation): InsteadOfSending => ({
-  instead: [rescheduleDelivery(delivery, null), because],
+const hold = (delivery: StoredDelivery, checkCause: Change): InsteadOfSending => ({
+  instead: async (tx) => {
+    await checkCause(tx);
+    await rescheduleDelivery(delivery, null)(tx);
+  },
 });
 
 /**
@@ -326,14 +339,14 @@ function untilOf(
 }
 
 /**
- * The operations that delay a repeated message while the person's limit on repeats is used up;
- * `undefined` if the message can be sent.
+ * Delays a repeated message while the person's limit on repeats is used up; `undefined` if the
+ * message can be sent.
  */
 async function repeatsUsedUp(
   delivery: StoredDelivery,
   { value: { accountId } }: StoredChannel,
   options: ChannelAttemptOptions,
-): Promise<readonly Operation[] | undefined> {
+): Promise<Change | undefined> {
   if (!isRepeatedAttempt(delivery)) return undefined;
   const person: AlertOwner = { kind: "user", id: accountId, accountId };
   return delayDeliveryUntilReset(delivery, await countRepeatedAttempt(person, options));
@@ -363,21 +376,21 @@ function requestOf(
 }
 
 /**
- * The operations that put a message into the mail outbox; empty for chats. Like queued deliveries,
- * an email that is not sent yet is deleted together with its channel.
+ * The email with a message; `undefined` for chats. Like queued deliveries, an email that is not sent
+ * yet is deleted together with its channel.
  */
 function mailOf(
   { value: { type } }: StoredDelivery,
   { key: channelId, value: { accountId } }: StoredChannel,
   { target, message }: { readonly target: ChannelTarget; readonly message: ChannelMessage },
-  { mailbox, unsubscribeUrl }: ChannelDependencies,
-): readonly Operation[] {
-  if (target.kind !== "email") return [];
+  { unsubscribeUrl }: ChannelDependencies,
+): OutgoingMail | undefined {
+  if (target.kind !== "email") return undefined;
   // A message with a code has no unsubscribe link, because an unverified channel receives nothing
   // else.
   const url = type === VERIFICATION_CODE_MESSAGE_TYPE ? undefined : unsubscribeUrl(channelId);
   const groups = [...groupsOfChannel(channelId, accountId), queuedDeliveriesGroup(channelId)];
-  return mailbox.queueSteps({ ...emailOfMessage(target, message, url), groups, cause: accountId });
+  return { ...emailOfMessage(target, message, url), groups, cause: accountId };
 }
 
 /** Sends a request. @returns The response; `undefined` when no response arrived. */

@@ -1,9 +1,9 @@
 import type { Auditor } from "../../access/auditor.ts";
 import type { Vault } from "../../keys/vault.ts";
-import { announce, remove, removeGroup, replace } from "../../store/port/operations.ts";
+import type { Outbox, OutgoingMail } from "../../mail/outbox.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Operation, Records } from "../../store/port/records.ts";
-import { type Kept, replaceKept } from "../../store/set-aside.ts";
+import { type Kept, updateKept } from "../../store/set-aside.ts";
+import type { Transaction } from "../../store/transact.ts";
 import { accountAlertsGroup } from "../alert.ts";
 import {
   DELIVERIES_TOPIC,
@@ -37,8 +37,8 @@ import { channelTargetHint } from "./targets.ts";
 
 /** Dependencies of `ChannelEndpoint`. */
 export interface ChannelEndpointOptions {
-  readonly records: Records;
   readonly audit: Auditor;
+  readonly mailbox: Outbox;
   readonly chat: ChatServices;
   /** Decrypts and encrypts the targets of channels. */
   readonly vault: Vault;
@@ -49,15 +49,19 @@ export interface ChannelEndpointOptions {
 /** A channel as the endpoint of a delivery. */
 export class ChannelEndpoint implements Endpoint {
   readonly #channel: StoredChannel;
-  readonly #mail: readonly Operation[];
+  readonly #mail: OutgoingMail | undefined;
   readonly #options: ChannelEndpointOptions;
 
   /**
    * @param channel The channel as it was before the attempt.
-   * @param mail The operations that put an email into the outbox, after which the email is treated
-   * as delivered; empty for other kinds of channels.
+   * @param mail The email to put into the outbox, after which it is treated as delivered;
+   * `undefined` for other kinds of channels.
    */
-  constructor(channel: StoredChannel, mail: readonly Operation[], options: ChannelEndpointOptions) {
+  constructor(
+    channel: StoredChannel,
+    mail: OutgoingMail | undefined,
+    options: ChannelEndpointOptions,
+  ) {
     this.#channel = channel;
     this.#mail = mail;
     this.#options = options;
@@ -79,49 +83,44 @@ export class ChannelEndpoint implements Endpoint {
       : this.#options.chat[kind].verdictOn(response);
   }
 
-  async afterSuccess(): Promise<readonly Operation[]> {
-    return this.#mail;
+  async afterSuccess(tx: Transaction): Promise<void> {
+    if (this.#mail !== undefined) this.#options.mailbox.queue(tx, this.#mail);
   }
 
   /** Updates the target of a Telegram channel whose chat has a new id. */
-  async afterFailure(response: WebhookResponse | undefined): Promise<readonly Operation[]> {
-    const { records, chat, vault } = this.#options;
+  async afterFailure(tx: Transaction, response: WebhookResponse | undefined): Promise<void> {
+    const { chat, vault } = this.#options;
     const target = decryptChannelTarget(vault, this.#channel);
-    if (response === undefined || target.kind !== "telegram") return [];
+    if (response === undefined || target.kind !== "telegram") return;
     const moved = chat.telegram.movedTo?.(target, response);
-    const channel = await records.get(channels, this.id);
-    if (moved === undefined || channel === undefined) return [];
+    const channel = await tx.get(channels, this.id);
+    if (moved === undefined || channel === undefined) return;
     const to: ChannelTarget = { kind: "telegram", ...moved };
     const sealed = vault.seal(JSON.stringify(to), channelTargetEncryptionContext(this.id));
     const value = { ...channel.value, target: sealed, hint: channelTargetHint(to) };
-    return [replace(channels, channel, { value })];
+    tx.update(channels, channel, { value });
   }
 
   /**
    * Disables the channel only if it is active. A channel that waits for its code is not disabled,
    * because the person can request another code.
    */
-  async disable(reason: DisabledReason, at: number): Promise<readonly Operation[] | undefined> {
-    const { records } = this.#options;
+  async disable(tx: Transaction, reason: DisabledReason, at: number): Promise<boolean> {
     const { state: before } = this.#channel.value;
-    const channel = await records.get(channels, this.id);
-    if (reason === "unverified" || channel?.value.state.is !== "active") return undefined;
-    if (channel.value.state.since !== before.since) return undefined;
-    const all = await readAll(records, channels, accountAlertsGroup(this.#channel.value.accountId));
+    const channel = await tx.get(channels, this.id);
+    if (reason === "unverified" || channel?.value.state.is !== "active") return false;
+    if (channel.value.state.since !== before.since) return false;
+    const all = await readAll(tx, channels, accountAlertsGroup(this.#channel.value.accountId));
     const others = all.filter(({ key, value }) => key !== this.id && value.state.is === "active");
-    return [
-      ...disableChannelOperations(channel, { is: "disabled", since: at, reason }),
-      ...this.#options.audit({ action: "channel.disabled", actor: "system", target: this.id }),
-      ...others.map((other) => this.#notice(other, at)),
-      announce(DELIVERIES_TOPIC),
-    ];
+    disableChannel(tx, channel, { is: "disabled", since: at, reason });
+    this.#options.audit(tx, { action: "channel.disabled", actor: "system", target: this.id });
+    for (const other of others) this.#notify(tx, other, at);
+    tx.announce(DELIVERIES_TOPIC);
+    return true;
   }
 
-  /**
-   * The operation that notifies the person through another of their channels that this channel was
-   * disabled.
-   */
-  #notice(to: StoredChannel, at: number): Operation {
+  /** Notifies the person through another of their channels that this channel was disabled. */
+  #notify(tx: Transaction, to: StoredChannel, at: number): void {
     const message: ChannelMessage = {
       title: "A channel of your alerts was stopped",
       lines: ["It accepts no messages any more. Your account page names it, and starts it again."],
@@ -135,16 +134,13 @@ export class ChannelEndpoint implements Endpoint {
       at,
       ttlMs: EVENT_RETENTION_MS,
     } as const;
-    return queueChannelMessage(to, notice).operation;
+    queueChannelMessage(tx, to, notice);
   }
 }
 
-/** The operations that disable a channel and delete its queued deliveries. */
-export const disableChannelOperations = (
-  channel: Kept<Channel>,
-  state: ChannelState,
-): readonly Operation[] => [
-  replaceKept(channels, channel, { ...channel.value, state }),
-  removeGroup(queuedDeliveriesGroup(channel.key)),
-  remove(endpointHealthRecords, channel.key),
-];
+/** Disables a channel and deletes its queued deliveries. */
+export function disableChannel(tx: Transaction, channel: Kept<Channel>, state: ChannelState): void {
+  updateKept(tx, channels, channel, { ...channel.value, state });
+  tx.removeGroup(queuedDeliveriesGroup(channel.key));
+  tx.remove(endpointHealthRecords, channel.key);
+}

@@ -2,8 +2,7 @@ import type { Vault } from "../../keys/vault.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { Problem } from "../../lib/problem.ts";
 import { accountRecordsGroup } from "../../principals/agents/agent.ts";
-import { replace } from "../../store/port/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
+import { collection, type RecordReader, type Stored } from "../../store/port/records.ts";
 import { type AlertOwner, accountAlertsGroup } from "../alert.ts";
 import type { ChannelSchedule } from "./schedule.ts";
 
@@ -151,7 +150,7 @@ export const decryptChannelTarget = (
  * cannot probe for ids.
  */
 export async function requireChannel(
-  records: Records,
+  records: RecordReader,
   accountId: string | undefined,
   channelId: string,
 ): Promise<StoredChannel> {
@@ -190,26 +189,22 @@ export const mayUseChannel = ({ kind, clientId }: ChannelUser, { isShared }: Cha
   isShared || kind === "service" || (kind === "user" && clientId === undefined);
 
 /**
- * The operations that let a commit direct events to a channel. The commit fails unless the channel
- * can receive events. The operations also change the channel's revision, so that a concurrent
- * deletion that has not seen the new alert fails.
+ * Requires that a channel can receive events.
  *
  * @param channelId `undefined` if no channel is requested.
  * @throws {Problem} `not_found` for a channel that the caller may not use; `wrong_state` for a
  * channel that must be verified first.
  */
-export async function guardChannelReference(
-  records: Records,
+export async function requireUsableChannel(
+  records: RecordReader,
   caller: ChannelUser,
   channelId: string | undefined,
-): Promise<readonly Operation[]> {
-  if (channelId === undefined) return [];
+): Promise<void> {
+  if (channelId === undefined) return;
   const channel = await requireChannel(records, caller.accountId, channelId);
   if (!mayUseChannel(caller, channel.value)) throw noUsableChannelProblem();
   const { is } = channel.value.state;
-  if (is === "active" || is === "paused") {
-    return [replace(channels, channel, { value: channel.value })];
-  }
+  if (is === "active" || is === "paused") return;
   throw new Problem("wrong_state", {
     detail: `The channel is ${is}, so that nothing is sent.`,
     next: "Its person has to enter the code that it is sent, on the account page.",

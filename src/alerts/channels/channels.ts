@@ -7,20 +7,11 @@ import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
 import { accounts } from "../../principals/accounts/accounts.ts";
-import { accountRecordsGroup } from "../../principals/agents/agent.ts";
-import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import type { Archive } from "../../store/port/archive.ts";
-import {
-  announce,
-  insert,
-  removeGroup,
-  removeUnchanged,
-  replace,
-  requireUnchanged,
-} from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Operation, Records } from "../../store/port/records.ts";
-import { type Kept, readKept, replaceKept } from "../../store/set-aside.ts";
+import type { RecordReader, Records } from "../../store/port/records.ts";
+import { type Kept, readKept, updateKept } from "../../store/set-aside.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import { ALERTS_TOPIC, type Alert, accountAlertsGroup, alerts, isSentToChannel } from "../alert.ts";
 import {
   DELIVERIES_TOPIC,
@@ -67,17 +58,9 @@ import { testMessage } from "./texts.ts";
 import {
   isCorrectCode,
   pendingState,
-  sendCodeOperations,
+  sendVerificationCode,
   withWrongTry,
 } from "./verification-code.ts";
-
-/** A change of a channel, as one commit. */
-interface ChannelChange {
-  /** The changed channel; absent if the channel record stays unchanged. */
-  readonly value?: Channel;
-  /** Additional operations to commit with the change. */
-  readonly operations: readonly Operation[];
-}
 
 /** Dependencies of `ChannelService`. */
 export interface ChannelServiceOptions {
@@ -153,20 +136,19 @@ export class ChannelService {
   async addOwnMailbox(accountId: string, email: string): Promise<void> {
     if (!(await this.hasNone(accountId))) return;
     await this.#count([["channel-change", accountId]]);
-    do {
-      const target = { kind: "email", to: email } as const;
-      const at = this.#options.now().getTime();
-      const channel = this.#newChannel({ accountId, name: OWN_MAILBOX_CHANNEL_NAME }, target, () =>
-        active(at),
-      );
-      if (await this.#insert(channel, [])) return;
-    } while (await this.hasNone(accountId));
+    const target = { kind: "email", to: email } as const;
+    const at = this.#options.now().getTime();
+    const channel = this.#newChannel({ accountId, name: OWN_MAILBOX_CHANNEL_NAME }, target, () =>
+      active(at),
+    );
+    await transact(this.#options.records, async (tx) => {
+      if (await hasNone(tx, accountId)) await this.#insert(tx, channel);
+    });
   }
 
   /** Whether an account has no channels, regardless of their state. */
-  async hasNone(accountId: string): Promise<boolean> {
-    const group = accountAlertsGroup(accountId);
-    return (await this.#options.records.list(channels, { group, limit: 1 })).length === 0;
+  hasNone(accountId: string): Promise<boolean> {
+    return hasNone(this.#options.records, accountId);
   }
 
   /**
@@ -199,7 +181,10 @@ export class ChannelService {
     if ("fault" in target) return target;
     await this.#countCode(accountId, target);
     const channel = this.#newChannel({ accountId, name }, target, (key) => this.#pending(key));
-    while (!(await this.#insert(channel, sendCodeOperations(channel))));
+    await transact(this.#options.records, async (tx) => {
+      await this.#insert(tx, channel);
+      sendVerificationCode(tx, channel);
+    });
     return channel.key;
   }
 
@@ -234,20 +219,15 @@ export class ChannelService {
   }
 
   /**
-   * Inserts a channel together with other operations.
+   * Inserts a channel.
    *
-   * @returns `false` if a concurrent change made the commit fail.
    * @throws {Problem} `alert_limit`; `invalid_request` when the name is taken.
    */
-  async #insert(channel: NewChannel, operations: readonly Operation[]): Promise<boolean> {
-    const { records, audit } = this.#options;
+  async #insert(tx: Transaction, channel: NewChannel): Promise<void> {
     const { accountId, name } = channel.value;
-    return records.commit([
-      ...(await this.#reserve(accountId, name)),
-      insert(channels, channel),
-      ...operations,
-      ...audit({ action: "channel.added", actor: accountId, target: channel.key }),
-    ]);
+    await requireRoom(tx, accountId, name);
+    tx.insert(channels, channel);
+    this.#options.audit(tx, { action: "channel.added", actor: accountId, target: channel.key });
   }
 
   /**
@@ -259,11 +239,13 @@ export class ChannelService {
     const { vault, records } = this.#options;
     const { key, value } = await requireChannel(records, accountId, channelId);
     await this.#countCode(accountId, decryptChannelTarget(vault, { key, value }));
-    await this.#change(accountId, channelId, "channel.code_sent", (channel) => {
+    const state = this.#pending(key);
+    await this.#change(accountId, channelId, "channel.code_sent", (tx, channel) => {
       const { is } = channel.value.state;
       if (is !== "pending" && is !== "disabled") throw channelAlreadyVerifiedProblem();
-      const changed = { key: channelId, value: { ...channel.value, state: this.#pending(key) } };
-      return { value: changed.value, operations: sendCodeOperations(changed) };
+      const changed = { ...channel.value, state };
+      sendVerificationCode(tx, { key: channelId, value: changed });
+      return changed;
     });
   }
 
@@ -278,13 +260,13 @@ export class ChannelService {
     await this.#count([["channel-change", accountId]]);
     const at = now().getTime();
     let isRight = false;
-    await this.#change(accountId, channelId, "channel.code_entered", (channel) => {
+    await this.#change(accountId, channelId, "channel.code_entered", (tx, channel) => {
       const { state } = channel.value;
       if (state.is !== "pending") throw channelAlreadyVerifiedProblem();
       if (state.code === null || at >= state.codeUntil) throw channelCodeUnusableProblem();
       isRight = isCorrectCode(typed, { code: state.code, channelId, vault });
-      const value = { ...channel.value, state: isRight ? active(at) : withWrongTry(state) };
-      return { value, operations: isRight ? releaseHeldDeliveries(channel) : [] };
+      if (isRight) releaseHeldDeliveries(tx, channel);
+      return { ...channel.value, state: isRight ? active(at) : withWrongTry(state) };
     });
     return isRight;
   }
@@ -296,10 +278,10 @@ export class ChannelService {
     schedule: ChannelSchedule,
   ): Promise<void> {
     await this.#count([["channel-change", accountId]]);
-    await this.#change(accountId, channelId, "channel.scheduled", (channel) => ({
-      value: { ...channel.value, schedule },
-      operations: releaseHeldDeliveries(channel),
-    }));
+    await this.#change(accountId, channelId, "channel.scheduled", (tx, channel) => {
+      releaseHeldDeliveries(tx, channel);
+      return { ...channel.value, schedule };
+    });
   }
 
   /**
@@ -310,14 +292,11 @@ export class ChannelService {
   async setPaused(accountId: string, channelId: string, isPaused: boolean): Promise<void> {
     await this.#count([["channel-change", accountId]]);
     const since = this.#options.now().getTime();
-    await this.#change(accountId, channelId, "channel.paused", (channel) => {
+    await this.#change(accountId, channelId, "channel.paused", (tx, channel) => {
       const { is } = channel.value.state;
       if (is !== "active" && is !== "paused") throw channelNotVerifiedProblem();
-      const state: ChannelState = isPaused ? { is: "paused", since } : active(since);
-      return {
-        value: { ...channel.value, state },
-        operations: isPaused ? [] : releaseHeldDeliveries(channel),
-      };
+      if (!isPaused) releaseHeldDeliveries(tx, channel);
+      return { ...channel.value, state: isPaused ? { is: "paused", since } : active(since) };
     });
   }
 
@@ -327,16 +306,16 @@ export class ChannelService {
    * recorded, but not sent.
    */
   async setShared(accountId: string, channelId: string, isShared: boolean): Promise<void> {
-    const { records } = this.#options;
     await this.#count([["channel-change", accountId]]);
     const action = isShared ? "channel.shared" : "channel.unshared";
-    await this.#change(accountId, channelId, action, async ({ value: before }) => {
+    await this.#change(accountId, channelId, action, async (tx, { value: before }) => {
       const value = { ...before, isShared };
-      const all = await readKept(records, alerts, accountAlertsGroup(accountId));
+      const all = await readKept(tx, alerts, accountAlertsGroup(accountId));
       const ended = all.filter(
         (alert) => isSentToChannel(alert, channelId) && !mayUseChannel(alert.value.owner, value),
       );
-      return { value, operations: ended.flatMap(polledFromNow) };
+      for (const alert of ended) changeToPolling(tx, alert);
+      return value;
     });
   }
 
@@ -349,11 +328,12 @@ export class ChannelService {
     await this.#count([["channel-change", accountId]]);
     const body = JSON.stringify(testMessage(this.#options));
     const at = this.#options.now().getTime();
-    await this.#change(accountId, channelId, "channel.tested", (channel) => {
+    await this.#change(accountId, channelId, "channel.tested", (tx, channel) => {
       if (channel.value.state.is !== "active") throw channelNotVerifiedProblem();
       const content = { type: NOTICE_MESSAGE_TYPE, body, isRepeat: true, at } as const;
-      const { operation } = queueChannelMessage(channel, { ...content, ttlMs: EVENT_RETENTION_MS });
-      return { operations: [operation, announce(DELIVERIES_TOPIC)] };
+      queueChannelMessage(tx, channel, { ...content, ttlMs: EVENT_RETENTION_MS });
+      tx.announce(DELIVERIES_TOPIC);
+      return undefined;
     });
   }
 
@@ -364,18 +344,15 @@ export class ChannelService {
   async remove(accountId: string, channelId: string): Promise<void> {
     const { records, audit } = this.#options;
     await this.#count([["channel-change", accountId]]);
-    for (;;) {
-      const channel = await requireChannel(records, accountId, channelId);
-      const all = await readKept(records, alerts, accountAlertsGroup(accountId));
-      const isRemoved = await records.commit([
-        removeUnchanged(channels, channel),
-        ...all.filter((alert) => isSentToChannel(alert, channelId)).flatMap(polledFromNow),
-        removeGroup(queuedDeliveriesGroup(channelId)),
-        removeGroup(channelGroup(channelId)),
-        ...audit({ action: "channel.deleted", actor: accountId, target: channelId }),
-      ]);
-      if (isRemoved) return;
-    }
+    await transact(records, async (tx) => {
+      await requireChannel(tx, accountId, channelId);
+      const all = await readKept(tx, alerts, accountAlertsGroup(accountId));
+      tx.remove(channels, channelId);
+      for (const alert of all) if (isSentToChannel(alert, channelId)) changeToPolling(tx, alert);
+      tx.removeGroup(queuedDeliveriesGroup(channelId));
+      tx.removeGroup(channelGroup(channelId));
+      audit(tx, { action: "channel.deleted", actor: accountId, target: channelId });
+    });
   }
 
   /** The state of a channel that must be verified, with a new code. */
@@ -384,45 +361,23 @@ export class ChannelService {
     return pendingState({ channelId, since: now().getTime(), vault });
   }
 
-  /** Commits a change, and retries if the channel was changed concurrently. */
-  async #change(
+  /** @param change Returns the changed channel; `undefined` if the channel stays unchanged. */
+  #change(
     accountId: string,
     channelId: string,
     action: string,
-    change: (channel: StoredChannel) => ChannelChange | Promise<ChannelChange>,
+    change: (
+      tx: Transaction,
+      channel: StoredChannel,
+    ) => Channel | undefined | Promise<Channel | undefined>,
   ): Promise<void> {
     const { records, audit } = this.#options;
-    for (;;) {
-      const channel = await requireChannel(records, accountId, channelId);
-      const { value, operations } = await change(channel);
-      const isWritten = await records.commit([
-        value === undefined
-          ? requireUnchanged(channels, channel)
-          : replace(channels, channel, { value }),
-        ...operations,
-        ...audit({ action, actor: accountId, target: channelId }),
-      ]);
-      if (isWritten) return;
-    }
-  }
-
-  /**
-   * The operations that let a commit add a channel only if the account exists, has fewer than the
-   * maximum number of channels and has no other channel with this name.
-   */
-  async #reserve(accountId: string, name: string): Promise<readonly Operation[]> {
-    const { records } = this.#options;
-    const lock = { key: `channels ${accountId}`, groups: [accountRecordsGroup(accountId)] };
-    const version = await readVersion(records, lock);
-    const [own, account] = await Promise.all([
-      readAll(records, channels, accountAlertsGroup(accountId)),
-      records.get(accounts, accountId),
-    ]);
-    if (account === undefined) throw channelNotFoundProblem();
-    if (own.length >= MAX_CHANNELS_PER_ACCOUNT) throw channelLimitProblem();
-    if (own.some(({ value }) => nameKey(value.name) === nameKey(name)))
-      throw channelNameTakenProblem();
-    return [requireUnchanged(accounts, account), incrementVersion(lock, version)];
+    return transact(records, async (tx) => {
+      const channel = await requireChannel(tx, accountId, channelId);
+      const value = await change(tx, channel);
+      if (value !== undefined) tx.update(channels, channel, { value });
+      audit(tx, { action, actor: accountId, target: channelId });
+    });
   }
 
   /**
@@ -465,7 +420,27 @@ const byName = (one: Pick<Channel, "name">, other: Pick<Channel, "name">): numbe
 
 const active = (since: number): ChannelState => ({ is: "active", since });
 
-const polledFromNow = (alert: Kept<Alert>): readonly Operation[] => [
-  replaceKept(alerts, alert, { ...alert.value, way: { by: "poll" } }),
-  announce(ALERTS_TOPIC, alert.key),
-];
+async function hasNone(records: RecordReader, accountId: string): Promise<boolean> {
+  const group = accountAlertsGroup(accountId);
+  return (await records.list(channels, { group, limit: 1 })).length === 0;
+}
+
+/**
+ * Requires that an account exists, has fewer than the maximum number of channels and has no other
+ * channel with this name.
+ */
+async function requireRoom(tx: Transaction, accountId: string, name: string): Promise<void> {
+  const [own, account] = await Promise.all([
+    readAll(tx, channels, accountAlertsGroup(accountId)),
+    tx.get(accounts, accountId),
+  ]);
+  if (account === undefined) throw channelNotFoundProblem();
+  if (own.length >= MAX_CHANNELS_PER_ACCOUNT) throw channelLimitProblem();
+  if (own.some(({ value }) => nameKey(value.name) === nameKey(name)))
+    throw channelNameTakenProblem();
+}
+
+function changeToPolling(tx: Transaction, alert: Kept<Alert>): void {
+  updateKept(tx, alerts, alert, { ...alert.value, way: { by: "poll" } });
+  tx.announce(ALERTS_TOPIC, alert.key);
+}

@@ -3,11 +3,16 @@ import { eventTextOf } from "../../answers/event-text.ts";
 import { DIRECTION_EVIDENCE_TEXT, DIRECTION_LIMITS_TEXT } from "../../answers/meaning.ts";
 import { isEntitledToEvents } from "../../auth/entitlement.ts";
 import type { Quota } from "../../limits/quotas.ts";
-import { removeUnchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Operation, Records } from "../../store/port/records.ts";
+import type { Records } from "../../store/port/records.ts";
+import type { Change } from "../../store/transact.ts";
 import { type AlertOwner, alerts, isSentToChannel, type StoredAlert } from "../alert.ts";
-import { deliveries, moveToCurrentTarget, type StoredDelivery } from "../delivery/delivery.ts";
+import {
+  deleteDelivery,
+  deliveries,
+  moveToCurrentTarget,
+  type StoredDelivery,
+} from "../delivery/delivery.ts";
 import type { ChannelMessage } from "./message.ts";
 import { type DigestPart, digestGroup } from "./own-messages.ts";
 import { eventMessage, type MessageTextOptions } from "./texts.ts";
@@ -36,11 +41,8 @@ interface DigestedEvent {
 interface Members {
   /** The events to send in the digest, in order of time. */
   readonly told: readonly DigestedEvent[];
-  /**
-   * The operations for events that may not be sent in the digest: each is queued separately or
-   * deleted.
-   */
-  readonly others: readonly Operation[];
+  /** Queues or deletes the events that may not be sent in the digest, one by one. */
+  readonly others: readonly Change[];
 }
 
 /** Reads the events of a digest that are still queued, and checks which of them may be sent. */
@@ -51,7 +53,7 @@ export async function readDigestMembers(
   const all = await readAll(options.records, deliveries, digestGroup(digest.key));
   const known = new Map<string, StoredAlert | undefined>();
   const told: DigestedEvent[] = [];
-  const others: Operation[] = [];
+  const others: Change[] = [];
   for (const member of all.toSorted(compareDeliveriesByKey)) {
     const { alertId = "" } = member.value;
     if (!known.has(alertId)) known.set(alertId, await findEntitledAlert(alertId, options));
@@ -79,12 +81,14 @@ export const isStillSentToChannel = (
 ): boolean => channelId !== undefined && isSentToChannel(alert, channelId);
 
 /**
- * The operation for an event that may no longer be sent where it was queued. The event moves to the
- * current queue of its alert, outside any digest, and is held back there while the alert is paused.
- * The event is deleted if `alert` is `undefined`, or has no webhook or channel.
+ * Moves an event that may no longer be sent where it was queued to the current queue of its alert,
+ * outside any digest; it is held back there while the alert is paused. The event is deleted if
+ * `alert` is `undefined`, or has no webhook or channel.
  */
-export const requeueOrDelete = (event: StoredDelivery, alert: StoredAlert | undefined): Operation =>
-  (alert && moveToCurrentTarget(event, alert)) ?? removeUnchanged(deliveries, event);
+export const requeueOrDelete =
+  (event: StoredDelivery, alert: StoredAlert | undefined): Change =>
+  (tx) =>
+    alert === undefined ? deleteDelivery(tx, event) : moveToCurrentTarget(tx, event, alert);
 
 /** Options for the text of a digest. */
 interface DigestTextOptions extends MessageTextOptions {

@@ -1,6 +1,6 @@
-import { announce, replace } from "../../store/port/operations.ts";
 import { readRecordPages } from "../../store/port/read-all.ts";
-import type { Operation, Records } from "../../store/port/records.ts";
+import type { Records } from "../../store/port/records.ts";
+import { type Transaction, transactOnce } from "../../store/transact.ts";
 import {
   DELIVERIES_TOPIC,
   deliveries,
@@ -21,7 +21,7 @@ import type { ChatServices } from "./services/chat-services.ts";
 import { MAX_EMAIL_BYTES } from "./services/email.ts";
 
 /**
- * Maximum number of events in one digest, which is created in one commit. Remaining events go into
+ * Maximum number of events in one digest, which is created in one transaction. Remaining events go into
  * another digest immediately afterwards.
  */
 const MAX_EVENTS = 1_000;
@@ -99,10 +99,10 @@ async function gatherDue(
   let parts = 0;
   for (let from = 0; from < events.length; from += MAX_EVENTS) {
     const digest = partsOf(events.slice(from, from + MAX_EVENTS), bytes);
-    const operations = digestOperations(digest, channel, { at: now, partsBefore: parts });
-    // The commit fails if another process has taken or removed some of the events. The remaining
-    // events are attempted again.
-    if (!(await records.commit(operations))) return;
+    const place = { at: now, partsBefore: parts };
+    // If another process has taken or removed some of the events, the remaining events are attempted
+    // again.
+    if (!(await transactOnce(records, (tx) => queueDigest(tx, digest, channel, place)))) return;
     parts += digest.length;
   }
 }
@@ -180,36 +180,36 @@ interface DigestPlace {
   readonly partsBefore: number;
 }
 
-/** The operations that queue a digest, part by part, and add the events to it. */
-function digestOperations(
+/** Queues a digest, part by part, and adds the events to it. */
+function queueDigest(
+  tx: Transaction,
   parts: readonly (readonly StoredDelivery[])[],
   channel: StoredChannel,
   { at, partsBefore }: DigestPlace,
-): readonly Operation[] {
+): void {
   const all = parts.flat();
   const isOverLimit = all.some(({ value }) => value.isOverLimit);
-  const operations = parts.flatMap((members, index) => {
+  for (const [index, members] of parts.entries()) {
     const part: DigestPart = {
       part: index + 1,
       parts: parts.length,
       events: all.length,
       ...(isOverLimit && { isOverLimit }),
     };
-    const { id, operation } = queueChannelMessage(channel, {
+    const id = queueChannelMessage(tx, channel, {
       type: DIGEST_MESSAGE_TYPE,
       body: JSON.stringify(part),
       at,
       ttlMs: EVENT_RETENTION_MS,
       dueInMs: (partsBefore + index) * PART_EVERY_MS,
     });
-    return [operation, ...members.map((member) => joined(member, id))];
-  });
-  return [...operations, announce(DELIVERIES_TOPIC)];
+    for (const member of members) addToDigest(tx, member, id);
+  }
+  tx.announce(DELIVERIES_TOPIC);
 }
 
-/** The operation that adds an event to a digest. */
-function joined(member: StoredDelivery, digestId: string): Operation {
+function addToDigest(tx: Transaction, member: StoredDelivery, digestId: string): void {
   const { heldUntil: _, isOverLimit: __, ...rest } = member.value;
   const groups = [...member.groups, digestGroup(digestId)];
-  return replace(deliveries, member, { value: { ...rest, digestId }, groups, dueInMs: null });
+  tx.update(deliveries, member, { value: { ...rest, digestId }, groups, dueInMs: null });
 }

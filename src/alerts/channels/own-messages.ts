@@ -1,5 +1,4 @@
-import { insert } from "../../store/port/operations.ts";
-import type { Operation } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import {
   channelEndpointGroup,
   type Delivery,
@@ -55,11 +54,12 @@ interface OwnMessage extends Pick<Delivery, "type" | "body" | "isRepeat"> {
   readonly dueInMs?: number;
 }
 
-/** The operation that queues a message of a channel, and the id of the message. */
+/** Queues a message of a channel. @returns The id of the message. */
 export function queueChannelMessage(
+  tx: Transaction,
   { key: channelId, value }: Pick<StoredChannel, "key" | "value">,
   { at, ttlMs, dueInMs = 0, ...content }: OwnMessage,
-): { readonly id: string; readonly operation: Operation } {
+): string {
   const id = newMessageId(at);
   const groups = [
     ...groupsOfChannel(channelId, value.accountId),
@@ -67,8 +67,6 @@ export function queueChannelMessage(
     channelEndpointGroup(channelId),
   ];
   const delivery: Delivery = { channelId, attempts: 0, ...content };
-  return {
-    id,
-    operation: insert(deliveries, { key: id, value: delivery, groups, ttlMs, dueInMs }),
-  };
+  tx.insert(deliveries, { key: id, value: delivery, groups, ttlMs, dueInMs });
+  return id;
 }

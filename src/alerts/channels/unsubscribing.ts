@@ -5,8 +5,9 @@ import type { Vault } from "../../keys/vault.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { Records } from "../../store/port/records.ts";
 import { findKept, readKept } from "../../store/set-aside.ts";
+import { transact } from "../../store/transact.ts";
 import { type Channel, channelGroup, channels, decryptChannelTarget } from "./channel.ts";
-import { disableChannelOperations } from "./channel-endpoint.ts";
+import { disableChannel } from "./channel-endpoint.ts";
 
 /** The link that unsubscribes an email channel. */
 export const unsubscribeUrl = (baseUrl: string, token: string): string =>
@@ -91,17 +92,14 @@ export class UnsubscribeService {
     return true;
   }
 
-  async #disable(channelId: string): Promise<void> {
+  #disable(channelId: string): Promise<void> {
     const { records, audit, now } = this.#options;
-    for (;;) {
-      const channel = await findKept(records, channels, channelId);
+    const since = now().getTime();
+    return transact(records, async (tx) => {
+      const channel = await findKept(tx, channels, channelId);
       if (channel === undefined || channel.value.state.is === "disabled") return;
-      const since = now().getTime();
-      const isEnded = await records.commit([
-        ...disableChannelOperations(channel, { is: "disabled", since, reason: "unsubscribed" }),
-        ...audit({ action: "channel.unsubscribed", actor: "anonymous", target: channelId }),
-      ]);
-      if (isEnded) return;
-    }
+      disableChannel(tx, channel, { is: "disabled", since, reason: "unsubscribed" });
+      audit(tx, { action: "channel.unsubscribed", actor: "anonymous", target: channelId });
+    });
   }
 }

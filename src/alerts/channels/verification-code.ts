@@ -1,8 +1,7 @@
 import { randomInt } from "node:crypto";
 import { isEqualConstantTime } from "../../access/secrets.ts";
 import type { Vault } from "../../keys/vault.ts";
-import { announce } from "../../store/port/operations.ts";
-import type { Operation } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import { DELIVERIES_TOPIC } from "../delivery/delivery.ts";
 import { type ChannelState, channelCodeEncryptionContext, type StoredChannel } from "./channel.ts";
 import { queueChannelMessage, VERIFICATION_CODE_MESSAGE_TYPE } from "./own-messages.ts";
@@ -43,13 +42,15 @@ export function pendingState({
   };
 }
 
-/** The operations that send a pending channel its code. */
-export function sendCodeOperations(
+/** Sends a pending channel its code. */
+export function sendVerificationCode(
+  tx: Transaction,
   channel: Pick<StoredChannel, "key" | "value">,
-): readonly Operation[] {
+): void {
   const at = channel.value.state.since;
   const content = { type: VERIFICATION_CODE_MESSAGE_TYPE, body: String(at), at, ttlMs: CODE_MS };
-  return [queueChannelMessage(channel, content).operation, announce(DELIVERIES_TOPIC)];
+  queueChannelMessage(tx, channel, content);
+  tx.announce(DELIVERIES_TOPIC);
 }
 
 /**

@@ -7,8 +7,7 @@ import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import { countInSharedQuota } from "../../limits/count-in-networks.ts";
 import type { Limits, QuotaState } from "../../limits/quotas.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
-import { removeUnchanged, requireUnchanged } from "../../store/port/operations.ts";
-import type { Operation } from "../../store/port/records.ts";
+import { type Change, transactOnce } from "../../store/transact.ts";
 import {
   type AlertOwner,
   alerts,
@@ -19,7 +18,7 @@ import {
 } from "../alert.ts";
 import { attemptChannelDelivery, type ChannelDependencies } from "../channels/channel-attempt.ts";
 import { CHALLENGE_MESSAGE_TYPE, isCurrentChallenge } from "./challenge.ts";
-import { deliveries, type StoredDelivery } from "./delivery.ts";
+import { deleteDelivery, type StoredDelivery } from "./delivery.ts";
 import type { AttemptOutcome } from "./endpoint-queues.ts";
 import { type RecordAttemptOptions, recordAttempt } from "./record-attempt.ts";
 import {
@@ -67,20 +66,20 @@ export async function attemptDelivery(
   const alert = alertId === undefined ? undefined : await records.get(alerts, alertId);
   const scopes = alert && (await scopesOf(alert.value.owner));
   if (!scopes || !isEntitledToEvents(scopes) || alert.value.way.by !== "webhook") {
-    await records.commit([removeUnchanged(deliveries, delivery)]);
+    await transactOnce(records, (tx) => deleteDelivery(tx, delivery));
     return "none";
   }
   const { way } = alert.value;
   const instead = await insteadOfSending(delivery, alert, way, options);
   if (instead !== undefined) {
-    await records.commit(instead);
+    await transactOnce(records, instead);
     return "none";
   }
   const at = now().getTime();
   const body = redactEventBody(delivery.value.body, readableScopes(way, scopes));
   const response = await send({ id: delivery.key, alertId: alert.key, body }, way, options);
   if (stopped.aborted) return "none";
-  const endpoint = new WebhookEndpoint(alert, way, options);
+  const endpoint = new WebhookEndpoint(alert, way, options.audit);
   const attempt = { delivery, members: [], endpoint, at, response };
   return (await recordAttempt(attempt, options)) ? "success" : "failure";
 }
@@ -93,16 +92,13 @@ function readableScopes({ scopes }: Webhook, held: ReadonlySet<Scope>): Readonly
   return scopes === undefined ? held : new Set(scopes.filter((scope) => held.has(scope)));
 }
 
-/**
- * The operations to commit for a delivery that must not be sent now; `undefined` when it can be
- * sent.
- */
+/** What to write for a delivery that must not be sent now; `undefined` when it can be sent. */
 async function insteadOfSending(
   delivery: StoredDelivery,
   alert: StoredAlert,
   webhook: Webhook,
   options: DeliveryAttemptOptions,
-): Promise<readonly Operation[] | undefined> {
+): Promise<Change | undefined> {
   const { owner } = alert.value;
   if (delivery.value.type !== CHALLENGE_MESSAGE_TYPE) {
     if (!isDeliveryActive(alert.value)) return hold(delivery, alert);
@@ -110,7 +106,7 @@ async function insteadOfSending(
     return delayDeliveryUntilReset(delivery, await countRepeatedAttempt(owner, options));
   }
   if (!isCurrentChallenge(delivery.value.body, webhook.state)) {
-    return [removeUnchanged(deliveries, delivery)];
+    return (tx) => deleteDelivery(tx, delivery);
   }
   const url = openWebhookUrl(options.vault, alert.key, webhook);
   return delayDeliveryUntilReset(delivery, await countChallenge(owner, url, options));
@@ -141,13 +137,16 @@ async function countChallenge(
 }
 
 /**
- * Holds a delivery back without a due time. The commit fails if the alert has changed since it was
- * read: the commit that activates an alert releases the deliveries held back until then, and would
- * miss one that is held back later.
+ * Holds a delivery back without a due time, if the alert is still the same: the transaction that
+ * activates an alert releases the deliveries held back until then, and would miss one that is held
+ * back later.
  */
-function hold(delivery: StoredDelivery, alert: StoredAlert): readonly Operation[] {
-  return [rescheduleDelivery(delivery, null), requireUnchanged(alerts, alert)];
-}
+const hold =
+  (delivery: StoredDelivery, alert: StoredAlert): Change =>
+  (tx) => {
+    tx.check(alerts, alert);
+    return rescheduleDelivery(delivery, null)(tx);
+  };
 
 /** A message to be sent to a webhook. */
 interface Outgoing {

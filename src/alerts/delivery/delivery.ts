@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { announce, insert, replace } from "../../store/port/operations.ts";
-import { collection, type Operation, type Stored } from "../../store/port/records.ts";
+import { collection, type Stored } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import type { OwnerIdentity, StoredAlert, Webhook } from "../alert.ts";
 import { CHALLENGE_MESSAGE_TYPE, challengeBody, FIRST_CHALLENGE_DELAY_MS } from "./challenge.ts";
 import { webhookEndpoint } from "./webhook-url.ts";
@@ -183,57 +183,71 @@ export function messageIdTimeMs(eventId: string): number | undefined {
 }
 
 /**
- * The operations that queue a message for an alert; empty if the alert is polled. The state of the
- * webhook or channel is checked later, at the attempt. The commit fails if the same message is
- * already queued.
+ * Queues a message that is not queued yet for an alert, unless the alert is polled. The state of the
+ * webhook or channel is checked later, at the attempt.
  */
-export function enqueueDelivery(alert: StorableAlert, message: AlertMessage): readonly Operation[] {
-  const inserted = insertDelivery(alert, message, 0);
-  return inserted === undefined ? [] : [inserted, announce(DELIVERIES_TOPIC)];
+export function enqueueDelivery(
+  tx: Transaction,
+  alert: StorableAlert,
+  message: AlertMessage,
+): void {
+  if (alert.value.way.by === "poll") return;
+  insertDelivery(tx, alert, message, 0);
+  tx.announce(DELIVERIES_TOPIC);
 }
 
 /**
- * The operations that queue the challenge of a pending webhook; empty for any other alert. The
- * first attempt is delayed, so that the caller has time to receive the secret.
+ * Queues the challenge of a pending webhook; nothing for any other alert. The first attempt is
+ * delayed, so that the caller has time to receive the secret.
  *
  * @param at The current time, in milliseconds since the epoch.
  */
-export function enqueueChallenge(alert: StorableAlert, at: number): readonly Operation[] {
+export function enqueueChallenge(tx: Transaction, alert: StorableAlert, at: number): void {
   const { way } = alert.value;
-  if (way.by !== "webhook" || way.state.is !== "pending") return [];
+  if (way.by !== "webhook" || way.state.is !== "pending") return;
   const body = challengeBody(alert.key, way.state.challenge, at);
   const message = { eventId: newMessageId(at), type: CHALLENGE_MESSAGE_TYPE, body };
-  const inserted = insertDelivery(alert, message, FIRST_CHALLENGE_DELAY_MS);
-  return inserted === undefined ? [] : [inserted];
+  insertDelivery(tx, alert, message, FIRST_CHALLENGE_DELAY_MS);
 }
 
 function insertDelivery(
+  tx: Transaction,
   alert: StorableAlert,
   message: AlertMessage,
   dueInMs: number,
-): Operation | undefined {
+): void {
   const queue = queueOf(alert);
-  if (queue === undefined) return undefined;
+  if (queue === undefined) return;
   const { eventId, type, body, isRepeat } = message;
   const { groups, ...from } = queue;
   const value: Delivery = { ...from, type, body, attempts: 0, ...(isRepeat && { isRepeat }) };
-  return insert(deliveries, { key: eventId, value, groups, ttlMs: EVENT_RETENTION_MS, dueInMs });
+  tx.insert(deliveries, { key: eventId, value, groups, ttlMs: EVENT_RETENTION_MS, dueInMs });
 }
 
 /**
- * The operation that moves a queued message to the current webhook or channel of its alert;
- * `undefined` if the alert is polled. The message then follows the schedule of the new target.
+ * Moves a queued message to the current webhook or channel of its alert. The message then follows
+ * the schedule of the new target. A message of an alert that is polled is deleted.
  */
 export function moveToCurrentTarget(
+  tx: Transaction,
   delivery: StoredDelivery,
   alert: StorableAlert,
-): Operation | undefined {
+): void {
   const queue = queueOf(alert);
-  if (queue === undefined) return undefined;
+  if (queue === undefined) {
+    deleteDelivery(tx, delivery);
+    return;
+  }
   const { groups, ...to } = queue;
   const { type, body, attempts, isRepeat } = delivery.value;
   const value: Delivery = { ...to, type, body, attempts, ...(isRepeat && { isRepeat }) };
-  return replace(deliveries, delivery, { value, groups, dueInMs: 0 });
+  tx.update(deliveries, delivery, { value, groups, dueInMs: 0 });
+}
+
+/** Deletes a delivery, if it is still as this process has leased it. */
+export function deleteDelivery(tx: Transaction, delivery: StoredDelivery): void {
+  tx.check(deliveries, delivery);
+  tx.remove(deliveries, delivery.key);
 }
 
 /** Where the messages of an alert are queued. */

@@ -1,6 +1,6 @@
 import type { Auditor } from "../../access/auditor.ts";
-import { announce, insert, remove, removeGroup, replace } from "../../store/port/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
+import { collection, type Stored } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import {
   ALERTS_TOPIC,
   type AlertOwner,
@@ -57,17 +57,15 @@ export function endpointHealthAfterFailure(
   return { ...before, failures: before.failures + 1 };
 }
 
-/**
- * The operation that stores the health of an endpoint. The commit fails if the record was changed
- * concurrently.
- */
+/** Stores the health of an endpoint. */
 export function writeEndpointHealth(
+  tx: Transaction,
   { id: key, groups }: Pick<Endpoint, "id" | "groups">,
   before: Stored<EndpointHealth> | undefined,
   value: EndpointHealth,
-): Operation {
-  if (before === undefined) return insert(endpointHealthRecords, { key, value, groups });
-  return replace(endpointHealthRecords, before, { value });
+): void {
+  if (before === undefined) tx.insert(endpointHealthRecords, { key, value, groups });
+  else tx.update(endpointHealthRecords, before, { value });
 }
 
 /**
@@ -80,42 +78,41 @@ export function hasFailedTooLong({ failingSince, failures }: EndpointHealth, now
 }
 
 /**
- * The operations that disable the webhook of an alert, delete its queued deliveries, and notify the
- * other webhooks and the channels of the alert's owner.
+ * Disables the webhook of an alert, deletes its queued deliveries, and notifies the other webhooks
+ * and the channels of the alert's owner.
  *
  * @param attempted The alert as it was when the delivery was attempted.
  * @param at The current time, in milliseconds since the epoch.
- * @returns `undefined` if the webhook was removed, changed or enabled since the attempt.
+ * @returns `false` if the webhook was removed, changed or enabled since the attempt.
  */
 export async function disableWebhook(
+  tx: Transaction,
   attempted: StoredAlert,
   reason: DisabledReason,
   at: number,
-  records: Records,
   audit: Auditor,
-): Promise<readonly Operation[] | undefined> {
+): Promise<boolean> {
   const alertId = attempted.key;
-  const alert = await records.get(alerts, alertId);
+  const alert = await tx.get(alerts, alertId);
   const way = alert?.value.way;
-  if (alert === undefined || way?.by !== "webhook") return undefined;
+  if (alert === undefined || way?.by !== "webhook") return false;
   const { owner } = alert.value;
-  if (!isUnchanged(owner, way, attempted.value.way)) return undefined;
+  if (!isUnchanged(owner, way, attempted.value.way)) return false;
   const state: WebhookState = { is: "disabled", since: at, reason };
-  const all = await records.list(alerts, { group: ownerGroup(owner), limit: MAX_NOTIFIED });
+  const all = await tx.list(alerts, { group: ownerGroup(owner), limit: MAX_NOTIFIED });
   const others = all.filter(
     ({ key, value }) =>
       key !== alertId && isOwnedBy(value.owner, owner) && alertStatusAt(value, at) === "active",
   );
-  return [
-    replace(alerts, alert, { value: { ...alert.value, way: { ...way, state } } }),
-    removeGroup(queuedDeliveriesGroup(alertId)),
-    remove(endpointHealthRecords, alertId),
-    ...oncePerChannel(others).flatMap((other) =>
-      enqueueDelivery(other, disabledNotice(alert, reason, at)),
-    ),
-    ...audit({ action: "alert.disabled", actor: "system", target: alertId }),
-    announce(ALERTS_TOPIC, alertId),
-  ];
+  tx.update(alerts, alert, { value: { ...alert.value, way: { ...way, state } } });
+  tx.removeGroup(queuedDeliveriesGroup(alertId));
+  tx.remove(endpointHealthRecords, alertId);
+  for (const other of oncePerChannel(others)) {
+    enqueueDelivery(tx, other, disabledNotice(alert, reason, at));
+  }
+  audit(tx, { action: "alert.disabled", actor: "system", target: alertId });
+  tx.announce(ALERTS_TOPIC, alertId);
+  return true;
 }
 
 /** Keeps one alert of each channel, so that a channel gets one notice. */

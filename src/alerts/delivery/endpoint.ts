@@ -1,4 +1,4 @@
-import type { Operation } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import type { Delivery, DeliveryAttempt } from "./delivery.ts";
 import type { WebhookResponse } from "./sender.ts";
 
@@ -30,23 +30,23 @@ export interface Endpoint {
    */
   verdictOn(delivery: Delivery, response: WebhookResponse | undefined): EndpointVerdict;
   /**
-   * Additional operations for the commit that records a success.
+   * Changes the endpoint in the transaction that records a success.
    *
    * @param at When the message was sent, in milliseconds since the epoch.
    */
-  afterSuccess(delivery: Delivery, at: number): Promise<readonly Operation[]>;
+  afterSuccess(tx: Transaction, delivery: Delivery, at: number): Promise<void>;
   /**
-   * Additional operations for the commit that records a failure, if the endpoint is not disabled.
+   * Changes the endpoint in the transaction that records a failure, if the endpoint is not disabled.
    */
-  afterFailure(response: WebhookResponse | undefined): Promise<readonly Operation[]>;
+  afterFailure(tx: Transaction, response: WebhookResponse | undefined): Promise<void>;
   /**
-   * The operations that disable the endpoint and delete its queued deliveries.
+   * Disables the endpoint and deletes its queued deliveries.
    *
    * @param at The current time, in milliseconds since the epoch.
-   * @returns `undefined` when the endpoint is not disabled, because the reason does not apply to it
-   * or the endpoint was changed since the attempt.
+   * @returns `false` when the endpoint is not disabled, because the reason does not apply to it or
+   * the endpoint was changed since the attempt.
    */
-  disable(reason: DisabledReason, at: number): Promise<readonly Operation[] | undefined>;
+  disable(tx: Transaction, reason: DisabledReason, at: number): Promise<boolean>;
 }
 
 /** The verdict on an accepted delivery. */

@@ -1,7 +1,7 @@
 import { type Loop, type ScheduleTimer, startLoop } from "../../lib/loop.ts";
-import { announce, put, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
+import { collection, type Records, type Stored } from "../../store/port/records.ts";
+import { type Transaction, transactOnce } from "../../store/transact.ts";
 import {
   DELIVERIES_TOPIC,
   type Delivery,
@@ -30,15 +30,15 @@ const RELEASED_TOGETHER = 100;
 const LEASE_MS = 30_000;
 
 /**
- * The operations that make the held deliveries of an alert or channel due soon after the commit.
- * Use them in the commit that activates the alert or channel or changes its schedule, so that the
- * change and the release happen together or not at all.
+ * Makes the held deliveries of an alert or channel due soon after the transaction that activates the
+ * alert or channel or changes its schedule.
  */
-export function releaseHeldDeliveries({
-  key,
-  groups,
-}: Pick<StorableAlert, "key" | "groups">): readonly Operation[] {
-  return [put(releases, { key, value: true, groups, dueInMs: 0 }), announce(RELEASES_TOPIC)];
+export function releaseHeldDeliveries(
+  tx: Transaction,
+  { key, groups }: Pick<StorableAlert, "key" | "groups">,
+): void {
+  tx.put(releases, { key, value: true, groups, dueInMs: 0 });
+  tx.announce(RELEASES_TOPIC);
 }
 
 /** Dependencies of the release loop. */
@@ -61,7 +61,11 @@ export function startReleaseLoop({
     const due = await records.claimDue(releases, { limit: 1, leaseMs: LEASE_MS });
     for (const release of due) {
       await releaseAll(records, release.key);
-      await records.commit([removeUnchanged(releases, release), announce(DELIVERIES_TOPIC)]);
+      await transactOnce(records, (tx) => {
+        tx.check(releases, release);
+        tx.remove(releases, release.key);
+        tx.announce(DELIVERIES_TOPIC);
+      });
     }
     return due.length;
   };
@@ -76,16 +80,15 @@ export function startReleaseLoop({
 }
 
 /**
- * Releases each held delivery once. Each delivery has its own commit, so that a concurrently
- * deleted delivery does not block the others. The commit of a delivery that a worker has
- * rescheduled in the meantime fails and is not repeated, because that delivery already follows the
- * new schedule.
+ * Releases each held delivery once. Each delivery has its own transaction, so that a concurrently
+ * deleted delivery does not block the others. A delivery that a worker has rescheduled in the
+ * meantime already follows the new schedule, and is left to it.
  */
 async function releaseAll(records: Records, id: string): Promise<void> {
   const held = (await readAll(records, deliveries, queuedDeliveriesGroup(id))).filter(isHeld);
   for (let from = 0; from < held.length; from += RELEASED_TOGETHER) {
     const some = held.slice(from, from + RELEASED_TOGETHER);
-    await Promise.all(some.map((each) => records.commit([dueNow(each)])));
+    await Promise.all(some.map((each) => transactOnce(records, (tx) => makeDue(tx, each))));
   }
 }
 
@@ -100,8 +103,8 @@ const isHeld = ({ dueAt, value }: Stored<Delivery>): boolean =>
  * Makes a held delivery due now. Events that waited for the channel's schedule are then gathered
  * into one digest, unless the new schedule makes them wait longer.
  */
-function dueNow(held: Stored<Delivery>): Operation {
+function makeDue(tx: Transaction, held: Stored<Delivery>): void {
   const hasWaited = held.value.heldUntil !== undefined;
   const value = hasWaited ? { ...held.value, heldUntil: WAIT_ENDED_EARLY } : held.value;
-  return replace(deliveries, held, { value, dueInMs: 0 });
+  tx.update(deliveries, held, { value, dueInMs: 0 });
 }

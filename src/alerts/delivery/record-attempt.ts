@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { appendToArchive, remove, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Operation, Records } from "../../store/port/records.ts";
+import type { Records } from "../../store/port/records.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import { digestGroup, VERIFICATION_CODE_MESSAGE_TYPE } from "../channels/own-messages.ts";
 import { CHALLENGE_MESSAGE_TYPE, nextChallengeDelayMs } from "./challenge.ts";
 import {
@@ -57,7 +57,7 @@ interface JudgedAttempt extends CompletedAttempt {
 }
 
 /**
- * Records an attempt in one commit: the delivery and its members are removed or rescheduled, the
+ * Records an attempt in one transaction: the delivery and its members are removed or rescheduled, the
  * attempt is logged, and the endpoint is verified or disabled if necessary. Writes nothing when the
  * delivery was deleted or leased to another process in the meantime.
  *
@@ -71,16 +71,13 @@ export async function recordAttempt(
   const { delivery, endpoint, response } = attempt;
   const verdict = endpoint.verdictOn(delivery.value, response);
   const isAccepted = verdict.error === "none";
-  for (;;) {
-    const members = await remainingDigestMembers(attempt, records);
-    const judged = { ...attempt, members, verdict };
-    const operations = isAccepted
-      ? await afterSuccess(judged)
-      : await afterFailure(judged, options);
-    if (await records.commit(operations)) return isAccepted;
-    const found = await records.get(deliveries, delivery.key);
-    if (found?.revision !== delivery.revision) return isAccepted;
-  }
+  await transact(records, async (tx) => {
+    const found = await tx.get(deliveries, delivery.key);
+    if (found?.revision !== delivery.revision) return;
+    const judged = { ...attempt, members: await remainingDigestMembers(tx, attempt), verdict };
+    await (isAccepted ? afterSuccess(tx, judged) : afterFailure(tx, judged, options));
+  });
+  return isAccepted;
 }
 
 /**
@@ -89,31 +86,30 @@ export async function recordAttempt(
  * members that have left the digest, usually few, are read separately.
  */
 async function remainingDigestMembers(
+  tx: Transaction,
   { delivery, members }: CompletedAttempt,
-  records: Records,
 ): Promise<readonly StoredDelivery[]> {
   if (members.length === 0) return [];
-  const within = await readAll(records, deliveries, digestGroup(delivery.key));
+  const within = await readAll(tx, deliveries, digestGroup(delivery.key));
   const byKey = new Map(within.map((member) => [member.key, member]));
   const found = await Promise.all(
-    members.map(({ key }) => byKey.get(key) ?? records.get(deliveries, key)),
+    members.map(({ key }) => byKey.get(key) ?? tx.get(deliveries, key)),
   );
   return found.filter((member) => member !== undefined);
 }
 
-async function afterSuccess(attempt: JudgedAttempt): Promise<readonly Operation[]> {
+async function afterSuccess(tx: Transaction, attempt: JudgedAttempt): Promise<void> {
   const { delivery, endpoint, at } = attempt;
-  return [
-    ...removals(attempt),
-    remove(endpointHealthRecords, endpoint.id),
-    ...logAttempt(attempt, null),
-    ...(await endpoint.afterSuccess(delivery.value, at)),
-  ];
+  removeAll(tx, attempt);
+  tx.remove(endpointHealthRecords, endpoint.id);
+  logAttempt(tx, attempt, null);
+  await endpoint.afterSuccess(tx, delivery.value, at);
 }
 
-/** The operations that remove the delivery and its members. */
-const removals = ({ delivery, members }: CompletedAttempt): readonly Operation[] =>
-  [delivery, ...members].map((each) => removeUnchanged(deliveries, each));
+/** Removes the delivery and its members. */
+function removeAll(tx: Transaction, { delivery, members }: CompletedAttempt): void {
+  for (const { key } of [delivery, ...members]) tx.remove(deliveries, key);
+}
 
 /** Whether the message of an attempt verifies its endpoint. */
 const isVerification = ({ delivery }: CompletedAttempt): boolean =>
@@ -121,27 +117,30 @@ const isVerification = ({ delivery }: CompletedAttempt): boolean =>
   delivery.value.type === VERIFICATION_CODE_MESSAGE_TYPE;
 
 async function afterFailure(
+  tx: Transaction,
   attempt: JudgedAttempt,
-  { records, random }: RecordAttemptOptions,
-): Promise<readonly Operation[]> {
+  { random }: RecordAttemptOptions,
+): Promise<void> {
   const { delivery, endpoint, at } = attempt;
   // A retry has its own due time, which a new schedule of the channel does not change.
   const { heldUntil: _, ...value } = delivery.value;
-  const before = await records.get(endpointHealthRecords, endpoint.id);
+  const before = await tx.get(endpointHealthRecords, endpoint.id);
   const health = endpointHealthAfterFailure(before?.value, at);
   const nextInMs = nextAttemptInMs(attempt, random);
   const reason = reasonToDisable(attempt, health, nextInMs);
-  const disabled = reason && (await endpoint.disable(reason, at));
-  if (disabled !== undefined) {
-    return [...removals(attempt), ...logAttempt(attempt, null), ...disabled];
+  if (reason !== undefined && (await endpoint.disable(tx, reason, at))) {
+    removeAll(tx, attempt);
+    logAttempt(tx, attempt, null);
+    return;
   }
-  const again = { value: { ...value, attempts: value.attempts + 1 }, dueInMs: nextInMs ?? 0 };
-  return [
-    ...(nextInMs === undefined ? removals(attempt) : [replace(deliveries, delivery, again)]),
-    ...(isVerification(attempt) ? [] : [writeEndpointHealth(endpoint, before, health)]),
-    ...(await endpoint.afterFailure(attempt.response)),
-    ...logAttempt(attempt, nextInMs ?? null),
-  ];
+  if (nextInMs === undefined) removeAll(tx, attempt);
+  else {
+    const again = { ...value, attempts: value.attempts + 1 };
+    tx.update(deliveries, delivery, { value: again, dueInMs: nextInMs });
+  }
+  if (!isVerification(attempt)) writeEndpointHealth(tx, endpoint, before, health);
+  await endpoint.afterFailure(tx, attempt.response);
+  logAttempt(tx, attempt, nextInMs ?? null);
 }
 
 /** Milliseconds until the next attempt; `undefined` when there is no further attempt. */
@@ -168,11 +167,11 @@ function reasonToDisable(
 }
 
 /**
- * The operations that write the attempt rows, one for the delivery and one for each member.
+ * Writes the attempt rows, one for the delivery and one for each member.
  *
  * @param nextInMs Milliseconds until the next attempt; `null` if there is none.
  */
-function logAttempt(attempt: JudgedAttempt, nextInMs: number | null): readonly Operation[] {
+function logAttempt(tx: Transaction, attempt: JudgedAttempt, nextInMs: number | null): void {
   const { delivery, members, endpoint, at, response, verdict } = attempt;
   const result = {
     number: delivery.value.attempts + 1,
@@ -181,10 +180,10 @@ function logAttempt(attempt: JudgedAttempt, nextInMs: number | null): readonly O
     error: verdict.error,
     nextInMs,
   };
-  const row = (
+  const append = (
     told: StoredDelivery,
     more: Pick<DeliveryAttempt, "response" | "digestId">,
-  ): Operation => {
+  ): void => {
     const { alertId, type } = told.value;
     const body: DeliveryAttempt = {
       ...(alertId !== undefined && { alertId }),
@@ -194,12 +193,10 @@ function logAttempt(attempt: JudgedAttempt, nextInMs: number | null): readonly O
       ...more,
     };
     const subject = alertId ?? endpoint.id;
-    return appendToArchive({ kind: ATTEMPT_ARCHIVE_KIND, at, id: randomUUID(), subject, body });
+    tx.append({ kind: ATTEMPT_ARCHIVE_KIND, at, id: randomUUID(), subject, body });
   };
-  return [
-    row(delivery, { response: isResponseShown(attempt) ? (response?.body ?? "") : "" }),
-    ...members.map((member) => row(member, { response: "", digestId: delivery.key })),
-  ];
+  append(delivery, { response: isResponseShown(attempt) ? (response?.body ?? "") : "" });
+  for (const member of members) append(member, { response: "", digestId: delivery.key });
 }
 
 /**

@@ -1,8 +1,8 @@
 import { quotaOwner } from "../../auth/entitlement.ts";
 import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import type { Limits, QuotaState } from "../../limits/quotas.ts";
-import { replace } from "../../store/port/operations.ts";
-import type { Operation, Records } from "../../store/port/records.ts";
+import type { Records } from "../../store/port/records.ts";
+import type { Change } from "../../store/transact.ts";
 import { type AlertOwner, ownerKey, quotaGroup } from "../alert.ts";
 import { deliveries, type StoredDelivery } from "./delivery.ts";
 
@@ -31,23 +31,21 @@ export async function countRepeatedAttempt(
   return ofAccount;
 }
 
-/**
- * The operations that delay a delivery until its rate limit resets; `undefined` when the limit is
- * not exceeded.
- */
+/** Delays a delivery until its rate limit resets; `undefined` when the limit is not exceeded. */
 export function delayDeliveryUntilReset(
   delivery: StoredDelivery,
   { isExceeded, resetMs }: QuotaState,
-): readonly Operation[] | undefined {
-  return isExceeded ? [rescheduleDelivery(delivery, resetMs)] : undefined;
+): Change | undefined {
+  return isExceeded ? rescheduleDelivery(delivery, resetMs) : undefined;
 }
 
 /**
- * The operation that makes a delivery due later.
+ * Makes a delivery due later.
  *
  * @param dueInMs Milliseconds until the delivery is due; `null` to hold the delivery back until it
  * is released.
  */
-export function rescheduleDelivery(delivery: StoredDelivery, dueInMs: number | null): Operation {
-  return replace(deliveries, delivery, { value: delivery.value, dueInMs });
-}
+export const rescheduleDelivery =
+  (delivery: StoredDelivery, dueInMs: number | null): Change =>
+  (tx) =>
+    tx.update(deliveries, delivery, { value: delivery.value, dueInMs });

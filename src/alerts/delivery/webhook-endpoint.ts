@@ -1,6 +1,5 @@
 import type { Auditor } from "../../access/auditor.ts";
-import { announce, replace } from "../../store/port/operations.ts";
-import type { Operation, Records } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import { ALERTS_TOPIC, alerts, type StoredAlert, type Webhook } from "../alert.ts";
 import { CHALLENGE_MESSAGE_TYPE, echoesChallenge, isCurrentChallenge } from "./challenge.ts";
 import type { Delivery } from "./delivery.ts";
@@ -25,18 +24,12 @@ const GONE = [410];
 export class WebhookEndpoint implements Endpoint {
   readonly #alert: StoredAlert;
   readonly #webhook: Webhook;
-  readonly #records: Records;
   readonly #audit: Auditor;
 
   /** @param alert The alert as it was before the attempt. */
-  constructor(
-    alert: StoredAlert,
-    webhook: Webhook,
-    { records, audit }: { readonly records: Records; readonly audit: Auditor },
-  ) {
+  constructor(alert: StoredAlert, webhook: Webhook, audit: Auditor) {
     this.#alert = alert;
     this.#webhook = webhook;
-    this.#records = records;
     this.#audit = audit;
   }
 
@@ -60,26 +53,22 @@ export class WebhookEndpoint implements Endpoint {
   /**
    * Activates a webhook that has echoed its challenge, unless a newer challenge has replaced it.
    */
-  async afterSuccess({ type, body }: Delivery, at: number): Promise<readonly Operation[]> {
-    if (type !== CHALLENGE_MESSAGE_TYPE) return [];
-    const alert = await this.#records.get(alerts, this.id);
+  async afterSuccess(tx: Transaction, { type, body }: Delivery, at: number): Promise<void> {
+    if (type !== CHALLENGE_MESSAGE_TYPE) return;
+    const alert = await tx.get(alerts, this.id);
     const way = alert?.value.way;
-    if (alert === undefined || way?.by !== "webhook") return [];
-    if (!isCurrentChallenge(body, way.state)) return [];
+    if (alert === undefined || way?.by !== "webhook") return;
+    if (!isCurrentChallenge(body, way.state)) return;
     const value = { ...alert.value, way: { ...way, state: { is: "active", since: at } as const } };
-    return [
-      replace(alerts, alert, { value }),
-      ...releaseHeldDeliveries(alert),
-      ...this.#audit({ action: "alert.verified", actor: "system", target: this.id }),
-      announce(ALERTS_TOPIC, this.id),
-    ];
+    tx.update(alerts, alert, { value });
+    releaseHeldDeliveries(tx, alert);
+    this.#audit(tx, { action: "alert.verified", actor: "system", target: this.id });
+    tx.announce(ALERTS_TOPIC, this.id);
   }
 
-  async afterFailure(): Promise<readonly Operation[]> {
-    return [];
-  }
+  async afterFailure(): Promise<void> {}
 
-  disable(reason: DisabledReason, at: number): Promise<readonly Operation[] | undefined> {
-    return disableWebhook(this.#alert, reason, at, this.#records, this.#audit);
+  disable(tx: Transaction, reason: DisabledReason, at: number): Promise<boolean> {
+    return disableWebhook(tx, this.#alert, reason, at, this.#audit);
   }
 }

@@ -2,9 +2,9 @@ import { createHmac, hash } from "node:crypto";
 import type { Keyring } from "../../keys/keyring.ts";
 import { createKeyringVault } from "../../keys/keyring-vault.ts";
 import type { Vault } from "../../keys/vault.ts";
-import { replace } from "../../store/port/operations.ts";
 import { readRecordPages } from "../../store/port/read-all.ts";
 import type { Store } from "../../store/port/store.ts";
+import { transactOnce } from "../../store/transact.ts";
 import {
   alerts,
   type OwnerIdentity,
@@ -104,7 +104,7 @@ export async function sealPlainWebhookUrls(store: Store, keys: WebhookUrlKeys): 
       const of = { alertId: alert.key, owner };
       const value = { ...alert.value, way: sealedWebhook(way, of, keys) };
       // Each alert on its own: another process that starts may be sealing it too.
-      await store.records.commit([replace(alerts, alert, { value })]);
+      await transactOnce(store.records, (tx) => tx.update(alerts, alert, { value }));
       sealed += 1;
     }
   }

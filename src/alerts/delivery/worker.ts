@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Loop, type ScheduleTimer, startLoop } from "../../lib/loop.ts";
-import { replace } from "../../store/port/operations.ts";
+import { transactOnce } from "../../store/transact.ts";
 import { findQuotaGroup } from "../alert.ts";
 import { attemptDelivery, type DeliveryAttemptOptions } from "./attempt.ts";
 import { MAX_CONCURRENT_ATTEMPTS } from "./circuit-breaker.ts";
@@ -12,6 +12,7 @@ import {
 } from "./delivery.ts";
 import { EndpointQueues } from "./endpoint-queues.ts";
 import { startReleaseLoop } from "./held-deliveries.ts";
+import { rescheduleDelivery } from "./repeat-limit.ts";
 
 /**
  * Pause between two polls for due deliveries, in milliseconds. Polling is needed because retries
@@ -136,9 +137,7 @@ export class DeliveryWorker {
   async #giveBack(claimed: readonly StoredDelivery[]): Promise<void> {
     const { records } = this.#options;
     await Promise.all(
-      claimed.map((delivery) =>
-        records.commit([replace(deliveries, delivery, { value: delivery.value, dueInMs: 0 })]),
-      ),
+      claimed.map((delivery) => transactOnce(records, rescheduleDelivery(delivery, 0))),
     );
   }
 }

@@ -36,11 +36,11 @@ const EVALUATIONS_PER_STEP = 50;
  */
 const ALERTS_PER_COMMIT = 100;
 
-/**
- * Number of pending operations at which a commit is written. An event of one alert takes six
- * operations.
- */
-const OPERATIONS_PER_COMMIT = 6 * ALERTS_PER_COMMIT;
+/** Number of records that the event of one alert writes or checks. */
+const RECORDS_PER_EVENT = 6;
+
+/** Number of pending records at which a commit is written. */
+const RECORDS_PER_COMMIT = RECORDS_PER_EVENT * ALERTS_PER_COMMIT;
 
 /** Dependencies of the evaluator. */
 export interface AlertEvaluatorOptions extends FanOutOptions, ClosedSessionsOptions {}
@@ -205,7 +205,7 @@ export class AlertEvaluator {
   }
 
   /**
-   * Evaluates conditions, and commits whenever enough operations are pending.
+   * Evaluates conditions, and commits whenever enough records are pending.
    *
    * @returns The commit that is still pending; `undefined` when a commit failed.
    */
@@ -217,8 +217,8 @@ export class AlertEvaluator {
     let open = pending;
     for (const batch of evaluations.flatMap((each) => this.#batchesOf(each, state))) {
       await this.#add(batch, open);
-      const size = open.operations.length + open.states.size;
-      if (batch.isLast && size < OPERATIONS_PER_COMMIT) continue;
+      const size = RECORDS_PER_EVENT * open.events.length + open.states.size;
+      if (batch.isLast && size < RECORDS_PER_COMMIT) continue;
       if (!(await state.commit(open))) return undefined;
       open = state.begin();
     }

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { runningMethod } from "../../method/running.ts";
-import { insert, put, remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
+import { collection, type Records, type Stored } from "../../store/port/records.ts";
+import { type Change, transact, transactOnce } from "../../store/transact.ts";
 import type { ConditionState } from "./condition.ts";
 
 /** A change of the scoring method of which some alerts have not been told yet. */
@@ -45,11 +45,13 @@ interface StoredProgress extends Progress {
   readonly turn: string;
 }
 
-/** Condition states by `conditionStateKey`. */
-const conditionStates = collection<ConditionState>("watch-states");
-
 /** Group of all condition states. */
 const CONDITION_STATES = "watch-states";
+
+/** Condition states by `conditionStateKey`. */
+const conditionStates = collection<ConditionState>("watch-states", {
+  groups: () => [CONDITION_STATES],
+});
 
 /** Evaluation progress; its only key is `PROGRESS_KEY`. */
 export const progressRecords = collection<StoredProgress>("alert-progress");
@@ -71,8 +73,8 @@ function partsOfKey(key: string): readonly [conditionKey: string, symbol: string
 export interface PendingCommit {
   /** Changed states by `conditionStateKey`; `undefined` deletes the state. */
   readonly states: Map<string, ConditionState | undefined>;
-  /** Operations that record and queue the events. */
-  readonly operations: Operation[];
+  /** Each records and queues the event of one alert. */
+  readonly events: Change[];
   /** New sequence numbers of the events, by record key. */
   readonly sequences: Map<string, number>;
   /**
@@ -116,20 +118,19 @@ export class EvaluationState {
    * the scoring method are deleted, because its scores are not comparable, and the change is kept
    * until the alerts have been told of it.
    */
-  static async open(records: Records, time: MarketTime): Promise<EvaluationState> {
-    for (;;) {
-      const stored = await records.get(progressRecords, PROGRESS_KEY);
+  static open(records: Records, time: MarketTime): Promise<EvaluationState> {
+    return transact(records, async (tx) => {
+      const stored = await tx.get(progressRecords, PROGRESS_KEY);
       const progress = progressFrom(stored?.value, time);
       if (stored !== undefined && progress === stored.value) {
         const states = await readAll(records, conditionStates);
         return new EvaluationState(records, stored.value, states);
       }
       const value = storedProgress(progress);
-      const started = stored
-        ? replace(progressRecords, stored, { value })
-        : insert(progressRecords, { key: PROGRESS_KEY, value });
-      await records.commit([started, removeGroup(CONDITION_STATES)]);
-    }
+      tx.put(progressRecords, { key: PROGRESS_KEY, value });
+      tx.removeGroup(CONDITION_STATES);
+      return new EvaluationState(records, value, []);
+    });
   }
 
   get progress(): Progress {
@@ -149,7 +150,7 @@ export class EvaluationState {
   begin(): PendingCommit {
     return {
       states: new Map(),
-      operations: [],
+      events: [],
       sequences: new Map(),
       newestEventAt: this.#progress.newestEventAt,
       toldThrough: this.#progress.toldThrough,
@@ -163,11 +164,11 @@ export class EvaluationState {
    * them fails here, and no session is evaluated twice.
    *
    * @param until New value of `progress.until`.
-   * @returns `false` when nothing was written, because another leader committed first or an
-   * operation failed. This object may then be out of date.
+   * @returns `false` when nothing was written, because another leader committed first or an alert
+   * was changed. This object may then be out of date.
    */
   async commit(pending: PendingCommit, until = this.#progress.until): Promise<boolean> {
-    const { states, operations, newestEventAt, toldThrough, methodChange } = pending;
+    const { states, events, newestEventAt, toldThrough, methodChange } = pending;
     const before = await this.#records.get(progressRecords, PROGRESS_KEY);
     if (before?.value.turn !== this.#progress.turn) return false;
     const value = storedProgress({
@@ -176,9 +177,15 @@ export class EvaluationState {
       toldThrough,
       ...withChange(methodChange),
     });
-    const advanced = replace(progressRecords, before, { value });
-    const written = [...states].map(([key, state]) => writeState(key, state));
-    if (!(await this.#records.commit([advanced, ...written, ...operations]))) return false;
+    const isWritten = await transactOnce(this.#records, async (tx) => {
+      tx.update(progressRecords, before, { value });
+      for (const [key, state] of states) {
+        if (state === undefined) tx.remove(conditionStates, key);
+        else tx.put(conditionStates, { key, value: state });
+      }
+      for (const write of events) await write(tx);
+    });
+    if (!isWritten) return false;
     this.#progress = value;
     for (const [key, state] of states) {
       if (state === undefined) this.#states.delete(key);
@@ -215,8 +222,3 @@ const storedProgress = (progress: Progress): StoredProgress => ({
   methodVersion: runningMethod().version,
   turn: randomUUID(),
 });
-
-const writeState = (key: string, state: ConditionState | undefined): Operation =>
-  state === undefined
-    ? remove(conditionStates, key)
-    : put(conditionStates, { key, value: state, groups: [CONDITION_STATES] });

@@ -6,8 +6,8 @@ import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { Market } from "../../market/market.ts";
-import { announce, appendToArchive, put, requireUnchanged } from "../../store/port/operations.ts";
-import { collection, type Operation, type Records } from "../../store/port/records.ts";
+import { collection, type Records } from "../../store/port/records.ts";
+import type { Change, Transaction } from "../../store/transact.ts";
 import {
   type Alert,
   type AlertOwner,
@@ -67,7 +67,7 @@ interface Recipient {
 
 /**
  * Adds an event to a pending commit for the given alerts: for each alert, an archive row and, if it
- * has a webhook or channel, a delivery with the same body. The commit fails if these alerts or
+ * has a webhook or channel, a delivery with the same body. Nothing is committed if these alerts or
  * their watchlists have changed.
  */
 export async function fanOutEvents(
@@ -80,7 +80,7 @@ export async function fanOutEvents(
   const found = await Promise.all(alertIds.map((id) => recipientOf(id, event, at, options)));
   for (const recipient of found) {
     if (recipient === undefined) continue;
-    pending.operations.push(...eventOperations(recipient, event, at, pending, options.market));
+    pending.events.push(eventOf(recipient, event, at, pending, options.market));
   }
 }
 
@@ -141,29 +141,31 @@ export async function addMethodChange(
   if (alert === undefined || !(await mayRecord(alert, at, options))) return;
   const eventId = nextEventId(at, pending);
   const payload = methodChangePayload(change, { alertId, eventId, at });
-  pending.operations.push(
-    requireUnchanged(alerts, alert),
-    ...recordOperations(alert, eventId, payload, pending),
-  );
+  const record = eventRecord(alert, eventId, payload, pending);
+  pending.events.push((tx) => {
+    tx.check(alerts, alert);
+    record(tx);
+  });
 }
 
-function eventOperations(
+function eventOf(
   { alert, list, key, last }: Recipient,
   event: FiredEvent,
   at: number,
   pending: PendingCommit,
   market: Market,
-): readonly Operation[] {
+): Change {
   const sequence = (pending.sequences.get(key) ?? last) + 1;
   pending.sequences.set(key, sequence);
   const eventId = nextEventId(at, pending);
   const payload = eventPayload(event, { alertId: alert.key, eventId, sequence, at }, { market });
-  return [
-    requireUnchanged(alerts, alert),
-    ...(list === undefined ? [] : [requireUnchanged(watchlists, list)]),
-    put(sequences, { key, value: sequence, groups: alert.groups }),
-    ...recordOperations(alert, eventId, payload, pending),
-  ];
+  const record = eventRecord(alert, eventId, payload, pending);
+  return (tx) => {
+    tx.check(alerts, alert);
+    if (list !== undefined) tx.check(watchlists, list);
+    tx.put(sequences, { key, value: sequence, groups: alert.groups });
+    record(tx);
+  };
 }
 
 /** Id of the next event. Readers paginate by its instant, so it increases if the clock goes back. */
@@ -172,28 +174,22 @@ function nextEventId(at: number, pending: PendingCommit): string {
   return newMessageId(pending.newestEventAt);
 }
 
-/** The operations that record the newest event of a commit and queue it for delivery. */
-function recordOperations(
+/** Records the newest event of a commit and queues it for delivery. */
+function eventRecord(
   alert: StoredAlert,
   eventId: string,
   payload: { readonly type: string },
-  { newestEventAt }: PendingCommit,
-): readonly Operation[] {
+  { newestEventAt: at }: PendingCommit,
+): (tx: Transaction) => void {
   const { type } = payload;
   const body = JSON.stringify(payload);
   const { owner } = alert.value;
   const { clientId } = owner;
   const row: EventRowBody = { alertId: alert.key, ...(clientId && { clientId }), type, body };
   const subject = eventSubject(owner);
-  return [
-    appendToArchive({
-      kind: EVENT_ARCHIVE_KIND,
-      at: newestEventAt,
-      id: eventId,
-      subject,
-      body: row,
-    }),
-    announce(EVENTS_TOPIC),
-    ...(sendsEvents(alert.value) ? enqueueDelivery(alert, { eventId, type, body }) : []),
-  ];
+  return (tx) => {
+    tx.append({ kind: EVENT_ARCHIVE_KIND, at, id: eventId, subject, body: row });
+    tx.announce(EVENTS_TOPIC);
+    if (sendsEvents(alert.value)) enqueueDelivery(tx, alert, { eventId, type, body });
+  };
 }

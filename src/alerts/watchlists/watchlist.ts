@@ -1,7 +1,6 @@
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { Problem } from "../../lib/problem.ts";
-import { replace } from "../../store/port/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
+import { collection, type RecordReader, type Stored } from "../../store/port/records.ts";
 import {
   type Alert,
   type AlertOwner,
@@ -9,6 +8,7 @@ import {
   type OwnerIdentity,
   ownerKey,
 } from "../alert.ts";
+import { groupsOfOwner } from "../api/ownership.ts";
 
 /** A named list of instruments. */
 export interface Watchlist {
@@ -21,7 +21,9 @@ export interface Watchlist {
 }
 
 /** Watchlists by `watchlistKey`. */
-export const watchlists = collection<Watchlist>("watchlists");
+export const watchlists = collection<Watchlist>("watchlists", {
+  groups: ({ owner }) => groupsOfOwner(owner),
+});
 
 /** A watchlist with its key and revision. */
 export type StoredWatchlist = Stored<Watchlist>;
@@ -48,7 +50,7 @@ interface ResolvedWatchlist {
 
 /** Resolves the selector of an alert. A deleted watchlist resolves to no symbols. */
 export async function resolveSelector(
-  records: Records,
+  records: RecordReader,
   watched: InstrumentSelector,
 ): Promise<ResolvedWatchlist> {
   if (watched.by !== "watchlist") return { watched, list: undefined };
@@ -59,7 +61,7 @@ export async function resolveSelector(
 
 /** Resolves the selectors of alerts. Each watchlist is read once. */
 export async function resolveAlerts(
-  records: Records,
+  records: RecordReader,
   stored: readonly Stored<Alert>[],
 ): Promise<readonly Stored<ResolvedAlert>[]> {
   const lists = new Map<string, Promise<ResolvedWatchlist>>();
@@ -80,19 +82,16 @@ export async function resolveAlerts(
 }
 
 /**
- * The operations that let a commit use a watchlist for an alert. The commit fails unless the list
- * exists. The operations also change the list's revision, so that a concurrent deletion that has
- * not seen the alert fails.
+ * Requires that the watchlist of a selector exists, if it names one.
  *
  * @throws {Problem} `not_found` when the list was deleted.
  */
-export async function guardWatchlistReference(
-  records: Records,
+export async function requireWatchlist(
+  records: RecordReader,
   watched: InstrumentSelector | undefined,
-): Promise<readonly Operation[]> {
-  if (watched?.by !== "watchlist") return [];
-  const list = await records.get(watchlists, watched.key);
-  if (list !== undefined) return [replace(watchlists, list, { value: list.value })];
+): Promise<void> {
+  if (watched?.by !== "watchlist") return;
+  if ((await records.get(watchlists, watched.key)) !== undefined) return;
   throw new Problem("not_found", {
     detail: "The watchlist was deleted.",
     next: "manage_watchlist (GET /api/watchlists) lists those that there are.",

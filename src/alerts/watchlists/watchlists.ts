@@ -1,12 +1,10 @@
 import type { Caller } from "../../access/caller.ts";
 import { alertScopes } from "../../access/scopes.ts";
-import { entitlementCheckOperations } from "../../auth/entitlement.ts";
+import { currentScopesOf, isEntitledToEvents } from "../../auth/entitlement.ts";
 import { Problem } from "../../lib/problem.ts";
-import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import { insert, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Operation } from "../../store/port/records.ts";
 import { type Kept, readKept } from "../../store/set-aside.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import {
   type Alert,
   type AlertOwner,
@@ -17,7 +15,7 @@ import {
 } from "../alert.ts";
 import { countAlertChange } from "../api/count-change.ts";
 import type { AlertDependencies } from "../api/dependencies.ts";
-import { groupsOfOwner, managedAccountOf, ownerOf } from "../api/ownership.ts";
+import { managedAccountOf, ownerOf } from "../api/ownership.ts";
 import { createQuotaShareCheck, recordsWithoutOwner } from "../api/quota-share.ts";
 import { editConflictProblem } from "../api/validation.ts";
 import {
@@ -133,21 +131,18 @@ export class WatchlistService {
     await countAlertChange(limits, caller);
     const owner = listOwnerOf(caller);
     const key = watchlistKey(owner, name);
-    for (;;) {
-      const before = await records.get(watchlists, key);
+    return transact(records, async (tx) => {
+      const before = await tx.get(watchlists, key);
       if (before === undefined && change === "remove") throw watchlistNotFoundProblem();
       const listed = changedSymbols(before?.value.symbols ?? [], change, symbols);
       const value = { owner, name: before?.value.name ?? name, symbols: listed };
-      const write =
-        before === undefined
-          ? [
-              ...(await this.#reserveQuota(caller, owner)),
-              insert(watchlists, { key, value, groups: groupsOfOwner(owner) }),
-            ]
-          : [replace(watchlists, before, { value })];
-      const recorded = audit({ action: "watchlist.changed", actor: caller.id, target: key });
-      if (await records.commit([...write, ...recorded])) return viewOf(value, caller);
-    }
+      if (before === undefined) {
+        await requireWatchlistQuota(tx, caller, owner);
+        tx.insert(watchlists, { key, value });
+      } else tx.update(watchlists, before, { value });
+      audit(tx, { action: "watchlist.changed", actor: caller.id, target: key });
+      return viewOf(value, caller);
+    });
   }
 
   /**
@@ -180,20 +175,21 @@ export class WatchlistService {
    * @throws {Problem} `invalid_request` for no symbols or too many; `wrong_state` if the list has
    * changed since the person saw it.
    */
-  async changeForAccount(
+  changeForAccount(
     accountId: string,
     key: string,
     { symbols, version }: { readonly symbols: readonly string[]; readonly version: string },
   ): Promise<boolean> {
     const { records, audit } = this.#dependencies;
-    for (;;) {
-      const list = await records.get(watchlists, key);
+    return transact(records, async (tx) => {
+      const list = await tx.get(watchlists, key);
       if (list?.value.owner.accountId !== accountId) return false;
       if (watchlistVersion(list.value) !== version) throw editConflictProblem();
       const value = { ...list.value, symbols: changedSymbols([], "set", symbols) };
-      const recorded = audit({ action: "watchlist.changed", actor: accountId, target: key });
-      if (await records.commit([replace(watchlists, list, { value }), ...recorded])) return true;
-    }
+      tx.update(watchlists, list, { value });
+      audit(tx, { action: "watchlist.changed", actor: accountId, target: key });
+      return true;
+    });
   }
 
   /**
@@ -212,44 +208,40 @@ export class WatchlistService {
    * @param owner The list's owner, or another owner of the same account.
    * @returns Whether the list existed.
    */
-  async #remove(key: string, owner: AlertOwner, actor: string): Promise<boolean> {
+  #remove(key: string, owner: AlertOwner, actor: string): Promise<boolean> {
     const { records, audit } = this.#dependencies;
     const group = quotaGroup(owner);
-    for (;;) {
-      const list = await records.get(watchlists, key);
+    return transact(records, async (tx) => {
+      const list = await tx.get(watchlists, key);
       if (list === undefined || quotaGroup(list.value.owner) !== group) return false;
-      const own = await readKept(records, alerts, group);
+      const own = await readKept(tx, alerts, group);
       const users = own.filter(({ value: { watched } }) => isWatching(watched, key));
       if (users.length > 0) throw watchlistInUseProblem(users);
-      const recorded = audit({ action: "watchlist.deleted", actor, target: key });
-      if (await records.commit([removeUnchanged(watchlists, list), ...recorded])) return true;
-    }
+      tx.remove(watchlists, key);
+      audit(tx, { action: "watchlist.deleted", actor, target: key });
+      return true;
+    });
   }
+}
 
-  /**
-   * The operations that let a commit add a watchlist only while the owner's quota is not used up.
-   *
-   * @throws {Problem} `alert_limit`; `insufficient_scope` when the caller may no longer have lists.
-   */
-  async #reserveQuota(caller: Caller, owner: AlertOwner): Promise<readonly Operation[]> {
-    const { records } = this.#dependencies;
-    const group = quotaGroup(owner);
-    const lock = { key: `watchlists ${group}`, groups: groupsOfOwner(owner) };
-    const version = await readVersion(records, lock);
-    const all = await records.list(watchlists, { group, limit: MAX_LISTS });
-    const orphans = await recordsWithoutOwner(records, all);
-    const existing = all.filter((list) => !orphans.includes(list));
-    const isUsedUp = await createQuotaShareCheck(records, owner, existing);
-    if (existing.length >= MAX_LISTS || isUsedUp(existing, MAX_LISTS))
-      throw watchlistLimitProblem();
-    const entitled = await entitlementCheckOperations(records, ownerOf(caller));
-    if (entitled === undefined) throw ownerEndedProblem();
-    return [
-      ...entitled,
-      incrementVersion(lock, version),
-      ...orphans.map((list) => removeUnchanged(watchlists, list)),
-    ];
-  }
+/**
+ * Requires that a watchlist can be added within the owner's quota. Lists whose owner has expired
+ * make room.
+ *
+ * @throws {Problem} `alert_limit`; `insufficient_scope` when the caller may no longer have lists.
+ */
+async function requireWatchlistQuota(
+  tx: Transaction,
+  caller: Caller,
+  owner: AlertOwner,
+): Promise<void> {
+  const all = await tx.list(watchlists, { group: quotaGroup(owner), limit: MAX_LISTS });
+  const orphans = await recordsWithoutOwner(tx, all);
+  const existing = all.filter((list) => !orphans.includes(list));
+  const isUsedUp = await createQuotaShareCheck(tx, owner, existing);
+  if (existing.length >= MAX_LISTS || isUsedUp(existing, MAX_LISTS)) throw watchlistLimitProblem();
+  if (!isEntitledToEvents(await currentScopesOf(tx, ownerOf(caller)))) throw ownerEndedProblem();
+  for (const { key } of orphans) tx.remove(watchlists, key);
 }
 
 /** The person as an owner, without an OAuth client. */

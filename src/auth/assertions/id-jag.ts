@@ -9,6 +9,7 @@ import { clientGroup, clients } from "../../principals/agents/agent.ts";
 import { remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import { removeSetAside } from "../../store/set-aside.ts";
+import { writesOf } from "../../store/transact.ts";
 import {
   type AssertionErrorCode,
   CLOCK_SKEW_SECONDS,
@@ -162,7 +163,7 @@ export function createAssertionVerifier(options: AssertionVerifierOptions): Asse
       const ended = await records.commit([
         replace(usedAssertions, used, { value: { isReplayed: true } }),
         ...(await revocationSteps(records, used.value)),
-        ...audit(entry),
+        ...writesOf(audit, entry),
       ]);
       if (ended) return true;
     }

@@ -7,6 +7,7 @@ import type { AccountService } from "../../principals/accounts/accounts.ts";
 import type { Agent } from "../../principals/agents/agent.ts";
 import { insert } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 import { type AssertionErrorCode, assertionErrors } from "../assertions/assertion-claims.ts";
 import {
   type AssertionVerifier,
@@ -104,7 +105,7 @@ async function identityAssertion(
     assertion: verified,
     steps: (clientId) => [
       insert(usedAssertions, { ...verified.use, value: { clientId } }),
-      ...audit({ action: "client.claimed", actor: accountId, target: clientId }),
+      ...writesOf(audit, { action: "client.claimed", actor: accountId, target: clientId }),
     ],
   };
 }

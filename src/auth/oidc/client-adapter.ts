@@ -31,6 +31,7 @@ import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import { insert, replace, requireUnchanged, updateRecord } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 import {
   type AdapterContext,
   type ClientAdapterContext,
@@ -86,12 +87,12 @@ async function updateSteps(
   const { key } = client;
   const ends = ended.map(async (grant) => [
     ...(await accessRevocationOperations(records, grant)),
-    ...audit({ action: "grant.revoked", actor: key, target: grant.key }),
+    ...writesOf(audit, { action: "grant.revoked", actor: key, target: grant.key }),
   ]);
   return [
     replace(clients, client, { value: { ...client.value, metadata } }),
     ...(isAudited(client.value.agent)
-      ? audit({ action: "client.updated", actor: key, target: key })
+      ? writesOf(audit, { action: "client.updated", actor: key, target: key })
       : []),
     ...(await Promise.all(ends)).flat(),
   ];
@@ -164,7 +165,7 @@ async function create(
   const created = [
     insert(clients, { key, value, ...placing }),
     ...(isAudited(agent)
-      ? audit({ action: "client.registered", actor: "anonymous", target: key })
+      ? writesOf(audit, { action: "client.registered", actor: "anonymous", target: key })
       : []),
     ...steps,
   ];
@@ -260,7 +261,7 @@ export function createClientAdapter(context: ClientAdapterContext): ModelAdapter
       await updateRecord(records, { collection: clients, key: id }, async (client) => {
         if (client === undefined) return undefined;
         checkRegistrationToken(client);
-        const deleted = audit({ action: "client.deleted", actor: id, target: id });
+        const deleted = writesOf(audit, { action: "client.deleted", actor: id, target: id });
         return [
           ...(await agentDependentsRemovalOperations(records, clientGroup(id))),
           ...agentRemovalOperations(client),

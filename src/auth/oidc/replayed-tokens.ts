@@ -6,6 +6,7 @@ import {
 } from "../../principals/accounts/grants.ts";
 import type { AuditEntry } from "../../store/audit-entry.ts";
 import { updateRecord } from "../../store/port/operations.ts";
+import { writesOf } from "../../store/transact.ts";
 import type { AdapterContext, ModelRecordRef } from "./adapter-context.ts";
 import { findFamilyToken } from "./refresh-token-families.ts";
 
@@ -51,6 +52,9 @@ export async function revokeGrant(
   await updateRecord(records, { collection: grants, key: grantId }, async (grant) => {
     if (grant === undefined) return grantRevocationOperationsById(records, grantId);
     const actor = String(grant.value.clientId);
-    return [...(await grantRevocationOperations(records, grant)), ...audit({ ...entry, actor })];
+    return [
+      ...(await grantRevocationOperations(records, grant)),
+      ...writesOf(audit, { ...entry, actor }),
+    ];
   });
 }

@@ -34,6 +34,7 @@ import {
   type Operation,
   type Stored,
 } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 import {
   type ClientAdapterContext,
   copyJson,
@@ -211,7 +212,7 @@ class StoreAdapter implements Adapter {
   ): Promise<Pick<Issuance, "steps" | "limit">> {
     const { records, audit } = this.#context;
     const actor = String(value.accountId);
-    const steps = audit({ action: "grant.given", actor, target: key });
+    const steps = writesOf(audit, { action: "grant.given", actor, target: key });
     const known = state.grants.get(key);
     if (known !== undefined) {
       return {
@@ -318,7 +319,7 @@ class StoreAdapter implements Adapter {
         ...(this.#model === "RefreshToken"
           ? await grantRevocationOperationsById(records, grantId)
           : []),
-        ...(isRecorded ? audit(entry) : []),
+        ...(isRecorded ? writesOf(audit, entry) : []),
       ];
     });
   }

@@ -3,6 +3,7 @@ import type { Auditor } from "../../access/auditor.ts";
 import { widestNetwork } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import type { Records } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 
 /** Error codes for invalid credentials (RFC 6749 section 5.2). */
 const REJECTIONS: readonly unknown[] = ["invalid_client", "invalid_grant"];
@@ -34,7 +35,7 @@ export function auditRejectedTokenRequests(
     const { clientId } = ctx.oidc.entities.Client ?? {};
     const actor = error === "invalid_client" ? "anonymous" : (clientId ?? "anonymous");
     const entry = { action: "token.refused", actor, target: clientId ?? "unknown client" };
-    await records.commit(audit({ ...entry, detail: { error } })).catch(onError);
+    await records.commit(writesOf(audit, { ...entry, detail: { error } })).catch(onError);
   });
 }
 

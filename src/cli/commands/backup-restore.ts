@@ -8,9 +8,10 @@ import {
 } from "../../maintenance/backup/backup.ts";
 import { recordBackup } from "../../maintenance/backup/last-backup.ts";
 import { completedFraction, type OnCommandProgress } from "../../maintenance/backup/progress.ts";
-import { auditOperations } from "../../store/audit-entry.ts";
+import { writeAuditEntry } from "../../store/audit-entry.ts";
 import type { Operation } from "../../store/port/records.ts";
 import type { DumpRow } from "../../store/port/store.ts";
+import { writesOf } from "../../store/transact.ts";
 import { type CommandContext, ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { rowCountsText, sizeText } from "../format.ts";
 import { openStoreForRestore } from "../restore-target.ts";
@@ -118,7 +119,7 @@ async function load(
   }
   const { batches } = await openBackup(file);
   const entry = { action: "store.restored", actor: "operator", target: identity.id };
-  const audit = auditOperations({ ...entry, detail: { createdAt } }, now());
+  const audit = writesOf(writeAuditEntry, { ...entry, detail: { createdAt } }, now());
   const added = [...audit, recordBackup(Date.parse(createdAt))];
   const loaded = withProgress(batches, rows.record + rows.archive, onProgress);
   const marked = store.engine === "postgres" ? withMark(loaded) : loaded;

@@ -1,5 +1,5 @@
 import { accounts } from "../../principals/accounts/accounts.ts";
-import { auditOperations } from "../../store/audit-entry.ts";
+import { writeAuditEntry } from "../../store/audit-entry.ts";
 import type { Collection, Operation, Stored } from "../../store/port/records.ts";
 import {
   findSetAside,
@@ -8,6 +8,7 @@ import {
   separateOperation,
   setAsideOperations,
 } from "../../store/set-aside.ts";
+import { writesOf } from "../../store/transact.ts";
 import type { CommandContext, CommandOutcome } from "../command.ts";
 
 /** A kind of thing that an operator can disable. */
@@ -89,7 +90,8 @@ const separating = <T>(
   { now }: CommandContext,
 ): readonly Operation[] => [
   separateOperation(aside),
-  ...auditOperations(
+  ...writesOf(
+    writeAuditEntry,
     { action: `${action}.disabled`, actor: "operator", target: aside.value.key },
     now(),
   ),
@@ -108,7 +110,7 @@ async function disabling<T>(
     ...setAsideOperations(what.collection, stored, { at }),
     ...steps,
     ...(what.announcements?.(key) ?? []),
-    ...auditOperations({ ...entry, detail: counts }, at),
+    ...writesOf(writeAuditEntry, { ...entry, detail: counts }, at),
   ];
 }
 
@@ -143,7 +145,7 @@ export async function enable<T>(
     const steps = [
       ...(await putBackOperations(records, stored, at)),
       ...(what.announcements?.(id) ?? []),
-      ...auditOperations(entry, at),
+      ...writesOf(writeAuditEntry, entry, at),
     ];
     if (await records.commit(steps))
       return outcome(`Enabled the ${what.noun} ${id}.`, { id, isDisabled: false });

@@ -1,19 +1,19 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
+import type { Auditor } from "../../access/auditor.ts";
 import { LastUseTracker } from "../../access/last-use.ts";
 import { isScope, parseScopeNames, type Scope, scopeDescriptions } from "../../access/scopes.ts";
 import { createKeyringVault } from "../../keys/keyring-vault.ts";
 import { signingRefusal } from "../../log/fork-check.ts";
 import { LastCheckpointFile } from "../../log/last-checkpoint-file.ts";
 import { LogStore } from "../../log/log-store.ts";
-import type { Outbox } from "../../mail/outbox.ts";
-import { createOutbox } from "../../mail/outbox.ts";
+import { createOutbox, type Outbox } from "../../mail/outbox.ts";
 import {
   type ApplicationDecisionService,
   createApplicationDecisionService,
 } from "../../principals/applications/decisions.ts";
 import { ApiKeyService } from "../../principals/keys/api-keys.ts";
-import { type AuditEntry, auditOperations } from "../../store/audit-entry.ts";
+import { writeAuditEntry } from "../../store/audit-entry.ts";
 import type { CommandContext } from "../command.ts";
 
 /** Schema of scope names separated by spaces. The names are sent to the server as text. */
@@ -94,8 +94,10 @@ export async function outboxOf({ keyring, now }: CommandContext): Promise<Outbox
 }
 
 /** Audits actions of the operator, who has no network address. */
-const auditOf = (now: CommandContext["now"]) => (entry: AuditEntry) =>
-  auditOperations(entry, now());
+const auditOf =
+  (now: CommandContext["now"]): Auditor =>
+  (tx, entry) =>
+    writeAuditEntry(tx, entry, now());
 
 /**
  * Formats an instant for people and programs: ISO 8601, or `null` if it is `undefined`.

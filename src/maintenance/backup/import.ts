@@ -1,9 +1,10 @@
 import { readFile, stat } from "node:fs/promises";
-import { auditOperations } from "../../store/audit-entry.ts";
+import { writeAuditEntry } from "../../store/audit-entry.ts";
 import { consume, put, remove } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation } from "../../store/port/records.ts";
 import type { Store } from "../../store/port/store.ts";
+import { writesOf } from "../../store/transact.ts";
 import {
   COLLECTIONS_NOT_EXPORTED,
   type ExportDocument,
@@ -93,7 +94,7 @@ export async function importDocument({
     target: store.identity.id,
     detail: { from: document.storeId, collections: [...done.keys()].join(" ") },
   };
-  await store.records.commit([...operations, ...auditOperations(entry, at)]);
+  await store.records.commit([...operations, ...writesOf(writeAuditEntry, entry, at)]);
   return Object.fromEntries(done);
 }
 

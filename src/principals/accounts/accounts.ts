@@ -7,6 +7,7 @@ import { EmailAddress, emailGroup } from "../../mail/email-address.ts";
 import { insert } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
 import { findSetAside } from "../../store/set-aside.ts";
+import { writesOf } from "../../store/transact.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import {
   type ConnectedApplication,
@@ -194,7 +195,7 @@ export class AccountService {
     const isCreated = await records.commit([
       insert(accountIdentities, { key: name, value: { accountId: id }, groups }),
       insert(accounts, { key: id, value, groups }),
-      ...audit({ action: "account.created", actor: id, target: id }),
+      ...writesOf(audit, { action: "account.created", actor: id, target: id }),
     ]);
     return isCreated ? { id, email: undefined, ...value } : undefined;
   }

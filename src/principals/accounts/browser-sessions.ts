@@ -10,6 +10,7 @@ import {
   type Operation,
   type Records,
 } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import { accounts } from "./accounts.ts";
 
@@ -178,7 +179,7 @@ export class BrowserSessions {
         groups: [accountRecordsGroup(accountId)],
         ttlMs: SESSION_MS,
       }),
-      ...this.#audit({ action: "session.opened", actor: accountId, target: accountId }),
+      ...writesOf(this.#audit, { action: "session.opened", actor: accountId, target: accountId }),
     ]);
     return this.#setSession(secret, isOpen ? SESSION_MS / 1000 : undefined);
   }
@@ -200,7 +201,7 @@ export class BrowserSessions {
    */
   async close({ secret, session }: Browser): Promise<SetCookie> {
     const actor = session?.accountId ?? "anonymous";
-    const audited = this.#audit({ action: "session.closed", actor, target: actor });
+    const audited = writesOf(this.#audit, { action: "session.closed", actor, target: actor });
     const ended = remove(browserSessionRecords, fingerprint(secret));
     await this.#records.commit(session === undefined ? [ended] : [ended, ...audited]);
     return this.#setSession("", 0);

@@ -1,6 +1,7 @@
 import type { Auditor } from "../../access/auditor.ts";
 import { updateRecord } from "../../store/port/operations.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 import { accountRecordsGroup, clients } from "../agents/agent.ts";
 import { accessRevocationOperations, type GrantRecord, grants, scopesOfGrant } from "./grants.ts";
 
@@ -46,7 +47,7 @@ export function removeConnectedApplication(
     grant?.value.accountId === accountId
       ? [
           ...(await accessRevocationOperations(records, grant)),
-          ...audit({ action: "grant.revoked", actor: accountId, target: grantId }),
+          ...writesOf(audit, { action: "grant.revoked", actor: accountId, target: grantId }),
         ]
       : undefined,
   );

@@ -8,6 +8,7 @@ import { emailGroup } from "../../mail/email-address.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { put, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 import type { AccountService } from "./accounts.ts";
 
 /** Length of a code in decimal digits. */
@@ -86,7 +87,7 @@ export class EmailCodeSignIn {
     const value = { email, proof, triesLeft: MAX_ATTEMPTS };
     await records.commit([
       put(signInCodes, { key: fingerprint(browser), value, ...placement }),
-      ...mailbox.queueSteps({
+      ...writesOf(mailbox.queue, {
         to: email,
         subject: `Your code for ${serviceName}`,
         text: messageText(code, serviceName),
@@ -155,7 +156,7 @@ function failedAttemptSteps(sent: Stored<SentCode>, audit: Auditor): readonly Op
   const triesLeft = sent.value.triesLeft - 1;
   if (triesLeft > 0) return [replace(signInCodes, sent, { value: { ...sent.value, triesLeft } })];
   const entry = { action: "sign_in.code_burnt", actor: "anonymous", target: "sign-in" };
-  return [removeUnchanged(signInCodes, sent), ...audit(entry)];
+  return [removeUnchanged(signInCodes, sent), ...writesOf(audit, entry)];
 }
 
 function messageText(code: string, serviceName: string): string {

@@ -1,9 +1,10 @@
 import { lastUseRemovalOperation } from "../../access/last-use.ts";
 import { emailGroup } from "../../mail/email-address.ts";
-import { auditOperations } from "../../store/audit-entry.ts";
+import { writeAuditEntry } from "../../store/audit-entry.ts";
 import { removeGroup } from "../../store/port/operations.ts";
 import type { Collection, Records } from "../../store/port/records.ts";
 import { type Kept, readKept } from "../../store/set-aside.ts";
+import { writesOf } from "../../store/transact.ts";
 import { accountRecordsGroup, clientGroup, clients, ownedAgentsGroup } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
 import { accounts } from "./accounts.ts";
@@ -78,7 +79,11 @@ export async function forgetEmail(
     ...allowed.map(({ key }) => removeGroup(grantGroup(key))),
     ...groups.map(removeGroup),
     ...people.flatMap(({ key }) =>
-      auditOperations({ action: "account.forgotten", actor: ACTOR, target: key }, now().getTime()),
+      writesOf(
+        writeAuditEntry,
+        { action: "account.forgotten", actor: ACTOR, target: key },
+        now().getTime(),
+      ),
     ),
   ]);
   // Agents that were claimed while the other records were being deleted.
@@ -122,7 +127,7 @@ async function removeAgents(
       const steps = [
         ...(await agentDependentsRemovalOperations(records, clientGroup(agent.key))),
         ...agentRemovalOperations(agent),
-        ...auditOperations(entry, now().getTime()),
+        ...writesOf(writeAuditEntry, entry, now().getTime()),
       ];
       if (await records.commit(steps)) removed += 1;
     }

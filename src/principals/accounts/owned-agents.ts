@@ -5,6 +5,7 @@ import { announce, remove, removeGroup, updateRecord } from "../../store/port/op
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type Kept, readKept, removeKept } from "../../store/set-aside.ts";
+import { writesOf } from "../../store/transact.ts";
 import {
   type ClientRecord,
   clientGroup,
@@ -126,7 +127,7 @@ export function removeOwnedAgent(
       ? [
           ...(await agentDependentsRemovalOperations(records, clientGroup(agentId))),
           ...agentRemovalOperations(client),
-          ...audit({ action: "client.deleted", actor: accountId, target: agentId }),
+          ...writesOf(audit, { action: "client.deleted", actor: accountId, target: agentId }),
         ]
       : undefined,
   );

@@ -4,6 +4,7 @@ import type { SignUpMode } from "../../config/config.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 import { accounts } from "../accounts/accounts.ts";
 import { claimantsNote, operatorsNote } from "../accounts/sign-up.ts";
 import { type ClientRecord, clients, isAudited, unclaimedScopes } from "./agent.ts";
@@ -142,7 +143,7 @@ export class ClaimService {
     const { key: agentId } = client;
     const { start, steps } = createClaim(agentId, { ...this.#codeSource(), loginHint, previous });
     const entry = { action: "claim.started", actor: agentId, target: agentId };
-    const recorded = isAudited(client.value.agent) ? this.#context.audit(entry) : [];
+    const recorded = isAudited(client.value.agent) ? writesOf(this.#context.audit, entry) : [];
     return { answer: start, steps: [requireUnchanged(clients, client), ...steps, ...recorded] };
   }
 
@@ -215,7 +216,7 @@ export class ClaimService {
       const confirmed = claimConfirmationOperation(open.claim, { code, claimer });
       return {
         answer: { code },
-        steps: [requireUnchanged(accounts, account), confirmed, ...audit(entry)],
+        steps: [requireUnchanged(accounts, account), confirmed, ...writesOf(audit, entry)],
       };
     });
   }
@@ -241,5 +242,5 @@ function previewSteps(
   actor: string,
 ): readonly Operation[] {
   const entry = { action: "claim.previewed", actor, target: claim.key };
-  return [replace(agentClaims, claim, { value: claim.value }), ...audit(entry)];
+  return [replace(agentClaims, claim, { value: claim.value }), ...writesOf(audit, entry)];
 }

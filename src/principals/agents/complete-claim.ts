@@ -4,6 +4,7 @@ import type { Outbox } from "../../mail/outbox.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import { requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 import { type AccountRecord, accounts } from "../accounts/accounts.ts";
 import { scopesOfGrant } from "../accounts/grants.ts";
 import {
@@ -16,8 +17,8 @@ import {
   unclaimedScopes,
 } from "./agent.ts";
 import { isValidClaimCode, type PresentedClaimCode } from "./claim-code.ts";
-import type { Claimer } from "./claim-records.ts";
 import {
+  type Claimer,
   type ClaimRecord,
   type ClaimState,
   claimRestorationOperation,
@@ -27,7 +28,6 @@ import {
   type OpenClaim,
   openClaimOf,
 } from "./claim-records.ts";
-
 import {
   type ClaimingAccess,
   claimCompletionOperations,
@@ -141,7 +141,7 @@ export function rejectedAttemptOperations(
   const isOwn = agent !== undefined && actor === agentId;
   return [
     ...failedAttemptOperations(state, which),
-    ...(isOwn && !isAudited(agent) ? [] : audit(entry)),
+    ...(isOwn && !isAudited(agent) ? [] : writesOf(audit, entry)),
   ];
 }
 
@@ -270,7 +270,7 @@ async function completion(
       incrementVersion(lock, version),
       ...room,
       ...claimCompletionOperations(match, { owner, access, registrationToken }),
-      ...audit({
+      ...writesOf(audit, {
         action: "client.claimed",
         actor: account.key,
         target: agentId,

@@ -3,6 +3,7 @@ import type { Outbox } from "../../mail/outbox.ts";
 import { removeGroup, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 import { type GrantRecord, grantGroup, grants, isGrantGroup } from "../accounts/grants.ts";
 import { agentEvictionOperations } from "../accounts/owned-agents.ts";
 import {
@@ -13,9 +14,7 @@ import {
   type Ownership,
   ownedAgentsGroup,
 } from "./agent.ts";
-import type { Claimer } from "./claim-records.ts";
-import { agentClaims, type OpenClaim } from "./claim-records.ts";
-
+import { agentClaims, type Claimer, type OpenClaim } from "./claim-records.ts";
 import { groupsWithRegistrationToken } from "./registration-access-token.ts";
 
 /**
@@ -171,7 +170,7 @@ export function claimNoticeOperations(
   { email, agentId, owner }: ClaimNotice,
 ): readonly Operation[] {
   if (mailbox === undefined || email === undefined) return [];
-  return mailbox.queueSteps({
+  return writesOf(mailbox.queue, {
     to: email,
     subject: "An agent now acts for you",
     text: [

@@ -1,5 +1,5 @@
 import { Problem } from "../../lib/problem.ts";
-import { auditOperations } from "../../store/audit-entry.ts";
+import { writeAuditEntry } from "../../store/audit-entry.ts";
 import { readRecordPages } from "../../store/port/read-all.ts";
 import {
   type Collection,
@@ -8,6 +8,7 @@ import {
   type Records,
   type Stored,
 } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 import { type GrantRecord, grants } from "../accounts/grants.ts";
 import {
   agentDependentsRemovalOperations,
@@ -296,7 +297,7 @@ export class UnclaimedCapacity {
     return [
       ...(await agentDependentsRemovalOperations(this.#records, clientGroup(key))),
       ...agentRemovalOperations(client),
-      ...auditOperations(entry, this.#time()),
+      ...writesOf(writeAuditEntry, entry, this.#time()),
     ];
   }
 

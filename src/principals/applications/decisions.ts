@@ -4,11 +4,12 @@ import { emailGroup } from "../../mail/email-address.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { remove, replace } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
+import { writesOf } from "../../store/transact.ts";
 import type { ApiKeyService } from "../keys/api-keys.ts";
 import { intakeSlots } from "./capacity.ts";
-import type { Application } from "./intake-records.ts";
 import {
   APPLICATION_RETENTION_MS,
+  type Application,
   applicationGroup,
   applicationOfQueueToken,
   applications,
@@ -84,7 +85,7 @@ export function createApplicationDecisionService(
     accept: (named, keyScopes) =>
       decide(options, { named, state: "accepted" }, (application) => {
         const made = keyScopes && prepareKey(application, keyScopes, options);
-        const mail = mailbox?.queueSteps(acceptanceEmail(application, site)) ?? [];
+        const mail = mailbox ? writesOf(mailbox.queue, acceptanceEmail(application, site)) : [];
         return { key: made?.key, steps: [...(made?.steps ?? []), ...mail] };
       }),
     reject: (named) =>
@@ -112,7 +113,9 @@ async function decide(
     }
     const { key, steps } = consequenceOf(stored.value);
     const entry = { action: `application.${state}`, actor: "operator", target: id };
-    if (await records.commit([...decisionSteps(stored, state), ...steps, ...audit(entry)])) {
+    if (
+      await records.commit([...decisionSteps(stored, state), ...steps, ...writesOf(audit, entry)])
+    ) {
       return { application: { ...stored.value, state }, isNew: true, key };
     }
   }

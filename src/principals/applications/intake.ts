@@ -6,6 +6,7 @@ import { emailGroup } from "../../mail/email-address.ts";
 import { insert, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
+import { writesOf } from "../../store/transact.ts";
 import type { ApiKeyService } from "../keys/api-keys.ts";
 import { commitWithinCapacity, type IntakeSlotOptions, reserveIntakeSlot } from "./capacity.ts";
 import {
@@ -126,13 +127,13 @@ async function newApplication(
     groups: [...placing.groups, applicationGroup(id)],
   });
   const entry = { action: "application.received", actor: "anonymous", target: id };
-  return { id, steps: [step, application, ...audit(entry)] };
+  return { id, steps: [step, application, ...writesOf(audit, entry)] };
 }
 
 function repeatedApplication(kept: Stored<StoredApplication>, { audit }: IntakeServiceOptions) {
   const { id } = kept.value;
   const entry = { action: "application.repeated", actor: "anonymous", target: id };
-  return { id, steps: [requireUnchanged(applications, kept), ...audit(entry)] };
+  return { id, steps: [requireUnchanged(applications, kept), ...writesOf(audit, entry)] };
 }
 
 /**
@@ -178,6 +179,10 @@ async function newInquiry(
   const entry = { action: "inquiry.received", actor: "anonymous", target: reference };
   const ip = callerAddress();
   const { step } = await reserveIntakeSlot(options, { kind: "inquiry", ip, placing });
-  const steps = [step, insert(inquiries, { key: reference, value, ...placing }), ...audit(entry)];
+  const steps = [
+    step,
+    insert(inquiries, { key: reference, value, ...placing }),
+    ...writesOf(audit, entry),
+  ];
   return { reference, receivedAt, steps };
 }

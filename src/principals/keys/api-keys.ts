@@ -9,6 +9,7 @@ import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
 import { readKept, removeKept } from "../../store/set-aside.ts";
+import { writesOf } from "../../store/transact.ts";
 import { accounts } from "../accounts/accounts.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import { apiKeyHint, generateApiKey, isWellFormedApiKey } from "./key-format.ts";
@@ -100,7 +101,11 @@ export class ApiKeyService {
       groups: [apiKeyGroup(id), ...owner, ...groups],
       ...(ttlMs !== undefined && { ttlMs }),
     });
-    return { key, id, steps: [placed, ...audit({ action: "key.created", actor, target: id })] };
+    return {
+      key,
+      id,
+      steps: [placed, ...writesOf(audit, { action: "key.created", actor, target: id })],
+    };
   }
 
   /** Generates a key and stores it. */
@@ -169,7 +174,7 @@ export class ApiKeyService {
         lastUseRemovalOperation(id),
       ];
       const entry = { action: "key.revoked", actor: by, target: id };
-      if (await records.commit([...gone, ...audit(entry)])) return true;
+      if (await records.commit([...gone, ...writesOf(audit, entry)])) return true;
     }
   }
 }

@@ -1,16 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { alertScopes, allScopes, type Scope } from "../../../src/access/scopes.ts";
-import {
-  currentScopesOf,
-  entitlementCheckOperations,
-  isEntitledToEvents,
-} from "../../../src/auth/entitlement.ts";
+import { currentScopesOf, isEntitledToEvents } from "../../../src/auth/entitlement.ts";
 import { accounts } from "../../../src/principals/accounts/accounts.ts";
 import { grants } from "../../../src/principals/accounts/grants.ts";
 import { accountRecordsGroup, clients } from "../../../src/principals/agents/agent.ts";
 import { apiKeyGroup, apiKeys } from "../../../src/principals/keys/api-keys.ts";
 import { insert, put, removeGroup } from "../../../src/store/port/operations.ts";
 import type { Operation, Records } from "../../../src/store/port/records.ts";
+import { transact } from "../../../src/store/transact.ts";
 import { embedded, openStore } from "../../support/stores.ts";
 
 /** A client id that is the URL of a metadata document, so that the client has no registration. */
@@ -141,15 +138,17 @@ describe("entitlement to alerts", () => {
   });
 
   it.each(cases.filter(([, , , expected]) => expected))(
-    "of %s is checked again by a commit, which is rejected once the entitlement has ended",
+    "of %s is decided again by a transaction during which it ends",
     async (_, kind, kept) => {
       const { records } = await openStore(embedded);
       await records.commit(kept);
-      const steps = await entitlementCheckOperations(records, { kind, id: "x", clientId });
-      if (steps === undefined) throw new Error("not entitled");
-      expect(await records.commit(steps)).toBe(true);
-      await records.commit([removeGroup(apiKeyGroup("x"))]);
-      expect(await records.commit(steps)).toBe(false);
+      const decided: boolean[] = [];
+      await transact(records, async (tx) => {
+        decided.push(isEntitledToEvents(await currentScopesOf(tx, { kind, id: "x", clientId })));
+        await records.commit([removeGroup(apiKeyGroup("x"))]);
+        tx.announce("decided");
+      });
+      expect(decided).toEqual([true, false]);
     },
   );
 
@@ -172,14 +171,8 @@ describe("entitlement to alerts", () => {
     expect(await held()).toEqual(new Set());
     await records.commit([register(alertScopes.join(" "))]);
     expect(await held()).toEqual(new Set(alertScopes));
-    const steps = await entitlementCheckOperations(records, {
-      kind: "user",
-      id: "x",
-      clientId: "app",
-    });
     await records.commit([register("signals:read")]);
     expect(await held()).toEqual(new Set(["signals:read"]));
-    expect(await records.commit(steps ?? [])).toBe(false);
   });
 
   it("is limited for an agent to its registered scopes, whatever its owner grants", async () => {
@@ -220,9 +213,7 @@ describe("entitlement to alerts", () => {
     expect(await currentScopesOf(records, themselves)).toEqual(new Set());
     await records.commit([person]);
     expect(await currentScopesOf(records, themselves)).toEqual(new Set(allScopes));
-    const steps = (await entitlementCheckOperations(records, themselves)) ?? [];
-    expect(await records.commit(steps)).toBe(true);
     await records.commit([removeGroup(accountRecordsGroup("x"))]);
-    expect(await records.commit(steps)).toBe(false);
+    expect(await currentScopesOf(records, themselves)).toEqual(new Set());
   });
 });

@@ -7,11 +7,12 @@ import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { runProgram } from "../../../src/cli/program.ts";
 import { writeBackup } from "../../../src/maintenance/backup/backup.ts";
-import { auditOperations } from "../../../src/store/audit-entry.ts";
+import { writeAuditEntry } from "../../../src/store/audit-entry.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
 import { openEmbedded } from "../../../src/store/sqlite/open.ts";
 import { sealAll } from "../../support/audit.ts";
 import { dataFolder, Sessions, signalLog } from "../../support/signal-log.ts";
+import { stepsOf } from "../../support/steps-of.ts";
 
 const folders = { store: dataFolder(), good: dataFolder() };
 const good = join(folders.good, "good.backup.gz");
@@ -38,7 +39,7 @@ beforeAll(async () => {
   const { records } = store;
   for (let at = 0; at < 5; at++) {
     const entry = { action: "page.read", actor: "system", target: `page ${at}` };
-    await records.commit(auditOperations(entry, at));
+    await records.commit(stepsOf(writeAuditEntry, entry, at));
   }
   await sealAll({ records, clock: { now: 1 } });
   const sessions = new Sessions();

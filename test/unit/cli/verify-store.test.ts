@@ -3,12 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { verifyStoreCommand } from "../../../src/cli/commands/verify-store.ts";
-import { auditOperations } from "../../../src/store/audit-entry.ts";
+import { writeAuditEntry } from "../../../src/store/audit-entry.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
 import { storeUnavailableProblem } from "../../../src/store/port/unavailable.ts";
 import { sealAll } from "../../support/audit.ts";
+import { stepsOf } from "../../support/steps-of.ts";
 import { dumpStore, inBatches, model, openStore } from "../../support/stores.ts";
 
 const notes = collection<number>("notes");
@@ -18,7 +19,7 @@ async function filledStore() {
   const { store, records, clock } = await openStore(model);
   const now = () => clock.now;
   const audit = (target: string) =>
-    auditOperations({ action: "note.written", actor: "system", target }, now());
+    stepsOf(writeAuditEntry, { action: "note.written", actor: "system", target }, now());
   await records.commit([put(notes, { key: "a", value: 1 }), put(notes, { key: "b", value: 2 })]);
   await records.commit(["a", "b", "c"].flatMap(audit));
   await sealAll({ records, clock });

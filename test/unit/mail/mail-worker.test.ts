@@ -4,11 +4,16 @@ import { expect, it, onTestFinished } from "vitest";
 import { createVault } from "../../../src/keys/vault.ts";
 import type { Email } from "../../../src/mail/email-schema.ts";
 import { MailWorker, type MailWorkerOptions } from "../../../src/mail/mail-worker.ts";
-import type { OutgoingMail } from "../../../src/mail/outbox.ts";
-import { createOutbox, MAIL_TOPIC, queuedMails } from "../../../src/mail/outbox.ts";
+import {
+  createOutbox,
+  MAIL_TOPIC,
+  type OutgoingMail,
+  queuedMails,
+} from "../../../src/mail/outbox.ts";
 import { announce } from "../../../src/store/port/operations.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { startSmtp } from "../../support/smtp.ts";
+import { stepsOf } from "../../support/steps-of.ts";
 import { describeEngines, openStore, type TestStore } from "../../support/stores.ts";
 
 const FROM = "signals@mail.example";
@@ -27,7 +32,7 @@ const clockOf = ({ clock }: TestStore) => ({ now: () => new Date(clock.now) });
 /** Queues emails in a store. */
 async function queue(store: TestStore, ...wanted: readonly OutgoingMail[]): Promise<void> {
   const outbox = createOutbox({ vault, ...clockOf(store) });
-  for (const mail of wanted) await store.records.commit(outbox.queueSteps(mail));
+  for (const mail of wanted) await store.records.commit(stepsOf(outbox.queue, mail));
 }
 
 /** Runs a worker until the end of the test. */

@@ -4,9 +4,14 @@ import { openKeyring } from "../../../src/keys/keyring.ts";
 import { createKeyringVault } from "../../../src/keys/keyring-vault.ts";
 import { createVault } from "../../../src/keys/vault.ts";
 import { MailWorker } from "../../../src/mail/mail-worker.ts";
-import type { OutgoingMail } from "../../../src/mail/outbox.ts";
-import { createOutbox, decryptEmail, queuedMails } from "../../../src/mail/outbox.ts";
+import {
+  createOutbox,
+  decryptEmail,
+  type OutgoingMail,
+  queuedMails,
+} from "../../../src/mail/outbox.ts";
 import { startSmtp } from "../../support/smtp.ts";
+import { stepsOf } from "../../support/steps-of.ts";
 import { dumpStore, embedded, openStore, START } from "../../support/stores.ts";
 
 const mail: OutgoingMail = {
@@ -22,7 +27,7 @@ const outbox = createOutbox({ vault, now });
 describe("the email outbox", () => {
   it("encrypts the address and the text of a stored email", async () => {
     const { store, records } = await openStore(embedded);
-    await records.commit(outbox.queueSteps(mail));
+    await records.commit(stepsOf(outbox.queue, mail));
     const kept = JSON.stringify(await dumpStore(store));
     expect(kept).toContain('"mail"');
     for (const part of ["ada@", "people.example", "12345678", "Your code"]) {
@@ -36,7 +41,7 @@ describe("the email outbox", () => {
 
   it("encrypts an email so that it can be decrypted only from its own record", async () => {
     const { records } = await openStore(embedded);
-    await records.commit([...outbox.queueSteps(mail), ...outbox.queueSteps(mail)]);
+    await records.commit([...stepsOf(outbox.queue, mail), ...stepsOf(outbox.queue, mail)]);
     const [one, other] = await records.list(queuedMails, { limit: 2 });
     if (one === undefined || other === undefined) expect.fail();
     expect(() => decryptEmail(vault, { ...other, value: one.value })).toThrow();
@@ -54,7 +59,7 @@ describe("the email outbox", () => {
     ["subject", ""],
     ["text", "x".repeat(10_001)],
   ])("rejects an email whose member %s is %j", (part, value) => {
-    expect(() => outbox.queueSteps({ ...mail, [part]: value })).toThrow();
+    expect(() => stepsOf(outbox.queue, { ...mail, [part]: value })).toThrow();
   });
 });
 
@@ -63,7 +68,7 @@ describe("an email text that contains SMTP commands", () => {
     const [store, server] = [await openStore(embedded), await startSmtp()];
     const text =
       "one\r\n.\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<eve@evil.example>\r\nDATA\r\ntwo\n";
-    await store.records.commit(outbox.queueSteps({ ...mail, text }));
+    await store.records.commit(stepsOf(outbox.queue, { ...mail, text }));
     const worker = new MailWorker({
       ...{ records: store.records, vault, now, onError: () => {} },
       smtp: { smtpUrl: server.url, from: "signals@mail.example" },
@@ -85,7 +90,7 @@ describe.runIf(process.platform === "linux")("the password of the mail server", 
       ...{ records: store.records, vault, now, onError: (error) => failures.push(error) },
       smtp: { smtpUrl: `smtp://me:secret@127.0.0.2:${server.port}`, from: "a@mail.example" },
     });
-    await store.records.commit(outbox.queueSteps(mail));
+    await store.records.commit(stepsOf(outbox.queue, mail));
     worker.start();
     await expect.poll(() => failures, { timeout: 10_000 }).toHaveLength(1);
     await worker.stop();

@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import { keyUses } from "../../../src/keys/key-uses.ts";
 import { openKeyring } from "../../../src/keys/keyring.ts";
 import { purgeExpiredData } from "../../../src/maintenance/maintenance.ts";
-import { auditOperations } from "../../../src/store/audit-entry.ts";
+import { writeAuditEntry } from "../../../src/store/audit-entry.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import { auditOf, sealAll } from "../../support/audit.ts";
+import { stepsOf } from "../../support/steps-of.ts";
 import { embedded, openStore } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
@@ -51,7 +52,11 @@ describe("the cleanup of a store", () => {
     await sealAll(store);
     store.clock.now += 400 * DAY_MS;
     await store.records.commit(
-      auditOperations({ action: "tested", actor: "system", target: "late" }, store.clock.now),
+      stepsOf(
+        writeAuditEntry,
+        { action: "tested", actor: "system", target: "late" },
+        store.clock.now,
+      ),
     );
     await sealAll(store);
     await tick();

@@ -3,9 +3,10 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { keyUses } from "../../../src/keys/key-uses.ts";
 import { openKeyring } from "../../../src/keys/keyring.ts";
 import { startMaintenance } from "../../../src/maintenance/maintenance.ts";
-import { auditOperations } from "../../../src/store/audit-entry.ts";
+import { writeAuditEntry } from "../../../src/store/audit-entry.ts";
 import type { Store } from "../../../src/store/port/store.ts";
 import { auditOf } from "../../support/audit.ts";
+import { stepsOf } from "../../support/steps-of.ts";
 import { describeEngines, type Engine, openStore, type TestStore } from "../../support/stores.ts";
 
 /**
@@ -44,7 +45,8 @@ async function twoProcesses(engine: Engine) {
   return { store, leader, other };
 }
 
-const record = (store: TestStore) => store.records.commit(auditOperations(entry, store.clock.now));
+const record = (store: TestStore) =>
+  store.records.commit(stepsOf(writeAuditEntry, entry, store.clock.now));
 
 describeEngines("the maintenance of a store", (engine) => {
   it("seals rows that were recorded before and after the start", async () => {

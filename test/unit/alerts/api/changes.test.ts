@@ -17,6 +17,7 @@ import {
   newKeyHolder,
   newPerson,
 } from "../../../support/alert-service.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import { embedded, openStore } from "../../../support/stores.ts";
 import { vault } from "../../../support/webhook-alerts.ts";
 
@@ -252,7 +253,7 @@ describe("the removal of an alert", () => {
     await service.update(wanted, { isPaused: true });
     const alert = await storedIn(records, id);
     const message = { eventId: "msg_1", type: "webhook.test", body: "{}" };
-    await records.commit(enqueueDelivery(alert, message));
+    await records.commit(stepsOf(enqueueDelivery, alert, message));
     await service.remove(wanted);
     for (const name of ["alerts", "deliveries", "endpoint-health", "alert-releases"]) {
       expect(await records.list({ name }, { limit: 10 }), name).toEqual([]);

@@ -14,6 +14,7 @@ import {
   newAgent,
   storedEvent,
 } from "../../../support/alert-service.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import { describeEngines, type Engine, embedded, openStore } from "../../../support/stores.ts";
 import { vault } from "../../../support/webhook-alerts.ts";
 
@@ -54,7 +55,7 @@ describe("the details of an alert", () => {
     const message = { eventId: "msg_1", type: "signal.shift", body: "{}" };
     const health = { failingSince: clock.now, failures: 3 };
     await records.commit([
-      ...enqueueDelivery(alert, message),
+      ...stepsOf(enqueueDelivery, alert, message),
       put(endpointHealthRecords, { key: id, value: health }),
     ]);
     expect(await service.find(agent, id)).toMatchObject({
@@ -69,7 +70,9 @@ describe("the details of an alert", () => {
     if (alert === undefined) throw new Error("no alert");
     const message = { type: "signal.shift", body: "{}" };
     for (let count = 0; count < 120; count += 1) {
-      await records.commit(enqueueDelivery(alert, { ...message, eventId: `msg_${count}` }));
+      await records.commit(
+        stepsOf(enqueueDelivery, alert, { ...message, eventId: `msg_${count}` }),
+      );
     }
     expect((await service.find(agent, id)).waiting.count).toBe(100);
   });

@@ -16,6 +16,7 @@ import {
   newAgent,
   storedEvent,
 } from "../../../support/alert-service.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import { describeEngines, embedded, openStore, START } from "../../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
@@ -189,7 +190,7 @@ describe("redelivery of failed events", () => {
     const alert = await records.get(alerts, id);
     if (alert === undefined) throw new Error("no alert");
     const message = { eventId: under, type: "signal.shift", body: "{}" };
-    await records.commit(enqueueDelivery(alert, message));
+    await records.commit(stepsOf(enqueueDelivery, alert, message));
 
     const before = await waiting();
     const { queued, next } = await service.redeliverSince(wanted, since);

@@ -33,6 +33,7 @@ import {
   startChat,
 } from "../../../support/chat-server.ts";
 import { type RunningWorker, receiver, startWorker } from "../../../support/delivery-worker.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import { describeEngines, openStore, type TestStore } from "../../../support/stores.ts";
 import {
   loopbackSender,
@@ -287,7 +288,7 @@ describeEngines("delivery to a channel", (engine) => {
     const active = { ...channel.value, state: { is: "active", since: 1 } as const };
     await store.records.commit([
       replace(channels, channel, { value: active }),
-      ...releaseHeldDeliveries(channel),
+      ...stepsOf(releaseHeldDeliveries, channel),
     ]);
     await chat.took(1);
   });
@@ -314,7 +315,7 @@ describeEngines("delivery to a channel", (engine) => {
     const name = "@everyone \u202egnp.exe http://evil.example /start";
     const body = JSON.stringify({ ...shift, data: { ...shift.data, name } });
     const message = { eventId: newMessageId(1), type: "signal.shift", body };
-    await store.records.commit(enqueueDelivery(made.alert, message));
+    await store.records.commit(stepsOf(enqueueDelivery, made.alert, message));
     await worker.look();
     const said = chat.taken[0]?.text ?? "";
     expect(said).not.toMatch(/@everyone|\u202e|http:\/\/evil|evil\.example|\/start/);
@@ -333,7 +334,7 @@ describeEngines("delivery to a channel", (engine) => {
       const shift = JSON.parse(shiftBody("AAPL")) as { data: object };
       const body = JSON.stringify({ ...shift, data: { ...shift.data, name: "*😀".repeat(60) } });
       const message = { eventId: newMessageId(1), type: "signal.shift", body };
-      await store.records.commit(enqueueDelivery(made.alert, message));
+      await store.records.commit(stepsOf(enqueueDelivery, made.alert, message));
       await worker.look();
       expect(chat.taken).toHaveLength(1);
     },

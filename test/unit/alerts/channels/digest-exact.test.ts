@@ -36,6 +36,7 @@ import {
   queuedShift,
 } from "../../../support/channels.ts";
 import { type ChatServer, startChat } from "../../../support/chat-server.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import {
   type Engine,
   model,
@@ -366,7 +367,7 @@ class World {
     const changed = replace(alerts, alert, { value: { ...alert.value, isPaused } });
     const isChanged = await records.commit([
       changed,
-      ...(isPaused ? [] : releaseHeldDeliveries(alert)),
+      ...(isPaused ? [] : stepsOf(releaseHeldDeliveries, alert)),
     ]);
     expect(isChanged).toBe(true);
   }

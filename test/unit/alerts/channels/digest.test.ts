@@ -30,6 +30,7 @@ import {
 } from "../../../support/channels.ts";
 import { type ChatServer, startChat } from "../../../support/chat-server.ts";
 import { type RunningWorker, startWorker } from "../../../support/delivery-worker.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import { describeEngines, openStore, type TestStore } from "../../../support/stores.ts";
 import { loopbackSender, vault } from "../../../support/webhook-alerts.ts";
 
@@ -828,7 +829,7 @@ async function changeChannel({ store, made }: Changed, changes: Partial<Channel>
   const channel = await store.records.get(channels, made.channel.key);
   if (channel === undefined) throw new Error("the channel is gone");
   const changed = replace(channels, channel, { value: { ...channel.value, ...changes } });
-  await store.records.commit([changed, ...releaseHeldDeliveries(channel)]);
+  await store.records.commit([changed, ...stepsOf(releaseHeldDeliveries, channel)]);
 }
 
 /** Pauses or resumes the alert. */
@@ -836,7 +837,7 @@ async function pauseAlert({ store, made }: Changed, isPaused: boolean): Promise<
   const alert = await store.records.get(alerts, made.alert.key);
   if (alert === undefined) throw new Error("the alert is gone");
   const changed = replace(alerts, alert, { value: { ...alert.value, isPaused } });
-  await store.records.commit([changed, ...(isPaused ? [] : releaseHeldDeliveries(alert))]);
+  await store.records.commit([changed, ...(isPaused ? [] : stepsOf(releaseHeldDeliveries, alert))]);
 }
 
 /** Makes the alert use another channel. */

@@ -11,6 +11,7 @@ import {
   newMessageId,
   queuedDeliveriesGroup,
 } from "../../../../src/alerts/delivery/delivery.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import { OWNER, webhookAlert } from "../../../support/webhook-alerts.ts";
 
 const URL_OF_ALERT = "https://inbox.example/hook?key=1";
@@ -34,7 +35,7 @@ describe("the endpoint group of a delivery", () => {
   });
 
   it("can be found among the other groups of a queued delivery", () => {
-    const [placed] = enqueueDelivery(alert, message);
+    const [placed] = stepsOf(enqueueDelivery, alert, message);
     if (placed?.kind !== "insert") throw new Error("Nothing is placed.");
     expect(findEndpointGroup(placed.placing.groups ?? [])).toBe(groupOf(URL_OF_ALERT));
   });
@@ -42,7 +43,7 @@ describe("the endpoint group of a delivery", () => {
 
 describe("a message that is enqueued for delivery", () => {
   it("is due immediately, is deleted with its alert, and expires with its event", () => {
-    expect(enqueueDelivery(alert, message)).toEqual([
+    expect(stepsOf(enqueueDelivery, alert, message)).toEqual([
       {
         kind: "insert",
         collection: "deliveries",
@@ -60,9 +61,9 @@ describe("a message that is enqueued for delivery", () => {
 
   it("does not exist for a polled alert; a challenge is enqueued only for a pending webhook", () => {
     const polled = { ...alert, value: { ...alert.value, way: { by: "poll" } as const } };
-    expect(enqueueDelivery(polled, message)).toEqual([]);
-    expect(enqueueChallenge(polled, 0)).toEqual([]);
-    expect(enqueueChallenge(alert, 0)).toEqual([]);
+    expect(stepsOf(enqueueDelivery, polled, message)).toEqual([]);
+    expect(stepsOf(enqueueChallenge, polled, 0)).toEqual([]);
+    expect(stepsOf(enqueueChallenge, alert, 0)).toEqual([]);
   });
 
   it("has an id without a dot, because a dot separates the parts of the signed content", () => {

@@ -22,6 +22,7 @@ import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import { receiver, startWorker } from "../../../support/delivery-worker.ts";
 import type { ReceivedRequest } from "../../../support/receivers.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import { describeEngines, dumpStore, openStore, type TestStore } from "../../../support/stores.ts";
 import {
   newKey,
@@ -75,7 +76,7 @@ async function change(
   if (alert === undefined) throw new Error("The alert is gone.");
   const isDone = await store.records.commit([
     replace(alerts, alert, { value: { ...alert.value, ...changed } }),
-    ...releaseHeldDeliveries(alert),
+    ...stepsOf(releaseHeldDeliveries, alert),
   ]);
   expect(isDone).toBe(true);
 }
@@ -412,7 +413,7 @@ describeEngines("the delivery worker", (engine) => {
     await keep(store, alert);
     const { look } = startWorker(store);
     await store.records.commit([
-      ...enqueueChallenge(alert, store.clock.now),
+      ...stepsOf(enqueueChallenge, alert, store.clock.now),
       ...queuedEvent(alert, "msg_1"),
     ]);
     store.clock.now += 5 * SECOND - 1;
@@ -438,7 +439,10 @@ describeEngines("the delivery worker", (engine) => {
     await keep(store, alert);
     const { look } = startWorker(store);
     const start = store.clock.now;
-    await store.records.commit([...enqueueChallenge(alert, start), ...queuedEvent(alert, "msg_1")]);
+    await store.records.commit([
+      ...stepsOf(enqueueChallenge, alert, start),
+      ...queuedEvent(alert, "msg_1"),
+    ]);
     for (let minute = 0; minute <= 31; minute++) {
       store.clock.now = start + minute * MINUTE + 5 * SECOND;
       await look();
@@ -469,7 +473,7 @@ describeEngines("the delivery worker", (engine) => {
     await keep(store, alert);
     const way = { ...webhookOf(alert), state: pending };
     const old = { ...alert, value: { ...alert.value, way } };
-    await store.records.commit(enqueueChallenge(old, store.clock.now));
+    await store.records.commit(stepsOf(enqueueChallenge, old, store.clock.now));
     store.clock.now += 5 * SECOND;
     await startWorker(store).look();
     expect(inbox.connections).toBe(0);
@@ -484,12 +488,13 @@ describeEngines("the delivery worker", (engine) => {
     const made = Array.from({ length: 14 }, (_, at) => askedBy("acc_1", `agent-${at}`));
     const other = askedBy("acc_2", "another");
     await keep(store, ...made, other);
-    for (const each of made) await store.records.commit(enqueueChallenge(each, store.clock.now));
+    for (const each of made)
+      await store.records.commit(stepsOf(enqueueChallenge, each, store.clock.now));
     store.clock.now += 5 * SECOND;
     const { look } = startWorker(store);
     await look();
     expect(inbox.received).toHaveLength(10);
-    await store.records.commit(enqueueChallenge(other, store.clock.now - 5 * SECOND));
+    await store.records.commit(stepsOf(enqueueChallenge, other, store.clock.now - 5 * SECOND));
     store.clock.now += 5 * SECOND;
     await look();
     expect(JSON.parse(inbox.received[10]?.body ?? "")).toMatchObject({
@@ -507,7 +512,8 @@ describeEngines("the delivery worker", (engine) => {
       webhookAlert({ url: inbox.url, state: pending, owner: { ...OWNER, id: `agent-${at}` } }),
     );
     await keep(store, ...made);
-    for (const each of made) await store.records.commit(enqueueChallenge(each, store.clock.now));
+    for (const each of made)
+      await store.records.commit(stepsOf(enqueueChallenge, each, store.clock.now));
     store.clock.now += 5 * SECOND;
     const overrides = { "challenge-host-all": { points: 2, windowSeconds: 3600 } };
     await startWorker(store, { limits: createLimits({ overrides }) }).look();
@@ -531,7 +537,7 @@ describeEngines("the delivery worker", (engine) => {
         return webhookAlert({ url, state: pending, owner: { ...OWNER, id: accountId, accountId } });
       });
       await keep(store, ...made);
-      const steps = made.map((each) => enqueueChallenge(each, store.clock.now));
+      const steps = made.map((each) => stepsOf(enqueueChallenge, each, store.clock.now));
       await store.records.commit(steps.flat());
       return made;
     };
@@ -699,7 +705,7 @@ describeEngines("the delivery worker", (engine) => {
     const store = await openStore(engine);
     const alert = webhookAlert({ url: "https://inbox.example/hook", state: pending });
     await keep(store, alert);
-    await store.records.commit(enqueueChallenge(alert, store.clock.now));
+    await store.records.commit(stepsOf(enqueueChallenge, alert, store.clock.now));
     store.clock.now += 5 * SECOND;
     const { sender, underway, answer } = slowSender();
     const { look } = startWorker(store, { sender });

@@ -9,8 +9,8 @@ import {
 import { generateApiKey } from "../../../../src/principals/keys/key-format.ts";
 import {
   type AuditEntry,
-  auditOperations,
   unsealedAudit,
+  writeAuditEntry,
 } from "../../../../src/store/audit-entry.ts";
 import { insert, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
@@ -34,7 +34,7 @@ function keysOn({ clock }: TestStore, records: Records, mode: "sandbox" | "live"
   };
   return new ApiKeyService({
     ...{ records, mode, now },
-    audit: (entry) => auditOperations(entry, clock.now),
+    audit: (tx, entry) => writeAuditEntry(tx, entry, clock.now),
     lastUse: new LastUseTracker({ records, now, onError }),
   });
 }

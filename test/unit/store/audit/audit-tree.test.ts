@@ -5,11 +5,12 @@ import {
   auditTrees,
   sealAudit,
 } from "../../../../src/maintenance/audit/audit-tree.ts";
-import { auditOperations, unsealedAudit } from "../../../../src/store/audit-entry.ts";
+import { unsealedAudit, writeAuditEntry } from "../../../../src/store/audit-entry.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
 import { parseCheckpoint } from "../../../../src/tree/checkpoint.ts";
 import { AUDIT_KEYS, auditOf } from "../../../support/audit.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import { describeEngines, model, openStore, type TestStore } from "../../../support/stores.ts";
 
 /** Decides when, and whether, each call of the store is made. */
@@ -39,7 +40,7 @@ const entry = (number: number) => ({
 });
 
 function add(store: TestStore, number: number): Promise<boolean> {
-  return store.records.commit(auditOperations(entry(number), store.clock.now));
+  return store.records.commit(stepsOf(writeAuditEntry, entry(number), store.clock.now));
 }
 
 const sealerOf =
@@ -98,7 +99,7 @@ describeEngines("the sealer of the audit log", (engine) => {
     const store = await openStore(engine);
     const text = "a\0b\ud800c";
     const strange = { ...entry(1), target: text, detail: { text } };
-    await store.records.commit(auditOperations(strange, store.clock.now));
+    await store.records.commit(stepsOf(writeAuditEntry, strange, store.clock.now));
     await add(store, 2);
     await drain(store);
     const rows = await store.archive.read("audit", { order: "oldest", limit: 10 });

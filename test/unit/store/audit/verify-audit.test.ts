@@ -8,13 +8,14 @@ import {
   sealAudit,
 } from "../../../../src/maintenance/audit/audit-tree.ts";
 import { applyRetention } from "../../../../src/maintenance/retention.ts";
-import { auditOperations, auditRowId } from "../../../../src/store/audit-entry.ts";
+import { auditRowId, writeAuditEntry } from "../../../../src/store/audit-entry.ts";
 import { put, remove } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
 import type { KnownLog } from "../../../../src/tree/known-log.ts";
 import { signCheckpoint } from "../../../../src/tree/signers.ts";
 import { treeEdgeOf } from "../../../../src/tree/tree-store.ts";
 import { AUDIT_KEYS, auditOf, newSigningKeys, sealAll } from "../../../support/audit.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import {
   describeEngines,
   dumpStore,
@@ -32,7 +33,11 @@ const DAY_MS = 86_400_000;
 async function add(store: TestStore, count: number): Promise<void> {
   const steps = Array.from({ length: count }, (_, index) => {
     const target = `row ${index + 1}`;
-    return auditOperations({ action: "tested", actor: "system", target }, store.clock.now + index);
+    return stepsOf(
+      writeAuditEntry,
+      { action: "tested", actor: "system", target },
+      store.clock.now + index,
+    );
   });
   await store.records.commit(steps.flat());
   store.clock.now += 1_000;

@@ -2,9 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { verifyStore } from "../../../../src/maintenance/backup/verify-store.ts";
-import { auditOperations } from "../../../../src/store/audit-entry.ts";
+import { writeAuditEntry } from "../../../../src/store/audit-entry.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
 import { sealAll } from "../../../support/audit.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import { dumpStore, inBatches } from "../../../support/stores.ts";
 import { fill, newFolder, openIn } from "../sqlite/folders.ts";
 
@@ -21,7 +22,7 @@ async function closedStore(): Promise<string> {
   await fill({ ...store, archive: { ...archive, append: async () => 0 } });
   for (let at = 0; at < AUDIT_ROWS; at++) {
     const entry = { action: "page.read", actor: "system", target: `page ${at}` };
-    await records.commit(auditOperations(entry, at));
+    await records.commit(stepsOf(writeAuditEntry, entry, at));
   }
   await sealAll({ records, clock: { now: 1 } });
   await archive.append(
