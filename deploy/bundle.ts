@@ -1,6 +1,6 @@
 import { dirname, join, relative, resolve } from "node:path";
 import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
-import { hashProgram } from "../src/process/program-hash.ts";
+import { hashProgram } from "../src/telemetry/program-hash.ts";
 
 /** Absolute path of the project's root folder. */
 export const ROOT = join(import.meta.dirname, "..");

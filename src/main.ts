@@ -21,7 +21,6 @@ import {
   warnIfFolderIsAccessible,
 } from "./process/announce.ts";
 import { isPortShared, listenExclusively, listenShared, originOf } from "./process/bind-port.ts";
-import { programVersion } from "./process/program-version.ts";
 import { createSteadyClock } from "./process/steady-clock.ts";
 import {
   exitAfterTimeout,
@@ -33,6 +32,7 @@ import { createService, SERVICE_NAME, type Service } from "./service.ts";
 import { explainStartFault } from "./store/sqlite/sqlite-errors.ts";
 import { createProcessLog } from "./telemetry/log.ts";
 import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts";
+import { programVersion } from "./telemetry/program-version.ts";
 
 /**
  * Delay of the garbage collection after the start, in milliseconds: by then, the first requests

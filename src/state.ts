@@ -17,14 +17,14 @@ import {
   type Maintenance,
   startMaintenance,
 } from "./maintenance/maintenance.ts";
-import { measuredRecords } from "./process/instrumented.ts";
-import type { ComponentState } from "./process/readiness.ts";
 import { leases } from "./store/lease.ts";
+import { measuredRecords } from "./store/measured-records.ts";
 import type { Store, StoreMode } from "./store/port/store.ts";
 import { WriteProbe } from "./store/probe.ts";
 import { createFolder } from "./store/sqlite/folder.ts";
 import { openEmbedded } from "./store/sqlite/open.ts";
 import { type Meters, NO_METERS } from "./telemetry/meters.ts";
+import type { ComponentState } from "./telemetry/readiness.ts";
 
 /** Retention of alert events and delivery attempts in the archive, in milliseconds. */
 const RETENTION_MS = {

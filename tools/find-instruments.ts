@@ -10,21 +10,21 @@ import {
   InstrumentIdentity,
   instrumentIdentityOf,
 } from "../src/answers/common.ts";
-import { chosenColumns, createListPage, FieldsInput, FieldTable } from "../src/answers/fields.ts";
-import {
-  type InstrumentRow,
-  instrumentColumns,
-  knownBarSpan,
-} from "../src/answers/instrument-table.ts";
 import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
-import { paginate } from "../src/answers/pagination.ts";
 import { FactorStatusAnswer, factorStatusAnswer } from "../src/answers/why.ts";
 import { FACTORS } from "../src/factors/reading.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
 import { isTickerQuery, MATCHES, matchInstruments } from "../src/market/symbols.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";
 import { tableOf } from "../src/tables/table.ts";
+import { chosenColumns, createListPage, FieldsInput, FieldTable } from "../src/tool/fields.ts";
+import {
+  type InstrumentRow,
+  instrumentColumns,
+  knownBarSpan,
+} from "../src/tool/instrument-table.ts";
 import { notCoveredReason, unpricedInstruments } from "../src/tool/lookup.ts";
+import { paginate } from "../src/tool/pagination.ts";
 import { defineTool, type ToolContext } from "../src/tool/tool.ts";
 
 const FullCandidate = z.object({

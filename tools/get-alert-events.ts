@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { alertScopes } from "../src/access/scopes.ts";
 import { CursorInput, Provenance, provenance } from "../src/answers/common.ts";
-import { readableItems } from "../src/answers/pagination.ts";
-import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
 import {
@@ -14,7 +12,9 @@ import {
 } from "../src/tool/alert.ts";
 import { AlertIdInput } from "../src/tool/alert-input.ts";
 import { attemptColumns, eventColumns } from "../src/tool/alert-table.ts";
+import { readableItems } from "../src/tool/pagination.ts";
 import { defineTool, type ToolCall, type ToolContext } from "../src/tool/tool.ts";
+import { DayOrInstantInput, rangeStartInstant } from "../src/tool/when.ts";
 
 /** Maximum number of items on a page. */
 const MAX_ITEMS = 100;

@@ -10,19 +10,10 @@ import {
   SymbolInput,
 } from "../src/answers/common.ts";
 import {
-  chosenColumns,
-  createListPage,
-  FieldsInput,
-  FieldTable,
-  rejectFieldsQuery,
-} from "../src/answers/fields.ts";
-import {
   offExchangeDayColumns,
   offExchangePrintColumns,
 } from "../src/answers/off-exchange-table.ts";
-import { type PageRequest, paginate } from "../src/answers/pagination.ts";
 import { roundRatioOrNull, withoutFloatNoise } from "../src/answers/rounding.ts";
-import { DayOrInstantInput, isIsoDate, requestedDayMember } from "../src/answers/when.ts";
 import {
   estimatedSide,
   type OffExchangeDaySummary,
@@ -35,8 +26,17 @@ import { BLOCK_SIZE_TEXT, isBlockTrade } from "../src/market/block-size.ts";
 import type { Instrument } from "../src/market/instrument.ts";
 import type { Print, WeeklyVolume } from "../src/market/records.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
+import {
+  chosenColumns,
+  createListPage,
+  FieldsInput,
+  FieldTable,
+  rejectFieldsQuery,
+} from "../src/tool/fields.ts";
 import { requestedInstantRange, resolveInstrument, snapshotAt } from "../src/tool/lookup.ts";
+import { type PageRequest, paginate } from "../src/tool/pagination.ts";
 import { defineTool, type ToolContext } from "../src/tool/tool.ts";
+import { DayOrInstantInput, isIsoDate, requestedDayMember } from "../src/tool/when.ts";
 
 /** Note that explains off-exchange prints. */
 const NOTE =

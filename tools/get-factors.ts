@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { DetailInput, SymbolInput } from "../src/answers/common.ts";
-import { DayOrInstantInput, requestedDayMember } from "../src/answers/when.ts";
 import { briefFactorsAnswer, FactorsAnswer, fullFactorsAnswer } from "../src/tool/factors.ts";
 import { resolveInstrument, snapshotAt } from "../src/tool/lookup.ts";
 import { defineTool } from "../src/tool/tool.ts";
+import { DayOrInstantInput, requestedDayMember } from "../src/tool/when.ts";
 
 /** The tool that returns the four factors behind a score with all their figures. */
 export const getFactors = defineTool({

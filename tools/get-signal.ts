@@ -9,23 +9,21 @@ import {
   SymbolInput,
   Ticker,
 } from "../src/answers/common.ts";
-import {
-  cellsOfRecord,
-  chosenColumns,
-  createListPage,
-  FieldsInput,
-  rejectFieldsQuery,
-} from "../src/answers/fields.ts";
-import { type PageRequest, paginate, readablePage } from "../src/answers/pagination.ts";
 import { roundToWholePoints } from "../src/answers/rounding.ts";
 import { steadinessPoints } from "../src/answers/steadiness.ts";
-import { DayOrInstantInput, requestedDayMember } from "../src/answers/when.ts";
 import { scoreAttributionAnswer } from "../src/answers/why.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import type { RecordList } from "../src/market/records.ts";
 import type { PastSnapshot } from "../src/score/snapshot.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
+import {
+  cellsOfRecord,
+  chosenColumns,
+  createListPage,
+  FieldsInput,
+  rejectFieldsQuery,
+} from "../src/tool/fields.ts";
 import {
   lastSnapshot,
   requestedInstant,
@@ -34,6 +32,7 @@ import {
   resolveInstrument,
   snapshotAt,
 } from "../src/tool/lookup.ts";
+import { type PageRequest, paginate, readablePage } from "../src/tool/pagination.ts";
 import {
   briefSignalAnswer,
   briefSignalItem,
@@ -51,6 +50,7 @@ import {
 import { scoreChange, signalColumns } from "../src/tool/signal-table.ts";
 import { defineTool, type ToolCall, type ToolContext } from "../src/tool/tool.ts";
 import { WatchlistNameInput } from "../src/tool/watchlist.ts";
+import { DayOrInstantInput, requestedDayMember } from "../src/tool/when.ts";
 
 const Points = z.number().min(0).max(100);
 const Fraction = z.number().min(0).max(1);

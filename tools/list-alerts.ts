@@ -3,7 +3,6 @@ import type { Caller } from "../src/access/caller.ts";
 import { ALERT_STATUSES, isOwnedBy } from "../src/alerts/alert.ts";
 import type { AlertView } from "../src/alerts/api/queries.ts";
 import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
-import { paginate, readablePage } from "../src/answers/pagination.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
 import {
@@ -15,6 +14,7 @@ import {
 } from "../src/tool/alert.ts";
 import { AlertIdInput } from "../src/tool/alert-input.ts";
 import { alertColumns } from "../src/tool/alert-table.ts";
+import { paginate, readablePage } from "../src/tool/pagination.ts";
 import { defineTool, type ToolCall, type ToolContext } from "../src/tool/tool.ts";
 
 const Input = z.strictObject({

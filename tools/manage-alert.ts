@@ -10,7 +10,6 @@ import {
   Provenance,
 } from "../src/answers/common.ts";
 import { nextStepsOfSteadinessAlert } from "../src/answers/steadiness-alert.ts";
-import { DayOrInstantInput, rangeStartInstant } from "../src/answers/when.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { AlertAnswer, alertAnswer, NextSteps, SigningSecretAnswer } from "../src/tool/alert.ts";
 import {
@@ -25,6 +24,7 @@ import { nextStepsOfRangeAlert } from "../src/tool/range-alert.ts";
 import { nextStepsOfSignalAlert } from "../src/tool/signal-alert.ts";
 import { defineTool, type ToolContext } from "../src/tool/tool.ts";
 import { WatchlistNameInput, watchlistSelector } from "../src/tool/watchlist.ts";
+import { DayOrInstantInput, rangeStartInstant } from "../src/tool/when.ts";
 
 const ACTIONS = [
   "update",

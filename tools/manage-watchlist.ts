@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { alertScopes } from "../src/access/scopes.ts";
 import { CursorInput } from "../src/answers/common.ts";
-import { readablePage } from "../src/answers/pagination.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { AlertFields, canonicalSymbols } from "../src/tool/alert-input.ts";
+import { readablePage } from "../src/tool/pagination.ts";
 import { defineTool } from "../src/tool/tool.ts";
 import { WatchlistAnswer, WatchlistNameInput, watchlistAnswer } from "../src/tool/watchlist.ts";
 

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { isoInstant, Provenance, SymbolInput } from "../src/answers/common.ts";
-import { DayOrInstantInput } from "../src/answers/when.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { type CommitmentOpening, commitmentHash } from "../src/log/leaves.ts";
 import type { LogReader, ProvenEntry } from "../src/log/log-reader.ts";
 import { requestedInstant, resolveInstrument } from "../src/tool/lookup.ts";
 import { requireSignalLog } from "../src/tool/signal-log.ts";
 import { defineTool, type ToolContext, type ToolSignalLog } from "../src/tool/tool.ts";
+import { DayOrInstantInput } from "../src/tool/when.ts";
 import { parseCheckpoint } from "../src/tree/checkpoint.ts";
 import type { Hash } from "../src/tree/merkle.ts";
 import { withoutLongSignatures } from "../src/tree/signed-note.ts";

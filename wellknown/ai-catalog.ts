@@ -1,6 +1,6 @@
+import { SERVICE_SUMMARY, type Site } from "../src/answers/site.ts";
 import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "../src/lib/paths.ts";
 import { SERVER_NAME } from "./server-card.ts";
-import { SERVICE_SUMMARY, type Site } from "./site.ts";
 
 /** Typical questions to the service, by which agents find it. */
 const queries = [

@@ -1,6 +1,6 @@
+import type { Site } from "../src/answers/site.ts";
 import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "../src/lib/paths.ts";
 import { endpoints, pathsOf } from "./endpoints.ts";
-import type { Site } from "./site.ts";
 
 /** Media type of a link set with the profile of RFC 9727. */
 export const API_CATALOG_MEDIA_TYPE =

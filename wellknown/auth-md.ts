@@ -1,11 +1,11 @@
 import { allScopes, scopeDescriptions } from "../src/access/scopes.ts";
+import type { Site } from "../src/answers/site.ts";
 import { ID_JAG_TOKEN_TYPE } from "../src/auth/assertions/oauth-urns.ts";
 import { ACCESS_TOKEN_LIFETIME_SECONDS } from "../src/auth/oidc/token-lifetimes.ts";
 import { paths } from "../src/lib/paths.ts";
 import { CLAIM_CODE_LIFETIME_MS } from "../src/principals/agents/claim-code.ts";
 import { firstRestCommand, listToolsCommand } from "./calls.ts";
 import { COMMAND_VARIABLES_NOTE, markdownTable, shellBlock } from "./markdown.ts";
-import type { Site } from "./site.ts";
 
 /**
  * The document auth.md: how an agent gets access, step by step. The metadata member `agent_auth` is

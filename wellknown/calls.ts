@@ -1,7 +1,7 @@
 import type { Scope } from "../src/access/scopes.ts";
+import type { Site } from "../src/answers/site.ts";
 import { paths } from "../src/lib/paths.ts";
 import { shellBlock } from "./markdown.ts";
-import type { Site } from "./site.ts";
 
 /**
  * Whether unclaimed agents have some scopes, but not this scope. `false` if they have no scope at

@@ -1,6 +1,7 @@
-import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE } from "../src/lib/paths.ts";
+import type { RenderContext, Site } from "../src/answers/site.ts";
+import { OPENAPI_MEDIA_TYPE, paths, SERVER_CARD_MEDIA_TYPE, skillPath } from "../src/lib/paths.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
-import { skillMarkdown, skillPath } from "./agent-skills/skill.ts";
+import { skillMarkdown } from "./agent-skills/skill.ts";
 import { skills, skillsIndex } from "./agent-skills/skills.ts";
 import { aiCatalog } from "./ai-catalog.ts";
 import { API_CATALOG_MEDIA_TYPE, apiCatalog } from "./api-catalog.ts";
@@ -14,7 +15,6 @@ import { protectedResourceMetadata } from "./protected-resource-metadata.ts";
 import { robotsTxt } from "./robots.ts";
 import { securityTxt } from "./security-txt.ts";
 import { serverCard } from "./server-card.ts";
-import type { RenderContext, Site } from "./site.ts";
 import { sitemap } from "./sitemap.ts";
 
 /** A discovery document. Each document is rendered by its own module, even if it is short. */
@@ -75,7 +75,7 @@ export const discoveryDocuments: readonly DiscoveryDocument[] = [
     render: skillsIndex,
   },
   ...skills.map((skill) => ({
-    path: skillPath(skill),
+    path: skillPath(skill.name),
     mediaTypes: [MARKDOWN] as const,
     maxAgeSeconds: FIVE_MINUTES,
     render: (site: Site) => skillMarkdown(skill, site),

@@ -4,12 +4,11 @@ import {
   SCORE_CAVEAT,
   SCORE_MEANING,
 } from "../src/answers/meaning.ts";
-import { OPENAPI_MEDIA_TYPE, paths } from "../src/lib/paths.ts";
+import { marketNotes, SERVICE_SUMMARY, type Site } from "../src/answers/site.ts";
+import { OPENAPI_MEDIA_TYPE, paths, skillPath } from "../src/lib/paths.ts";
 import { tools } from "../tools/index.ts";
-import { skillPath } from "./agent-skills/skill.ts";
 import { skills } from "./agent-skills/skills.ts";
 import { endpoints } from "./endpoints.ts";
-import { marketNotes, SERVICE_SUMMARY, type Site } from "./site.ts";
 
 /**
  * The document llms.txt: the purpose of the service and the location of its documents, for language
@@ -34,7 +33,7 @@ ${tools.map(({ title, description, ...tool }) => `- \`${tool.name}\` (${tool.sco
 ## Access
 
 ${item("auth.md", paths.authMd, accessNote(site))}
-${skills.map((skill) => item(skill.name, skillPath(skill), skill.description(site))).join("\n")}
+${skills.map((skill) => item(skill.name, skillPath(skill.name), skill.description(site))).join("\n")}
 
 ## Interface
 

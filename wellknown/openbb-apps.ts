@@ -1,9 +1,9 @@
+import { marketNotes, SERVICE_SUMMARY, type Site } from "../src/answers/site.ts";
 import { paths } from "../src/lib/paths.ts";
 import type { Widget } from "../src/openbb/widget.ts";
 import { widgets } from "../src/openbb/widgets.ts";
 import { widgetId } from "./openbb-widgets.ts";
 import { SERVER_NAME } from "./server-card.ts";
-import { marketNotes, SERVICE_SUMMARY, type Site } from "./site.ts";
 
 /**
  * Group of the widgets that show one instrument. Workspace links widgets only in groups with names

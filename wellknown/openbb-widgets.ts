@@ -1,3 +1,4 @@
+import { marketNotes, type Site } from "../src/answers/site.ts";
 import { MARKET_WORDS } from "../src/openbb/shapes.ts";
 import {
   WIDGET_PATH_PREFIX,
@@ -8,7 +9,6 @@ import {
 import { widgets } from "../src/openbb/widgets.ts";
 import type { ColumnHead, ColumnType } from "../src/tables/table.ts";
 import { SERVER_NAME } from "./server-card.ts";
-import { marketNotes, type Site } from "./site.ts";
 
 /** Interval at which Workspace reloads a widget that is shown, in milliseconds. */
 const REFETCH_MS = 5 * 60_000;

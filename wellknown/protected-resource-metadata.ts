@@ -1,6 +1,6 @@
 import { allScopes } from "../src/access/scopes.ts";
+import type { Site } from "../src/answers/site.ts";
 import { paths } from "../src/lib/paths.ts";
-import type { Site } from "./site.ts";
 
 /**
  * Protected resource metadata (RFC 9728).

@@ -1,5 +1,5 @@
+import type { Site } from "../src/answers/site.ts";
 import { paths } from "../src/lib/paths.ts";
-import type { Site } from "./site.ts";
 
 /**
  * User agents of AI crawlers. They are listed by name, because some scanners ignore the rules for

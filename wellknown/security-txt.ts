@@ -1,5 +1,5 @@
+import type { RenderContext, Site } from "../src/answers/site.ts";
 import { paths } from "../src/lib/paths.ts";
-import type { RenderContext, Site } from "./site.ts";
 
 const DAY_MS = 86_400_000;
 

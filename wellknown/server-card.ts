@@ -1,6 +1,6 @@
+import { SERVICE_SUMMARY, type Site } from "../src/answers/site.ts";
 import { paths } from "../src/lib/paths.ts";
 import { ICON_MEDIA_TYPE } from "./icon.ts";
-import { SERVICE_SUMMARY, type Site } from "./site.ts";
 
 /** URL of version 1 of the card's schema, as used in the examples of the specification. */
 const SCHEMA = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json";

@@ -1,5 +1,5 @@
+import type { Site } from "../src/answers/site.ts";
 import { paths } from "../src/lib/paths.ts";
-import type { Site } from "./site.ts";
 
 /** Paths of the public pages. */
 const pages = [paths.home, paths.trackRecord, paths.reference, paths.authMd, paths.llms];

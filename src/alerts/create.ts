@@ -1,15 +1,14 @@
 import type { Logger } from "pino";
 import { createAuditor } from "../access/auditor.ts";
 import { currentScopesOf } from "../auth/entitlement.ts";
-import type { Config } from "../config/config.ts";
+import type { Keyring } from "../keys/keyring.ts";
 import { scheduleTimer } from "../lib/loop.ts";
 import type { Limits } from "../limits/quotas.ts";
 import { createOutbox } from "../mail/outbox.ts";
 import type { LeaderJob } from "../maintenance/maintenance.ts";
 import type { GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import { createWebhookPolicy } from "../outbound/webhook-policy.ts";
-import { measuredSender } from "../process/instrumented.ts";
-import type { PersistentState } from "../state.ts";
+import type { Store } from "../store/port/store.ts";
 import { type Meters, NO_METERS } from "../telemetry/meters.ts";
 import type { AlertOwner } from "./alert.ts";
 import { AlertService } from "./api/alert-service.ts";
@@ -20,6 +19,7 @@ import { ChannelService } from "./channels/channels.ts";
 import { DigestGatherer } from "./channels/make-digest.ts";
 import { createChatServices } from "./channels/services/chat-services.ts";
 import { UnsubscribeService, UnsubscribeTokens, unsubscribeUrl } from "./channels/unsubscribing.ts";
+import { measuredSender } from "./delivery/measured-sender.ts";
 import { createWebhookSender } from "./delivery/sender.ts";
 import { toWebhookKeySet, type WebhookKeySet } from "./delivery/webhook-keys.ts";
 import { webhookUrlKeysOf } from "./delivery/webhook-url.ts";
@@ -30,11 +30,26 @@ import { WatchlistService } from "./watchlists/watchlists.ts";
 /** Pause between two polls for closed sessions that have not been evaluated, in milliseconds. */
 const EVALUATE_EVERY_MS = 100;
 
+/** Settings of the alerts. */
+export interface AlertSettings {
+  readonly webhooks: {
+    /** Whether webhook URLs may use `http:` and point to this machine; for development. */
+    readonly allowsInsecure: boolean;
+    /** URL of the proxy for all webhooks; `undefined` for none. */
+    readonly proxy: string | undefined;
+  };
+  /** Origin of the Telegram Bot API server. */
+  readonly telegramUrl: string;
+}
+
 /** Dependencies of `createAlertSystem`. */
 export interface AlertSystemOptions
   extends Pick<AlertDependencies, "now" | "baseUrl" | "standsStill"> {
-  readonly config: Pick<Config, "webhooks" | "telegramUrl">;
-  readonly state: PersistentState;
+  readonly settings: AlertSettings;
+  readonly store: Store;
+  readonly keyring: Keyring;
+  /** Derives a key of 32 bytes for one purpose from the master key. */
+  readonly deriveKey: (purpose: string) => Uint8Array;
   /** Display name of the service. */
   readonly serviceName: string;
   readonly market: AlertEvaluatorOptions["market"];
@@ -71,23 +86,23 @@ export interface AlertSystem {
 
 /** Builds the alert service, the evaluator that finds events, and the worker that delivers them. */
 export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
-  const { config, state, limits, now, log, baseUrl, serviceName } = options;
-  const { records, archive } = state.store;
-  const { keys, hashAddress } = state.keyring;
+  const { settings, store, keyring, deriveKey, limits, now, log, baseUrl, serviceName } = options;
+  const { records, archive } = store;
+  const { keys, hashAddress } = keyring;
   const audit = createAuditor({ hashAddress, now });
-  const urlKeys = webhookUrlKeysOf(state);
+  const urlKeys = webhookUrlKeysOf({ keyring, deriveKey });
   const { vault } = urlKeys;
-  const { allowsInsecure, proxy } = config.webhooks;
+  const { allowsInsecure, proxy } = settings.webhooks;
   const warn = (message: string) => log.warn(message);
   const urlPolicy = options.outbound ?? createWebhookPolicy({ allowsInsecure, warn });
   const scopesOf = (owner: AlertOwner) => currentScopesOf(records, owner);
   const common = { records, archive, audit, vault, limits, now, scopesOf };
 
-  const tokens = new UnsubscribeTokens(state.deriveKey("channel-unsubscribe"));
+  const tokens = new UnsubscribeTokens(deriveKey("channel-unsubscribe"));
   const outlets: ChannelDependencies = {
     serviceName,
     baseUrl,
-    chat: createChatServices(config.telegramUrl),
+    chat: createChatServices(settings.telegramUrl),
     mailbox: createOutbox({ vault, now }),
     gathering: new DigestGatherer(),
     unsubscribeUrl: (channelId) => unsubscribeUrl(baseUrl, tokens.tokenOf(channelId)),

@@ -1,20 +1,26 @@
 import type { Logger } from "pino";
-import { extraAuthorizationServerMetadata } from "../../wellknown/authorization-server.ts";
 import { createAuditor } from "../access/auditor.ts";
 import { LastUseTracker } from "../access/last-use.ts";
-import type { Config, UpstreamProviderSettings } from "../config/config.ts";
+import type { Scope } from "../access/scopes.ts";
+import type { SignUpMode } from "../access/sign-up-mode.ts";
+import type { Keyring } from "../keys/keyring.ts";
 import { createKeyringVault } from "../keys/keyring-vault.ts";
 import type { Vault } from "../keys/vault.ts";
+import type { LimitOverrides } from "../limits/classes.ts";
+import { withDenialCounts } from "../limits/denial-counts.ts";
 import { withLockouts } from "../limits/lockouts.ts";
 import { createLimits } from "../limits/memory-limits.ts";
+import type { Quota, QuotaName } from "../limits/quotas.ts";
 import { createSharedLimits } from "../limits/shared-limits.ts";
 import type { Email } from "../mail/email-schema.ts";
 import { MailWorker } from "../mail/mail-worker.ts";
 import { createOutbox } from "../mail/outbox.ts";
+import type { MailSettings } from "../mail/smtp.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import { AccountService } from "../principals/accounts/accounts.ts";
 import { BrowserSessions } from "../principals/accounts/browser-sessions.ts";
 import { EmailCodeSignIn } from "../principals/accounts/email-code-sign-in.ts";
+import type { UpstreamProviderSettings } from "../principals/accounts/upstream-client.ts";
 import type {
   UpstreamSignIn,
   UpstreamSignInOptions,
@@ -24,8 +30,7 @@ import { createRegistrationTokenLookup } from "../principals/agents/registration
 import { UnclaimedCapacity } from "../principals/agents/unclaimed-capacity.ts";
 import { IntakeService } from "../principals/applications/intake.ts";
 import { ApiKeyService } from "../principals/keys/api-keys.ts";
-import { withDenialCounts } from "../process/instrumented.ts";
-import type { PersistentState } from "../state.ts";
+import type { Store, StoreMode } from "../store/port/store.ts";
 import { createAssertionVerifier } from "./assertions/id-jag.ts";
 import { readTrustedIssuers, type TrustedIssuer } from "./assertions/trusted-issuers.ts";
 import { createAuthenticator } from "./authenticator.ts";
@@ -38,19 +43,41 @@ import { createClientCredentialsIssuer } from "./oidc/client-credentials.ts";
 import { createInteractions } from "./oidc/interactions.ts";
 import { OperatorAccess } from "./operator-access.ts";
 
+/** Settings of who may do what. */
+interface AuthSettings {
+  /** Scopes of agents without an owner. */
+  readonly anonymousScopes: readonly Scope[];
+  readonly signUp: SignUpMode;
+  /** Mail server; if `undefined`, emails wait in the outbox for the operator. */
+  readonly mail: MailSettings | undefined;
+  readonly upstream: UpstreamProviderSettings | undefined;
+  /** JSON file of the identity providers whose assertions are trusted; `undefined` for none. */
+  readonly trustedIssuersFile: string | undefined;
+  /** Rate limits that replace the defaults. */
+  readonly rateLimits: {
+    /** Of classes of limits. */
+    readonly numbers: LimitOverrides;
+    /** Of limits that are not classes. */
+    readonly quotas: Partial<Record<QuotaName, Quota>>;
+  };
+}
+
 /** Dependencies of `createAuthServices`. */
 export interface AuthServicesOptions {
-  readonly config: Pick<
-    Config,
-    | "anonymousScopes"
-    | "signUp"
-    | "mail"
-    | "upstream"
-    | "trustedIssuersFile"
-    | "rateLimits"
-    | "market"
-  >;
-  readonly state: PersistentState;
+  readonly settings: AuthSettings;
+  /** The mode of the market, which API keys name. */
+  readonly mode: StoreMode;
+  readonly store: Store;
+  readonly keyring: Keyring;
+  /** Derives a key of 32 bytes for one purpose from the master key. */
+  readonly deriveKey: (purpose: string) => Uint8Array;
+  /**
+   * Registers a listener for commits of any process that may have revoked or narrowed a credential.
+   * @returns A function that removes the listener.
+   */
+  readonly onCredentialChange: (listener: () => void) => () => void;
+  /** Members that are added to the metadata of the authorization server. */
+  readonly extraMetadata: AuthorizationServerOptions["extraMetadata"];
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   /** Display name of the service. */
@@ -71,17 +98,16 @@ export type AuthServices = Awaited<ReturnType<typeof createAuthServices>>;
  * the authorization server.
  */
 export async function createAuthServices(options: AuthServicesOptions) {
-  const { config, state, baseUrl, now, log, name: serviceName } = options;
-  const { anonymousScopes, signUp } = config;
-  const { records } = state.store;
-  const { hashAddress } = state.keyring;
-  const mode = config.market.kind;
+  const { settings, mode, store, keyring, baseUrl, now, log, name: serviceName } = options;
+  const { anonymousScopes, signUp } = settings;
+  const { records } = store;
+  const { hashAddress } = keyring;
   const onError = (error: unknown) => log.error({ err: error }, "a part of a request failed");
 
-  const issuers = await trustedIssuers(config.trustedIssuersFile);
+  const issuers = await trustedIssuers(settings.trustedIssuersFile);
   const audit = createAuditor({ hashAddress, now });
   const lastUse = new LastUseTracker({ records, now, onError });
-  const vault = createKeyringVault(state.keyring);
+  const vault = createKeyringVault(keyring);
   const mailbox = createOutbox({ vault, now });
   const { limits, denials, sync } = createAccessLimits(options, onError);
   const common = { records, now, audit };
@@ -89,13 +115,13 @@ export async function createAuthServices(options: AuthServicesOptions) {
   const keys = new ApiKeyService({ ...common, mode, lastUse });
   const intake = new IntakeService({ ...common, keys, mode, hashAddress });
   const sessions = new BrowserSessions({ records, now, secure: isHttps(baseUrl), audit });
-  const codeKey = state.deriveKey("claim-codes");
+  const codeKey = options.deriveKey("claim-codes");
   const forClaims = { mailbox, baseUrl, anonymousScopes, signUp, codeKey };
   const claims = new ClaimService({ ...common, ...forClaims });
   const capacity = new UnclaimedCapacity({ records, now });
   const outbound = createGuardedFetch(options.outbound);
   const verifier = createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now });
-  const provider = createRotatingProvider(state, {
+  const provider = createRotatingProvider(keyring, {
     records,
     accounts,
     claims,
@@ -107,7 +133,7 @@ export async function createAuthServices(options: AuthServicesOptions) {
     onError,
     baseUrl,
     anonymousScopes,
-    extraMetadata: extraAuthorizationServerMetadata(baseUrl),
+    extraMetadata: options.extraMetadata,
     findSession: async (cookie) => (await sessions.browserOf(cookie)).session,
     fetch: outbound.fetch,
   });
@@ -121,14 +147,14 @@ export async function createAuthServices(options: AuthServicesOptions) {
       baseUrl,
       anonymousScopes,
     }),
-    onCredentialChange: state.onCredentialChange,
+    onCredentialChange: options.onCredentialChange,
     now,
     monotonic: () => performance.now(),
   });
   const redirectUri = `${baseUrl}/sign-in/callback`;
   const isAccepted = (email: string) => intake.isAccepted(email);
   const forSignIn = { records, accounts, signUp, isAccepted };
-  const upstream = await loadUpstream(config.upstream, { ...forSignIn, onError, redirectUri });
+  const upstream = await loadUpstream(settings.upstream, { ...forSignIn, onError, redirectUri });
   const mailWorker = startMailWorker(options, vault);
   return {
     operatorAccess: new OperatorAccess(vault, () => now().getTime()),
@@ -161,11 +187,14 @@ export async function createAuthServices(options: AuthServicesOptions) {
 }
 
 /** Starts the worker that sends the emails in the outbox. */
-function startMailWorker({ state, config, onEmail, now, log }: AuthServicesOptions, vault: Vault) {
+function startMailWorker(
+  { store, settings, onEmail, now, log }: AuthServicesOptions,
+  vault: Vault,
+) {
   const mailWorker = new MailWorker({
-    records: state.store.records,
+    records: store.records,
     vault,
-    smtp: config.mail,
+    smtp: settings.mail,
     onTerminal: onEmail,
     now,
     onError: (error) => log.error({ err: error }, "a message could not be sent"),
@@ -189,12 +218,11 @@ async function loadUpstream(
  * otherwise in memory.
  */
 function createAccessLimits(
-  { state, config, now }: AuthServicesOptions,
+  { store, keyring, settings, now }: AuthServicesOptions,
   onError: (error: unknown) => void,
 ) {
-  const { store, keyring } = state;
   const { records, counters } = store;
-  const { numbers, quotas: overrides } = config.rateLimits;
+  const { numbers, quotas: overrides } = settings.rateLimits;
   const { sync, ...counting } =
     counters === undefined
       ? { ...createLimits({ overrides, numbers }), sync: async () => undefined }
@@ -214,7 +242,7 @@ async function trustedIssuers(file: string | undefined): Promise<readonly Truste
  * change.
  */
 function createRotatingProvider(
-  { keyring }: PersistentState,
+  keyring: Keyring,
   options: Omit<AuthorizationServerOptions, "keys">,
 ): () => ReturnType<typeof createAuthorizationServer> {
   const build = () =>

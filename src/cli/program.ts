@@ -8,8 +8,8 @@ import {
   terminalLine,
   terminalMessage,
 } from "../outbound/terminal-text.ts";
-import { programVersion } from "../process/program-version.ts";
 import { operatorErrorText } from "../store/port/unavailable.ts";
+import { programVersion } from "../telemetry/program-version.ts";
 import { runCommandInServer } from "./admin-client.ts";
 import type { StoreCommand, Terminal } from "./command.ts";
 import { type CommandOutcome, ConfirmationNeeded } from "./command.ts";

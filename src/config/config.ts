@@ -1,6 +1,10 @@
 import { anonymousScopeCeiling, type Scope } from "../access/scopes.ts";
+import type { SignUpMode } from "../access/sign-up-mode.ts";
+import type { AlertSettings } from "../alerts/create.ts";
+import type { MailSettings } from "../mail/smtp.ts";
+import type { UpstreamProviderSettings } from "../principals/accounts/upstream-client.ts";
+import type { LiveMarketSettings, MarketSettings } from "../sources/open-market.ts";
 import { providerSettings } from "./provider-settings.ts";
-import type { ReplaySettings } from "./replay.ts";
 import {
   type ChangedLimits,
   type Environment,
@@ -11,31 +15,6 @@ import {
   type SettingValues,
   storeVariables,
 } from "./settings.ts";
-
-/** Source of the market data. */
-export type MarketSettings =
-  | { readonly kind: "sandbox"; readonly sessionSeconds: number; readonly seed: number }
-  | { readonly kind: "files"; readonly folder: string; readonly asOf: Date | undefined }
-  | ({ readonly kind: "replay"; readonly folder: string } & ReplaySettings)
-  | ({ readonly kind: "live" } & LiveMarketSettings);
-
-/** Who can create an account (`SIGN_UP`). */
-export type SignUpMode = "open" | "applications" | "closed";
-
-/** Instruments and providers of a live market. */
-export interface LiveMarketSettings {
-  /**
-   * Symbols, or the path of a file of instruments; `undefined` for the default list of large
-   * instruments.
-   */
-  readonly universe: string | undefined;
-  /** Ids of the providers to use; `undefined` for all that are configured. */
-  readonly providers: readonly string[] | undefined;
-  /** API keys and other credentials of providers, by the name of the environment variable. */
-  readonly settings: Readonly<Record<string, string>>;
-  /** Origins of mirrors that replace a provider's own origin, by provider id. */
-  readonly origins: Readonly<Record<string, string>>;
-}
 
 /** Location of the store. */
 export interface StoreSettings {
@@ -50,29 +29,6 @@ export interface StoreSettings {
    * `master.key`.
    */
   readonly masterKey: string | undefined;
-}
-
-/** The mail server and the sender. */
-export interface MailSettings {
-  /** `smtp://` or `smtps://` URL, with the credentials of the account. */
-  readonly smtpUrl: string;
-  /** Sender address of the emails. */
-  readonly from: string;
-}
-
-/** An external OpenID provider that people can sign in with. */
-export interface UpstreamProviderSettings {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
-
-/** Settings for sending webhooks. */
-interface WebhookChoice {
-  /** Whether webhook URLs may use `http:` and point to this machine; for development. */
-  readonly allowsInsecure: boolean;
-  /** URL of the proxy for all webhooks; `undefined` for none. */
-  readonly proxy: string | undefined;
 }
 
 /** Default of DRAIN_SECONDS if other processes share the database and can take over, in seconds. */
@@ -104,7 +60,7 @@ export interface Config {
   readonly trustedIssuersFile: string | undefined;
   /** Policy file with the witnesses of the signal log; `undefined` for none. */
   readonly witnessesFile: string | undefined;
-  readonly webhooks: WebhookChoice;
+  readonly webhooks: AlertSettings["webhooks"];
   /** Origin of the Telegram Bot API server. */
   readonly telegramUrl: string;
   /**

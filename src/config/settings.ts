@@ -5,10 +5,10 @@ import { ENCODED_MASTER_KEY_PATTERN } from "../keys/master-key.ts";
 import type { LimitOverrides } from "../limits/classes.ts";
 import { type Quota, type QuotaName, quotas } from "../limits/quotas.ts";
 import { isHttpsOrLoopback } from "../outbound/loopback.ts";
+import { parseReplay, REPLAY_SYNTAX } from "../sources/replay-settings.ts";
 import { misspelledSetting } from "./misspelled.ts";
 import { liveVariables } from "./provider-settings.ts";
 import { defaultLimits, parseLimits } from "./rate-limits.ts";
-import { parseReplay, REPLAY_SYNTAX } from "./replay.ts";
 
 /** Value of `MARKET` for live data from providers. */
 export const LIVE_MARKET = "live";

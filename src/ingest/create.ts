@@ -1,4 +1,3 @@
-import type { Config } from "../config/config.ts";
 import type { Market } from "../market/market.ts";
 import {
   openSentimentReader,
@@ -6,13 +5,13 @@ import {
   type SentimentReader,
 } from "../messages/sentiment-model.ts";
 import { runningMethod } from "../method/running.ts";
-import type { ComponentState } from "../process/readiness.ts";
 import { ScoreRefresh, type SignalUpdates } from "../score/refresh.ts";
 import type { SavedSignalsStore } from "../score/saved-signals.ts";
 import { ScoringEngine } from "../score/scoring-engine.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../score/snapshot-archive.ts";
 import type { MarketClock } from "../sources/market-clock.ts";
-import { type OpenedMarket, openMarket } from "../sources/open-market.ts";
+import { type MarketSettings, type OpenedMarket, openMarket } from "../sources/open-market.ts";
+import type { ComponentState } from "../telemetry/readiness.ts";
 import type { LiveMarkets, LiveMarketsOptions } from "./live.ts";
 import type { SavedSignalsFile } from "./saved-signals.ts";
 import { serveRecordedSnapshots } from "./session-archive.ts";
@@ -29,9 +28,21 @@ const CONFIRMED_MS = 3_600_000;
  *  milliseconds. */
 const HELD_MS = 10;
 
+/** Settings of what is scored, and how messages are read. */
+interface ScoringSettings {
+  readonly market: MarketSettings;
+  /** Absolute path of the data folder. */
+  readonly store: { readonly folder: string };
+  /**
+   * File of a trained model that rates messages together with the lexicon; `undefined` to use the
+   * lexicon alone.
+   */
+  readonly socialModelFile: string | undefined;
+}
+
 /** Options of `openScoring`. */
 export interface ScoringOptions {
-  readonly config: Pick<Config, "market" | "store" | "socialModelFile">;
+  readonly settings: ScoringSettings;
   readonly now: () => Date;
   /**
    * A clock that is never adjusted, in Unix milliseconds; if absent, the machine's clock is
@@ -128,11 +139,11 @@ export interface Scoring {
  * @throws {Error} If a file or folder cannot be used; the message says what to do.
  */
 export async function openScoring(options: ScoringOptions): Promise<Scoring> {
-  const { config, log } = options;
+  const { settings, log } = options;
   const wall = () => options.now().getTime();
   // Not first for a request: where the code was changed, this takes seconds.
   const { version } = runningMethod();
-  const { analyser, polarityOf } = await openSentimentReader(config.socialModelFile);
+  const { analyser, polarityOf } = await openSentimentReader(settings.socialModelFile);
   const { live, ...opened } = await openConfigured(options);
   const saved = await openSavedSignals(
     opened.market,
@@ -236,12 +247,12 @@ function confirmedUntil(live: LiveMarkets | undefined): number {
 async function openSavedSignals(
   { mode }: Market,
   method: string,
-  { config, log, deriveKey }: ScoringOptions,
+  { settings, log, deriveKey }: ScoringOptions,
 ): Promise<SavedSignalsFile | undefined> {
   if (mode !== "files" && mode !== "replay") return undefined;
   const { SavedSignalsFile } = await import("./saved-signals.ts");
   const saved = new SavedSignalsFile({
-    folder: config.store.folder,
+    folder: settings.store.folder,
     key: deriveKey("kept-signals"),
     method,
     log,
@@ -258,7 +269,7 @@ async function openSavedSignals(
 async function openWarmStart(
   { market, snapshots }: ScoredMarket,
   analyser: SentimentAnalyzer,
-  { config, log, deriveKey, sandbox }: ScoringOptions,
+  { settings, log, deriveKey, sandbox }: ScoringOptions,
 ): Promise<WarmStart | undefined> {
   const { mode } = market;
   if ((mode !== "sandbox" && mode !== "files") || sandbox !== undefined) return undefined;
@@ -266,23 +277,23 @@ async function openWarmStart(
   return new WarmStart({
     market,
     snapshots,
-    folder: config.store.folder,
+    folder: settings.store.folder,
     key: deriveKey("last-scores"),
-    origin: [config.market, analyser],
+    origin: [settings.market, analyser],
     log,
   });
 }
 
 /** Opens the configured market. The code of live providers is loaded only for a live market. */
 async function openConfigured(options: ScoringOptions) {
-  const { config, now, storeNow, store, log, onProgress } = options;
-  const choice = config.market;
+  const { settings, now, storeNow, store, log, onProgress } = options;
+  const choice = settings.market;
   const progress = onProgress ? { onProgress } : {};
   if (choice.kind !== "live") return { ...(await openMarket(choice, progress)), live: undefined };
   const { openLiveMarkets } = await import("./live.ts");
   const live = await openLiveMarkets(choice, {
     store,
-    folder: config.store.folder,
+    folder: settings.store.folder,
     log,
     now: () => now().getTime(),
     steady: storeNow,

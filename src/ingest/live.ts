@@ -1,15 +1,14 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
-import type { LiveMarketSettings } from "../config/config.ts";
 import type { LeaderJob } from "../maintenance/maintenance.ts";
 import { FEEDS } from "../market/records.ts";
-import { tracedProviderRequests } from "../process/instrumented.ts";
 import { LiveMarket, mentionsKeptFrom } from "../sources/live/live-market.ts";
 import type { ProviderOptions } from "../sources/live/provider.ts";
 import { providers } from "../sources/live/providers.ts";
 import { STALE_MENTION_MS } from "../sources/live/record-book.ts";
 import { readUniverse } from "../sources/live/universe.ts";
 import { LiveClock, type MarketClock } from "../sources/market-clock.ts";
+import type { LiveMarketSettings } from "../sources/open-market.ts";
 import type { Archive } from "../store/port/archive.ts";
 import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";
@@ -34,6 +33,7 @@ import {
   type ProviderAssignment,
 } from "./setup.ts";
 import { createStreamListener } from "./stream-listener.ts";
+import { tracedProviderRequests } from "./traced-requests.ts";
 
 const DAY_MS = 86_400_000;
 

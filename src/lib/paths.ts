@@ -45,6 +45,13 @@ export const paths = {
 /** Path of the page about an instrument. */
 export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;
 
+/** Names of the published skills, in lower-case words with hyphens. */
+export const SKILL_NAMES = ["market-signals", "register-agent", "alert-webhooks"] as const;
+export type SkillName = (typeof SKILL_NAMES)[number];
+
+/** Path of a skill. */
+export const skillPath = (name: SkillName) => `/.well-known/agent-skills/${name}/SKILL.md` as const;
+
 /** Media type of an OpenAPI description (registered with version 3.1). */
 export const OPENAPI_MEDIA_TYPE = "application/vnd.oai.openapi+json";
 

@@ -4,12 +4,13 @@ import type { Logger } from "pino";
 import { liveClaimFigures } from "../grading/live-claim.ts";
 import type { ServedClaim, ServedTrackRecord, TrackRecord } from "../grading/log-record.ts";
 import type { Scoring } from "../ingest/create.ts";
+import type { Keyring } from "../keys/keyring.ts";
 import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
 import type { LeaderJob } from "../maintenance/maintenance.ts";
 import { AssetClass, type Instrument } from "../market/instrument.ts";
 import { runningMethod } from "../method/running.ts";
 import { riskTableOf } from "../risk/measured-table.ts";
-import type { PersistentState } from "../state.ts";
+import type { Store } from "../store/port/store.ts";
 import { SIGNATURE_TYPE_NUMBERS, verifierOf, verifierText } from "../tree/note-keys.ts";
 import { signersOf } from "../tree/signers.ts";
 import { GradedRuns } from "./graded-runs.ts";
@@ -43,7 +44,10 @@ const WITNESS_EVERY_MS = 500;
 
 /** Dependencies of the signal log. */
 export interface SignalLogOptions {
-  readonly state: PersistentState;
+  readonly store: Store;
+  readonly keyring: Keyring;
+  /** Derives a key of 32 bytes for one purpose from the master key. */
+  readonly deriveKey: (purpose: string) => Uint8Array;
   readonly scoring: Scoring;
   /** Path of the data directory (DATA_DIR). */
   readonly folder: string;
@@ -74,18 +78,18 @@ export class SignalLog {
   #unsubscribe = () => {};
 
   private constructor(options: SignalLogOptions, policy: WitnessPolicy | undefined) {
-    const { state, scoring, folder, baseUrl, log } = options;
+    const { keyring, scoring, folder, baseUrl, log } = options;
     const { snapshots, market, recordableUntil } = scoring;
-    const store = new LogStore(state.store, policy !== undefined);
+    const store = new LogStore(options.store, policy !== undefined);
     const head = new LastCheckpointFile(folder);
     const now = () => options.now().getTime();
-    const isShared = state.store.engine === "postgres";
+    const isShared = options.store.engine === "postgres";
     this.#options = options;
     this.#store = store;
     this.#runs = new LoggedRuns(store);
     this.#graded = new GradedRuns(store);
     this.reader = new LogReader(store);
-    this.committer = new Committer(state.deriveKey("signal-log-salts"));
+    this.committer = new Committer(options.deriveKey("signal-log-salts"));
     this.#witnesses =
       policy &&
       new WitnessClient({
@@ -93,11 +97,11 @@ export class SignalLog {
         policy,
         now,
         fetch,
-        verifiersOf: (origin) => signersOf(state.keyring, origin).map(verifierOf),
+        verifiersOf: (origin) => signersOf(keyring, origin).map(verifierOf),
         onProblem: (witness, problem) =>
           log.warn({ witness, problem }, "a witness does not cosign the signal log"),
       });
-    this.#signer = new LogSigner({ store, head, keyring: state.keyring, isShared, now });
+    this.#signer = new LogSigner({ store, head, keyring, isShared, now });
     this.#writer = new LogWriter({
       store,
       head,
@@ -132,14 +136,14 @@ export class SignalLog {
    * returns, as far as time permits, so that even the first answers can state their log entries.
    */
   static async open(options: SignalLogOptions): Promise<SignalLog | undefined> {
-    const { scoring, state, log } = options;
+    const { scoring, store, log } = options;
     if (scoring.market.mode === "files") return undefined;
     const { witnessesFile: path } = options;
     const policy = path === undefined ? undefined : await witnessesIn(path);
     const opened = new SignalLog(options, policy);
     try {
-      if (state.store.engine === "embedded") await opened.#announceFork();
-      if (state.store.engine === "embedded" && !scoring.isProvisional()) {
+      if (store.engine === "embedded") await opened.#announceFork();
+      if (store.engine === "embedded" && !scoring.isProvisional()) {
         const { mode } = scoring.market;
         const isNew = mode === "replay" || (await opened.#store.state()) === undefined;
         const until = performance.now() + (isNew ? Number.POSITIVE_INFINITY : START_MS);
@@ -148,7 +152,7 @@ export class SignalLog {
       await opened.#reload();
       // A replay waits for the log, since statements logged after the start of their returns would
       // count as late. With several processes, only one writes the log, so nothing waits.
-      if (state.store.engine === "embedded") scoring.waitFor(() => opened.#writer.isBehind);
+      if (store.engine === "embedded") scoring.waitFor(() => opened.#writer.isBehind);
     } catch (error) {
       log.error({ err: error }, "the signal log could not be read or written at the start");
     }
@@ -250,12 +254,12 @@ export class SignalLog {
 
   /** The public keys that verify checkpoints, newest first (C2SP signed-note, "Verifier keys"). */
   verifiersOf(origin: string): readonly string[] {
-    return signersOf(this.#options.state.keyring, origin).map(verifierText);
+    return signersOf(this.#options.keyring, origin).map(verifierText);
   }
 
   /** The public keys that verify the signatures that `withoutLongSignatures` retains. */
   shortVerifiersOf(origin: string): readonly string[] {
-    const signers = signersOf(this.#options.state.keyring, origin);
+    const signers = signersOf(this.#options.keyring, origin);
     return signers.filter(({ type }) => type === SIGNATURE_TYPE_NUMBERS.ed25519).map(verifierText);
   }
 

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { MailSettings } from "../config/config.ts";
 import type { Vault } from "../keys/vault.ts";
 import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
 import { partyShare } from "../limits/share.ts";
@@ -13,7 +12,7 @@ import {
   type QueuedMail,
   queuedMails,
 } from "./outbox.ts";
-import { createSmtpClient, isPermanentRejection } from "./smtp.ts";
+import { createSmtpClient, isPermanentRejection, type MailSettings } from "./smtp.ts";
 
 /**
  * Pause between two polls for due emails, in milliseconds; needed because an announcement can be

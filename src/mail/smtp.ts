@@ -1,7 +1,14 @@
-import type { MailSettings } from "../config/config.ts";
 import { lazyResource } from "../lib/lazy.ts";
 import { isLoopbackHost } from "../outbound/loopback.ts";
 import type { Email } from "./email-schema.ts";
+
+/** The mail server and the sender. */
+export interface MailSettings {
+  /** `smtp://` or `smtps://` URL, with the credentials of the account. */
+  readonly smtpUrl: string;
+  /** Sender address of the emails. */
+  readonly from: string;
+}
 
 /** Timeout of each step of a connection (DNS, connect, greeting, command), in milliseconds. */
 const STEP_TIMEOUT_MS = 10_000;

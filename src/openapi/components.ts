@@ -15,11 +15,11 @@ import {
   VolatilityAlertEvent,
 } from "../answers/event.ts";
 import { MethodChangedEvent } from "../answers/method-change.ts";
+import { jsonSchema } from "../lib/json-schema.ts";
 import { memo } from "../lib/memo.ts";
 import { AlertAnswer, AttemptAnswer, EventAnswer } from "../tool/alert.ts";
 import { MethodDocument } from "../tool/method.ts";
 import { SignalAnswer, SignalHistory, SignalPage } from "../tool/signal.ts";
-import { jsonSchema } from "./json-schema.ts";
 import {
   AcceptedApplication,
   ApplicationBody,

@@ -1,10 +1,10 @@
-import { marketNotes, type Site } from "../../wellknown/site.ts";
 import {
   DIRECTION_EVIDENCE_TEXT,
   DIRECTION_LIMITS_TEXT,
   SCORE_CAVEAT,
   SCORE_MEANING,
 } from "../answers/meaning.ts";
+import { marketNotes, type Site } from "../answers/site.ts";
 import { paths } from "../lib/paths.ts";
 
 /** The general description in the OpenAPI document, as Markdown. */

@@ -1,4 +1,4 @@
-import { SERVICE_SUMMARY, type Site } from "../../wellknown/site.ts";
+import { SERVICE_SUMMARY, type Site } from "../answers/site.ts";
 import { paths } from "../lib/paths.ts";
 import { mediaTypes } from "./bodies.ts";
 import { componentSchemas, type JsonObject } from "./components.ts";

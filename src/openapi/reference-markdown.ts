@@ -1,6 +1,6 @@
-import { SERVICE_SUMMARY, type Site } from "../../wellknown/site.ts";
 import { AnswerOrigin, InstrumentAnswer } from "../answers/common.ts";
 import { EventData } from "../answers/event.ts";
+import { SERVICE_SUMMARY, type Site } from "../answers/site.ts";
 import { paths } from "../lib/paths.ts";
 import type { ProblemCode } from "../lib/problem.ts";
 import { MarketMode } from "../market/market.ts";

@@ -1,5 +1,5 @@
-import type { Site } from "../../wellknown/site.ts";
 import { anonymousScopeCeiling, type Scope, scopeDescriptions } from "../access/scopes.ts";
+import type { Site } from "../answers/site.ts";
 import { paths } from "../lib/paths.ts";
 
 /** The OpenAPI security schemes of the HTTP interface. */

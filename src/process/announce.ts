@@ -2,11 +2,12 @@
 
 import { statfsSync, statSync } from "node:fs";
 import type { Logger } from "pino";
-import type { Config, MarketSettings } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import type { IngestSetup } from "../ingest/setup.ts";
 import { type Email, emailLines } from "../mail/email-schema.ts";
 import { terminalJson, terminalLine } from "../outbound/terminal-text.ts";
 import { SERVICE_NAME, type Service } from "../service.ts";
+import type { MarketSettings } from "../sources/open-market.ts";
 
 /** Clears a terminal line: moves to its start (CR) and erases to its end (ECMA-48 EL). */
 const ERASE_LINE = "\r\u001b[K";

@@ -2,7 +2,7 @@ import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { Scoring } from "../ingest/create.ts";
 import type { SignalLog } from "../log/signal-log.ts";
 import type { PersistentState } from "../state.ts";
-import type { ComponentState, Readiness } from "./readiness.ts";
+import type { ComponentState, Readiness } from "../telemetry/readiness.ts";
 
 /**
  * Delay after which a due delivery counts as late, in milliseconds. A healthy process claims

@@ -1,9 +1,9 @@
 import type { Config } from "../config/config.ts";
+import type { SetupFacts } from "../http/pages/operator/setup-items.ts";
 import type { IngestSetup } from "../ingest/setup.ts";
 import type { SignalLog } from "../log/signal-log.ts";
 import type { MarketView } from "../market/market-view.ts";
-import type { Readiness } from "./readiness.ts";
-import type { SetupFacts } from "./setup-items.ts";
+import type { Readiness } from "../telemetry/readiness.ts";
 
 /** Sources of the facts on the operator page. */
 interface SetupSources {

@@ -7,9 +7,9 @@ import type { MarketView } from "../market/market-view.ts";
 import type { PersistentState } from "../state.ts";
 import type { Store } from "../store/port/store.ts";
 import type { LoggedError } from "../telemetry/log.ts";
+import { programVersion } from "../telemetry/program-version.ts";
 import type { Metrics, StoreGauges } from "./metrics.ts";
 import type { ProcessReport, ReadProcessReport } from "./process-report.ts";
-import { programVersion } from "./program-version.ts";
 
 /** The parts of a report that come from the HTTP server and the log of the process. */
 export interface ReportParts {

@@ -1,4 +1,4 @@
-import type { ReplaySettings } from "../config/replay.ts";
+import type { ReplaySettings } from "./replay-settings.ts";
 
 /** Market time as a function of wall-clock time, both in Unix milliseconds. */
 export interface MarketClock {

@@ -1,10 +1,31 @@
-import type { MarketSettings } from "../config/config.ts";
-import type { ReplaySettings } from "../config/replay.ts";
 import type { Market } from "../market/market.ts";
 import { DataError } from "./files/data-error.ts";
 import type { ReadOptions } from "./files/market-folder.ts";
 import { dailyClock, type MarketClock, ReplayClock, stoppedClock } from "./market-clock.ts";
+import type { ReplaySettings } from "./replay-settings.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
+
+/** Source of the market data. */
+export type MarketSettings =
+  | { readonly kind: "sandbox"; readonly sessionSeconds: number; readonly seed: number }
+  | { readonly kind: "files"; readonly folder: string; readonly asOf: Date | undefined }
+  | ({ readonly kind: "replay"; readonly folder: string } & ReplaySettings)
+  | ({ readonly kind: "live" } & LiveMarketSettings);
+
+/** Instruments and providers of a live market. */
+export interface LiveMarketSettings {
+  /**
+   * Symbols, or the path of a file of instruments; `undefined` for the default list of large
+   * instruments.
+   */
+  readonly universe: string | undefined;
+  /** Ids of the providers to use; `undefined` for all that are configured. */
+  readonly providers: readonly string[] | undefined;
+  /** API keys and other credentials of providers, by the name of the environment variable. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Origins of mirrors that replace a provider's own origin, by provider id. */
+  readonly origins: Readonly<Record<string, string>>;
+}
 
 /** A market and its clock. */
 export interface OpenedMarket {

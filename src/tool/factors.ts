@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { CandidatesAnswer, candidatesAnswer } from "../answers/candidate.ts";
 import {
   briefInstrument,
   fullInstrument,
@@ -27,6 +26,7 @@ import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, Feed, InstrumentRecords } from "../market/records.ts";
 import type { FactorResult, PastSnapshot, Snapshot, StockRanking } from "../score/snapshot.ts";
 import { normalCdf } from "../statistics/statistics.ts";
+import { CandidatesAnswer, candidatesAnswer } from "./candidate.ts";
 import { AnalyzerAnswer, peerTableVersion } from "./method.ts";
 import type { ToolContext } from "./tool.ts";
 

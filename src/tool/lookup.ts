@@ -1,11 +1,11 @@
 import { isoInstant } from "../answers/common.ts";
-import { isIsoDate, rangeEndInstant, rangeStartInstant } from "../answers/when.ts";
 import { Problem } from "../lib/problem.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
 import { resolveSymbol } from "../market/symbols.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import type { ToolContext } from "./tool.ts";
+import { isIsoDate, rangeEndInstant, rangeStartInstant } from "./when.ts";
 
 /**
  * Caches the list of instruments without a price, keyed by the list of instruments with a price.

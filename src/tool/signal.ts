@@ -13,7 +13,6 @@ import {
   isoInstant,
   snapshotId,
 } from "../answers/common.ts";
-import { FieldTable } from "../answers/fields.ts";
 import { noProbabilityReason, SCORE_MEANING } from "../answers/meaning.ts";
 import { NextReportFields, nextReportAnswer } from "../answers/next-report.ts";
 import { RiskAnswer, rangesAt80Percent, riskAnswer } from "../answers/risk.ts";
@@ -39,6 +38,7 @@ import {
 } from "../score/backtest-verdicts.ts";
 import { FORCED_WAIT_REASONS, SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
 import { type PastSnapshot, SNAPSHOT_STATUSES } from "../score/snapshot.ts";
+import { FieldTable } from "./fields.ts";
 import { scoreChange } from "./signal-table.ts";
 import type { ToolContext } from "./tool.ts";
 

@@ -3,7 +3,7 @@ import { createToolAnswers, type ToolAnswers } from "../../src/http/api/answers.
 import type { Scoring } from "../../src/ingest/create.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
-import { createToolContext } from "../../src/service.ts";
+import { createToolContext } from "../../src/tool/create-context.ts";
 import type { ToolCall } from "../../src/tool/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { closeOf, createMarket, WARM_SESSIONS } from "./engine/made-market.ts";

@@ -30,7 +30,7 @@ const daysOf = (from: string, to: string): readonly Observation[] =>
 async function scoringOf(store: TestStore, storeNow?: () => number) {
   const env = { MARKET: "live", UNIVERSE: COINS.join(), DATA_DIR: temporaryFolder() };
   const scoring = await openScoring({
-    config: readConfig({ ...env, PROVIDERS: "coinbase" }),
+    settings: readConfig({ ...env, PROVIDERS: "coinbase" }),
     now: () => new Date(store.clock.now),
     storeNow,
     deriveKey: () => new Uint8Array(32),

@@ -30,7 +30,8 @@ it("requests are served from the previous snapshots during a long refresh of the
   const clock = { now: TURN - DAY_MS };
   const open = () =>
     openScoring({
-      ...{ config, store, log: pino({ level: "silent" }) },
+      settings: config,
+      ...{ store, log: pino({ level: "silent" }) },
       now: () => new Date(clock.now),
       deriveKey: () => new Uint8Array(32),
     });

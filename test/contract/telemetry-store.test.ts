@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { measuredRecords } from "../../src/process/instrumented.ts";
+import { measuredRecords } from "../../src/store/measured-records.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";

@@ -8,7 +8,8 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { beforeEach, describe, expect, it } from "vitest";
-import { measuredSender, tracedProviderRequests } from "../../src/process/instrumented.ts";
+import { measuredSender } from "../../src/alerts/delivery/measured-sender.ts";
+import { tracedProviderRequests } from "../../src/ingest/traced-requests.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
 import { getWith, newToken, postJson } from "../support/agent.ts";
 import { startReceiver } from "../support/receivers.ts";

@@ -1,7 +1,7 @@
 import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { CustomFetch } from "openid-client";
 import { describe, expect, it } from "vitest";
-import type { SignUpMode } from "../../src/config/config.ts";
+import type { SignUpMode } from "../../src/access/sign-up-mode.ts";
 import { Problem } from "../../src/lib/problem.ts";
 import { createUpstreamSignIn } from "../../src/principals/accounts/upstream-sign-in.ts";
 import type { Records } from "../../src/store/port/records.ts";

@@ -11,7 +11,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { AuthenticatedFile } from "../../src/ingest/authenticated-file.ts";
 import { openScoring, type Scoring } from "../../src/ingest/create.ts";
 import { recordedCandidate } from "../../src/method/recorded-candidate.ts";
-import { createToolContext } from "../../src/service.ts";
+import { createToolContext } from "../../src/tool/create-context.ts";
 import type { ToolCall } from "../../src/tool/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { atFileEnd } from "../support/file-end.ts";
@@ -35,7 +35,7 @@ async function newFolder(): Promise<string> {
 async function processOn(folder: string, days = 0, seed = "1") {
   const warnings: string[] = [];
   const scoring = await openScoring({
-    config: readConfig({ DATA_DIR: folder, SEED: seed }),
+    settings: readConfig({ DATA_DIR: folder, SEED: seed }),
     store: await openStore(model),
     now: () => new Date(SANDBOX_NOW.getTime() + days * DAY_MS),
     deriveKey: () => KEY,

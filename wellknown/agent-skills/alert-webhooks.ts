@@ -1,9 +1,9 @@
-import { paths } from "../../src/lib/paths.ts";
+import type { Site } from "../../src/answers/site.ts";
+import { paths, skillPath } from "../../src/lib/paths.ts";
 import { isAboutAlerts } from "../../src/tool/tool.ts";
 import { COMMAND_VARIABLES_NOTE, fencedBlock, shellBlock, toolTable } from "../markdown.ts";
-import type { Site } from "../site.ts";
 import { registerAgent } from "./register-agent.ts";
-import { type Skill, skillPath } from "./skill.ts";
+import type { Skill } from "./skill.ts";
 
 /** Skill: receive webhooks when a signal changes. */
 export const alertWebhooks: Skill = {
@@ -12,7 +12,7 @@ export const alertWebhooks: Skill = {
     `Get notified by ${name} when a signal shifts, volatility is unusual, steadiness crosses a level or a price leaves its expected range: register an alert, poll its events, or receive signed webhooks, answer their challenge and verify their signatures. Use it instead of polling the same signal.`,
   body: (site) => `# Alerts and webhooks
 
-Alerts need the scopes \`alerts:write\` and \`signals:read\`, and \`factor:read\` for the contributions in events. An agent gets \`alerts:write\` once a person has claimed it. Before, \`register_alert\` answers \`claim_required\` over MCP and says what to tell the person; for REST see ${site.baseUrl}${skillPath(registerAgent)}
+Alerts need the scopes \`alerts:write\` and \`signals:read\`, and \`factor:read\` for the contributions in events. An agent gets \`alerts:write\` once a person has claimed it. Before, \`register_alert\` answers \`claim_required\` over MCP and says what to tell the person; for REST see ${site.baseUrl}${skillPath(registerAgent.name)}
 
 ${toolTable(isAboutAlerts)}
 

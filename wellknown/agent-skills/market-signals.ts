@@ -5,13 +5,13 @@ import {
   SCORE_CAVEAT,
   SCORE_MEANING,
 } from "../../src/answers/meaning.ts";
-import { paths } from "../../src/lib/paths.ts";
+import { marketNotes, type Site } from "../../src/answers/site.ts";
+import { paths, skillPath } from "../../src/lib/paths.ts";
 import { isAboutAlerts } from "../../src/tool/tool.ts";
 import { isDeniedToUnclaimed, restCommand } from "../calls.ts";
 import { COMMAND_VARIABLES_NOTE, toolTable } from "../markdown.ts";
-import { marketNotes, type Site } from "../site.ts";
 import { registerAgent } from "./register-agent.ts";
-import { type Skill, skillPath } from "./skill.ts";
+import type { Skill } from "./skill.ts";
 
 /** Skill: read scores and their evidence. */
 export const marketSignals: Skill = {
@@ -22,7 +22,7 @@ export const marketSignals: Skill = {
 
 ${marketNotes[site.market]} ${DIRECTION_EVIDENCE_TEXT} ${DIRECTION_LIMITS_TEXT}
 
-Use the tools of the MCP server at ${site.baseUrl}${paths.mcp}, or the same tools over REST. Both need a token: ${site.baseUrl}${skillPath(registerAgent)}
+Use the tools of the MCP server at ${site.baseUrl}${paths.mcp}, or the same tools over REST. Both need a token: ${site.baseUrl}${skillPath(registerAgent.name)}
 
 ${toolTable((tool) => !isAboutAlerts(tool))}
 

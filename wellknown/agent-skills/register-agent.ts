@@ -1,7 +1,7 @@
+import type { Site } from "../../src/answers/site.ts";
 import { paths } from "../../src/lib/paths.ts";
 import { firstRestCommand, listToolsCommand } from "../calls.ts";
 import { COMMAND_VARIABLES_NOTE, shellBlock } from "../markdown.ts";
-import type { Site } from "../site.ts";
 import type { Skill } from "./skill.ts";
 
 /** Skill: register, get a token and get more scopes. */

@@ -1,17 +1,15 @@
-import type { Site } from "../site.ts";
+import type { Site } from "../../src/answers/site.ts";
+import type { SkillName } from "../../src/lib/paths.ts";
 
 /** A skill (agentskills.io specification). */
 export interface Skill {
-  /** Name in lower-case words with hyphens; also the name of the directory. */
-  readonly name: string;
+  /** Also the name of the directory. */
+  readonly name: SkillName;
   /** Purpose of the skill and when to use it, in at most 1,024 characters. */
   readonly description: (site: Site) => string;
   /** Markdown below the front matter. */
   readonly body: (site: Site) => string;
 }
-
-/** Path of a skill. */
-export const skillPath = ({ name }: Skill) => `/.well-known/agent-skills/${name}/SKILL.md` as const;
 
 /** Renders SKILL.md. The front matter values are JSON strings, which are also YAML strings. */
 export function skillMarkdown({ name, description, body }: Skill, site: Site): string {

@@ -1,8 +1,9 @@
-import type { RenderContext, Site } from "../site.ts";
+import type { RenderContext, Site } from "../../src/answers/site.ts";
+import { skillPath } from "../../src/lib/paths.ts";
 import { alertWebhooks } from "./alert-webhooks.ts";
 import { marketSignals } from "./market-signals.ts";
 import { registerAgent } from "./register-agent.ts";
-import { type Skill, skillMarkdown, skillPath } from "./skill.ts";
+import { type Skill, skillMarkdown } from "./skill.ts";
 
 /** All skills. */
 export const skills: readonly Skill[] = [marketSignals, registerAgent, alertWebhooks];
@@ -21,7 +22,7 @@ export function skillsIndex(site: Site, { sha256 }: RenderContext) {
       name: skill.name,
       type: "skill-md",
       description: skill.description(site),
-      url: skillPath(skill),
+      url: skillPath(skill.name),
       digest: `sha256:${sha256(skillMarkdown(skill, site))}`,
     })),
   };

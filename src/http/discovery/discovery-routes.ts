@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Request, type RequestHandler, Router } from "express";
 import { type DiscoveryDocument, discoveryDocuments } from "../../../wellknown/index.ts";
-import type { Site } from "../../../wellknown/site.ts";
 import type { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
+import type { Site } from "../../answers/site.ts";
 import { memoByVersion } from "../../lib/memo.ts";
 import { paths } from "../../lib/paths.ts";
 import { rejectOtherMethods, serveGetOnly } from "../allowed-methods.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Request, type Response, Router } from "express";
 import { discoveryDocuments } from "../../../wellknown/index.ts";
-import type { Site } from "../../../wellknown/site.ts";
+import type { Site } from "../../answers/site.ts";
 import { strongEtag } from "../../lib/etag.ts";
 import { memo } from "../../lib/memo.ts";
 import { paths } from "../../lib/paths.ts";

@@ -22,9 +22,9 @@ import {
   SCORE_CAVEAT,
   SCORE_MEANING,
 } from "../../answers/meaning.ts";
+import { jsonSchema, schemaOutline } from "../../lib/json-schema.ts";
 import { memo } from "../../lib/memo.ts";
 import { Problem } from "../../lib/problem.ts";
-import { jsonSchema, schemaOutline } from "../../openapi/json-schema.ts";
 import type { Tool, ToolContext } from "../../tool/tool.ts";
 import type { ToolAnswers } from "../api/answers.ts";
 import { appDocument } from "./app/app-document.ts";

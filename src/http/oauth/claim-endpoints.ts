@@ -10,7 +10,6 @@ import type { Limits } from "../../limits/quotas.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { claimOperations } from "../../openapi/operations/claims.ts";
 import { type ClaimService, claimLinks } from "../../principals/agents/claims.ts";
-import type { ClaimOutcome } from "../../principals/agents/complete-claim.ts";
 import { OAuthError } from "../errors.ts";
 import { mountOperations } from "../mount.ts";
 import { requireWithinLimits } from "../rate-limits.ts";
@@ -27,6 +26,9 @@ import { bodyBytes, createBodyParser } from "./oauth-request.ts";
 export interface ClaimRouterOptions extends ClaimAuthenticationOptions {
   readonly claims: ClaimService;
 }
+
+/** Outcome of an attempt to complete a claim. */
+type ClaimOutcome = Awaited<ReturnType<ClaimService["completeByPerson"]>>;
 
 /** Maximum size of a body, in bytes. */
 const MAX_BYTES = 4096;

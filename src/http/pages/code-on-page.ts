@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Response } from "express";
 import { isEqualConstantTime } from "../../access/secrets.ts";
-import type { Config } from "../../config/config.ts";
+import type { MarketMode } from "../../market/market.ts";
 import { isLoopbackHost } from "../../outbound/loopback.ts";
 import { createPassCookie } from "./pass-cookie.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
@@ -10,9 +10,20 @@ import { ACCOUNT_PATH } from "./return-to.ts";
 /** Length of the token in the terminal's link, in random bytes. */
 const TOKEN_BYTES = 32;
 
+/** The settings that decide who can reach the service. */
+interface Reachability {
+  readonly market: { readonly kind: MarketMode };
+  /** Mail server; `undefined` if no mail is sent. */
+  readonly mail: object | undefined;
+  /** Address that the service listens on. */
+  readonly host: string;
+  /** Number of trusted reverse proxies. */
+  readonly proxyHops: number;
+}
+
 /** Whether a service is a sandbox that only its own machine can reach and that sends no mail. */
 export const isLocalSandbox = (
-  { market, mail, host, proxyHops }: Pick<Config, "market" | "mail" | "host" | "proxyHops">,
+  { market, mail, host, proxyHops }: Reachability,
   baseUrl: string,
 ): boolean =>
   market.kind === "sandbox" &&

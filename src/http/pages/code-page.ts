@@ -1,4 +1,4 @@
-import type { SignUpMode } from "../../config/config.ts";
+import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import { type FieldErrors, field, form, untrustedText } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";

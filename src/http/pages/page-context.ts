@@ -1,10 +1,10 @@
+import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import type { AlertService } from "../../alerts/api/alert-service.ts";
 import type { ChannelService } from "../../alerts/channels/channels.ts";
 import type { UnsubscribeService } from "../../alerts/channels/unsubscribing.ts";
 import type { WatchlistService } from "../../alerts/watchlists/watchlists.ts";
 import type { Interactions } from "../../auth/oidc/interactions.ts";
 import type { OperatorAccess } from "../../auth/operator-access.ts";
-import type { SignUpMode } from "../../config/config.ts";
 import type { CodeGuessGuard } from "../../limits/code-guard.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import type { AccountService } from "../../principals/accounts/accounts.ts";
@@ -14,10 +14,10 @@ import type { UpstreamSignIn } from "../../principals/accounts/upstream-sign-in.
 import type { ClaimService } from "../../principals/agents/claims.ts";
 import type { IntakeService } from "../../principals/applications/intake.ts";
 import type { ApiKeyService } from "../../principals/keys/api-keys.ts";
-import type { SetupFacts } from "../../process/setup-items.ts";
 import type { ToolContext } from "../../tool/tool.ts";
 import type { CodeOnPage } from "./code-on-page.ts";
 import type { CsrfGuard } from "./form.ts";
+import type { SetupFacts } from "./operator/setup-items.ts";
 import type { SendPage } from "./page-answer.ts";
 import type { Throttle, ThrottleNetworks } from "./throttle.ts";
 

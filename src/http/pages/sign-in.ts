@@ -1,4 +1,4 @@
-import type { SignUpMode } from "../../config/config.ts";
+import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import { paths } from "../../lib/paths.ts";
 import { type FieldErrors, field, form } from "./elements.ts";
 import { type Html, html } from "./html.ts";

@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { skillPath } from "../../../wellknown/agent-skills/skill.ts";
-import { skills } from "../../../wellknown/agent-skills/skills.ts";
-import { paths } from "../../lib/paths.ts";
+import { paths, SKILL_NAMES, skillPath } from "../../lib/paths.ts";
 import type { BodyContent, Operation } from "../operation.ts";
 import { PUBLIC_PROBLEMS } from "../problems.ts";
 
@@ -74,9 +72,9 @@ const documentInfo: Readonly<Record<string, DocumentInfo>> = {
     summary: "Summary of this description, as Markdown",
   },
   ...Object.fromEntries(
-    skills.map((skill) => [
-      skillPath(skill),
-      { id: `get_skill_${skill.name.replaceAll("-", "_")}`, summary: `The skill ${skill.name}` },
+    SKILL_NAMES.map((name) => [
+      skillPath(name),
+      { id: `get_skill_${name.replaceAll("-", "_")}`, summary: `The skill ${name}` },
     ]),
   ),
 };

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
 import { type Auditor, callerAddress } from "../../access/auditor.ts";
 import { isEqualConstantTime } from "../../access/secrets.ts";
-import type { SignUpMode } from "../../config/config.ts";
+import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { widestNetwork } from "../../limits/address-key.ts";
 import { emailGroup } from "../../mail/email-address.ts";

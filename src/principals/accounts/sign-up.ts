@@ -1,4 +1,4 @@
-import type { SignUpMode } from "../../config/config.ts";
+import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import { paths } from "../../lib/paths.ts";
 
 /** What the operator, who may be the person, can do to let somebody in. */

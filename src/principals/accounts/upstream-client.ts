@@ -13,9 +13,15 @@ import {
   enableNonRepudiationChecks,
   fetchUserInfo,
 } from "openid-client";
-import type { UpstreamProviderSettings } from "../../config/config.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { isLoopbackHost } from "../../outbound/loopback.ts";
+
+/** An external OpenID provider that people can sign in with. */
+export interface UpstreamProviderSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
 
 /** Timeout of a request to the provider, in seconds. */
 const TIMEOUT_SECONDS = 5;

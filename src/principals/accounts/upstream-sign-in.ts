@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { AuthorizationResponseError, type CustomFetch } from "openid-client";
 import { isEqualConstantTime } from "../../access/secrets.ts";
-import type { SignUpMode, UpstreamProviderSettings } from "../../config/config.ts";
+import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { Problem } from "../../lib/problem.ts";
 import { put, removeUnchanged } from "../../store/port/operations.ts";
@@ -12,6 +12,7 @@ import {
   createUpstreamClient,
   type SignInBinding,
   type UpstreamIdentity,
+  type UpstreamProviderSettings,
 } from "./upstream-client.ts";
 
 /** Time limit for completing a sign-in at the provider, in milliseconds. */

@@ -1,6 +1,6 @@
 import type { Auditor } from "../../access/auditor.ts";
 import { allScopes, type Scope } from "../../access/scopes.ts";
-import type { SignUpMode } from "../../config/config.ts";
+import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";

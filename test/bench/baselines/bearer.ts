@@ -32,8 +32,13 @@ export async function startBearer(): Promise<Bearer> {
   const server = createServer();
   const tokensUrl = await listen(server);
   const access = await createAuthServices({
-    config,
-    state,
+    settings: config,
+    mode: "sandbox",
+    store: state.store,
+    keyring: state.keyring,
+    deriveKey: state.deriveKey,
+    onCredentialChange: state.onCredentialChange,
+    extraMetadata: {},
     baseUrl: tokensUrl,
     name: "Bench",
     now,

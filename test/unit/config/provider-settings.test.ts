@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type LiveMarketSettings, readConfig } from "../../../src/config/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { providerIds } from "../../../src/sources/live/provider-ids.ts";
 import { providers } from "../../../src/sources/live/providers.ts";
+import type { LiveMarketSettings } from "../../../src/sources/open-market.ts";
 
 const LIVE = { MARKET: "live" };
 

@@ -9,9 +9,9 @@ import { parseInput } from "../../../src/http/api/parse.ts";
 import { openScoring, type Scoring } from "../../../src/ingest/create.ts";
 import { persistObservations } from "../../../src/ingest/persist.ts";
 import { Problem } from "../../../src/lib/problem.ts";
-import { createToolContext } from "../../../src/service.ts";
 import type { Observation } from "../../../src/sources/live/provider.ts";
 import { coinBarKnownAt } from "../../../src/sources/live/publication-times.ts";
+import { createToolContext } from "../../../src/tool/create-context.ts";
 import type { Tool, ToolCall, ToolContext } from "../../../src/tool/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
 import { tools } from "../../../tools/index.ts";
@@ -64,7 +64,7 @@ async function open(env: Readonly<Record<string, string>>, start: number): Promi
   const store = await openStore(model);
   store.clock.now = start;
   const scoring = await openScoring({
-    config: readConfig({ DATA_DIR: temporaryFolder(), ...env }),
+    settings: readConfig({ DATA_DIR: temporaryFolder(), ...env }),
     now: () => new Date(store.clock.now),
     deriveKey: () => new Uint8Array(32),
     ...{ store, log: pino({ level: "silent" }) },

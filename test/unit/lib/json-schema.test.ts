@@ -2,7 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { jsonSchema, schemaOutline } from "../../../src/openapi/json-schema.ts";
+import { jsonSchema, schemaOutline } from "../../../src/lib/json-schema.ts";
 import { tools } from "../../../tools/index.ts";
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { paginate, readablePage } from "../../../src/answers/pagination.ts";
+import { paginate, readablePage } from "../../../src/tool/pagination.ts";
 import { tokensOf } from "../../support/tokens.ts";
 
 const keyOf = (item: string) => item;

@@ -206,7 +206,9 @@ it("the track record states the earliest open run that can still change it", asy
   await play(signalLog(store, sessions, { folder }), sessions, 0, 40);
   const { snapshots, market, knownUntil } = sessions;
   const log = await SignalLog.open({
-    state: { store, keyring: { keys: () => [] }, deriveKey: () => new Uint8Array(32) },
+    store,
+    keyring: { keys: () => [] },
+    deriveKey: () => new Uint8Array(32),
     scoring: {
       ...{
         snapshots,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { Site } from "../../../src/answers/site.ts";
+import { jsonSchema } from "../../../src/lib/json-schema.ts";
 import { openApiDocument } from "../../../src/openapi/document.ts";
-import { jsonSchema } from "../../../src/openapi/json-schema.ts";
 import { allOperations } from "../../../src/openapi/operations/all-operations.ts";
 import {
   routeOverridesOf,
@@ -11,7 +12,6 @@ import { referenceMarkdown } from "../../../src/openapi/reference-markdown.ts";
 import { isAboutAlerts } from "../../../src/tool/tool.ts";
 import { tools } from "../../../tools/index.ts";
 import { discoveryDocuments } from "../../../wellknown/index.ts";
-import type { Site } from "../../../wellknown/site.ts";
 
 const site: Site = {
   baseUrl: "https://signals.example.org",

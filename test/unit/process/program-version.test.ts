@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import pkg from "../../../package.json" with { type: "json" };
-import { checkoutVersion } from "../../../src/process/program-version.ts";
+import { checkoutVersion } from "../../../src/telemetry/program-version.ts";
 import { temporaryFolder } from "../../support/process.ts";
 
 const COMMIT = "db701976".padEnd(40, "0");

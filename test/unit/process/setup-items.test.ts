@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { nextSetupItem, type SetupFacts, setupItems } from "../../../src/process/setup-items.ts";
+import {
+  nextSetupItem,
+  type SetupFacts,
+  setupItems,
+} from "../../../src/http/pages/operator/setup-items.ts";
 
 /** Facts of a completely configured service. */
 const READY: SetupFacts = {

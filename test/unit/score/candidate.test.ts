@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { CandidatesAnswer, candidatesAnswer } from "../../../src/answers/candidate.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { closeOf, METHOD_MARKET, SCORED_FROM } from "../../../src/method/invented-market.ts";
 import { recordedCandidate } from "../../../src/method/recorded-candidate.ts";
@@ -15,6 +14,7 @@ import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { rankClose } from "../../../src/score/stock-ranking.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
 import { normalQuantile } from "../../../src/statistics/statistics.ts";
+import { CandidatesAnswer, candidatesAnswer } from "../../../src/tool/candidate.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 
 const NONE = Number.NaN;

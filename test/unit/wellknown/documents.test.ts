@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { Site } from "../../../src/answers/site.ts";
 import { tools } from "../../../tools/index.ts";
 import { extraAuthorizationServerMetadata } from "../../../wellknown/authorization-server.ts";
 import { discoveryDocuments } from "../../../wellknown/index.ts";
 import { siteLinks } from "../../../wellknown/links.ts";
-import type { Site } from "../../../wellknown/site.ts";
 import { agentAuthFaults } from "./agent-auth-rules.ts";
 import { cardFaults } from "./card-schema.ts";
 import { stepsOf } from "./commands.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { anonymousScopeCeiling } from "../../../src/access/scopes.ts";
+import type { RenderContext, Site } from "../../../src/answers/site.ts";
 import { discoveryDocuments } from "../../../wellknown/index.ts";
-import type { RenderContext, Site } from "../../../wellknown/site.ts";
 
 const site: Site = {
   baseUrl: "https://signals.example",

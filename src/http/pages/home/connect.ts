@@ -1,7 +1,7 @@
 import { findInstruments } from "../../../../tools/find-instruments.ts";
 import { SERVER_NAME } from "../../../../wellknown/server-card.ts";
-import type { Site } from "../../../../wellknown/site.ts";
 import type { Scope } from "../../../access/scopes.ts";
+import type { Site } from "../../../answers/site.ts";
 import { paths } from "../../../lib/paths.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 

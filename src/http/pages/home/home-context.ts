@@ -1,5 +1,5 @@
 import type { Request, Response } from "express";
-import type { Site } from "../../../../wellknown/site.ts";
+import type { Site } from "../../../answers/site.ts";
 import type { SignalLog } from "../../../log/signal-log.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import type { ToolContext } from "../../../tool/tool.ts";

@@ -1,6 +1,6 @@
-import { marketNotes, SERVICE_SUMMARY, type Site } from "../../../../wellknown/site.ts";
 import { isPersonWithoutClient } from "../../../alerts/alert.ts";
 import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
+import { marketNotes, SERVICE_SUMMARY, type Site } from "../../../answers/site.ts";
 import { paths } from "../../../lib/paths.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import { copyButton } from "../copy.ts";

@@ -1,8 +1,8 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { llmsTxt } from "../../../../wellknown/llms.ts";
 import { fencedBlock } from "../../../../wellknown/markdown.ts";
-import type { Site } from "../../../../wellknown/site.ts";
 import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
+import type { Site } from "../../../answers/site.ts";
 import { strongEtag } from "../../../lib/etag.ts";
 import { paths } from "../../../lib/paths.ts";
 import type { SignalLog } from "../../../log/signal-log.ts";

@@ -2,7 +2,6 @@ import { getDarkpool } from "../../../../tools/get-darkpool.ts";
 import { getFactors } from "../../../../tools/get-factors.ts";
 import { getSignal } from "../../../../tools/get-signal.ts";
 import { markdownTable } from "../../../../wellknown/markdown.ts";
-import type { Site } from "../../../../wellknown/site.ts";
 import {
   DIRECTION_EVIDENCE_TEXT,
   DIRECTION_LIMITS_TEXT,
@@ -10,6 +9,7 @@ import {
   SCORE_MEANING,
 } from "../../../answers/meaning.ts";
 import { toPercent } from "../../../answers/risk.ts";
+import type { Site } from "../../../answers/site.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { instrumentPath, paths } from "../../../lib/paths.ts";
 import type { Instrument } from "../../../market/instrument.ts";

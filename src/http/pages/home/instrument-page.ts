@@ -1,6 +1,6 @@
-import type { Site } from "../../../../wellknown/site.ts";
 import { CLASS_PLURALS } from "../../../answers/range-alert.ts";
 import { toPercent } from "../../../answers/risk.ts";
+import type { Site } from "../../../answers/site.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { DAY_MS } from "../../../lib/day.ts";
 import { FACTORS_BY_CLASS } from "../../../score/composite.ts";

@@ -1,8 +1,8 @@
 import type { RequestHandler } from "express";
 import { z } from "zod";
-import type { Site } from "../../../../wellknown/site.ts";
 import { isoInstant } from "../../../answers/common.ts";
 import { roundedSignal } from "../../../answers/signal-point.ts";
+import type { Site } from "../../../answers/site.ts";
 import type { ServedClaim } from "../../../grading/log-record.ts";
 import { instrumentPath, paths } from "../../../lib/paths.ts";
 import { type ProvenEntry, proofFileText } from "../../../log/log-reader.ts";

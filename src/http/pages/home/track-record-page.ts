@@ -1,6 +1,6 @@
 import type { RequestHandler } from "express";
-import type { Site } from "../../../../wellknown/site.ts";
 import { isoInstant } from "../../../answers/common.ts";
+import type { Site } from "../../../answers/site.ts";
 import type { ServedTrackRecord, TrackRecord } from "../../../grading/log-record.ts";
 import { paths } from "../../../lib/paths.ts";
 import type { AssetClass } from "../../../market/instrument.ts";

@@ -1,13 +1,8 @@
-import {
-  nextSetupItem,
-  type SetupFacts,
-  type SetupItem,
-  setupItems,
-} from "../../../process/setup-items.ts";
 import { copyButton } from "../copy.ts";
 import { descriptionList } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
+import { nextSetupItem, type SetupFacts, type SetupItem, setupItems } from "./setup-items.ts";
 
 /** The command that prints a link to the operator's page. */
 const COMMAND = "npx --no-install market-signal admin setup";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import type { SignUpMode } from "../../../../src/config/config.ts";
+import type { SignUpMode } from "../../../../src/access/sign-up-mode.ts";
 import { createVault } from "../../../../src/keys/vault.ts";
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import type { Email } from "../../../../src/mail/email-schema.ts";

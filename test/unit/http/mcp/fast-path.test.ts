@@ -10,7 +10,7 @@ import {
   type ReceivedMessage,
 } from "../../../../src/http/mcp/fast-path.ts";
 import { resultJson, toolResult } from "../../../../src/http/mcp/tool-result-json.ts";
-import { jsonSchema } from "../../../../src/openapi/json-schema.ts";
+import { jsonSchema } from "../../../../src/lib/json-schema.ts";
 import { tools } from "../../../../tools/index.ts";
 import { listenLocally } from "../../../support/local-server.ts";
 

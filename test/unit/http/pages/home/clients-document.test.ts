@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import serverJson from "../../../../../deploy/server.json" with { type: "json" };
 import pkg from "../../../../../package.json" with { type: "json" };
+import { SERVICE_SUMMARY } from "../../../../../src/answers/site.ts";
 import { clientSetups } from "../../../../../src/http/pages/home/connect.ts";
 import { paths } from "../../../../../src/lib/paths.ts";
 import { fencedBlock } from "../../../../../wellknown/markdown.ts";
-import { SERVICE_SUMMARY } from "../../../../../wellknown/site.ts";
 
 const FILE = new URL("../../../../../docs/clients.md", import.meta.url);
 const MARK =

@@ -1,3 +1,6 @@
+import { isoInstantOrNull } from "../answers/common.ts";
+import { nextReportAnswer } from "../answers/next-report.ts";
+import { factorStatusAnswer } from "../answers/why.ts";
 import { FACTORS } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
@@ -6,9 +9,6 @@ import type { InstrumentRecords } from "../market/records.ts";
 import type { Match } from "../market/symbols.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
-import { isoInstantOrNull } from "./common.ts";
-import { nextReportAnswer } from "./next-report.ts";
-import { factorStatusAnswer } from "./why.ts";
 
 /** An instrument with its newest snapshot. */
 export interface InstrumentRow {

@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { InstantAnswer, isoInstant } from "../answers/common.ts";
+import { roundTo } from "../answers/rounding.ts";
 import { runningCandidate } from "../method/running.ts";
 import { CANDIDATE, CANDIDATE_PARTS, CANDIDATE_RULES } from "../score/candidate.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-import { InstantAnswer, isoInstant } from "./common.ts";
-import { roundTo } from "./rounding.ts";
 
 /** Decimals shown for z values. */
 const DECIMALS = 4;

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import type { DetailLevel } from "../answers/common.ts";
 import { Problem } from "../lib/problem.ts";
 import type { RecordList } from "../market/records.ts";
 import type { Cell, Column } from "../tables/table.ts";
-import type { DetailLevel } from "./common.ts";
 import { type PageRequest, readablePage } from "./pagination.ts";
 
 /** Requested column names. */

@@ -1,6 +1,6 @@
-import type { SignUpMode } from "../config/config.ts";
-import type { MarketMode } from "../market/market.ts";
-import { isLoopbackHost } from "../outbound/loopback.ts";
+import type { SignUpMode } from "../../../access/sign-up-mode.ts";
+import type { MarketMode } from "../../../market/market.ts";
+import { isLoopbackHost } from "../../../outbound/loopback.ts";
 
 /** The facts from which the operator page is built; they contain no secrets. */
 export interface SetupFacts {

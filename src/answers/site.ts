@@ -1,5 +1,5 @@
-import type { Scope } from "../src/access/scopes.ts";
-import type { MarketMode } from "../src/market/market.ts";
+import type { Scope } from "../access/scopes.ts";
+import type { MarketMode } from "../market/market.ts";
 
 /** The facts about this instance from which every discovery document is derived. */
 export interface Site {
