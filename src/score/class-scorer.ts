@@ -256,7 +256,7 @@ export class ClassScorer {
       .slice(-CANDIDATE_RULES.reversalSessions)
       .reduce((sum, one) => sum + one, 0);
     const close = { at, marketMonthReturn, isDecided };
-    const { tables, resultOf, signalOf } = closeStocks(measured, before, close);
+    const { tables, resultAt, signalAt } = closeStocks(measured, before, close);
     const isStored = ahead !== undefined;
     // At a close with too few bars nothing was ranked.
     const stocks = isStored && tables.at === at ? this.#compareStocks(tables) : tables;
@@ -264,10 +264,11 @@ export class ClassScorer {
     this.#tables = { ...frozen, stocks };
     if (!isDecided) return;
     const context = { ...before, tables: this.#tablesBefore };
-    for (const one of measured) {
-      one.state.signal = signalOf(one);
+    for (const [position, one] of measured.entries()) {
+      one.state.signal = signalAt(position);
       if (!isStored) continue;
-      this.#sink.addClosed(snapshotOf(one, resultOf(one), one.state.signal, context), ahead);
+      const { signal } = one.state;
+      this.#sink.addClosed(snapshotOf(one, resultAt(position), signal, context), ahead);
     }
   }
 

@@ -91,19 +91,24 @@ export function rankStock(
     social: normalIn(tables, "social", measures.social, own.social),
     darkpool: normalIn(tables, "darkpool", measures.darkpool, own.darkpool),
   };
-  const isScored = PARTS.some((part) => isKnown(normals[part]));
-  return { normals, z: isScored ? sumOf(termsOf(normals), FACTORS) : Number.NaN };
+  return { normals, z: knownParts(normals) > 0 ? sumOf(termsOf(normals), FACTORS) : Number.NaN };
 }
 
 const isKnown = (normal: number): boolean => !Number.isNaN(normal);
 
-/** What each factor adds to Z; 0 if the factor is missing. */
+/** Number of parts that could be measured. */
+function knownParts(normals: StockMeasures): number {
+  let count = 0;
+  for (const part of PARTS) if (isKnown(normals[part])) count++;
+  return count;
+}
+
+/** What each factor of a stock with a known part adds to Z; 0 if the factor is missing. */
 function termsOf(normals: StockMeasures): FactorContributions {
   const { weights } = STOCK_SCORE_RULES;
   const normal = (measure: RankedMeasure): number =>
     isKnown(normals[measure]) ? normals[measure] : 0;
-  const parts = PARTS.filter((part) => isKnown(normals[part])).length;
-  const share = weights.parts / Math.max(1, parts);
+  const share = weights.parts / knownParts(normals);
   return {
     momentum: share * (normal("residualMomentum") + normal("reversal")),
     valuation: share * normal("surprise"),

@@ -53,10 +53,10 @@ export interface ScoredInstrument {
 /** A closed market session, with what its stocks are compared with. */
 export interface ClosedStocks {
   readonly tables: CloseTables;
-  /** The score of a stock at the close. */
-  readonly resultOf: (measured: MeasuredInstrument) => ScoredInstrument;
-  /** The signal of a stock after the session. */
-  readonly signalOf: (measured: MeasuredInstrument) => SignalState;
+  /** The score of a stock at the close, by its position. */
+  readonly resultAt: (position: number) => ScoredInstrument;
+  /** The signal of a stock after the session, by its position. */
+  readonly signalAt: (position: number) => SignalState;
 }
 
 function observe(measured: MeasuredInstrument, context: ReadingContext): ObservedStock {
@@ -88,34 +88,33 @@ export function closeStocks(
   const { at } = close;
   const stocks = all.map((measured) => observe(measured, context));
   const trading = stocks.filter(({ state }) => state.newestBar?.availableAt === at);
-  const observed = new Map(stocks.map((stock) => [stock.measured, stock]));
-  const resultIn = (tables: CloseTables) => (measured: MeasuredInstrument) =>
-    resultOf(observed.get(measured) as ObservedStock, context, tables);
+  const resultIn = (tables: CloseTables) => (position: number) =>
+    resultOf(stocks[position] as ObservedStock, context, tables);
   const before = context.tables.stocks;
   const recent = all.filter(({ missedSessions }) => missedSessions <= 1).length;
   if (before !== undefined && trading.length < recent / 2) {
-    const signalOf = (measured: MeasuredInstrument) => {
+    const signalAt = (position: number) => {
+      const measured = all[position] as MeasuredInstrument;
       const { mean, smoothed = null } = measured.state.signal ?? {};
       return signalAfter(measured, at, { mean, smoothed });
     };
-    return { tables: before, resultOf: resultIn(before), signalOf };
+    return { tables: before, resultAt: resultIn(before), signalAt };
   }
   const { tables: ranked, standings } = rankClose(trading, close);
-  const means = new Map<MeasuredInstrument, EvidenceMean | undefined>();
   for (const { state } of stocks) state.standing = undefined;
-  for (const [position, { state, measured }] of trading.entries()) {
-    const standing = standings[position] as StockStanding;
-    state.standing = standing;
-    const mean = state.signal?.mean;
-    means.set(measured, isDecided ? nextEvidenceMean(mean, standing.z) : mean);
-  }
-  const tables = freezeMeans(ranked, [...means.values()]);
+  for (const [position, { state }] of trading.entries()) state.standing = standings[position];
+  const means = stocks.map(({ state: { standing, signal } }): EvidenceMean | undefined => {
+    if (standing === undefined) return undefined;
+    return isDecided ? nextEvidenceMean(signal?.mean, standing.z) : signal?.mean;
+  });
+  const tables = freezeMeans(ranked, means);
   return {
     tables,
-    resultOf: resultIn(tables),
-    signalOf(measured) {
-      const mean = means.get(measured);
-      return signalAfter(measured, at, { mean, smoothed: smoothedScore(mean, tables) });
+    resultAt: resultIn(tables),
+    signalAt(position) {
+      const mean = means[position];
+      const smoothed = smoothedScore(mean, tables);
+      return signalAfter(all[position] as MeasuredInstrument, at, { mean, smoothed });
     },
   };
 }

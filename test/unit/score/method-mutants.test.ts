@@ -62,7 +62,7 @@ const FAULTS: readonly Change[] = [
   ["factors/darkpool.ts", "isFresh(block.asOf) ? block.z : null", "block.z"],
   ["factors/volatility.ts", "Math.log(fast / slow)", "Math.log(fast / slow + 0.01)"],
   ["score/composite.ts", "squares += weight ** 2", "squares += weight"],
-  ["score/stock-score.ts", "weights.parts / Math.max(1, parts)", "weights.parts / 3"],
+  ["score/stock-score.ts", "weights.parts / knownParts(normals)", "weights.parts / 3"],
   ["score/stock-score.ts", 'weights.social * normal("social")', 'weights.parts * normal("social")'],
   ["score/stock-score.ts", "if (set === 0) return 50;", "if (set === 0) return 49;"],
   ["score/stock-score.ts", "(ORDERS[others] as number)", "1"],
