@@ -2,7 +2,7 @@ import { z } from "zod";
 import { FACTORS, type Factor, type FactorReading, isSideUnknown } from "../factors/reading.ts";
 import { Problem } from "../lib/problem.ts";
 import type { FactorContributions } from "../score/composite.ts";
-import { contributionsOf, type PastSnapshot } from "../score/snapshot.ts";
+import { contributionsOf, factorEvidenceOf, type PastSnapshot } from "../score/snapshot.ts";
 import { type DetailLevel, DirectionAnswer, InstantAnswer, isoInstant } from "./common.ts";
 import { roundPointDifference, roundScorePoints } from "./rounding.ts";
 
@@ -14,8 +14,8 @@ export const FactorStatusAnswer = z
   );
 
 /**
- * Translates the recorded status of a factor to the status shown in answers. Without `asOf`, which
- * is not stored with all of the past, `not_observed` is taken for the lack of a feed.
+ * Translates the recorded status of a factor to the status shown in answers. Without `asOf`,
+ * `not_observed` is taken for the lack of a feed.
  */
 export function factorStatusAnswer({
   status,
@@ -91,8 +91,12 @@ function pointsOrReason(
   detail: DetailLevel,
 ): Contribution {
   if (!snapshot.missingFactors.includes(factor)) return inPoints(contributions[factor], detail);
-  const { status, asOf = null }: Partial<FactorReading> =
-    snapshot.factors?.[factor] ?? snapshot.evidence?.[factor] ?? {};
+  const {
+    status,
+    asOf = null,
+    isSideUnknown: isUnknown = false,
+  } = factorEvidenceOf(snapshot)?.[factor] ?? {};
+  if (isUnknown) return "insufficient_data";
   return status === undefined ? "missing" : factorStatusAnswer({ status, asOf });
 }
 

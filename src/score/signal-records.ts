@@ -1,4 +1,4 @@
-import { FACTOR_STATUSES, FACTORS, type FactorStatus } from "../factors/reading.ts";
+import { FACTOR_STATUSES, FACTORS, type FactorStatus, isSideUnknown } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import { createPackedList, type PackedList, type RecordPacking } from "../market/packed-list.ts";
 import { SERIES_HEX_DIGITS } from "./record-series.ts";
@@ -67,13 +67,30 @@ const readSignal = (view: DataView, at: number): SignalState => ({
 /** Size of the packed evidence of one factor in bytes. */
 const FACTOR_BYTES = 25;
 
+/** Stands for the status `not_observed` of a factor whose feed shows only trades of unknown side. */
+const SIDE_UNKNOWN = FACTOR_STATUSES.length;
+
+type Summary = FactorEvidence[keyof FactorEvidence];
+
+function statusByte({ status, asOf = null, isSideUnknown: isUnknown = false }: Partial<Summary>) {
+  if (isUnknown) return SIDE_UNKNOWN;
+  if (status === undefined) return -1;
+  return isSideUnknown({ status, asOf }) ? SIDE_UNKNOWN : FACTOR_STATUSES.indexOf(status);
+}
+
+const readStatus = (byte: number): Pick<Summary, "isSideUnknown"> & { status: FactorStatus } =>
+  byte === SIDE_UNKNOWN
+    ? { status: "not_observed", isSideUnknown: true }
+    : { status: FACTOR_STATUSES[byte] as FactorStatus };
+
 function writeEvidence(view: DataView, at: number, evidence: FactorEvidence | undefined): void {
   for (const [place, factor] of FACTORS.entries()) {
-    const { z = null, confidence = 0, contribution = 0, status } = evidence?.[factor] ?? {};
+    const summary: Partial<Summary> = evidence?.[factor] ?? {};
+    const { z = null, confidence = 0, contribution = 0 } = summary;
     view.setFloat64(at + place * FACTOR_BYTES, z ?? Number.NaN);
     view.setFloat64(at + place * FACTOR_BYTES + 8, confidence);
     view.setFloat64(at + place * FACTOR_BYTES + 17, contribution);
-    view.setUint8(at + place * FACTOR_BYTES + 16, FACTOR_STATUSES.indexOf(status as FactorStatus));
+    view.setUint8(at + place * FACTOR_BYTES + 16, statusByte(summary));
   }
 }
 
@@ -81,9 +98,9 @@ function readEvidence(view: DataView, at: number): FactorEvidence {
   const read = (place: number) => {
     const z = numberOrNull(view.getFloat64(at + place * FACTOR_BYTES));
     const confidence = view.getFloat64(at + place * FACTOR_BYTES + 8);
-    const status = FACTOR_STATUSES[view.getUint8(at + place * FACTOR_BYTES + 16)] as FactorStatus;
+    const status = readStatus(view.getUint8(at + place * FACTOR_BYTES + 16));
     const contribution = view.getFloat64(at + place * FACTOR_BYTES + 17);
-    return { z, confidence, contribution, status };
+    return { z, confidence, contribution, ...status };
   };
   return { momentum: read(0), valuation: read(1), social: read(2), darkpool: read(3) };
 }

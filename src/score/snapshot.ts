@@ -109,15 +109,18 @@ export interface Snapshot {
 }
 
 /**
- * The z, confidence and contribution of each factor, and its status; snapshots that earlier versions
- * recorded can lack status and contribution.
+ * Summary of a factor. Snapshots that earlier versions recorded can lack status and contribution;
+ * only a whole result has `asOf`.
  */
-export type FactorEvidence = Readonly<
-  Record<
-    Factor,
-    Pick<FactorResult, "z" | "confidence"> & Partial<Pick<FactorResult, "status" | "contribution">>
-  >
->;
+interface FactorSummary
+  extends Pick<FactorResult, "z" | "confidence">,
+    Partial<Pick<FactorResult, "status" | "contribution" | "asOf">> {
+  /** Set for a factor without a value whose feed shows only trades of unknown side. */
+  readonly isSideUnknown?: boolean;
+}
+
+/** Summaries of the factors. */
+export type FactorEvidence = Readonly<Record<Factor, FactorSummary>>;
 
 /** A snapshot whose factors are absent if they are no longer stored. */
 export interface PastSnapshot extends Omit<Snapshot, "factors"> {

@@ -6,11 +6,13 @@ import {
 } from "../../../src/answers/why.ts";
 import { FACTORS, type FactorStatus } from "../../../src/factors/reading.ts";
 import { summarizeReading } from "../../../src/factors/summary.ts";
-import type { PastSnapshot } from "../../../src/score/snapshot.ts";
+import { createSignalRecords } from "../../../src/score/signal-records.ts";
+import type { PastSnapshot, Snapshot } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import type { ToolCall } from "../../../src/tool/tool.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
+import { snapshotOf } from "../../support/scripted-market.ts";
 import { marketOf, toolContextAt } from "../score/markets.ts";
 
 const DAY_MS = 60_000;
@@ -45,6 +47,28 @@ describe("the reason why a factor has no value", () => {
     expect(factorStatusAnswer(absent("not_observed", NOW))).toBe("insufficient_data");
     const summary = summarizeReading("darkpool", absent("not_observed", NOW), "stock");
     expect(summary).toBe("Off-exchange pressure cannot be told: no block trade has a known side.");
+  });
+
+  it("stays no lack of a feed when the snapshot is packed, and packed again", () => {
+    const { instrument } = snapshotOf("A", 0);
+    const whole = snapshotOf("A", NOW);
+    const { darkpool } = whole.factors;
+    const missingFactors = ["darkpool"] as const;
+    const reasons = [null, NOW - 1].map((asOf) => {
+      const factors = { ...whole.factors, darkpool: { ...darkpool, asOf } };
+      const snapshot = { ...whole, missingFactors, factors };
+      const packed = createSignalRecords(instrument);
+      packed.push(snapshot);
+      const again = createSignalRecords(instrument);
+      again.push(packed.at(0) as PastSnapshot as Snapshot);
+      return [snapshot, packed.at(0), again.at(0)].map(
+        (one) => factorContributionsAnswer(one as PastSnapshot, "full")?.darkpool,
+      );
+    });
+    expect(reasons).toEqual([
+      ["no_feed", "no_feed", "no_feed"],
+      ["insufficient_data", "insufficient_data", "insufficient_data"],
+    ]);
   });
 
   it.each([
