@@ -29,6 +29,13 @@ export interface ClaimStatement {
   readonly sector: string | null;
 }
 
+/** Neutral rank ICs of one run; `null` with fewer than ten complete statements. */
+export interface NeutralCoefficients {
+  readonly score: number | null;
+  /** Of the candidate method. */
+  readonly candidate: number | null;
+}
+
 /**
  * The neutral rank information coefficient of one date: Spearman's correlation of the scores with
  * the residuals of return / sigma in a regression on the normal scores of the three percentiles

@@ -1,7 +1,11 @@
 import type { AssetClass } from "../market/instrument.ts";
 import { CANDIDATE } from "../score/candidate.ts";
 import { normalQuantile } from "../statistics/statistics.ts";
-import { CLAIM_HORIZON_SESSIONS, estimateClaim } from "./claim-estimate.ts";
+import {
+  CLAIM_HORIZON_SESSIONS,
+  estimateClaim,
+  type NeutralCoefficients,
+} from "./claim-estimate.ts";
 import type { GradedRun } from "./track-record.ts";
 
 /** What is claimed of the live score of stocks, and how it will be judged. */
@@ -70,13 +74,6 @@ export function liveClaimTerms(registeredAt: number): LiveClaimTerms {
     significance: significance / years.length,
   }));
   return { registeredAt, assetClass, horizon, minDates, looks };
-}
-
-/** Neutral rank ICs of one run; `null` with fewer than ten complete statements. */
-export interface NeutralCoefficients {
-  readonly score: number | null;
-  /** Of the candidate method. */
-  readonly candidate: number | null;
 }
 
 /** A mean neutral rank IC with its 95 % interval. */

@@ -3,7 +3,7 @@ import { RANGE_PROBABILITIES, type RangeProbability } from "../risk/ranges.ts";
 import { bootstrapInterval, type ConfidenceInterval } from "../statistics/bootstrap.ts";
 import { hasVariance, neweyWestStandardError } from "../statistics/series-summary.ts";
 import { mean, normalQuantile, sampleSd } from "../statistics/statistics.ts";
-import type { NeutralCoefficients } from "./live-claim.ts";
+import type { NeutralCoefficients } from "./claim-estimate.ts";
 import {
   HEADLINE_HORIZON_SESSIONS,
   type RunGradingResult,

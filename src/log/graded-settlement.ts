@@ -2,8 +2,8 @@ import {
   CLAIM_HORIZON_SESSIONS,
   type ClaimStatement,
   claimCoefficient,
+  type NeutralCoefficients,
 } from "../grading/claim-estimate.ts";
-import type { NeutralCoefficients } from "../grading/live-claim.ts";
 import { gradeRun, type SettledStatement } from "../grading/run-grade.ts";
 import {
   EXCLUSION_REASONS,
