@@ -24,14 +24,9 @@ export interface LoggedStatement {
   readonly coverage?: number | undefined;
   /**
    * Forecast standard deviations of the log return over the registered horizons; `null` without a
-   * forecast, absent in version 1 of the leaf format.
+   * forecast, absent without a result.
    */
   readonly sigmas?: readonly number[] | null | undefined;
-  /**
-   * In version 1 of the leaf format: forecast standard deviation of the log return over one
-   * session.
-   */
-  readonly sigma?: number | null | undefined;
   /** Absent before version 3 of the leaf format, like `percentiles`. */
   readonly sector?: string | null | undefined;
   readonly percentiles?: ClaimStatement["percentiles"] | null | undefined;
@@ -84,7 +79,7 @@ export function gradeSettlement(
   const pairs = outcomes.flatMap((outcome, at): readonly SettledPair[] => {
     const statement = statements[at];
     if (statement === undefined || outcome.status !== "settled") return [];
-    return [{ statement, outcome, sigma: sigmaOver(statement, place, horizon) }];
+    return [{ statement, outcome, sigma: statement.sigmas?.[place] ?? null }];
   });
   const count = (reason: string) => outcomes.filter(({ status }) => status === reason).length;
   return {
@@ -121,20 +116,6 @@ function neutralCoefficients(pairs: readonly SettledPair[]): NeutralCoefficients
     score: coefficientOf(({ scoreRaw }) => scoreRaw),
     candidate: coefficientOf(({ candidates }) => candidates?.[CANDIDATE.name]),
   };
-}
-
-/**
- * The standard deviation that a statement forecasts over a horizon.
- *
- * @param place Index of the horizon among the registered horizons.
- */
-function sigmaOver(
-  { sigma = null, sigmas }: LoggedStatement,
-  place: number,
-  horizon: number,
-): number | null {
-  if (sigmas !== undefined) return sigmas?.[place] ?? null;
-  return sigma === null ? null : sigma * Math.sqrt(horizon);
 }
 
 function settledStatements({

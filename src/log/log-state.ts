@@ -1,5 +1,5 @@
 import type { LiveClaimTerms } from "../grading/live-claim.ts";
-import { type TrackRecordTerms, trackRecordTerms } from "../grading/track-record.ts";
+import type { TrackRecordTerms } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { collection } from "../store/port/records.ts";
 import type { DumpRow } from "../store/port/store.ts";
@@ -74,14 +74,9 @@ export interface UnsettledRun {
    * corrections over each horizon.
    */
   readonly settled: number;
-  /**
-   * Indexes of the settlement leaves of the run; `null` where an earlier version did not record it.
-   */
+  /** Indexes of the settlement leaves of the run; `null` where it is not known. */
   readonly settlements: readonly (number | null)[];
-  /**
-   * Index of the method leaf in force for the run; `null` where an earlier version did not record
-   * it.
-   */
+  /** Index of the method leaf in force for the run; `null` if the log no longer stores it. */
   readonly method: number | null;
 }
 
@@ -107,40 +102,8 @@ export interface UnfinishedRun {
   readonly close: number;
 }
 
-/** The state as earlier versions wrote it, before they recorded the method of each run. */
-interface EarlierState
-  extends Omit<LogState, "beganAt" | "method" | "record" | "settling" | "unsettled"> {
-  readonly record: undefined;
-  readonly beganAt?: number;
-  readonly settling?: OpenSettlement | null;
-  readonly unsettled?: readonly EarlierRun[];
-}
-
-type EarlierRun = Omit<UnsettledRun, "method" | "settlements"> &
-  Partial<Pick<UnsettledRun, "settlements">>;
-
 /** Collection with a single record, the state of the log. */
-export const logStates = collection<LogState | EarlierState>("log");
-
-/**
- * Upgrades the state of an earlier version. Values that it did not record become `null`, and are
- * then read from the leaves.
- */
-export function upgradeLogState(value: LogState | EarlierState): LogState {
-  if (value.record !== undefined) return value;
-  const { createdAt, beganAt = createdAt, settling = null, unsettled = [] } = value;
-  return {
-    ...value,
-    beganAt,
-    method: null,
-    record: trackRecordTerms(beganAt),
-    settling,
-    unsettled: unsettled.map((run) => {
-      const { settled, settlements = Array.from({ length: settled }, () => null) } = run;
-      return { ...run, settlements, method: null };
-    }),
-  };
-}
+export const logStates = collection<LogState>("log");
 
 /** Marks the log as restored from a backup, in the row of its state; other rows are unchanged. */
 export function markRestored(row: DumpRow): DumpRow {

@@ -15,7 +15,7 @@ import { collection, type Records, type Stored } from "../store/port/records.ts"
 import { TILE_WIDTH, type Tile, type TileNodes } from "../tree/tiles.ts";
 import { appendLeaves, readStoredTile } from "../tree/tree-store.ts";
 import type { Leaf } from "./leaves.ts";
-import { type LogState, logStates, type UnfinishedRun, upgradeLogState } from "./log-state.ts";
+import { type LogState, logStates, type UnfinishedRun } from "./log-state.ts";
 
 /**
  * Topic of the announcement that a checkpoint was signed or published, or that signing was refused
@@ -133,9 +133,8 @@ export class LogStore {
     this.#isWitnessed = isWitnessed;
   }
 
-  async state(): Promise<Stored<LogState> | undefined> {
-    const stored = await this.#records.get(logStates, KEY);
-    return stored && { ...stored, value: upgradeLogState(stored.value) };
+  state(): Promise<Stored<LogState> | undefined> {
+    return this.#records.get(logStates, KEY);
   }
 
   /** The last signed checkpoint. */

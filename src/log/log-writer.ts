@@ -93,11 +93,6 @@ interface RunInProgress extends LoggedRun {
   readonly methodHash: string;
   /** Index of the method leaf in force for the run; `null` if the log no longer stores it. */
   readonly method: number | null;
-  /**
-   * Whether the method of the run registers how the run is graded; methods that predate settlements
-   * do not.
-   */
-  readonly isGraded: boolean;
   /** Forecast horizons that the method of the run registers; `null` if it registers none. */
   readonly horizons: readonly HorizonSpread[] | null;
   /**
@@ -392,9 +387,7 @@ export class LogWriter {
     const isComplete = done + leaves.length === symbols.length;
     const recordedUntil = { ...state.value.recordedUntil, [assetClass]: close };
     const complete = { index, assetClass, close, method, coveredAt: null };
-    const unsettled = run.isGraded
-      ? [...state.value.unsettled, { ...complete, settled: 0, settlements: [] }]
-      : state.value.unsettled;
+    const unsettled = [...state.value.unsettled, { ...complete, settled: 0, settlements: [] }];
     const change = isComplete ? { open: null, recordedUntil, unsettled } : {};
     return this.#appended(await store.append(state, { leaves, change }));
   }
@@ -414,9 +407,7 @@ export class LogWriter {
       logId: id,
       methodHash: String((await leaf(index)).methodHash),
       method: methodIndex,
-      isGraded: registered.record !== undefined,
-      // Methods that predate the forecast of report dates register no `reportDays`.
-      horizons: tables?.map(({ horizon, reportDays = null }) => ({ horizon, reportDays })) ?? null,
+      horizons: tables ?? null,
       records: new Map(records.map((one) => [one.instrument.symbol, one])),
     };
     await setImmediate();

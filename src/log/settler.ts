@@ -54,8 +54,7 @@ interface Settlement {
 
 /** The part of a method leaf that is used to grade runs. */
 interface RegisteredRisk {
-  /** Absent in method leaves of an earlier version. */
-  readonly risk?: Readonly<Partial<Record<AssetClass, readonly HorizonQuantiles[]>>>;
+  readonly risk: Readonly<Partial<Record<AssetClass, readonly HorizonQuantiles[]>>>;
 }
 
 /** The part of a run leaf by which the track record tells methods apart. */
@@ -119,9 +118,6 @@ export class Settler {
    * The last computed settlement, and the size of the log after its most recently appended leaves.
    */
   #appended: { readonly settlement: Settlement; readonly size: number } | undefined;
-
-  /** The method leaf found last, and a run for which it was in force. */
-  #foundMethod: { readonly id: string; readonly method: number; readonly run: number } | undefined;
 
   constructor(options: SettlerOptions) {
     this.#options = options;
@@ -253,18 +249,6 @@ export class Settler {
     return { ...computed, entry, exit, outcomes };
   }
 
-  /**
-   * Index of the method leaf in force for a run that an earlier version logged. It is cached, since
-   * most of these runs share one method leaf.
-   */
-  async #methodBefore(id: string, index: number): Promise<number | undefined> {
-    const known = this.#foundMethod;
-    if (known?.id === id && index > known.method && index <= known.run) return known.method;
-    const found = await this.#options.store.methodBefore(id, index);
-    this.#foundMethod = found === undefined ? undefined : { id, method: found, run: index };
-    return found;
-  }
-
   async #compute(state: LogState, due: DueSettlement): Promise<Settlement | undefined> {
     const { store } = this.#options;
     const { assetClass, close, index } = due.run;
@@ -314,13 +298,11 @@ export class Settler {
     { id }: LogState,
     { run, statements, outcomes, due, entry, exit }: Settlement,
   ): Promise<GradedRun> {
-    const { close, coveredAt, index } = due.run;
-    const method = due.run.method ?? (await this.#methodBefore(id, index));
-    const [registered] =
-      method === undefined ? [] : await this.#read<RegisteredRisk>(id, method, 1);
+    const { close, coveredAt, method } = due.run;
+    const [registered] = method === null ? [] : await this.#read<RegisteredRisk>(id, method, 1);
     const { horizon } = due;
     const terms = { close, coveredAt: coveredAt as number, entry, exit, horizon };
-    return gradeSettlement(statements, outcomes, terms, registered?.risk?.[run.assetClass] ?? []);
+    return gradeSettlement(statements, outcomes, terms, registered?.risk[run.assetClass] ?? []);
   }
 }
 

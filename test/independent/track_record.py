@@ -415,10 +415,7 @@ def rank_correlation(x, y):
 
 
 def width_of(said, tables, horizon):
-    """Standard deviation over the horizon: version 1 of a leaf has that of one session."""
-    if said["v"] == 1:
-        sigma = said.get("sigma")
-        return None if sigma is None else positive(sigma) * math.sqrt(horizon)
+    """Standard deviation over the horizon."""
     if said["sigmas"] is None:
         return None
     if len(said["sigmas"]) != len(tables):

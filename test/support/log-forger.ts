@@ -217,12 +217,11 @@ function resultOf(
   // The runs use the versions of the leaf format in turn.
   const tables = RISK_TABLE.classes[symbol.startsWith("s") ? "stock" : "crypto"];
   const sigmas = tables.map((table) => horizonSigma(0.01, table, random(12)));
-  const v = 1 + (run % 3);
-  const forecast = v === 1 ? { sigma: 0.01 } : { sigmas };
+  const v = 2 + (run % 2);
   const place = { kind: "signal", v, run, symbol, close: new Date(close).toISOString() };
   if (random(20) === 0) return json({ ...place, status: "failed", why: "no_result" });
   const hashed = hash("sha256", `${symbol} ${run}`);
-  const scores = { signal, scoreSmoothed, scoreRaw: scoreSmoothed, coverage: 1, ...forecast };
+  const scores = { signal, scoreSmoothed, scoreRaw: scoreSmoothed, coverage: 1, sigmas };
   const peers = v === 3 ? peersOf(symbol, random) : {};
   return json({ ...place, status: "ok", ...scores, ...peers, factors: hashed, inputs: hashed });
 }

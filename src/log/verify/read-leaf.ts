@@ -1,7 +1,6 @@
 import canonicalize from "canonicalize";
 import { z } from "zod";
-import { HEADLINE_HORIZON_SESSIONS } from "../../grading/run-grade.ts";
-import { EXCLUSION_REASONS, TRACK_RECORD_RULES } from "../../grading/track-record.ts";
+import { EXCLUSION_REASONS } from "../../grading/track-record.ts";
 import { AssetClass } from "../../market/instrument.ts";
 import { MarketMode } from "../../market/market.ts";
 import { CheckFailure } from "../../tree/check.ts";
@@ -32,40 +31,31 @@ const Method = z.looseObject({
   /** Text of the last checkpoint of the log that this log takes the place of. */
   replaces: z.string().optional(),
   settings: z.looseObject({ signal: z.looseObject({ thresholds: ThresholdsByClass }) }),
-  /** Absent in methods that predate settlements. */
-  record: z
-    .looseObject({
-      horizons: z.partialRecord(AssetClass, z.array(z.int().min(1))),
-      headline: z.partialRecord(AssetClass, z.int().min(1)).default(HEADLINE_HORIZON_SESSIONS),
-      rules: z.looseObject({
-        significance: z.number().gt(0).lt(1).default(TRACK_RECORD_RULES.significance),
-        /** Absent in methods that predate corrections. */
-        correctedWithin: z.int().min(0).default(TRACK_RECORD_RULES.correctedWithin),
-        minPeriods: z.number().min(0).default(TRACK_RECORD_RULES.minPeriods),
-        maxIntervalWidth: z.number().min(0).default(TRACK_RECORD_RULES.maxIntervalWidth),
-        seed: z.int().default(TRACK_RECORD_RULES.seed),
+  record: z.looseObject({
+    horizons: z.partialRecord(AssetClass, z.array(z.int().min(1))),
+    headline: z.partialRecord(AssetClass, z.int().min(1)),
+    rules: z.looseObject({
+      significance: z.number().gt(0).lt(1),
+      correctedWithin: z.int().min(0),
+      minPeriods: z.number().min(0),
+      maxIntervalWidth: z.number().min(0),
+      seed: z.int(),
+    }),
+    verdictDates: z.array(Instant),
+  }),
+  risk: z.partialRecord(
+    AssetClass,
+    z.array(
+      z.looseObject({
+        horizon: z.int().min(1),
+        fallPercent: z.number(),
+        quantiles: z.array(z.number()).min(1),
+        reportDays: z
+          .looseObject({ before: z.int().min(0), factors: z.array(z.number().positive()) })
+          .nullable(),
       }),
-      verdictDates: z.array(Instant),
-    })
-    .optional(),
-  /** Absent in methods that predate settlements. */
-  risk: z
-    .partialRecord(
-      AssetClass,
-      z.array(
-        z.looseObject({
-          horizon: z.int().min(1),
-          fallPercent: z.number(),
-          quantiles: z.array(z.number()).min(1),
-          /** Absent in methods that predate the forecast of report dates. */
-          reportDays: z
-            .looseObject({ before: z.int().min(0), factors: z.array(z.number().positive()) })
-            .nullable()
-            .default(null),
-        }),
-      ),
-    )
-    .optional(),
+    ),
+  ),
 });
 
 const Universe = z.looseObject({
@@ -111,7 +101,7 @@ const signalMembers = {
   factors: z.string().nullable().optional(),
 };
 
-/** Scores of versions 1 and 2, which had one wherever there was a result. */
+/** Scores of version 2, which had one wherever there was a result. */
 const scoreMembers = {
   scoreSmoothed: z.number().optional(),
   scoreRaw: z.number().optional(),
@@ -151,20 +141,7 @@ const Score = z.number().min(0).max(100).nullable().optional();
 const GRADED = ["scoreRaw", "scoreSmoothed", "candidates", ...Object.keys(peerMembers)];
 
 const Signal = z.discriminatedUnion("v", [
-  z.looseObject({
-    ...signalMembers,
-    ...scoreMembers,
-    v: z.literal(1),
-    sigma: Sigma.nullable().optional(),
-    sigmas: z.undefined().optional(),
-  }),
-  z.looseObject({
-    ...signalMembers,
-    ...scoreMembers,
-    v: z.literal(2),
-    sigma: z.undefined().optional(),
-    sigmas: Sigmas,
-  }),
+  z.looseObject({ ...signalMembers, ...scoreMembers, v: z.literal(2), sigmas: Sigmas }),
   z
     .looseObject({
       ...signalMembers,
@@ -173,7 +150,6 @@ const Signal = z.discriminatedUnion("v", [
       scoreSmoothed: Score,
       scoreRaw: Score,
       candidates: z.record(z.string(), z.number().nullable()).optional(),
-      sigma: z.undefined().optional(),
       sigmas: Sigmas,
     })
     .refine(({ status, ...leaf }) => status === "failed" || GRADED.every((name) => name in leaf)),

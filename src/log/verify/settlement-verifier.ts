@@ -164,7 +164,7 @@ export class SettlementVerifier {
    * @throws {CheckFailure} If its forecasts do not match the horizons of its method.
    */
   addStatement(leaf: LeafOf<"signal">): void {
-    const { symbol, status, signal, scoreRaw, coverage, sigmas, sigma, sector } = leaf;
+    const { symbol, status, signal, scoreRaw, coverage, sigmas, sector } = leaf;
     const of = this.#last;
     if (of === undefined || of.horizons.length === 0) return;
     const { percentiles, candidates } = leaf.v === 3 ? leaf : {};
@@ -175,16 +175,14 @@ export class SettlementVerifier {
       scoreRaw,
       coverage,
       sigmas,
-      sigma,
       sector,
       percentiles,
       candidates,
     });
-    const tables = of.method?.risk?.[of.run.assetClass];
+    const tables = of.method?.risk[of.run.assetClass];
     if (tables === undefined || status === "failed") return;
-    const said = leaf.v === 1 ? sigma : sigmas;
-    if (said === undefined) throw new CheckFailure("does not say what it forecasts");
-    if (sigmas) checkForecast(sigmas, tables);
+    if (sigmas === undefined) throw new CheckFailure("does not say what it forecasts");
+    if (sigmas !== null) checkForecast(sigmas, tables);
   }
 
   /**
@@ -329,7 +327,7 @@ export class SettlementVerifier {
 
   #complete({ index, leaf, of, outcomes }: OpenSettlement): void {
     const { assetClass, close, coveredAt, entry, exit, horizon } = leaf;
-    const tables = of.method?.risk?.[assetClass] ?? [];
+    const tables = of.method?.risk[assetClass] ?? [];
     const terms = { close, coveredAt, entry: entry ?? undefined, exit: exit ?? undefined, horizon };
     const { statements, settled } = of;
     const { methodHash } = of.run;

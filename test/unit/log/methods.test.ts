@@ -11,6 +11,7 @@ import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { logReturnRange, RANGE_PROBABILITIES } from "../../../src/risk/ranges.ts";
+import { horizonSigma } from "../../../src/risk/report-days.ts";
 import type { RiskTable } from "../../../src/risk/table.ts";
 import { neweyWestStandardError } from "../../../src/statistics/series-summary.ts";
 import { answeredClaims } from "../../support/answered-claims.ts";
@@ -78,17 +79,15 @@ function coverageIn(contents: Awaited<ReturnType<typeof contentsOf>>, of = metho
   let count = 0;
   for (const { kind, status, settlement, signal, fromClose } of contents) {
     if (kind !== "outcome" || status !== "settled" || contents[settlement].horizon !== 5) continue;
-    const { sigma, sigmas, run } = contents[signal];
+    const { sigmas, run } = contents[signal];
     if (contents[run].methodHash !== of) continue;
     const method = contents.slice(0, run).findLast((leaf) => leaf.kind === "method");
-    // The first registered horizon is five sessions. Version 1 of the entry has the sigma of one
-    // session.
+    // The first registered horizon is five sessions.
     const [{ horizon, quantiles }] = method.risk.stock;
     expect(horizon).toBe(5);
-    const width = sigmas === undefined ? sigma * Math.sqrt(5) : sigmas[0];
     count += 1;
     for (const [at, probability] of RANGE_PROBABILITIES.entries()) {
-      const { low, high } = logReturnRange(quantiles, probability, width);
+      const { low, high } = logReturnRange(quantiles, probability, sigmas[0]);
       if (fromClose >= low && fromClose <= high) within[at] = (within[at] ?? 0) + 1;
     }
   }
@@ -310,58 +309,24 @@ it("after a failed step, the log is reported as behind only while a session is n
   expect(log.writer.isBehind).toBe(false);
 });
 
-/**
- * Writes the state of a log in the format of versions that did not store methods, settlements and
- * the start time.
- */
-async function writeEarlierState(log: Log, unsettled?: readonly object[]) {
-  const state = await log.store.state();
-  if (state === undefined) throw new Error("there is no log");
-  const { method: _, record: __, beganAt: ___, unsettled: ____, settling, ...value } = state.value;
-  await log.store.start(state, {
-    ...value,
-    createdAt: closeOf(0),
-    ...(unsettled && { unsettled, settling }),
-  } as never);
-}
-
-/**
- * Returns the unsettled runs of a log in the format of versions that did not store methods and
- * settlements.
- */
-async function earlierUnsettled({ store }: Log) {
-  const { unsettled = [] } = (await store.state())?.value ?? {};
-  return unsettled.map(({ method: _, settlements: __, ...run }) => run);
-}
-
 /** Hash of the method of an earlier version. */
 const EARLIER_HASH = "0123456789abcdef".repeat(4);
 
-/** Returns the risk tables as registered before report-day factors existed. */
-const withoutReportDays = (risk: Record<string, readonly { reportDays: unknown }[]>) =>
-  Object.fromEntries(
-    Object.entries(risk).map(([assetClass, tables]) => [
-      assetClass,
-      tables.map(({ reportDays: _, ...table }) => table),
-    ]),
-  );
-
-/** Returns a decision in the run at entry 3, in version 1 of the entry format. */
+/** Returns a decision in the run at entry 3, as version 1.0.0 logs it. */
 const earlierSignal = (symbol: string) =>
   canonicalize({
-    ...{ kind: "signal", v: 1, run: 3, close: new Date(closeOf(0)).toISOString(), symbol },
-    ...{ status: "ok", signal: "WAIT", score: 50, scoreRaw: 50, scoreSmoothed: 50, sigma: 0.013 },
+    ...{ kind: "signal", v: 2, run: 3, close: new Date(closeOf(0)).toISOString(), symbol },
+    ...{ status: "ok", signal: "WAIT", score: 50, scoreRaw: 50, scoreSmoothed: 50 },
+    sigmas: RISK_TABLE.classes.stock.map((table) => horizonSigma(0.013, table, 20)),
     ...{ confidence: 0.5, coverage: 1, factors: null, inputs: null, candidates: {} },
   }) as string;
 
 /**
- * A log whose first run was begun by an earlier version of the service, and which this version
- * continues for ten sessions. The earlier version had recorded the results of the first six
- * instruments, and logged three of them.
- *
- * @param isGraded Whether the earlier version had settlements.
+ * A log whose first run was begun by version 1.0.0 of the service, and which this version continues
+ * for ten sessions. Version 1.0.0 had recorded the results of the first six instruments, and logged
+ * three of them.
  */
-async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boolean) {
+async function upgraded(engine: Parameters<typeof openStore>[0]) {
   const sessions = new Sessions();
   for (let day = -260; day < 0; day++) {
     for (const symbol of SYMBOLS) sessions.trade(day, "stock", symbol);
@@ -376,22 +341,20 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
   if (state === undefined) throw new Error("there is no log");
   const { record } = state.value;
   const registration = { market: "live", riskTable: NARROWER, record } as const;
-  const absent = isGraded ? {} : { record: undefined, risk: undefined };
-  const ofEarlier = (leaf: string, change = {}) => {
-    const { risk, ...content } = JSON.parse(leaf);
-    const asThen = risk && { risk: withoutReportDays(risk) };
+  const ofEarlier = (leaf: string) => {
+    const content = JSON.parse(leaf);
+    const version = `1.0.0+${EARLIER_HASH.slice(0, 16)}`;
     return canonicalize({
-      ...{ ...content, ...asThen, methodHash: EARLIER_HASH },
-      ...(content.kind === "method" && { version: `1.0.0+${EARLIER_HASH.slice(0, 16)}` }),
-      ...change,
+      ...{ ...content, methodHash: EARLIER_HASH },
+      ...(content.kind === "method" && { version }),
     }) as string;
   };
   const run = { index: 3, assetClass: "stock", close: closeOf(0) } as const;
   const manifest = { ...run, at: closeOf(0), universe: 2, results: SYMBOLS.length };
   await earlier.store.append(state, {
     leaves: [
-      ofEarlier(methodLeaf({ ...registration, riskTable: RISK_TABLE }, closeOf(0)), absent),
-      ofEarlier(methodLeaf(registration, closeOf(0)), absent),
+      ofEarlier(methodLeaf({ ...registration, riskTable: RISK_TABLE }, closeOf(0))),
+      ofEarlier(methodLeaf(registration, closeOf(0))),
       ...universeLeaves("stock", SYMBOLS),
       ofEarlier(runLeaf(manifest)),
       ...SYMBOLS.slice(0, 3).map((symbol) => earlierSignal(symbol)),
@@ -399,7 +362,6 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
     change: { open: run },
     run: { ...run, universe: 2, symbols: SYMBOLS },
   });
-  await writeEarlierState(earlier, isGraded ? [] : undefined);
 
   const { snapshots } = sessions;
   const methodVersion = `1.0.0+${EARLIER_HASH.slice(0, 16)}`;
@@ -427,28 +389,15 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
   return { contents: await contentsOf(later), graded, checks };
 }
 
-describeEngines("a signal log begun by an earlier version", (engine) => {
-  it("contains no result of another method in a run that the earlier version began", async () => {
-    const { contents, graded, checks } = await upgraded(engine, true);
+describeEngines("a signal log begun by version 1.0.0", (engine) => {
+  it("contains no result of another method in a run that version 1.0.0 began", async () => {
+    const { contents, graded, checks } = await upgraded(engine);
     const results = contents.filter(({ kind, run }) => kind === "signal" && run === 3);
     expect(results.map(({ symbol, status }) => [symbol, status])).toEqual(
       SYMBOLS.map((symbol, at) => [symbol, at < 6 ? "ok" : "failed"]),
     );
-    expect(results.map(({ v }) => v)).toEqual(SYMBOLS.map((_, at) => (at < 3 ? 1 : 3)));
-    /** Ratios of the one-month forecast to the one-week forecast in a run. */
-    const monthsOf = (of: number) =>
-      contents.flatMap(({ kind, run, sigmas }) =>
-        kind === "signal" && run === of && sigmas ? [sigmas[1] / sigmas[0]] : [],
-      );
-    // Each run is forecast as registered by its method; the first method registered no report-day
-    // factors.
-    const runs = contents.flatMap(({ kind }, at) => (kind === "run" ? [at] : []));
-    expect(runs[0]).toBe(3);
-    expect(monthsOf(3)).toHaveLength(3);
-    for (const ratio of monthsOf(3)) expect(ratio).toBeCloseTo(Math.sqrt(21 / 5), 12);
-    expect(monthsOf(runs[1] as number)).toHaveLength(SYMBOLS.length);
-    for (const ratio of monthsOf(runs[1] as number)) expect(ratio).toBeLessThan(1.8);
-    // The run that the earlier version began is graded apart from those of the running method.
+    expect(results.map(({ v }) => v)).toEqual(SYMBOLS.map((_, at) => (at < 3 ? 2 : 3)));
+    // The run that version 1.0.0 began is graded apart from those of the running method.
     const of = { assetClass: "stock", horizon: 5 } as const;
     expect(graded.methodsOf(of)).toEqual([methodHash, EARLIER_HASH]);
     const figuresOf = (hash: string) =>
@@ -460,65 +409,6 @@ describeEngines("a signal log begun by an earlier version", (engine) => {
     expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
     expect(checks).toContainEqual(expect.objectContaining({ name: "record", outcome: "proved" }));
   });
-
-  it("does not grade a run whose method registered no horizons", async () => {
-    const { contents, checks } = await upgraded(engine, false);
-    const settled = contents.filter(({ kind }) => kind === "settlement").map(({ run }) => run);
-    expect(settled).toHaveLength(3);
-    expect(settled).not.toContain(3);
-    expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
-    expect(checks).toContainEqual(expect.objectContaining({ name: "record", outcome: "proved" }));
-    expect(checks.find(({ name }) => name === "settlements")).toMatchObject({
-      outcome: "not_proved",
-      detail: expect.stringContaining("1 runs have no known method"),
-    });
-  });
-
-  it("continues, and grades each run with the method that was in force for it", async () => {
-    const { log, sessions } = await played(engine, 14);
-    await writeEarlierState(log, await earlierUnsettled(log));
-    for (let day = 14; day < 40; day++) {
-      sessions.close(day, "stock", SYMBOLS);
-      await log.settle();
-    }
-    const contents = await contentsOf(log);
-    // Runs settled by the earlier version, runs only begun by it, and later runs.
-    expect(
-      contents.filter(({ kind, horizon }) => kind === "settlement" && horizon === 5).length,
-    ).toBe(33);
-    const graded = new GradedRuns(log.store);
-    await graded.reload();
-    const { figures } = graded.record(
-      { assetClass: "stock", horizon: 5, methodHash },
-      trackRecordTerms(0),
-      0,
-    );
-    expect(figures.ranges).toEqual(coverageIn(contents));
-    const { origin = "" } = (await log.reader.checkpoint()) ?? {};
-    const { checks, records } = await verifyLog({
-      ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
-      ...{ prices: sessions.market, now: () => 0 },
-    });
-    expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
-    expect(records?.find((one) => one.figures.horizon === 5)?.figures).toEqual(figures);
-  });
-});
-
-it("methods written before settlements and corrections existed can be parsed", () => {
-  const method = {
-    ...{ at: "2026-01-01T00:00:00.000Z", kind: "method", market: "live", methodHash: "a" },
-    settings: { signal: { thresholds: { exitLong: 55, exitShort: 45 } } },
-    v: 1,
-  };
-  expect(parseLeaf(JSON.stringify(method))).toMatchObject({ kind: "method" });
-  const record = {
-    horizons: { stock: [5, 21] },
-    rules: { significance: 0.05 },
-    verdictDates: ["2027-01-01T00:00:00.000Z"],
-  };
-  const { at, kind, market, methodHash, settings, v } = method;
-  const text = JSON.stringify({ at, kind, market, methodHash, record, settings, v });
-  expect(parseLeaf(text)).toMatchObject({ record: { rules: { correctedWithin: 10 } } });
 });
 
 it("a method entry whose terms are out of bounds is rejected", () => {
@@ -547,15 +437,11 @@ it("a method entry whose terms are out of bounds is rejected", () => {
 it("a signal entry is rejected when its forecast is not a standard deviation or does not fit its version", () => {
   const leaf = JSON.parse(earlierSignal("AAA"));
   const read = (change: object) => () => parseLeaf(canonicalize({ ...leaf, ...change }) as string);
-  expect(read({})()).toMatchObject({ kind: "signal", v: 1, sigma: 0.013 });
-  const { sigma: _, ...rest } = leaf;
-  const second = (sigmas: unknown) => () =>
-    parseLeaf(canonicalize({ ...rest, v: 2, sigmas }) as string);
-  expect(second([0.02, 0.04])()).toMatchObject({ v: 2, sigmas: [0.02, 0.04] });
+  expect(read({})()).toMatchObject({ kind: "signal", v: 2, sigmas: leaf.sigmas });
+  const wrong = [[-0.02, -0.04], [0, 0], [1e308, 1e308], ["0.02"], Array(9).fill(0.02)];
   for (const forge of [
-    ...[-1, 0, 1e9, "0.01"].map((sigma) => read({ sigma })),
-    ...[[-0.02, -0.04], [0, 0], [1e308, 1e308], ["0.02"], Array(9).fill(0.02)].map(second),
-    ...[{ v: 2 }, { v: 3 }, { sigmas: [0.02, 0.04] }].map(read),
+    ...wrong.map((sigmas) => read({ sigmas })),
+    ...[{ v: 1 }, { v: 3 }].map(read),
   ]) {
     expect(forge).toThrow("is no signal of a known version");
   }

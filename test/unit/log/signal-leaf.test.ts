@@ -85,7 +85,6 @@ describe("the entry of a stock's signal", () => {
     ["a steadiness above 100", { steadiness: 101 }],
     ["a score above 100", { scoreRaw: 101 }],
     ["no score, and no statement that there is none", { scoreRaw: undefined }],
-    ["the forecast of version 1", { sigma: 0.01 }],
   ])("is rejected with %s", (_what, change) => {
     const leaf = leafOf(snapshotOf("stock"));
     const { parts, ...others } = change as { parts?: { reversal: object } };
