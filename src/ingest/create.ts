@@ -1,9 +1,4 @@
 import type { Market } from "../market/market.ts";
-import {
-  openSentimentReader,
-  type SentimentAnalyzer,
-  type SentimentReader,
-} from "../messages/sentiment-model.ts";
 import { runningMethod } from "../method/running.ts";
 import { ScoreRefresh, type SignalUpdates } from "../score/refresh.ts";
 import type { SavedSignalsStore } from "../score/saved-signals.ts";
@@ -14,6 +9,11 @@ import { type MarketSettings, type OpenedMarket, openMarket } from "../sources/o
 import type { ComponentState } from "../telemetry/readiness.ts";
 import type { LiveMarkets, LiveMarketsOptions } from "./live.ts";
 import type { SavedSignalsFile } from "./saved-signals.ts";
+import {
+  openSentimentReader,
+  type SentimentAnalyzer,
+  type SentimentReader,
+} from "./sentiment-model.ts";
 import { serveRecordedSnapshots } from "./session-archive.ts";
 import type { WarmStart } from "./warm-start.ts";
 

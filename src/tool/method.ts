@@ -4,9 +4,9 @@ import { z } from "zod";
 import { InstantAnswer, isoInstant, isoInstantOrNull, Provenance } from "../answers/common.ts";
 import { riskParameters } from "../answers/risk.ts";
 import { FACTORS } from "../factors/reading.ts";
+import type { SentimentAnalyzer } from "../ingest/sentiment-model.ts";
 import { Problem } from "../lib/problem.ts";
 import { AssetClass } from "../market/instrument.ts";
-import type { SentimentAnalyzer } from "../messages/sentiment-model.ts";
 import { runningMethod } from "../method/running.ts";
 import {
   byStage,

@@ -4,10 +4,10 @@ import type { Scope } from "../access/scopes.ts";
 import type { AlertService } from "../alerts/api/alert-service.ts";
 import type { ChannelService } from "../alerts/channels/channels.ts";
 import type { WatchlistService } from "../alerts/watchlists/watchlists.ts";
+import type { SentimentAnalyzer } from "../ingest/sentiment-model.ts";
 import type { SignalLog } from "../log/signal-log.ts";
 import type { MarketView } from "../market/market-view.ts";
 import type { RecordList } from "../market/records.ts";
-import type { SentimentAnalyzer } from "../messages/sentiment-model.ts";
 import type { PastSnapshot, Snapshot } from "../score/snapshot.ts";
 import type { ColumnHead, TablePage } from "../tables/table.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { LEXICON_SENTIMENT_READER } from "../../src/ingest/sentiment-model.ts";
 import { newYorkInstant } from "../../src/market/new-york.ts";
-import { LEXICON_SENTIMENT_READER } from "../../src/messages/sentiment-model.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { readMarketFolder } from "../../src/sources/files/market-folder.ts";

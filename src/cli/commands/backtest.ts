@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { z } from "zod";
+import { LEXICON_SENTIMENT_READER } from "../../ingest/sentiment-model.ts";
 import { createFolder } from "../../lib/create-folder.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import type { Market } from "../../market/market.ts";
 import { resolveSymbol } from "../../market/symbols.ts";
-import { LEXICON_SENTIMENT_READER } from "../../messages/sentiment-model.ts";
 import { recordedCandidate } from "../../method/recorded-candidate.ts";
 import { explainScore } from "../../research/backtest/explain.ts";
 import {

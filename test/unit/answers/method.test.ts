@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { SentimentAnalyzer } from "../../../src/messages/sentiment-model.ts";
+import type { SentimentAnalyzer } from "../../../src/ingest/sentiment-model.ts";
 import { NO_STAGES } from "../../../src/score/close-tables.ts";
 import { emptyPeerTables, type PeerTables } from "../../../src/score/peers.ts";
 import { MethodVersion, peerTableVersion } from "../../../src/tool/method.ts";

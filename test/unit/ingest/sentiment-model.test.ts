@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { openSentimentReader } from "../../../src/ingest/sentiment-model.ts";
 import { MAX_MODEL_BYTES, serializeModel } from "../../../src/messages/hashed-linear/file.ts";
 import { trainHashedLinear } from "../../../src/messages/hashed-linear/training.ts";
 import { messagePolarity } from "../../../src/messages/polarity.ts";
-import { openSentimentReader } from "../../../src/messages/sentiment-model.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "model-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,7 @@
 import type { AlertService } from "../../../src/alerts/api/alert-service.ts";
 import type { ChannelService } from "../../../src/alerts/channels/channels.ts";
 import type { WatchlistService } from "../../../src/alerts/watchlists/watchlists.ts";
+import { LEXICON_SENTIMENT_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnownRecords } from "../../../src/market/point-in-time.ts";
 import {
@@ -8,7 +9,6 @@ import {
   type InstrumentRecords,
   type PointInTimeRecord,
 } from "../../../src/market/records.ts";
-import { LEXICON_SENTIMENT_READER } from "../../../src/messages/sentiment-model.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { peerSigmas, riskOutlook } from "../../../src/risk/outlook.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";

@@ -1,8 +1,8 @@
 // @module-tag nightly
 
 import { describe, expect, it } from "vitest";
+import { LEXICON_SENTIMENT_READER } from "../../../src/ingest/sentiment-model.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
-import { LEXICON_SENTIMENT_READER } from "../../../src/messages/sentiment-model.ts";
 import type { SavedSignals, SavedSignalsStore } from "../../../src/score/saved-signals.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";

@@ -1,9 +1,9 @@
 // @module-tag nightly
 
 import { describe, expect, it } from "vitest";
+import { LEXICON_SENTIMENT_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
-import { LEXICON_SENTIMENT_READER } from "../../../src/messages/sentiment-model.ts";
 import type { SavedSignals, SavedSignalsStore } from "../../../src/score/saved-signals.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../../../src/score/snapshot-archive.ts";

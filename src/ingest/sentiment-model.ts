@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import { MAX_MODEL_BYTES, parseModel } from "./hashed-linear/file.ts";
-import { messagePolarity } from "./polarity.ts";
+import { MAX_MODEL_BYTES, parseModel } from "../messages/hashed-linear/file.ts";
+import { messagePolarity } from "../messages/polarity.ts";
 
 /**
  * Method that computes the polarity of messages: the lexicon, or the mean of lexicon and trained
