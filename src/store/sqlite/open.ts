@@ -116,9 +116,9 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   const { mode } = options;
   const paths = storePathsIn(options.folder);
   const { folder } = paths;
-  if (!holdsStore(paths)) {
+  if (mode === undefined && !holdsStore(paths)) {
     rejectFormat1(paths);
-    if (mode === undefined) throw noStoreError(folder);
+    throw noStoreError(folder);
   }
   createFolder(folder);
   const unlock = lockFolder(paths);
@@ -151,6 +151,7 @@ function create(paths: StorePaths, mode: string): void {
 /** @returns `undefined` if the folder has no store, or one that no start has settled. */
 function openExisting(paths: StorePaths, mode: StoreMode | undefined): Opened | undefined {
   if (!holdsStore(paths)) {
+    rejectFormat1(paths);
     checkNeverHeldStore(paths);
     return undefined;
   }

@@ -242,9 +242,9 @@ describe("an invalid export document", () => {
       "collections.list: is no object",
     ],
     [
-      "the outbox",
-      (text) => text.replace('"alerts"', '"outbox"'),
-      "collections.outbox: is never imported",
+      "leases",
+      (text) => text.replace('"alerts"', '"leases"'),
+      "collections.leases: is never imported",
     ],
   ])("with %s is rejected with its path and the position of the error", async (_, change, said) => {
     const { store, text } = await good();
