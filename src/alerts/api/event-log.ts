@@ -5,7 +5,7 @@ import { Problem } from "../../lib/problem.ts";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../../store/port/archive.ts";
 import { archivePages } from "../../store/port/read-all.ts";
 import type { Records } from "../../store/port/records.ts";
-import { alerts, eventSubject, type OwnerIdentity, ownerGroup, ownerKey } from "../alert.ts";
+import { eventSubject, type OwnerIdentity, ownerKey } from "../alert.ts";
 import {
   EVENT_ARCHIVE_KIND,
   EVENT_RETENTION_MS,
@@ -15,23 +15,16 @@ import {
 } from "../delivery/delivery.ts";
 
 /**
- * Maximum number of rows read for one page. More rows than events are read when the page is
- * filtered by alert, and when rows are skipped that earlier versions stored together with the
- * reader's rows but that belong to other OAuth clients.
+ * Maximum number of rows read for one page. More rows than events are read when the page is filtered
+ * by alert.
  */
 const MAX_SCANNED = 2_000;
 
 /**
- * Pattern of a position: the `at` of an event row, in milliseconds since the epoch. A cursor is
- * either a plain position or an encrypted one (`sealedCursor`).
+ * Pattern of a position: the `at` of an event row, in milliseconds since the epoch. A cursor is a
+ * position, or one that version 1.0.0 encrypted.
  */
 const POSITION = /^\d{1,15}$/;
-
-/**
- * Number of digits to which a position is padded before encryption, so that all cursors have the
- * same length.
- */
-const POSITION_DIGITS = 15;
 
 /** A caller that reads events. */
 export interface EventReader extends OwnerIdentity {
@@ -42,7 +35,7 @@ export interface EventReader extends OwnerIdentity {
 export interface EventLogDependencies {
   readonly archive: Archive;
   readonly records: Records;
-  /** Encrypts cursors. */
+  /** Decrypts cursors of version 1.0.0. */
   readonly vault: Vault;
   readonly now: () => Date;
 }
@@ -59,11 +52,7 @@ export interface LoggedEvent {
 /** Consecutive events of one reader. */
 export interface LoggedEventPage {
   readonly events: readonly LoggedEvent[];
-  /**
-   * Position from which to continue. The position is beyond the last event of the page when that
-   * event is followed by events of other clients. The position must not be shown to the reader,
-   * because it would reveal when those events occurred.
-   */
+  /** Position from which to continue. */
   readonly position: string;
   /** Whether more events are already available. */
   readonly hasMore: boolean;
@@ -142,12 +131,7 @@ export async function readEventPage(
   query: EventQuery,
 ): Promise<EventPage> {
   const { events, reached, hasMore } = await readOwnedPage(source, reader, query);
-  if (!readsAmongOthers(reader)) {
-    return { events, cursor: reached === undefined ? query.cursor : String(reached), hasMore };
-  }
-  const start = query.cursor === undefined ? Math.max(0, (query.since ?? 0) - 1) : undefined;
-  const position = reached ?? start ?? positionOf(source, reader, query.cursor ?? "");
-  return { events, cursor: sealedCursor(source, reader, position), hasMore };
+  return { events, cursor: reached === undefined ? query.cursor : String(reached), hasMore };
 }
 
 /**
@@ -160,38 +144,20 @@ export async function readNewestEvents(
   reader: EventReader,
   { alertId, limit }: { readonly alertId: string; readonly limit: number },
 ): Promise<readonly AlertEvent[]> {
-  const isOwn = ownedEvents(source, reader);
   const events: AlertEvent[] = [];
   let scanned = 0;
   for await (const event of readEvents(source, { owner: reader, from: 0, order: "newest" })) {
     if (events.length === limit || scanned === MAX_SCANNED) break;
     scanned += 1;
-    if (event.alertId === alertId && (await isOwn(event))) {
+    if (event.alertId === alertId) {
       events.push({ ...event, body: redactEventBody(event.body, reader.scopes) });
     }
   }
   return events;
 }
 
-/**
- * Whether the reader's rows may include events of other clients: earlier versions stored the events
- * of all OAuth clients of a person under one subject.
- */
-const readsAmongOthers = ({ kind }: OwnerIdentity): boolean => kind === "user";
-
 /** Encryption context that binds a cursor to its reader. */
 const cursorContext = (reader: OwnerIdentity): string => `event-cursor:${ownerKey(reader)}`;
-
-/**
- * Encrypts a position as a cursor. The position can be the instant of another client's event, which
- * the reader must not learn. Each encryption gives a different cursor, so that a reader cannot even
- * tell whether there was such an event.
- */
-const sealedCursor = (
-  { vault }: EventLogDependencies,
-  reader: OwnerIdentity,
-  position: number,
-): string => vault.seal(String(position).padStart(POSITION_DIGITS, "0"), cursorContext(reader));
 
 /**
  * The position of a plain or encrypted cursor, in milliseconds since the epoch.
@@ -217,10 +183,7 @@ function positionOf(
 /** Events of a reader, and the position up to which the log was read. */
 interface OwnedEventPage {
   readonly events: readonly AlertEvent[];
-  /**
-   * Position of the last row that was read, whichever client it belongs to; `undefined` if no row
-   * was read.
-   */
+  /** Position of the last row that was read; `undefined` if no row was read. */
   readonly reached: number | undefined;
   readonly hasMore: boolean;
 }
@@ -231,16 +194,12 @@ async function readOwnedPage(
   { cursor, since = 0, alertId, limit }: EventQuery,
 ): Promise<OwnedEventPage> {
   const from = cursor === undefined ? since : positionOf(source, reader, cursor) + 1;
-  const isOwn = ownedEvents(source, reader);
   const events: AlertEvent[] = [];
   let scanned = 0;
   let reached: number | undefined;
   for await (const event of readEvents(source, { owner: reader, from, order: "oldest" })) {
     if (scanned === MAX_SCANNED) return { events, reached, hasMore: true };
-    const isAsked = alertId === undefined || event.alertId === alertId;
-    if (isAsked && (await isOwn(event))) {
-      // A full page sets `hasMore` only if this reader has another event, so that `hasMore` does
-      // not reveal events of other clients.
+    if (alertId === undefined || event.alertId === alertId) {
       if (events.length === limit) return { events, reached, hasMore: true };
       events.push({ ...event, body: redactEventBody(event.body, reader.scopes) });
     }
@@ -248,27 +207,6 @@ async function readOwnedPage(
     reached = event.at;
   }
   return { events, reached, hasMore: false };
-}
-
-/**
- * Creates a predicate that rejects the events of the same person's other OAuth clients. Only rows
- * of earlier versions contain such events.
- */
-function ownedEvents(
-  { records }: EventLogDependencies,
-  reader: OwnerIdentity,
-): (event: AlertEvent) => Promise<boolean> {
-  if (!readsAmongOthers(reader)) return async () => true;
-  const clientIds = new Map<string, string | undefined>();
-  return async ({ alertId, clientId }) => {
-    if (clientId !== undefined) return clientId === reader.clientId;
-    // Rows of earlier versions do not store the client. It is read from the alert, if the alert
-    // still exists.
-    if (!clientIds.has(alertId)) {
-      clientIds.set(alertId, (await records.get(alerts, alertId))?.value.owner.clientId);
-    }
-    return clientIds.get(alertId) === reader.clientId;
-  };
 }
 
 /** The cursor of the end of an owner's log, after all existing events. */
@@ -281,7 +219,7 @@ export async function readLatestEventCursor(
     end = newest.at;
     break;
   }
-  return readsAmongOthers(owner) ? sealedCursor(source, owner, end) : String(end);
+  return String(end);
 }
 
 /** Number of rows read per query. */
@@ -297,50 +235,19 @@ export interface AlertEvent extends EventRowBody {
 
 /** Selection of event rows. */
 export interface EventSelection extends Pick<ArchiveSelection, "order"> {
-  /**
-   * The owner of the alerts. If the owner is an OAuth client of a person, rows that earlier
-   * versions wrote may belong to any of the person's clients.
-   */
+  /** The owner of the alerts. */
   readonly owner: OwnerIdentity;
   /** Earliest instant, inclusive, in milliseconds since the epoch. No row is older than 30 days. */
   readonly from: number;
 }
 
-/**
- * Archive subjects of an owner's events: the owner's own subject and, for a person, the subject
- * that earlier versions used. The latter is empty 30 days after the upgrade.
- */
-const subjectsOf = (owner: OwnerIdentity): readonly string[] => [
-  ...new Set([eventSubject(owner), ownerGroup(owner)]),
-];
-
 /** Reads events lazily, page by page, while the consumer iterates. */
 export async function* readEvents(
-  source: EventLogDependencies,
+  { archive, now }: EventLogDependencies,
   { owner, from, order }: EventSelection,
 ): AsyncGenerator<AlertEvent> {
-  const opened = subjectsOf(owner).map(async (subject) => {
-    const rows = readSubject(source, { subject, from, order });
-    return { rows, head: (await rows.next()).value };
-  });
-  const sign = order === "oldest" ? 1 : -1;
-  for (let open = await Promise.all(opened); ; ) {
-    open = open
-      .filter(({ head }) => head !== undefined)
-      .toSorted((a, b) => sign * ((a.head?.at ?? 0) - (b.head?.at ?? 0)));
-    const [next] = open;
-    if (next?.head === undefined) return;
-    yield next.head;
-    next.head = (await next.rows.next()).value;
-  }
-}
-
-async function* readSubject(
-  { archive, now }: EventLogDependencies,
-  { from, ...rest }: Pick<ArchiveSelection, "subject" | "order"> & { readonly from: number },
-): AsyncGenerator<AlertEvent, undefined> {
   const oldest = now().getTime() - EVENT_RETENTION_MS;
-  const selection = { ...rest, from: Math.max(from, oldest) };
+  const selection = { subject: eventSubject(owner), from: Math.max(from, oldest), order };
   for await (const page of archivePages(archive, EVENT_ARCHIVE_KIND, selection, EVENT_PAGE_SIZE)) {
     yield* page.map(eventOf);
   }
@@ -348,38 +255,18 @@ async function* readSubject(
 
 /** Finds an owner's event by id; `undefined` when it does not exist or is older than 30 days. */
 export async function findEvent(
-  source: EventLogDependencies,
+  { archive, now }: Pick<EventLogDependencies, "archive" | "now">,
   owner: EventSelection["owner"],
   id: string,
 ): Promise<AlertEvent | undefined> {
   const at = messageIdTimeMs(id);
-  if (at === undefined) return findEarlierEvent(source, owner, id);
-  const from = Math.max(at, source.now().getTime() - EVENT_RETENTION_MS);
-  const selection = { from, to: at, order: "oldest", limit: 1 } as const;
-  const found = await Promise.all(
-    subjectsOf(owner).map((subject) =>
-      source.archive.read(EVENT_ARCHIVE_KIND, { subject, ...selection }),
-    ),
-  );
-  const row = found.flat().find((each) => each.id === id);
-  return row && eventOf(row);
-}
-
-/**
- * Finds an event that an earlier version wrote, with an id that contains no time. All such events
- * are older than the first event whose id contains a time, and no such event is left 30 days after
- * the upgrade.
- */
-async function findEarlierEvent(
-  source: EventLogDependencies,
-  owner: EventSelection["owner"],
-  id: string,
-): Promise<AlertEvent | undefined> {
-  for await (const event of readEvents(source, { owner, from: 0, order: "oldest" })) {
-    if (messageIdTimeMs(event.id) !== undefined) return undefined;
-    if (event.id === id) return event;
-  }
-  return undefined;
+  if (at === undefined || at < now().getTime() - EVENT_RETENTION_MS) return undefined;
+  const selection = { from: at, to: at, order: "oldest", limit: 1 } as const;
+  const [row] = await archive.read(EVENT_ARCHIVE_KIND, {
+    subject: eventSubject(owner),
+    ...selection,
+  });
+  return row?.id === id ? eventOf(row) : undefined;
 }
 
 const eventOf = ({ id, at, body }: ArchiveRow): AlertEvent => ({

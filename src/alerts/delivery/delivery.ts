@@ -173,10 +173,7 @@ export function newMessageId(at: number): string {
   return `msg_${at.toString(16).padStart(12, "0")}7${random.slice(13)}`;
 }
 
-/**
- * The time in a `webhook-id`, in milliseconds since the epoch; `undefined` for the random ids of
- * earlier versions and for any other text.
- */
+/** The time in a `webhook-id`, in milliseconds since the epoch; `undefined` for any other text. */
 export function messageIdTimeMs(eventId: string): number | undefined {
   const time = MESSAGE_ID.exec(eventId)?.[1];
   return time === undefined ? undefined : Number.parseInt(time, 16);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { alerts } from "../../../../src/alerts/alert.ts";
+import { alerts, ownerKey } from "../../../../src/alerts/alert.ts";
 import { type EventQuery, readLatestEventCursor } from "../../../../src/alerts/api/event-log.ts";
 import { enqueueDelivery } from "../../../../src/alerts/delivery/delivery.ts";
 import { endpointHealthRecords } from "../../../../src/alerts/delivery/endpoint-health.ts";
@@ -204,6 +204,16 @@ describe("a page of events", () => {
     await tell(clock.now - 1);
     const cursor = await readLatestEventCursor(options, agent);
     const next = await tell(clock.now);
+    const { events } = await service.events(agent, { cursor, limit: 10 });
+    expect(events.map((event) => event.id)).toEqual([next]);
+  });
+
+  it("contains the events after a cursor that version 1.0.0 encrypted for the reader", async () => {
+    const { service, agent, tell, clock } = await openService();
+    await tell(clock.now - 1);
+    const next = await tell(clock.now);
+    const position = String(clock.now - 1).padStart(15, "0");
+    const cursor = vault.seal(position, `event-cursor:${ownerKey(agent)}`);
     const { events } = await service.events(agent, { cursor, limit: 10 });
     expect(events.map((event) => event.id)).toEqual([next]);
   });
