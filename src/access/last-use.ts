@@ -1,5 +1,5 @@
-import { put, remove } from "../store/port/operations.ts";
-import { collection, type Operation, type Records } from "../store/port/records.ts";
+import { collection, type Records } from "../store/port/records.ts";
+import { type Transaction, transact } from "../store/transact.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -13,7 +13,7 @@ const RETENTION_MS = 400 * 24 * HOUR_MS;
 const MAX_REMEMBERED = 10_000;
 
 /** Time of the last use in milliseconds since the epoch, by id. */
-const lastUses = collection<{ readonly at: number }>("last-uses");
+const lastUses = collection<{ readonly at: number }>("last-uses", { ttlMs: RETENTION_MS });
 
 /** Dependencies of `LastUseTracker`. */
 interface LastUseOptions {
@@ -48,12 +48,10 @@ export class LastUseTracker {
     const at = Math.floor(now().getTime() / HOUR_MS) * HOUR_MS;
     if (this.#noted.get(id) === at) return;
     this.#remember(id, at);
-    records
-      .commit([put(lastUses, { key: id, value: { at }, ttlMs: RETENTION_MS })])
-      .catch((error) => {
-        this.#noted.delete(id);
-        onError(error);
-      });
+    transact(records, (tx) => tx.put(lastUses, { key: id, value: { at } })).catch((error) => {
+      this.#noted.delete(id);
+      onError(error);
+    });
   }
 
   /**
@@ -74,7 +72,7 @@ export class LastUseTracker {
   }
 }
 
-/** The operation that deletes the last use of a deleted agent or key. */
-export function lastUseRemovalOperation(id: string): Operation {
-  return remove(lastUses, id);
+/** Deletes the last use of a deleted agent or key. */
+export function deleteLastUse(tx: Transaction, id: string): void {
+  tx.remove(lastUses, id);
 }

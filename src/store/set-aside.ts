@@ -1,4 +1,4 @@
-import { insert, put, remove, removeUnchanged, replace } from "./port/operations.ts";
+import { insert, put, removeUnchanged, replace } from "./port/operations.ts";
 import { readAll } from "./port/read-all.ts";
 import {
   type Collection,
@@ -85,13 +85,6 @@ export async function readKept<T>(
   return [...new Map(all.map((kept) => [kept.key, kept])).values()];
 }
 
-/** Changes a record, also one that is set aside. The commit fails if it has changed since then. */
-export function replaceKept<T>(of: Collection<T>, kept: Kept<T>, value: T): Operation {
-  const { aside } = kept;
-  if (aside === undefined) return replace(of, kept, { value });
-  return replace(setAsideRecords, aside, { value: { ...aside.value, value } });
-}
-
 /** Changes a record, also one that is set aside. */
 export function updateKept<T>(tx: Transaction, of: Collection<T>, kept: Kept<T>, value: T): void {
   const { aside } = kept;
@@ -99,15 +92,11 @@ export function updateKept<T>(tx: Transaction, of: Collection<T>, kept: Kept<T>,
   else tx.update(setAsideRecords, aside, { value: { ...aside.value, value } });
 }
 
-/** Removes a record, also one that is set aside. The commit fails if it has changed since then. */
-export const removeKept = <T>(of: Collection<T>, kept: Kept<T>): Operation =>
-  kept.aside === undefined
-    ? removeUnchanged(of, kept)
-    : removeUnchanged(setAsideRecords, kept.aside);
-
-/** The operation that removes a record for good if it is set aside. */
-export const removeSetAside = (of: Collection<unknown>, key: string): Operation =>
-  remove(setAsideRecords, setAsideKey(of, key));
+/** Removes a record, also one that is set aside. */
+export function removeKept(tx: Transaction, of: Collection<unknown>, key: string): void {
+  tx.remove(of, key);
+  tx.remove(setAsideRecords, setAsideKey(of, key));
+}
 
 /**
  * The operation that lets a record stay aside when the record with which it was set aside is put

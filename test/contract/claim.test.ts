@@ -17,9 +17,10 @@ import {
   registrationTokenGroup,
 } from "../../src/principals/agents/registration-access-token.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
-import { insert, put } from "../../src/store/port/operations.ts";
+import { put } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
+import { transact } from "../../src/store/transact.ts";
 import { postJson } from "../support/agent.ts";
 import { eachCaller } from "../support/limits.ts";
 import { serveForTest } from "../support/local-server.ts";
@@ -66,14 +67,16 @@ async function start(overrides: Limits = {}, numbers: LimitOverrides = {}) {
   app.use(problemHandler((error) => void error));
 
   async function register(agentId = "agt_1", agent: Partial<Agent> = {}) {
-    const { start: begun, steps } = claims.initialClaim(agentId);
     const metadata = { client_name: "Helper", grant_types: ["client_credentials"] };
     const value = {
       metadata: { ...metadata, scope: anonymousScopeCeiling.join(" ") },
       agent: { identityType: "anonymous" as const, registeredAt: clock.now, ...agent },
     };
     const groups = [registrationTokenGroup(`rat-${agentId}`)];
-    await records.commit([insert(clients, { key: agentId, value, groups }), ...steps]);
+    const begun = await transact(records, (tx) => {
+      tx.insert(clients, { key: agentId, value, groups });
+      return claims.begin(tx, agentId);
+    });
     await issue(agentId, { kind: "agent", id: agentId, clientId: agentId });
     return begun;
   }

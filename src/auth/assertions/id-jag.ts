@@ -1,15 +1,11 @@
 import type { Auditor } from "../../access/auditor.ts";
-import { lastUseRemovalOperation } from "../../access/last-use.ts";
 import { isScope, parseScopeNames, type Scope } from "../../access/scopes.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import type { UpstreamSubject } from "../../principals/accounts/accounts.ts";
-import { grantRevocationOperationsById } from "../../principals/accounts/grants.ts";
-import { agentDependentsRemovalOperations } from "../../principals/accounts/owned-agents.ts";
-import { clientGroup, clients } from "../../principals/agents/agent.ts";
-import { remove, removeGroup, replace } from "../../store/port/operations.ts";
-import { collection, type Operation, type Records } from "../../store/port/records.ts";
-import { removeSetAside } from "../../store/set-aside.ts";
-import { writesOf } from "../../store/transact.ts";
+import { deleteGrantById } from "../../principals/accounts/grants.ts";
+import { deleteAgent } from "../../principals/accounts/owned-agents.ts";
+import { collection, type Records } from "../../store/port/records.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import {
   type AssertionErrorCode,
   CLOCK_SKEW_SECONDS,
@@ -36,7 +32,7 @@ export const usedAssertions = collection<UsedAssertion>("assertions:used");
 
 /**
  * A valid assertion. It can be used only once: the code that uses it must insert `use` into
- * `usedAssertions` in the same commit.
+ * `usedAssertions` in the same transaction.
  */
 export interface VerifiedAssertion {
   readonly subject: UpstreamSubject;
@@ -125,24 +121,12 @@ function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): Ve
 }
 
 /**
- * The operations that revoke the grant or agent of a replayed assertion: one of the two parties
- * that presented it is a thief, as with an authorization code (RFC 6749 section 4.1.2).
+ * Revokes the grant or agent of a replayed assertion: one of the two parties that presented it is a
+ * thief, as with an authorization code (RFC 6749 section 4.1.2).
  */
-async function revocationSteps(
-  records: Records,
-  { grantId, clientId }: UsedAssertion,
-): Promise<readonly Operation[]> {
-  const agent =
-    clientId === undefined
-      ? []
-      : [
-          ...(await agentDependentsRemovalOperations(records, clientGroup(clientId))),
-          remove(clients, clientId),
-          removeSetAside(clients, clientId),
-          removeGroup(clientGroup(clientId)),
-          lastUseRemovalOperation(clientId),
-        ];
-  return [...(await grantRevocationOperationsById(records, grantId)), ...agent];
+async function revokeUse(tx: Transaction, { grantId, clientId }: UsedAssertion): Promise<void> {
+  if (grantId !== undefined) await deleteGrantById(tx, grantId);
+  if (clientId !== undefined) await deleteAgent(tx, clientId);
 }
 
 /**
@@ -154,20 +138,16 @@ export function createAssertionVerifier(options: AssertionVerifierOptions): Asse
   const otherIssuers = issuers.filter(({ issuer }) => issuer !== audience);
   const trusted = new Map(otherIssuers.map((each) => [each.issuer, each]));
 
-  const recordIfReplayed = async (key: string, actor: string): Promise<boolean> => {
-    for (;;) {
-      const used = await records.get(usedAssertions, key);
+  const recordIfReplayed = (key: string, actor: string): Promise<boolean> =>
+    transact(records, async (tx) => {
+      const used = await tx.get(usedAssertions, key);
       if (used === undefined) return false;
       if (used.value.isReplayed) return true;
-      const entry = { action: "grant.replayed", actor, target: `assertion:${key}` };
-      const ended = await records.commit([
-        replace(usedAssertions, used, { value: { isReplayed: true } }),
-        ...(await revocationSteps(records, used.value)),
-        ...writesOf(audit, entry),
-      ]);
-      if (ended) return true;
-    }
-  };
+      tx.update(usedAssertions, used, { value: { isReplayed: true } });
+      await revokeUse(tx, used.value);
+      audit(tx, { action: "grant.replayed", actor, target: `assertion:${key}` });
+      return true;
+    });
 
   const verify = async (assertion: string, actor: string, rule: Rule) => {
     const name = unverifiedIssuer(assertion);

@@ -5,9 +5,7 @@ import { allScopes } from "../../access/scopes.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import type { AccountService } from "../../principals/accounts/accounts.ts";
 import type { Agent } from "../../principals/agents/agent.ts";
-import { insert } from "../../store/port/operations.ts";
-import type { Operation } from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import type { Transaction } from "../../store/transact.ts";
 import { type AssertionErrorCode, assertionErrors } from "../assertions/assertion-claims.ts";
 import {
   type AssertionVerifier,
@@ -23,10 +21,11 @@ export interface RequestedIdentity {
   /** The assertion that proves the identity; absent for identity types without an assertion. */
   readonly assertion?: VerifiedAssertion;
   /**
-   * Operations for the commit that stores the agent.
+   * Records what proves the identity, in the transaction that stores the agent.
    * @param clientId Id of the agent.
+   * @returns `false` if the assertion was used meanwhile.
    */
-  steps(clientId: string): readonly Operation[];
+  record(tx: Transaction, clientId: string): Promise<boolean>;
 }
 
 /** Dependencies of `verifyRequestedIdentity`. */
@@ -51,7 +50,7 @@ function reject(error: string, description: string): never {
 
 /** The identity of an agent that presents no proof. */
 function unprovenIdentity(identityType: "anonymous" | "agent"): RequestedIdentity {
-  return { agent: { identityType }, steps: () => [] };
+  return { agent: { identityType }, record: async () => true };
 }
 
 function serviceAuth({ login_hint }: UnvalidatedClientMetadata): RequestedIdentity {
@@ -62,7 +61,7 @@ function serviceAuth({ login_hint }: UnvalidatedClientMetadata): RequestedIdenti
       "login_hint must be the email address of the person who may claim the agent",
     );
   }
-  return { agent: { identityType: "service_auth", loginHint }, steps: () => [] };
+  return { agent: { identityType: "service_auth", loginHint }, record: async () => true };
 }
 
 const statuses: Partial<Readonly<Record<AssertionErrorCode, number>>> = {
@@ -103,10 +102,13 @@ async function identityAssertion(
   return {
     agent: { identityType: "identity_assertion", owner },
     assertion: verified,
-    steps: (clientId) => [
-      insert(usedAssertions, { ...verified.use, value: { clientId } }),
-      ...writesOf(audit, { action: "client.claimed", actor: accountId, target: clientId }),
-    ],
+    async record(tx, clientId) {
+      const { key } = verified.use;
+      if ((await tx.get(usedAssertions, key)) !== undefined) return false;
+      tx.insert(usedAssertions, { ...verified.use, value: { clientId } });
+      audit(tx, { action: "client.claimed", actor: accountId, target: clientId });
+      return true;
+    },
   };
 }
 

@@ -4,19 +4,10 @@ import { networkKeysOf } from "../../limits/address-key.ts";
 import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { accounts } from "../../principals/accounts/accounts.ts";
-import {
-  accessRevocationOperations,
-  type GrantRecord,
-  grants,
-} from "../../principals/accounts/grants.ts";
-import {
-  agentDependentsRemovalOperations,
-  agentRemovalOperations,
-  assertedAgentEvictionOperations,
-} from "../../principals/accounts/owned-agents.ts";
+import { deleteAccess, grants } from "../../principals/accounts/grants.ts";
+import { deleteAgent, evictAssertedAgents } from "../../principals/accounts/owned-agents.ts";
 import {
   type Agent,
-  accountRecordsGroup,
   type ClientRecord,
   clientGroup,
   clients,
@@ -27,11 +18,9 @@ import {
   registrationTokenGroup,
 } from "../../principals/agents/registration-access-token.ts";
 import { unclaimedCapacityProblem } from "../../principals/agents/unclaimed-capacity.ts";
-import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import { insert, replace, requireUnchanged, updateRecord } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import type { Stored } from "../../store/port/records.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import {
   type AdapterContext,
   type ClientAdapterContext,
@@ -74,30 +63,6 @@ function checkRegistrationToken({ groups }: Stored<ClientRecord>): void {
   }
 }
 
-interface ClientUpdate extends Pick<AdapterContext, "records" | "audit"> {
-  readonly metadata: AdapterPayload;
-  /** The client's grants that the update revokes. */
-  readonly ended: readonly Stored<GrantRecord>[];
-}
-
-async function updateSteps(
-  client: Stored<ClientRecord>,
-  { metadata, ended, records, audit }: ClientUpdate,
-): Promise<readonly Operation[]> {
-  const { key } = client;
-  const ends = ended.map(async (grant) => [
-    ...(await accessRevocationOperations(records, grant)),
-    ...writesOf(audit, { action: "grant.revoked", actor: key, target: grant.key }),
-  ]);
-  return [
-    replace(clients, client, { value: { ...client.value, metadata } }),
-    ...(isAudited(client.value.agent)
-      ? writesOf(audit, { action: "client.updated", actor: key, target: key })
-      : []),
-    ...(await Promise.all(ends)).flat(),
-  ];
-}
-
 /** Hashes of the networks that contain the caller's address. */
 function networkHashes({ hashAddress }: ClientAdapterContext): Pick<Agent, "site" | "provider"> {
   const { ctx } = Provider;
@@ -114,7 +79,7 @@ function newClientFor(clientId: string, metadata: AdapterPayload): NewClient {
   const { registration } = requestStateOf(Provider.ctx);
   if (registration?.newClient !== undefined) return registration.newClient(clientId, metadata);
   const registeredAt = (metadata.client_id_issued_at ?? 0) * 1000;
-  return { agent: { identityType: "anonymous", registeredAt }, steps: [] };
+  return { agent: { identityType: "anonymous", registeredAt }, alsoWrite: async () => true };
 }
 
 /**
@@ -154,56 +119,38 @@ async function create(
 ): Promise<void> {
   const { records, audit, capacity } = context;
   // An update must not restore a client that was deleted concurrently.
-  if (Provider.ctx?.oidc.route === "client_update")
-    throw new errors.InvalidToken("the client no longer exists");
-  const { agent, steps } = newClientFor(key, metadata);
+  if (Provider.ctx?.oidc.route === "client_update") throw clientGone();
+  const { agent, alsoWrite } = newClientFor(key, metadata);
   const value = { metadata, agent: { ...agent, ...networkHashes(context) } };
   const placing = clientWriteOptions(agent);
   const { ttlMs } = placing;
   await countRegistration(agent, context);
   if (ttlMs !== undefined) await capacity.admit({ clientId: key, client: value, ttlMs });
-  const created = [
-    insert(clients, { key, value, ...placing }),
-    ...(isAudited(agent)
-      ? writesOf(audit, { action: "client.registered", actor: "anonymous", target: key })
-      : []),
-    ...steps,
-  ];
-  // A client that has an owner at registration was registered with an assertion. Client ids are
-  // random, so a rejected commit means that the assertion was used concurrently.
-  const isCreated =
-    agent.owner === undefined
-      ? await records.commit(created)
-      : await commitAssertedAgent(records, agent.owner.accountId, created);
+  const isCreated = await transact(records, async (tx) => {
+    if (!(await alsoWrite(tx))) return false;
+    if (agent.owner !== undefined) await requireRoomForAgent(tx, agent.owner.accountId);
+    tx.insert(clients, { key, value, ...placing });
+    if (isAudited(agent)) {
+      audit(tx, { action: "client.registered", actor: "anonymous", target: key });
+    }
+    return true;
+  });
   if (!isCreated) rejectAssertion("replay_detected");
 }
 
+const clientGone = (): Error => new errors.InvalidToken("the client no longer exists");
+
 /**
- * Commits the creation of an agent by an assertion, within the limit on the number of such agents
- * per person.
- * @returns Whether the commit was applied.
+ * Makes room for an agent that is created by an assertion, within the limit on the number of such
+ * agents per person.
  * @throws `TemporarilyUnavailable` if the account of the person has ended meanwhile.
  */
-async function commitAssertedAgent(
-  records: Records,
-  accountId: string,
-  created: readonly Operation[],
-): Promise<boolean> {
-  const lock = { key: `asserted-agents ${accountId}`, groups: [accountRecordsGroup(accountId)] };
-  for (;;) {
-    const account = await records.get(accounts, accountId);
-    if (account === undefined) {
-      const error = new errors.TemporarilyUnavailable("the account has just ended: try again");
-      throw Object.assign(error, { status: 503, statusCode: 503 });
-    }
-    const version = await readVersion(records, lock);
-    const room = await assertedAgentEvictionOperations(records, accountId);
-    const counted = [requireUnchanged(accounts, account), incrementVersion(lock, version)];
-    if (await records.commit([...counted, ...room, ...created])) return true;
-    // If another agent was created concurrently, the next attempt counts the agents again.
-    const isSame = (await readVersion(records, lock))?.revision === version?.revision;
-    if (isSame && (await records.get(accounts, accountId)) !== undefined) return false;
+async function requireRoomForAgent(tx: Transaction, accountId: string): Promise<void> {
+  if ((await tx.get(accounts, accountId)) === undefined) {
+    const error = new errors.TemporarilyUnavailable("the account has just ended: try again");
+    throw Object.assign(error, { status: 503, statusCode: 503 });
   }
+  await evictAssertedAgents(tx, accountId);
 }
 
 /** Reserves capacity for the growth of the metadata of a client without an owner. */
@@ -226,30 +173,33 @@ async function admitGrowth(
  */
 export function createClientAdapter(context: ClientAdapterContext): ModelAdapter {
   const { records, audit } = context;
-  const revokedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>
-    haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, clientGroup(key));
 
-  /**
-   * Whether the deletion of a client is audited: true if the agent's actions are audited, or if the
-   * deletion ends a person's grant.
-   */
-  const isAuditedDeletion = async ({ key, value }: Stored<ClientRecord>) =>
-    isAudited(value.agent) ||
-    (await records.list(grants, { group: clientGroup(key), limit: 1 })).length > 0;
+  /** Changes the metadata of a client, and revokes the grants that people gave to its old URIs. */
+  const update = (id: string, metadata: AdapterPayload): Promise<void> =>
+    transact(records, async (tx) => {
+      const client = await tx.get(clients, id);
+      if (client === undefined) throw clientGone();
+      checkRegistrationToken(client);
+      tx.update(clients, client, { value: { ...client.value, metadata } });
+      if (isAudited(client.value.agent)) {
+        audit(tx, { action: "client.updated", actor: id, target: id });
+      }
+      if (haveSameRedirects(client.value.metadata, metadata)) return;
+      for (const grant of await readAll(tx, grants, clientGroup(id))) {
+        await deleteAccess(tx, grant);
+        audit(tx, { action: "grant.revoked", actor: id, target: grant.key });
+      }
+    });
 
   return {
     async upsert(id, metadata) {
       const value = withHashedClientSecret(copyJson(metadata));
-      for (;;) {
-        const client = await records.get(clients, id);
-        if (client === undefined) return create(id, value, context);
-        checkRegistrationToken(client);
-        await countUpdate(client, context);
-        await admitGrowth(client, value, context);
-        const ended = await revokedBy(value, client);
-        const steps = await updateSteps(client, { metadata: value, ended, records, audit });
-        if (await records.commit(steps)) return;
-      }
+      const client = await records.get(clients, id);
+      if (client === undefined) return create(id, value, context);
+      checkRegistrationToken(client);
+      await countUpdate(client, context);
+      await admitGrowth(client, value, context);
+      await update(id, value);
     },
     async find(id) {
       const client = await records.get(clients, id);
@@ -258,15 +208,16 @@ export function createClientAdapter(context: ClientAdapterContext): ModelAdapter
       return providerMetadata(client.value);
     },
     async destroy(id) {
-      await updateRecord(records, { collection: clients, key: id }, async (client) => {
-        if (client === undefined) return undefined;
+      await transact(records, async (tx) => {
+        const client = await tx.get(clients, id);
+        if (client === undefined) return;
         checkRegistrationToken(client);
-        const deleted = writesOf(audit, { action: "client.deleted", actor: id, target: id });
-        return [
-          ...(await agentDependentsRemovalOperations(records, clientGroup(id))),
-          ...agentRemovalOperations(client),
-          ...((await isAuditedDeletion(client)) ? deleted : []),
-        ];
+        // Also the deletion of an agent whose actions are not audited can end a person's grant.
+        const granted = await tx.list(grants, { group: clientGroup(id), limit: 1 });
+        await deleteAgent(tx, id);
+        if (isAudited(client.value.agent) || granted.length > 0) {
+          audit(tx, { action: "client.deleted", actor: id, target: id });
+        }
       });
     },
   };
@@ -289,12 +240,14 @@ export function createRegistrationTokenAdapter({ records }: AdapterContext): Mod
     }
   };
 
+  /** @returns Whether the client exists. */
   const updateGroups = (key: string, change: (groups: readonly string[]) => readonly string[]) =>
-    updateRecord(records, { collection: clients, key }, (client) =>
-      client === undefined
-        ? undefined
-        : [replace(clients, client, { value: client.value, groups: change(client.groups) })],
-    );
+    transact(records, async (tx) => {
+      const client = await tx.get(clients, key);
+      if (client === undefined) return false;
+      tx.update(clients, client, { value: client.value, groups: change(client.groups) });
+      return true;
+    });
 
   return {
     async upsert(token, { clientId = "" }) {
@@ -308,7 +261,7 @@ export function createRegistrationTokenAdapter({ records }: AdapterContext): Mod
       const { ctx } = Provider;
       throw ctx?.oidc.route === "registration" && requestStateOf(ctx).registration?.isOwned !== true
         ? unclaimedCapacityProblem()
-        : new errors.InvalidToken("the client no longer exists");
+        : clientGone();
     },
     async find(token) {
       const client = await findClient(token);

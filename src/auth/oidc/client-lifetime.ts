@@ -5,8 +5,8 @@ import {
   clients,
   ownedAgentsGroup,
 } from "../../principals/agents/agent.ts";
-import { replace, requireUnchanged } from "../../store/port/operations.ts";
-import type { Operation, ReplaceOptions, Stored, WriteOptions } from "../../store/port/records.ts";
+import type { Stored, WriteOptions } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -34,22 +34,19 @@ export function clientWriteOptions({ owner, loginHint }: Agent): WriteOptions {
 }
 
 /**
- * The operation that rejects a commit if a client has changed. When the client is issued a token,
- * the operation also extends the client's lifetime.
+ * Extends the lifetime of a client that is issued a token.
  * @param subject `undefined` when no token is issued.
  */
-export function requireUnchangedClient(
+export function extendClientLifetime(
+  tx: Transaction,
   client: Stored<ClientRecord>,
   subject: TokenSubject | undefined,
   now: Date,
-): Operation {
+): void {
   const ttlMs = subject && extendedLifetime(client, subject, now);
-  if (ttlMs === undefined) return requireUnchanged(clients, client);
-  const placing: ReplaceOptions = {
-    ttlMs,
-    groups: client.groups.filter((group) => group !== UNUSED_GROUP),
-  };
-  return replace(clients, client, { value: client.value, ...placing });
+  if (ttlMs === undefined) return;
+  const groups = client.groups.filter((group) => group !== UNUSED_GROUP);
+  tx.update(clients, client, { value: client.value, ttlMs, groups });
 }
 
 /** @returns The new lifetime in milliseconds from now; `undefined` to leave it unchanged. */

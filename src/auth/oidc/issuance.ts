@@ -1,23 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { errors, type Provider } from "oidc-provider";
-import { type GrantRecord, grantGroup, grants } from "../../principals/accounts/grants.ts";
+import { type GrantRecord, grants } from "../../principals/accounts/grants.ts";
 import { type ClientRecord, clients } from "../../principals/agents/agent.ts";
-import {
-  incrementVersion,
-  type LockVersion,
-  type OptimisticLock,
-  readVersion,
-} from "../../store/optimistic-lock.ts";
-import { consume, insert, replace, requireUnchanged } from "../../store/port/operations.ts";
-import type { Operation, Stored } from "../../store/port/records.ts";
+import type { RecordReader, Stored } from "../../store/port/records.ts";
 import { storeUnavailableProblem } from "../../store/port/unavailable.ts";
+import { type Change, type Transaction, transact } from "../../store/transact.ts";
 import type { AdapterContext, ModelRecordRef, NewModelRecord } from "./adapter-context.ts";
-import { requireUnchangedClient, type TokenSubject } from "./client-lifetime.ts";
+import { extendClientLifetime, type TokenSubject } from "./client-lifetime.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
-import {
-  replacedTokensRemovalOperations,
-  tokenFamilyEvictionOperations,
-} from "./refresh-token-families.ts";
+import { deleteReplacedTokens, evictTokenFamilies } from "./refresh-token-families.ts";
 import { rejectReplayedTokens } from "./replayed-tokens.ts";
 import {
   type AdmitToken,
@@ -32,19 +23,10 @@ export interface Issuance {
   readonly consumed: readonly ModelRecordRef[];
   /** Grants, codes and tokens to store. */
   readonly issued: readonly NewModelRecord[];
-  /** Additional operations of the same commit. */
-  readonly steps?: readonly Operation[];
-  /** The limit on the issued records; absent if their number is not limited. */
-  readonly limit?: IssuanceLimit | undefined;
+  /** Writes more in the same transaction. */
+  readonly alsoWrite?: Change | undefined;
   /** Called before an access token is stored. */
   readonly admitToken?: AdmitToken | undefined;
-}
-
-/** A limit on the number of records of a kind. */
-interface IssuanceLimit {
-  readonly lock: OptimisticLock;
-  /** Counts the records again, and returns the operations that make room for the issued records. */
-  readonly makeRoom: () => Promise<readonly Operation[]>;
 }
 
 /** The records that an issuance depends on. */
@@ -55,8 +37,6 @@ interface Dependencies {
    */
   readonly client: Stored<ClientRecord> | undefined;
   readonly grants: readonly Stored<GrantRecord>[];
-  /** Version of the limit's lock, read before anything is counted. */
-  readonly version: LockVersion;
 }
 
 /**
@@ -80,23 +60,46 @@ export async function commitIssuance(
   context: AdapterContext,
 ): Promise<void> {
   const { records, now } = context;
-  const limit = issuance.limit ?? familyLimit(issuance, context);
-  let basis = await readDependencies({ ...issuance, limit }, state, context);
-  checkClaimed(issuance, basis);
-  await admitToken(issuance, basis);
-  const replaced = await replacedTokensRemovalOperations(records, issuance.consumed);
-  const steps = async () => [
-    ...issuanceSteps(issuance, basis, { state, now: now() }),
-    ...replaced,
-    ...(limit === undefined
-      ? []
-      : [incrementVersion(limit.lock, basis.version), ...(await limit.makeRoom())]),
-  ];
-  while (!(await records.commit(await steps()))) {
-    await rejectReplayedTokens(issuance.consumed, context);
-    const present = await readDependencies({ ...issuance, limit }, undefined, context);
-    checkUnchanged(basis, present);
-    basis = present;
+  const known = await readDependencies(issuance, records, state);
+  checkClaimed(issuance, known);
+  await admitToken(issuance, known);
+  const at = now();
+  let isFirst = true;
+  const isIssued = await transact(records, async (tx) => {
+    // What the request has read is checked, and only read again if it was changed.
+    let present = known;
+    if (!isFirst) {
+      if (await isAnyUsed(tx, issuance.consumed)) return false;
+      present = await readDependencies(issuance, tx);
+      checkUnchanged(known, present);
+      await checkNotIssued(tx, issuance, state);
+    }
+    isFirst = false;
+    if (present.client !== undefined) tx.check(clients, present.client);
+    for (const grant of present.grants) tx.check(grants, grant);
+    await write(tx, issuance, present, { state, at });
+    return true;
+  });
+  if (!isIssued) await rejectReplayedTokens(issuance.consumed, context);
+}
+
+/** Whether one of the codes and tokens was used or deleted meanwhile. */
+async function isAnyUsed(tx: Transaction, consumed: readonly ModelRecordRef[]): Promise<boolean> {
+  const found = await Promise.all(consumed.map(({ collection, key }) => tx.get(collection, key)));
+  return found.some((stored) => stored === undefined || stored.consumedAt !== undefined);
+}
+
+/** @throws `invalid_grant` if a record was issued meanwhile, or its grant was changed. */
+async function checkNotIssued(
+  tx: Transaction,
+  { issued }: Issuance,
+  state: RequestState,
+): Promise<void> {
+  for (const record of issued) {
+    const stored = await tx.get(record.collection, record.key);
+    if (stored?.revision !== knownGrant(record, state)?.revision) {
+      throw new errors.InvalidGrant("it was issued before");
+    }
   }
 }
 
@@ -153,48 +156,50 @@ async function admitToken(
   await admitToken?.({ clientId, accountId: accountId ?? owner?.accountId });
 }
 
-function issuanceSteps(
-  { consumed, issued, steps = [] }: Issuance,
-  { client, grants: read }: Dependencies,
-  { state, now }: { readonly state: RequestState; readonly now: Date },
-): readonly Operation[] {
-  return [
-    ...(client === undefined ? [] : [requireUnchangedClient(client, tokenSubjectOf(issued), now)]),
-    ...read.map((grant) => requireUnchanged(grants, grant)),
-    ...consumed.map(({ collection, key }) => consume(collection, key)),
-    ...issued.map((record) => storeStep(record, state)),
-    ...steps,
-  ];
+async function write(
+  tx: Transaction,
+  { consumed, issued, alsoWrite }: Issuance,
+  { client }: Dependencies,
+  { state, at }: { readonly state: RequestState; readonly at: Date },
+): Promise<void> {
+  if (client !== undefined) extendClientLifetime(tx, client, tokenSubjectOf(issued), at);
+  await deleteReplacedTokens(tx, consumed);
+  await makeRoomForFamily(tx, consumed, issued);
+  for (const { collection, key } of consumed) tx.consume(collection, key);
+  for (const record of issued) store(tx, record, state);
+  await alsoWrite?.(tx);
 }
 
-/** The limit on refresh token families; `undefined` if the issuance starts no family. */
-function familyLimit(
-  { consumed, issued }: Issuance,
-  { records }: AdapterContext,
-): IssuanceLimit | undefined {
+/** Makes room for the family of refresh tokens that an issuance starts, if it starts one. */
+async function makeRoomForFamily(
+  tx: Transaction,
+  consumed: readonly ModelRecordRef[],
+  issued: readonly NewModelRecord[],
+): Promise<void> {
   const isReplacing = consumed.some(({ family }) => family !== undefined);
   const begun = issued.find(({ model }) => model === "RefreshToken");
   const grantId = begun?.value.grantId;
-  if (begun === undefined || grantId === undefined || isReplacing) return undefined;
-  const { collection } = begun;
-  return {
-    lock: { key: `refresh-tokens ${grantId}`, groups: [grantGroup(grantId)] },
-    makeRoom: () => tokenFamilyEvictionOperations(records, { collection, grantId }),
-  };
+  if (begun === undefined || grantId === undefined || isReplacing) return;
+  await evictTokenFamilies(tx, { collection: begun.collection, grantId });
 }
 
+/** The grant that a record overwrites, as the request has read it; `undefined` for other records. */
+const knownGrant = ({ model, key }: NewModelRecord, state: RequestState) =>
+  model === "Grant" ? state.grants.get(key) : undefined;
+
 /**
- * The operation that stores an issued record. Only a grant that the request has read may be
- * overwritten; overwriting a code or token would make it usable again.
+ * Stores an issued record. Only a grant that the request has read may be overwritten; overwriting a
+ * code or token would make it usable again.
  */
-function storeStep(
-  { model, collection, ...record }: NewModelRecord,
-  state: RequestState,
-): Operation {
-  const known = model === "Grant" ? state.grants.get(record.key) : undefined;
-  if (known === undefined) return insert(collection, record);
-  const { key: _, ...rest } = record;
-  return replace(collection, known, { ttlMs: null, ...rest });
+function store(tx: Transaction, issued: NewModelRecord, state: RequestState): void {
+  const { model: _, collection, ...record } = issued;
+  const known = knownGrant(issued, state);
+  if (known === undefined) {
+    tx.insert(collection, record);
+    return;
+  }
+  const { key: __, ...rest } = record;
+  tx.update(collection, known, { ttlMs: null, ...rest });
 }
 
 function tokenSubjectOf(issued: readonly NewModelRecord[]): TokenSubject | undefined {
@@ -204,10 +209,11 @@ function tokenSubjectOf(issued: readonly NewModelRecord[]): TokenSubject | undef
   return own === undefined ? undefined : "client";
 }
 
+/** @param state What the request has read already; absent to read everything from `records`. */
 async function readDependencies(
-  { issued, limit }: Issuance,
-  state: RequestState | undefined,
-  { records }: AdapterContext,
+  { issued }: Issuance,
+  records: RecordReader,
+  state?: RequestState,
 ): Promise<Dependencies> {
   const clientId = issued[0]?.value.clientId ?? "";
   const findClient = async () => {
@@ -221,12 +227,8 @@ async function readDependencies(
     if (grant === undefined) throw new errors.InvalidGrant("the grant no longer exists");
     return grant;
   };
-  const [version, client, ...found] = await Promise.all([
-    limit && readVersion(records, limit.lock),
-    findClient(),
-    ...grantsOf(issued).map(findGrant),
-  ]);
-  return { client, grants: found, version };
+  const [client, ...found] = await Promise.all([findClient(), ...grantsOf(issued).map(findGrant)]);
+  return { client, grants: found };
 }
 
 /**
@@ -240,17 +242,11 @@ function grantsOf(issued: readonly NewModelRecord[]): readonly string[] {
 
 /**
  * Rejects an issuance that was decided on outdated records. A longer lifetime or a new registration
- * access token of the client does not matter. If only the version of the limit's lock differs, the
- * next attempt counts the records again.
+ * access token of the client does not matter.
  */
 function checkUnchanged(before: Dependencies, present: Dependencies): void {
-  const facts = (basis: Dependencies) => [basis.client, ...basis.grants].map((each) => each?.value);
-  if (!isDeepStrictEqual(facts(before), facts(present))) {
-    throw storeUnavailableProblem("The client or its grant was changed concurrently.");
-  }
-  const revisions = ({ client, grants: read, version }: Dependencies) =>
-    [client, ...read, version].map((each) => each?.revision);
-  if (isDeepStrictEqual(revisions(before), revisions(present))) {
-    throw new errors.InvalidGrant("it was issued before");
-  }
+  const facts = ({ client, grants: read }: Dependencies) =>
+    [client, ...read].map((each) => each?.value);
+  if (isDeepStrictEqual(facts(before), facts(present))) return;
+  throw storeUnavailableProblem("The client or its grant was changed concurrently.");
 }

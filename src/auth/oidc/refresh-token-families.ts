@@ -1,8 +1,8 @@
 import { type AdapterPayload, Provider } from "oidc-provider";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { grantGroup } from "../../principals/accounts/grants.ts";
-import { remove, removeGroup } from "../../store/port/operations.ts";
-import type { Collection, Operation, Records, Stored } from "../../store/port/records.ts";
+import type { Collection, RecordReader, Stored } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import type { ModelRecordRef } from "./adapter-context.ts";
 
 /**
@@ -53,37 +53,36 @@ export function prefixRefreshTokens({ RefreshToken }: Provider): void {
  * @returns `undefined` when the family does not exist.
  */
 export async function findFamilyToken(
-  records: Records,
+  records: RecordReader,
   { collection, family }: Pick<ModelRecordRef, "collection" | "family">,
 ): Promise<Stored<AdapterPayload> | undefined> {
   if (family === undefined) return undefined;
   return (await records.list(collection, { group: family, limit: FAMILY_PAGE })).at(-1);
 }
 
-/** The operations that delete all tokens of a family except the token in use and its successor. */
-export async function replacedTokensRemovalOperations(
-  records: Records,
+/** Deletes all tokens of a family except the token in use and its successor. */
+export async function deleteReplacedTokens(
+  tx: Transaction,
   consumed: readonly ModelRecordRef[],
-): Promise<readonly Operation[]> {
-  const steps = consumed.map(async ({ collection, key, family }) => {
-    if (family === undefined) return [];
-    const tokens = await records.list(collection, { group: family, limit: FAMILY_PAGE });
+): Promise<void> {
+  for (const { collection, key, family } of consumed) {
+    if (family === undefined) continue;
+    const tokens = await tx.list(collection, { group: family, limit: FAMILY_PAGE });
     const replaced = tokens.filter((token) => token.key !== key && token.consumedAt !== undefined);
-    return replaced.map((token) => remove(collection, token.key));
-  });
-  return (await Promise.all(steps)).flat();
+    for (const token of replaced) tx.remove(collection, token.key);
+  }
 }
 
-/** The operations that revoke the oldest families of a grant to make room for another family. */
-export async function tokenFamilyEvictionOperations(
-  records: Records,
+/** Revokes the oldest families of a grant to make room for another family. */
+export async function evictTokenFamilies(
+  tx: Transaction,
   { collection, grantId }: { collection: Collection<AdapterPayload>; grantId: string },
-): Promise<readonly Operation[]> {
-  const tokens = await records.list(collection, { group: grantGroup(grantId), limit: GRANT_PAGE });
+): Promise<void> {
+  const tokens = await tx.list(collection, { group: grantGroup(grantId), limit: GRANT_PAGE });
   const usable = tokens.filter(({ consumedAt }) => consumedAt === undefined);
-  const over = usable.slice(0, Math.max(0, usable.length - MAX_FAMILIES + 1));
-  return over.map(({ key, groups }) => {
+  for (const { key, groups } of usable.slice(0, Math.max(0, usable.length - MAX_FAMILIES + 1))) {
     const family = groups.find((group) => group.startsWith(GROUP_PREFIX));
-    return family === undefined ? remove(collection, key) : removeGroup(family);
-  });
+    if (family === undefined) tx.remove(collection, key);
+    else tx.removeGroup(family);
+  }
 }

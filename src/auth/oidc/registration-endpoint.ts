@@ -166,7 +166,7 @@ function respondError(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError):
 
 /** Prepares the new client of a registration, and records the data that the response needs. */
 function prepareNewClient(
-  { agent, steps }: RequestedIdentity,
+  { agent, record: recordIdentity }: RequestedIdentity,
   { claims, now }: RegistrationOptions,
 ) {
   const seen: { client?: DescribedClient; start?: ClaimStart } = {};
@@ -176,9 +176,14 @@ function prepareNewClient(
     const { ttlMs } = clientWriteOptions(record.agent);
     const expiresAt = ttlMs === undefined ? undefined : registeredAt + ttlMs;
     const waits = agent.owner === undefined && usesClientCredentials(record);
-    const begun = waits ? claims.initialClaim(clientId) : undefined;
-    Object.assign(seen, { client: { clientId, record, expiresAt }, start: begun?.start });
-    return { agent: record.agent, steps: [...steps(clientId), ...(begun?.steps ?? [])] };
+    seen.client = { clientId, record, expiresAt };
+    return {
+      agent: record.agent,
+      async alsoWrite(tx) {
+        if (waits) seen.start = claims.begin(tx, clientId);
+        return recordIdentity(tx, clientId);
+      },
+    };
   };
   return { seen, newClient };
 }

@@ -1,12 +1,7 @@
 import { type AdapterPayload, errors } from "oidc-provider";
-import {
-  grantRevocationOperations,
-  grantRevocationOperationsById,
-  grants,
-} from "../../principals/accounts/grants.ts";
+import { deleteGrantById, grants } from "../../principals/accounts/grants.ts";
 import type { AuditEntry } from "../../store/audit-entry.ts";
-import { updateRecord } from "../../store/port/operations.ts";
-import { writesOf } from "../../store/transact.ts";
+import { transact } from "../../store/transact.ts";
 import type { AdapterContext, ModelRecordRef } from "./adapter-context.ts";
 import { findFamilyToken } from "./refresh-token-families.ts";
 
@@ -40,7 +35,7 @@ export async function revokeGrantOfReplayedToken(
 }
 
 /**
- * Revokes a grant with every code and token issued under it, in one commit.
+ * Revokes a grant with every code and token issued under it, in one transaction.
  * @param entry The audit entry, written once even if concurrent requests revoke the grant; its
  * actor is the client.
  */
@@ -49,12 +44,9 @@ export async function revokeGrant(
   entry: Pick<AuditEntry, "action" | "target">,
   { records, audit }: AdapterContext,
 ): Promise<void> {
-  await updateRecord(records, { collection: grants, key: grantId }, async (grant) => {
-    if (grant === undefined) return grantRevocationOperationsById(records, grantId);
-    const actor = String(grant.value.clientId);
-    return [
-      ...(await grantRevocationOperations(records, grant)),
-      ...writesOf(audit, { ...entry, actor }),
-    ];
+  await transact(records, async (tx) => {
+    const grant = await tx.get(grants, grantId);
+    await deleteGrantById(tx, grantId);
+    if (grant !== undefined) audit(tx, { ...entry, actor: String(grant.value.clientId) });
   });
 }

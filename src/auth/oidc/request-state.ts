@@ -5,7 +5,8 @@ import type { Scope } from "../../access/scopes.ts";
 import type { Problem } from "../../lib/problem.ts";
 import type { GrantRecord } from "../../principals/accounts/grants.ts";
 import type { Agent, ClientRecord } from "../../principals/agents/agent.ts";
-import type { Operation, Stored } from "../../store/port/records.ts";
+import type { Stored } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import type { VerifiedAssertion } from "../assertions/id-jag.ts";
 import type { ModelRecordRef, NewModelRecord } from "./adapter-context.ts";
 
@@ -53,10 +54,11 @@ interface RegistrationContext {
 export interface NewClient {
   readonly agent: Agent;
   /**
-   * Operations of the commit that stores the client. The commit is rejected if the client's
-   * assertion was used concurrently; then the client must not be stored, and a retry is pointless.
+   * Writes what belongs to the client, in the transaction that stores it.
+   * @returns `false` if the client's assertion was used concurrently; then the client must not be
+   * stored.
    */
-  readonly steps: readonly Operation[];
+  alsoWrite(tx: Transaction): Promise<boolean>;
 }
 
 /**

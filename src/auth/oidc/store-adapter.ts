@@ -8,11 +8,12 @@ import {
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { countForClientAndAccount } from "../../limits/count-for-client.ts";
 import {
-  claimedAgentsNarrowingOperations,
+  deleteGrant,
+  deleteGrantById,
   type GrantRecord,
-  grantEvictionOperations,
   grantGroup,
-  grantRevocationOperationsById,
+  grantRoom,
+  narrowClaimedAgents,
 } from "../../principals/accounts/grants.ts";
 import {
   accountRecordsGroup,
@@ -21,20 +22,8 @@ import {
   clients,
   isAudited,
 } from "../../principals/agents/agent.ts";
-import {
-  consume,
-  insert,
-  removeUnchanged,
-  replace,
-  updateRecord,
-} from "../../store/port/operations.ts";
-import {
-  type Collection,
-  collection,
-  type Operation,
-  type Stored,
-} from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import { type Collection, collection, type Stored } from "../../store/port/records.ts";
+import { type Change, transact } from "../../store/transact.ts";
 import {
   type ClientAdapterContext,
   copyJson,
@@ -43,7 +32,7 @@ import {
   type NewModelRecord,
 } from "./adapter-context.ts";
 import { createClientAdapter, createRegistrationTokenAdapter } from "./client-adapter.ts";
-import { commitIssuance, type Issuance } from "./issuance.ts";
+import { commitIssuance } from "./issuance.ts";
 import { findFamilyToken, refreshTokenFamily } from "./refresh-token-families.ts";
 import { revokeGrant, revokeGrantOfReplayedToken } from "./replayed-tokens.ts";
 import {
@@ -130,8 +119,14 @@ class StoreAdapter implements Adapter {
     const ref = this.#refFor(id);
     const issuance = pendingIssuance();
     if (issuance !== undefined) return void issuance.consumed.push(ref);
-    if (await records.commit([consume(ref.collection, ref.key)])) return;
-    const stored = await records.get(ref.collection, ref.key);
+    const used = await transact(records, async (tx) => {
+      const stored = await tx.get(ref.collection, ref.key);
+      if (stored === undefined || stored.consumedAt !== undefined) return { stored };
+      tx.consume(ref.collection, ref.key);
+      return undefined;
+    });
+    if (used === undefined) return;
+    const { stored } = used;
     if (stored !== undefined) await revokeGrantOfReplayedToken(ref, stored.value, this.#context);
     throw new errors.InvalidGrant("it was used before");
   }
@@ -186,7 +181,12 @@ class StoreAdapter implements Adapter {
   async #insertOnce({ collection, model: _, ...seen }: NewModelRecord): Promise<void> {
     const { ctx } = Provider;
     if (ctx !== undefined) await requestHooksOf(ctx.res).beforeAssertionStored?.();
-    if (await this.#context.records.commit([insert(collection, seen)])) return;
+    const isFirst = await transact(this.#context.records, async (tx) => {
+      if ((await tx.get(collection, seen.key)) !== undefined) return false;
+      tx.insert(collection, seen);
+      return true;
+    });
+    if (isFirst) return;
     const isOfClient = ctx?.oidc.client?.clientId === seen.value.iss;
     throw isOfClient
       ? new errors.InvalidClientAuth("the assertion was used before")
@@ -198,42 +198,26 @@ class StoreAdapter implements Adapter {
     if (issuance !== undefined) return void issuance.issued.push(record);
     const state = requestStateOf(Provider.ctx);
     const issued = [record];
-    const ofModel = this.#model === "Grant" ? await this.#grantIssuance(record, state) : {};
-    await commitIssuance({ consumed: [], issued, ...ofModel }, state, this.#context);
+    const alsoWrite = this.#model === "Grant" ? this.#grantChange(record, state) : undefined;
+    await commitIssuance({ consumed: [], issued, alsoWrite }, state, this.#context);
   }
 
   /**
-   * The operations that are committed together with a grant and, for a new grant, the limit on the
-   * person's number of grants.
-   */
-  async #grantIssuance(
-    { key, value }: NewModelRecord,
-    state: RequestState,
-  ): Promise<Pick<Issuance, "steps" | "limit">> {
-    const { records, audit } = this.#context;
-    const actor = String(value.accountId);
-    const steps = writesOf(audit, { action: "grant.given", actor, target: key });
-    const known = state.grants.get(key);
-    if (known !== undefined) {
-      return {
-        steps: [
-          ...steps,
-          ...(await claimedAgentsNarrowingOperations(records, known, value as GrantRecord)),
-        ],
-      };
-    }
-    const lock = { key: `grants ${actor}`, groups: [accountRecordsGroup(actor)] };
-    return { steps, limit: { lock, makeRoom: () => this.#makeRoomForGrant(value) } };
-  }
-
-  /**
-   * The operations that make room for a new grant.
+   * What is written together with a grant: the audit row, and what a narrower grant takes from the
+   * agents that the application claimed, or what makes room for a new grant.
    * @throws `access_denied` when the person has the maximum number of grants.
    */
-  async #makeRoomForGrant(grant: AdapterPayload): Promise<readonly Operation[]> {
-    const room = await grantEvictionOperations(this.#context.records, grant);
-    if (room !== undefined) return room;
-    throw new errors.AccessDenied("the person has authorized too many applications");
+  #grantChange({ key, value }: NewModelRecord, state: RequestState): Change {
+    const { audit } = this.#context;
+    const known = state.grants.get(key);
+    return async (tx) => {
+      audit(tx, { action: "grant.given", actor: String(value.accountId), target: key });
+      if (known !== undefined) return narrowClaimedAgents(tx, known, value as GrantRecord);
+      const { isThere, revoked } = await grantRoom(tx, value);
+      if (!isThere)
+        throw new errors.AccessDenied("the person has authorized too many applications");
+      if (revoked !== undefined) await deleteGrant(tx, revoked);
+    };
   }
 
   /**
@@ -259,9 +243,12 @@ class StoreAdapter implements Adapter {
     { inserts }: { readonly inserts: boolean } = { inserts: true },
   ): Promise<boolean> {
     const { key, ...rest } = record;
-    return updateRecord(this.#context.records, { collection, key }, (stored) => {
-      if (stored !== undefined) return [replace(collection, stored, { ttlMs: null, ...rest })];
-      return inserts ? [insert(collection, record)] : undefined;
+    return transact(this.#context.records, async (tx) => {
+      const stored = await tx.get(collection, key);
+      if (stored === undefined && !inserts) return false;
+      if (stored === undefined) tx.insert(collection, record);
+      else tx.update(collection, stored, { ttlMs: null, ...rest });
+      return true;
     });
   }
 
@@ -308,19 +295,18 @@ class StoreAdapter implements Adapter {
     const { collection, key, family } = ref;
     const { records, audit } = this.#context;
     const isRecorded = await this.#isRecordedRevocation(ref);
-    return updateRecord(records, { collection, key }, async (present) => {
-      const stored = present ?? (await findFamilyToken(records, { collection, family }));
-      if (stored === undefined) return undefined;
+    return transact(records, async (tx) => {
+      const stored =
+        (await tx.get(collection, key)) ?? (await findFamilyToken(tx, { collection, family }));
+      if (stored === undefined) return false;
       const { clientId, grantId } = stored.value;
+      tx.remove(collection, stored.key);
+      if (this.#model === "RefreshToken" && grantId !== undefined) {
+        await deleteGrantById(tx, grantId);
+      }
       const target = `${this.#model}:${key}`;
-      const entry = { action: "token.revoked", actor: String(clientId), target };
-      return [
-        removeUnchanged(collection, stored),
-        ...(this.#model === "RefreshToken"
-          ? await grantRevocationOperationsById(records, grantId)
-          : []),
-        ...(isRecorded ? writesOf(audit, entry) : []),
-      ];
+      if (isRecorded) audit(tx, { action: "token.revoked", actor: String(clientId), target });
+      return true;
     });
   }
 

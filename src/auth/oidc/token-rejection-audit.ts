@@ -3,7 +3,7 @@ import type { Auditor } from "../../access/auditor.ts";
 import { widestNetwork } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import type { Records } from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import { transact } from "../../store/transact.ts";
 
 /** Error codes for invalid credentials (RFC 6749 section 5.2). */
 const REJECTIONS: readonly unknown[] = ["invalid_client", "invalid_grant"];
@@ -35,7 +35,7 @@ export function auditRejectedTokenRequests(
     const { clientId } = ctx.oidc.entities.Client ?? {};
     const actor = error === "invalid_client" ? "anonymous" : (clientId ?? "anonymous");
     const entry = { action: "token.refused", actor, target: clientId ?? "unknown client" };
-    await records.commit(writesOf(audit, { ...entry, detail: { error } })).catch(onError);
+    await transact(records, (tx) => audit(tx, { ...entry, detail: { error } })).catch(onError);
   });
 }
 

@@ -4,17 +4,16 @@ import type { LastUseTracker } from "../../access/last-use.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { Problem } from "../../lib/problem.ts";
 import { EmailAddress, emailGroup } from "../../mail/email-address.ts";
-import { insert } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
 import { findSetAside } from "../../store/set-aside.ts";
-import { writesOf } from "../../store/transact.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import {
   type ConnectedApplication,
   connectedApplicationsOf,
   removeConnectedApplication,
 } from "./connected-applications.ts";
-import { grantEvictionOperations } from "./grants.ts";
+import { grantRoom } from "./grants.ts";
 import { listOwnedAgents, type OwnedAgent, removeOwnedAgent } from "./owned-agents.ts";
 
 /** Length of the random part of an account id, in bytes. */
@@ -105,7 +104,8 @@ export class AccountService {
   }
 
   async find(accountId: string): Promise<Account | undefined> {
-    return accountOf(await this.#options.records.get(accounts, accountId));
+    const stored = await this.#options.records.get(accounts, accountId);
+    return stored && accountOf(stored);
   }
 
   /** Finds the account of an email address, or creates it. @param email Normalized. */
@@ -149,9 +149,7 @@ export class AccountService {
 
   /** Whether a person can authorize this application without exceeding `MAX_GRANTS_PER_PERSON`. */
   async canAuthorize(accountId: string, clientId: string): Promise<boolean> {
-    return (
-      (await grantEvictionOperations(this.#options.records, { accountId, clientId })) !== undefined
-    );
+    return (await grantRoom(this.#options.records, { accountId, clientId })).isThere;
   }
 
   /**
@@ -167,37 +165,21 @@ export class AccountService {
     return (await this.#options.records.get(accountIdentities, name)) !== undefined;
   }
 
-  async #findOrCreate(name: string, profile: NewAccount): Promise<Account> {
-    for (;;) {
-      const known = await this.#options.records.get(accountIdentities, name);
-      const account = known && (await this.find(known.value.accountId));
-      if (known && !account) await this.#refuseDisabled(known.value.accountId);
-      const found = account ?? (known ? undefined : await this.#create(name, profile));
-      if (found !== undefined) return found;
-    }
-  }
-
-  /** @throws {Problem} `unauthenticated` if the operator has disabled the account. */
-  async #refuseDisabled(accountId: string): Promise<void> {
-    if ((await findSetAside(this.#options.records, accounts, accountId)) === undefined) return;
-    throw new Problem("unauthenticated", {
-      detail: "The operator of this service has disabled this account.",
-      next: "Ask the operator: POST /api/contact takes a message.",
-    });
-  }
-
-  /** @returns `undefined` when a concurrent request created the account first. */
-  async #create(name: string, profile: NewAccount): Promise<Account | undefined> {
+  #findOrCreate(name: string, profile: NewAccount): Promise<Account> {
     const { records, now, audit } = this.#options;
     const id = `acc_${randomBytes(ID_BYTES).toString("base64url")}`;
     const value = { ...profile, createdAt: now().getTime() };
-    const groups = [accountRecordsGroup(id), ...emailGroupsOf(profile.label)];
-    const isCreated = await records.commit([
-      insert(accountIdentities, { key: name, value: { accountId: id }, groups }),
-      insert(accounts, { key: id, value, groups }),
-      ...writesOf(audit, { action: "account.created", actor: id, target: id }),
-    ]);
-    return isCreated ? { id, email: undefined, ...value } : undefined;
+    return transact(records, async (tx) => {
+      const known = await tx.get(accountIdentities, name);
+      const account = known && (await tx.get(accounts, known.value.accountId));
+      if (account !== undefined) return accountOf(account);
+      if (known !== undefined) await refuseDisabled(tx, known.value.accountId);
+      const groups = [accountRecordsGroup(id), ...emailGroupsOf(profile.label)];
+      tx.put(accountIdentities, { key: name, value: { accountId: id }, groups });
+      tx.insert(accounts, { key: id, value, groups });
+      audit(tx, { action: "account.created", actor: id, target: id });
+      return { id, email: undefined, ...value };
+    });
   }
 }
 
@@ -213,9 +195,20 @@ function emailGroupsOf(label: string): readonly string[] {
   return data === undefined ? [] : [emailGroup(data)];
 }
 
-function accountOf(stored: Stored<AccountRecord> | undefined): Account | undefined {
-  return stored && { id: stored.key, email: undefined, ...stored.value };
+/** @throws {Problem} `unauthenticated` if the operator has disabled the account. */
+async function refuseDisabled(tx: Transaction, accountId: string): Promise<void> {
+  if ((await findSetAside(tx, accounts, accountId)) === undefined) return;
+  throw new Problem("unauthenticated", {
+    detail: "The operator of this service has disabled this account.",
+    next: "Ask the operator: POST /api/contact takes a message.",
+  });
 }
+
+const accountOf = ({ key, value }: Stored<AccountRecord>): Account => ({
+  id: key,
+  email: undefined,
+  ...value,
+});
 
 /**
  * The name from the identity provider as one printable line of at most `MAX_LABEL_LENGTH`

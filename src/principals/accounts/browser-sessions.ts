@@ -3,14 +3,8 @@ import { parseCookie, stringifySetCookie } from "cookie";
 import type { Auditor } from "../../access/auditor.ts";
 import { isEqualConstantTime } from "../../access/secrets.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { insert, remove, requireUnchanged } from "../../store/port/operations.ts";
-import {
-  type Collection,
-  collection,
-  type Operation,
-  type Records,
-} from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import { type Collection, collection, type Records } from "../../store/port/records.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import { accounts } from "./accounts.ts";
 
@@ -84,10 +78,12 @@ export interface Browser {
 }
 
 /** Sessions by the hash of the browser's secret. */
-export const browserSessionRecords = collection<BrowserSession>("sessions");
+export const browserSessionRecords = collection<BrowserSession>("sessions", { ttlMs: SESSION_MS });
 
 /** The last account that signed in at a browser, by the hash of the known-browser cookie. */
-const knownBrowsers = collection<{ readonly accountId: string }>("known-browsers");
+const knownBrowsers = collection<{ readonly accountId: string }>("known-browsers", {
+  ttlMs: KNOWN_BROWSER_MS,
+});
 
 /** Dependencies of `BrowserSessions`. */
 interface BrowserSessionsOptions {
@@ -166,33 +162,20 @@ export class BrowserSessions {
     signedInAt = Number.POSITIVE_INFINITY,
   ): Promise<SetCookie> {
     const secret = newSecret();
-    const account = await this.#records.get(accounts, accountId);
-    if (account === undefined) return this.#setSession(secret);
     const value = { accountId, signedInAt: Math.min(signedInAt, this.#now().getTime()) };
-    const isOpen = await this.#records.commit([
-      requireUnchanged(accounts, account),
-      ...(await this.#excessRemoval(browserSessionRecords, accountId)),
-      remove(browserSessionRecords, fingerprint(browser.secret)),
-      insert(browserSessionRecords, {
+    const isOpen = await transact(this.#records, async (tx) => {
+      if ((await tx.get(accounts, accountId)) === undefined) return false;
+      await removeExcess(tx, browserSessionRecords, accountId);
+      tx.remove(browserSessionRecords, fingerprint(browser.secret));
+      tx.insert(browserSessionRecords, {
         key: fingerprint(secret),
         value,
         groups: [accountRecordsGroup(accountId)],
-        ttlMs: SESSION_MS,
-      }),
-      ...writesOf(this.#audit, { action: "session.opened", actor: accountId, target: accountId }),
-    ]);
+      });
+      this.#audit(tx, { action: "session.opened", actor: accountId, target: accountId });
+      return true;
+    });
     return this.#setSession(secret, isOpen ? SESSION_MS / 1000 : undefined);
-  }
-
-  /**
-   * The operations that delete a person's oldest sessions or known browsers to make room for one
-   * more within `MAX_BROWSERS`.
-   */
-  async #excessRemoval(from: Collection<object>, accountId: string): Promise<readonly Operation[]> {
-    const group = accountRecordsGroup(accountId);
-    const all = await this.#records.list(from, { group, limit: MAX_LISTED });
-    const excess = all.slice(0, Math.max(0, all.length - MAX_BROWSERS + 1));
-    return excess.map(({ key }) => remove(from, key));
   }
 
   /**
@@ -200,10 +183,12 @@ export class BrowserSessions {
    * @returns The `Set-Cookie` header that deletes the session cookie.
    */
   async close({ secret, session }: Browser): Promise<SetCookie> {
-    const actor = session?.accountId ?? "anonymous";
-    const audited = writesOf(this.#audit, { action: "session.closed", actor, target: actor });
-    const ended = remove(browserSessionRecords, fingerprint(secret));
-    await this.#records.commit(session === undefined ? [ended] : [ended, ...audited]);
+    await transact(this.#records, (tx) => {
+      tx.remove(browserSessionRecords, fingerprint(secret));
+      if (session === undefined) return;
+      const actor = session.accountId;
+      this.#audit(tx, { action: "session.closed", actor, target: actor });
+    });
     return this.#setSession("", 0);
   }
 
@@ -230,19 +215,17 @@ export class BrowserSessions {
   ): Promise<SetCookie | undefined> {
     const secret = newSecret();
     const before = secretIn(cookieHeader, this.#knownBrowserCookie);
-    const account = await this.#records.get(accounts, accountId);
-    if (account === undefined) return undefined;
-    const isStored = await this.#records.commit([
-      requireUnchanged(accounts, account),
-      ...(await this.#excessRemoval(knownBrowsers, accountId)),
-      insert(knownBrowsers, {
+    const isStored = await transact(this.#records, async (tx) => {
+      if ((await tx.get(accounts, accountId)) === undefined) return false;
+      await removeExcess(tx, knownBrowsers, accountId);
+      tx.insert(knownBrowsers, {
         key: fingerprint(secret),
         value: { accountId },
         groups: [accountRecordsGroup(accountId)],
-        ttlMs: KNOWN_BROWSER_MS,
-      }),
-      ...(before === undefined ? [] : [remove(knownBrowsers, fingerprint(before))]),
-    ]);
+      });
+      if (before !== undefined) tx.remove(knownBrowsers, fingerprint(before));
+      return true;
+    });
     if (!isStored) return undefined;
     return stringifySetCookie({
       name: this.#knownBrowserCookie,
@@ -269,6 +252,22 @@ export class BrowserSessions {
       secure: this.#secure,
       ...(maxAge !== undefined && { maxAge }),
     });
+  }
+}
+
+/**
+ * Deletes a person's oldest sessions or known browsers to make room for one more within
+ * `MAX_BROWSERS`.
+ */
+async function removeExcess(
+  tx: Transaction,
+  from: Collection<object>,
+  accountId: string,
+): Promise<void> {
+  const group = accountRecordsGroup(accountId);
+  const all = await tx.list(from, { group, limit: MAX_LISTED });
+  for (const { key } of all.slice(0, Math.max(0, all.length - MAX_BROWSERS + 1))) {
+    tx.remove(from, key);
   }
 }
 

@@ -1,9 +1,8 @@
 import type { Auditor } from "../../access/auditor.ts";
-import { updateRecord } from "../../store/port/operations.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import { transact } from "../../store/transact.ts";
 import { accountRecordsGroup, clients } from "../agents/agent.ts";
-import { accessRevocationOperations, type GrantRecord, grants, scopesOfGrant } from "./grants.ts";
+import { deleteAccess, type GrantRecord, grants, scopesOfGrant } from "./grants.ts";
 
 /** Maximum number of applications that a page shows. */
 const MAX_SHOWN = 1_000;
@@ -43,14 +42,13 @@ export function removeConnectedApplication(
   records: Records,
   { accountId, grantId, audit }: { accountId: string; grantId: string; audit: Auditor },
 ): Promise<boolean> {
-  return updateRecord(records, { collection: grants, key: grantId }, async (grant) =>
-    grant?.value.accountId === accountId
-      ? [
-          ...(await accessRevocationOperations(records, grant)),
-          ...writesOf(audit, { action: "grant.revoked", actor: accountId, target: grantId }),
-        ]
-      : undefined,
-  );
+  return transact(records, async (tx) => {
+    const grant = await tx.get(grants, grantId);
+    if (grant?.value.accountId !== accountId) return false;
+    await deleteAccess(tx, grant);
+    audit(tx, { action: "grant.revoked", actor: accountId, target: grantId });
+    return true;
+  });
 }
 
 async function application(

@@ -6,9 +6,8 @@ import { fingerprint } from "../../lib/fingerprint.ts";
 import { widestNetwork } from "../../limits/address-key.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { Outbox } from "../../mail/outbox.ts";
-import { put, removeUnchanged, replace } from "../../store/port/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import { collection, type Records, type Stored } from "../../store/port/records.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import type { AccountService } from "./accounts.ts";
 
 /** Length of a code in decimal digits. */
@@ -40,7 +39,10 @@ interface SentCode {
 }
 
 /** Valid codes by the hash of the browser's secret. */
-export const signInCodes = collection<SentCode>("sign-in-codes");
+export const signInCodes = collection<SentCode>("sign-in-codes", {
+  groups: ({ email }) => [emailGroup(email)],
+  ttlMs: TTL_MS,
+});
 
 /** Dependencies of `EmailCodeSignIn`. */
 interface EmailCodeSignInOptions {
@@ -83,19 +85,20 @@ export class EmailCodeSignIn {
     const code = newCode();
     const validProof = proofOf(browser, { email, code });
     const proof = isAllowed ? validProof : randomBytes(HMAC_BYTES).toString("base64url");
-    const placement = { groups: [emailGroup(email)], ttlMs: TTL_MS };
+    const key = fingerprint(browser);
     const value = { email, proof, triesLeft: MAX_ATTEMPTS };
-    await records.commit([
-      put(signInCodes, { key: fingerprint(browser), value, ...placement }),
-      ...writesOf(mailbox.queue, {
-        to: email,
-        subject: `Your code for ${serviceName}`,
-        text: messageText(code, serviceName),
-        ttlMs: isAllowed ? TTL_MS : 0,
-        dueInMs: randomInt(MIN_DELAY_MS, MAX_DELAY_MS),
-        cause: hashAddress(widestNetwork(callerAddress())),
-      }),
-    ]);
+    const mail = {
+      to: email,
+      subject: `Your code for ${serviceName}`,
+      text: messageText(code, serviceName),
+      ttlMs: isAllowed ? TTL_MS : 0,
+      dueInMs: randomInt(MIN_DELAY_MS, MAX_DELAY_MS),
+      cause: hashAddress(widestNetwork(callerAddress())),
+    };
+    await transact(records, (tx) => {
+      tx.put(signInCodes, { key, value });
+      mailbox.queue(tx, mail);
+    });
     return code;
   }
 
@@ -113,16 +116,17 @@ export class EmailCodeSignIn {
     return (await this.#options.accounts.findOrCreateByEmail(email)).id;
   }
 
-  async #verifyCode(browser: string, code: string): Promise<string | undefined> {
+  #verifyCode(browser: string, code: string): Promise<string | undefined> {
     const { records, audit } = this.#options;
-    const sent = await records.get(signInCodes, fingerprint(browser));
-    if (sent === undefined) return undefined;
-    const { email, proof } = sent.value;
-    const isRight = isEqualConstantTime(proof, proofOf(browser, { email, code }));
-    const steps = isRight ? [removeUnchanged(signInCodes, sent)] : failedAttemptSteps(sent, audit);
-    // A rejected commit means that a concurrent attempt changed the record, so check again.
-    if (!(await records.commit(steps))) return this.#verifyCode(browser, code);
-    return isRight ? email : undefined;
+    return transact(records, async (tx) => {
+      const sent = await tx.get(signInCodes, fingerprint(browser));
+      if (sent === undefined) return undefined;
+      const { email, proof } = sent.value;
+      const isRight = isEqualConstantTime(proof, proofOf(browser, { email, code }));
+      if (isRight) tx.remove(signInCodes, sent.key);
+      else countFailedAttempt(tx, sent, audit);
+      return isRight ? email : undefined;
+    });
   }
 }
 
@@ -152,11 +156,13 @@ function proofOf(
     .digest("base64url");
 }
 
-function failedAttemptSteps(sent: Stored<SentCode>, audit: Auditor): readonly Operation[] {
+function countFailedAttempt(tx: Transaction, sent: Stored<SentCode>, audit: Auditor): void {
   const triesLeft = sent.value.triesLeft - 1;
-  if (triesLeft > 0) return [replace(signInCodes, sent, { value: { ...sent.value, triesLeft } })];
-  const entry = { action: "sign_in.code_burnt", actor: "anonymous", target: "sign-in" };
-  return [removeUnchanged(signInCodes, sent), ...writesOf(audit, entry)];
+  if (triesLeft > 0) tx.update(signInCodes, sent, { value: { ...sent.value, triesLeft } });
+  else {
+    tx.remove(signInCodes, sent.key);
+    audit(tx, { action: "sign_in.code_burnt", actor: "anonymous", target: "sign-in" });
+  }
 }
 
 function messageText(code: string, serviceName: string): string {

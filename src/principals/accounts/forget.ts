@@ -1,15 +1,14 @@
-import { lastUseRemovalOperation } from "../../access/last-use.ts";
+import { deleteLastUse } from "../../access/last-use.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import { writeAuditEntry } from "../../store/audit-entry.ts";
-import { removeGroup } from "../../store/port/operations.ts";
 import type { Collection, Records } from "../../store/port/records.ts";
 import { type Kept, readKept } from "../../store/set-aside.ts";
-import { writesOf } from "../../store/transact.ts";
-import { accountRecordsGroup, clientGroup, clients, ownedAgentsGroup } from "../agents/agent.ts";
+import { transact } from "../../store/transact.ts";
+import { accountRecordsGroup, clients, ownedAgentsGroup } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
 import { accounts } from "./accounts.ts";
 import { grantGroup, grants } from "./grants.ts";
-import { agentDependentsRemovalOperations, agentRemovalOperations } from "./owned-agents.ts";
+import { deleteAgent } from "./owned-agents.ts";
 
 /** Actor in the audit rows. */
 const ACTOR = "operator";
@@ -59,7 +58,7 @@ export type DeletedCounts = Readonly<Record<string, number>>;
  * record stored under the address. What the operator has disabled is deleted as it is, and never
  * takes effect again.
  *
- * Agents are deleted one at a time, then everything else in one commit. After an interruption, a
+ * Agents are deleted one at a time, then everything else in one transaction. After an interruption, a
  * repeated call deletes the rest. The audit log gets a row with the id of each agent and account.
  *
  * @param email Normalized.
@@ -74,18 +73,15 @@ export async function forgetEmail(
   const agents = await removeAgents(agentGroups, options);
   const allowed = await allIn(groups, { records, from: grants });
   const keys = await allIn(groups, { records, from: apiKeys });
-  await records.commit([
-    ...keys.map(({ value }) => lastUseRemovalOperation(value.id)),
-    ...allowed.map(({ key }) => removeGroup(grantGroup(key))),
-    ...groups.map(removeGroup),
-    ...people.flatMap(({ key }) =>
-      writesOf(
-        writeAuditEntry,
-        { action: "account.forgotten", actor: ACTOR, target: key },
-        now().getTime(),
-      ),
-    ),
-  ]);
+  const at = now().getTime();
+  await transact(records, (tx) => {
+    for (const { value } of keys) deleteLastUse(tx, value.id);
+    for (const { key } of allowed) tx.removeGroup(grantGroup(key));
+    for (const group of groups) tx.removeGroup(group);
+    for (const { key } of people) {
+      writeAuditEntry(tx, { action: "account.forgotten", actor: ACTOR, target: key }, at);
+    }
+  });
   // Agents that were claimed while the other records were being deleted.
   const late = await removeAgents(agentGroups, options);
   return { ...counts, agents: agents + late };
@@ -117,19 +113,13 @@ async function removeAgents(
   groups: readonly string[],
   { records, now }: ForgetEmailOptions,
 ): Promise<number> {
-  let removed = 0;
-  for (;;) {
-    const found = await allIn(groups, { records, from: clients });
-    if (found.length === 0) return removed;
-    for (const agent of found) {
-      const entry = { action: "client.deleted", actor: ACTOR, target: agent.key };
-      // An agent that was changed concurrently is read again in the next round.
-      const steps = [
-        ...(await agentDependentsRemovalOperations(records, clientGroup(agent.key))),
-        ...agentRemovalOperations(agent),
-        ...writesOf(writeAuditEntry, entry, now().getTime()),
-      ];
-      if (await records.commit(steps)) removed += 1;
-    }
+  const found = await allIn(groups, { records, from: clients });
+  for (const { key } of found) {
+    const at = now().getTime();
+    await transact(records, async (tx) => {
+      await deleteAgent(tx, key);
+      writeAuditEntry(tx, { action: "client.deleted", actor: ACTOR, target: key }, at);
+    });
   }
+  return found.length;
 }

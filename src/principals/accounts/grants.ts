@@ -1,10 +1,10 @@
 import { parseScopeNames } from "../../access/scopes.ts";
-import { remove, removeGroup, removeUnchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import { readKept, replaceKept } from "../../store/set-aside.ts";
+import { collection, type RecordReader, type Stored } from "../../store/port/records.ts";
+import { readKept, updateKept } from "../../store/set-aside.ts";
+import type { Transaction } from "../../store/transact.ts";
 import { accountClientGroup, accountRecordsGroup, clients } from "../agents/agent.ts";
-import { agentDependentsRemovalOperations } from "./owned-agents.ts";
+import { deleteAgentDependents } from "./owned-agents.ts";
 
 /** Scopes of each resource and of the ID token, as scope names separated by spaces. */
 interface GrantedScopes {
@@ -52,113 +52,93 @@ export const grantGroup = (grantId: string): string => `${UNDER_GRANT}${grantId}
 /** Whether a store group is the group of a grant (`grantGroup`). */
 export const isGrantGroup = (group: string): boolean => group.startsWith(UNDER_GRANT);
 
-/** The operations that revoke a grant and delete everything issued under it. */
-export async function grantRevocationOperations(
-  records: Records,
-  grant: Stored<GrantRecord>,
-): Promise<readonly Operation[]> {
-  return [
-    removeUnchanged(grants, grant),
-    ...(await issuedUnderRemoval(records, grant.key)),
-    ...(await lastGrantRemoval(records, grant)),
-  ];
+/** Revokes a grant and deletes everything issued under it. */
+export async function deleteGrant(tx: Transaction, grant: Stored<GrantRecord>): Promise<void> {
+  tx.remove(grants, grant.key);
+  await deleteIssuedUnder(tx, grant.key);
+  await deleteAfterLastGrant(tx, grant);
+}
+
+/** Whether a client can get another grant from a person, and which grant must be revoked for it. */
+interface GrantRoom {
+  readonly isThere: boolean;
+  readonly revoked?: Stored<GrantRecord> | undefined;
 }
 
 /**
- * The operations that make room for a client's next grant. When the person has
- * `MAX_GRANTS_PER_PERSON`, the client's oldest grant is revoked. Grants from assertions do not
- * count, since they expire after an hour.
- *
- * @returns `undefined` when the limit is reached and the client has no grant to revoke.
+ * Determines whether a client can get another grant. When the person has `MAX_GRANTS_PER_PERSON`,
+ * the client's oldest grant makes room. Grants from assertions do not count, since they expire after
+ * an hour.
  */
-export async function grantEvictionOperations(
-  records: Records,
+export async function grantRoom(
+  records: RecordReader,
   { accountId = "", clientId }: { readonly [K in "accountId" | "clientId"]?: string | undefined },
-): Promise<readonly Operation[] | undefined> {
+): Promise<GrantRoom> {
   const all = await readAll(records, grants, accountRecordsGroup(accountId));
   const consented = all.filter(({ value }) => value.redirectOrigins !== undefined);
-  if (consented.length < MAX_GRANTS_PER_PERSON) return [];
-  const oldest = consented.find(({ value }) => value.clientId === clientId);
-  return oldest && grantRevocationOperations(records, oldest);
+  if (consented.length < MAX_GRANTS_PER_PERSON) return { isThere: true };
+  const revoked = consented.find(({ value }) => value.clientId === clientId);
+  return { isThere: revoked !== undefined, revoked };
 }
 
 /**
- * The operations that revoke a grant with every code and token issued under it, even if the grant
- * itself no longer exists.
- * @param grantId If `undefined`, there are no operations.
+ * Revokes a grant with every code and token issued under it, even if the grant itself no longer
+ * exists.
  */
-export async function grantRevocationOperationsById(
-  records: Records,
-  grantId: string | undefined,
-): Promise<readonly Operation[]> {
-  if (grantId === undefined) return [];
-  const grant = await records.get(grants, grantId);
-  return [
-    remove(grants, grantId),
-    ...(await issuedUnderRemoval(records, grantId)),
-    ...(grant === undefined ? [] : await lastGrantRemoval(records, grant)),
-  ];
+export async function deleteGrantById(tx: Transaction, grantId: string): Promise<void> {
+  const grant = await tx.get(grants, grantId);
+  if (grant === undefined) await deleteIssuedUnder(tx, grantId);
+  else await deleteGrant(tx, grant);
 }
 
-/**
- * The operations that revoke a grant, and delete everything else that the person has through the
- * client.
- */
-export async function accessRevocationOperations(
-  records: Records,
-  grant: Stored<GrantRecord>,
-): Promise<readonly Operation[]> {
+/** Revokes a grant, and deletes everything else that the person has through the client. */
+export async function deleteAccess(tx: Transaction, grant: Stored<GrantRecord>): Promise<void> {
   const { accountId = "", clientId = "" } = grant.value;
-  return [
-    removeUnchanged(grants, grant),
-    ...(await issuedUnderRemoval(records, grant.key)),
-    removeGroup(accountClientGroup(accountId, clientId)),
-  ];
+  tx.remove(grants, grant.key);
+  await deleteIssuedUnder(tx, grant.key);
+  tx.removeGroup(accountClientGroup(accountId, clientId));
 }
 
-/** The operations that delete the codes, the tokens and the dependent agents of a grant. */
-async function issuedUnderRemoval(
-  records: Records,
-  grantId: string,
-): Promise<readonly Operation[]> {
+/** Deletes the codes, the tokens and the dependent agents of a grant. */
+async function deleteIssuedUnder(tx: Transaction, grantId: string): Promise<void> {
   const group = grantGroup(grantId);
-  return [...(await agentDependentsRemovalOperations(records, group)), removeGroup(group)];
+  await deleteAgentDependents(tx, group);
+  tx.removeGroup(group);
 }
 
 /**
- * The operations that remove scopes from the agents that an application claimed under a grant, when
- * the person removes these scopes from the application. Otherwise the application could keep a
- * scope by claiming agents.
+ * Removes scopes from the agents that an application claimed under a grant, when the person removes
+ * these scopes from the application. Otherwise the application could keep a scope by claiming
+ * agents.
  */
-export async function claimedAgentsNarrowingOperations(
-  records: Records,
+export async function narrowClaimedAgents(
+  tx: Transaction,
   before: Stored<GrantRecord>,
   after: GrantRecord,
-): Promise<readonly Operation[]> {
+): Promise<void> {
   const left = scopesOfGrant(after);
   const lost = scopesOfGrant(before.value).filter((name) => !left.includes(name));
-  if (lost.length === 0) return [];
-  const agents = await readKept(records, clients, grantGroup(before.key));
-  return agents.flatMap((client) => {
+  if (lost.length === 0) return;
+  for (const client of await readKept(tx, clients, grantGroup(before.key))) {
     const { metadata, agent } = client.value;
-    if (agent.owner?.through?.grantId !== before.key) return [];
+    if (agent.owner?.through?.grantId !== before.key) continue;
     const scopes = agent.owner.scopes.filter((name) => !lost.includes(name));
     const value = { metadata, agent: { ...agent, owner: { ...agent.owner, scopes } } };
-    return [replaceKept(clients, client, value)];
-  });
+    updateKept(tx, clients, client, value);
+  }
 }
 
 /**
- * The operations that delete everything that a person has through a client, such as alerts, if this
- * is the client's last grant from the person.
+ * Deletes everything that a person has through a client, such as alerts, if this is the client's
+ * last grant from the person.
  */
-async function lastGrantRemoval(
-  records: Records,
+async function deleteAfterLastGrant(
+  tx: Transaction,
   { key, value: { accountId = "", clientId = "" } }: Stored<GrantRecord>,
-): Promise<readonly Operation[]> {
-  const all = await readAll(records, grants, accountRecordsGroup(accountId));
+): Promise<void> {
+  const all = await readAll(tx, grants, accountRecordsGroup(accountId));
   const hasOther = all.some((other) => other.key !== key && other.value.clientId === clientId);
-  return hasOther ? [] : [removeGroup(accountClientGroup(accountId, clientId))];
+  if (!hasOther) tx.removeGroup(accountClientGroup(accountId, clientId));
 }
 
 /** The scopes that a grant allows for any resource, without duplicates. */

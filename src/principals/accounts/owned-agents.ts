@@ -1,11 +1,10 @@
 import type { Auditor } from "../../access/auditor.ts";
-import { type LastUseTracker, lastUseRemovalOperation } from "../../access/last-use.ts";
+import { deleteLastUse, type LastUseTracker } from "../../access/last-use.ts";
 import type { Scope } from "../../access/scopes.ts";
-import { announce, remove, removeGroup, updateRecord } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { type Kept, readKept, removeKept } from "../../store/set-aside.ts";
-import { writesOf } from "../../store/transact.ts";
+import type { Records, Stored } from "../../store/port/records.ts";
+import { readKept, removeKept } from "../../store/set-aside.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import {
   type ClientRecord,
   clientGroup,
@@ -41,64 +40,50 @@ export interface OwnedAgent {
 /** Topic of the announcement that a client was deleted; the message is the client id. */
 export const CLIENT_REMOVED_TOPIC = "client-removed";
 
-/** The operations that delete a client and everything issued to it. */
-export function agentRemovalOperations(client: Kept<ClientRecord>): readonly Operation[] {
-  return [removeKept(clients, client), ...dependentsRemoval(client.key)];
+/** Deletes a client, also one that is set aside, and everything issued to it. */
+export async function deleteAgent(tx: Transaction, clientId: string): Promise<void> {
+  await deleteAgentDependents(tx, clientGroup(clientId));
+  removeKept(tx, clients, clientId);
+  deleteDependents(tx, clientId);
+}
+
+/** Deletes the records of a client, such as tokens and alerts, but not the client itself. */
+function deleteDependents(tx: Transaction, clientId: string): void {
+  tx.removeGroup(clientGroup(clientId));
+  deleteLastUse(tx, clientId);
+  tx.announce(CLIENT_REMOVED_TOPIC, clientId);
 }
 
 /**
- * The operations that delete the records of a client, such as tokens and alerts, but not the client
- * itself.
+ * Deletes the records that depend on a group's agents, such as alerts and tokens, but not the agents
+ * themselves. The agents are deleted when the same transaction removes the group, together with the
+ * application that claimed them or with that application's grant.
  */
-const dependentsRemoval = (clientId: string): readonly Operation[] => [
-  removeGroup(clientGroup(clientId)),
-  lastUseRemovalOperation(clientId),
-  announce(CLIENT_REMOVED_TOPIC, clientId),
-];
-
-/**
- * The operations that delete the records that depend on a group's agents, such as alerts and
- * tokens, but not the agents themselves. The agents are deleted when the same commit removes the
- * group, together with the application that claimed them or with that application's grant.
- */
-export async function agentDependentsRemovalOperations(
-  records: Records,
-  group: string,
-): Promise<readonly Operation[]> {
-  const agents = await readKept(records, clients, group);
-  return agents.flatMap(({ key }) => dependentsRemoval(key));
+export async function deleteAgentDependents(tx: Transaction, group: string): Promise<void> {
+  for (const { key } of await readKept(tx, clients, group)) deleteDependents(tx, key);
 }
 
 /**
- * The operations that make room for the next agent that a person registers with an assertion. At
- * `MAX_ASSERTED`, the agents registered first are deleted.
+ * Makes room for the next agent that a person registers with an assertion. At `MAX_ASSERTED`, the
+ * agents registered first are deleted.
  */
-export async function assertedAgentEvictionOperations(
-  records: Records,
-  accountId: string,
-): Promise<readonly Operation[]> {
-  const all = await readAll(records, clients, ownedAgentsGroup(accountId));
+export async function evictAssertedAgents(tx: Transaction, accountId: string): Promise<void> {
+  const all = await readAll(tx, clients, ownedAgentsGroup(accountId));
   const asserted = all
     .filter(({ value }) => value.agent.identityType === "identity_assertion")
     .toSorted((a, b) => a.value.agent.registeredAt - b.value.agent.registeredAt);
-  return agentEvictionOperations(records, asserted, MAX_ASSERTED);
+  await evictAgents(tx, asserted, MAX_ASSERTED);
 }
 
-/** The operations that delete the first agents of a list to make room for one more agent. */
-export async function agentEvictionOperations(
-  records: Records,
+/** Deletes the first agents of a list to make room for one more agent. */
+export async function evictAgents(
+  tx: Transaction,
   agents: readonly Stored<ClientRecord>[],
   most: number,
-): Promise<readonly Operation[]> {
-  const over = agents.slice(0, Math.max(0, agents.length - most + 1));
-  const steps = over.map(async ({ key }) => [
-    ...(await agentDependentsRemovalOperations(records, clientGroup(key))),
-    remove(clients, key),
-    removeGroup(clientGroup(key)),
-    lastUseRemovalOperation(key),
-    announce(CLIENT_REMOVED_TOPIC, key),
-  ]);
-  return (await Promise.all(steps)).flat();
+): Promise<void> {
+  for (const { key } of agents.slice(0, Math.max(0, agents.length - most + 1))) {
+    await deleteAgent(tx, key);
+  }
 }
 
 /** The agents that a person owns, the one owned longest first. */
@@ -122,15 +107,13 @@ export function removeOwnedAgent(
   records: Records,
   { accountId, agentId, audit }: { accountId: string; agentId: string; audit: Auditor },
 ): Promise<boolean> {
-  return updateRecord(records, { collection: clients, key: agentId }, async (client) =>
-    client?.value.agent.owner?.accountId === accountId
-      ? [
-          ...(await agentDependentsRemovalOperations(records, clientGroup(agentId))),
-          ...agentRemovalOperations(client),
-          ...writesOf(audit, { action: "client.deleted", actor: accountId, target: agentId }),
-        ]
-      : undefined,
-  );
+  return transact(records, async (tx) => {
+    const client = await tx.get(clients, agentId);
+    if (client?.value.agent.owner?.accountId !== accountId) return false;
+    await deleteAgent(tx, agentId);
+    audit(tx, { action: "client.deleted", actor: accountId, target: agentId });
+    return true;
+  });
 }
 
 function ownedAgent(

@@ -4,8 +4,8 @@ import { isEqualConstantTime } from "../../access/secrets.ts";
 import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { Problem } from "../../lib/problem.ts";
-import { put, removeUnchanged } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
+import { transact } from "../../store/transact.ts";
 import type { AccountService } from "./accounts.ts";
 
 import {
@@ -28,7 +28,7 @@ interface PendingSignIn {
 }
 
 /** Pending sign-ins by the hash of the browser's secret. */
-const pendingSignIns = collection<PendingSignIn>("upstream-attempts");
+const pendingSignIns = collection<PendingSignIn>("upstream-attempts", { ttlMs: PENDING_MS });
 
 /** A completed sign-in at the provider. */
 interface SignedIn {
@@ -92,8 +92,7 @@ export function createUpstreamSignIn(options: UpstreamSignInOptions): UpstreamSi
         .authorizationUrl(checksOf(browser, salt))
         .catch((error) => throwUnavailable(error, failureReport));
       const value = { salt, returnTo };
-      const placing = { ttlMs: PENDING_MS };
-      await records.commit([put(pendingSignIns, { key: fingerprint(browser), value, ...placing })]);
+      await transact(records, (tx) => tx.put(pendingSignIns, { key: fingerprint(browser), value }));
       return address;
     },
     async finish(browser, callback) {
@@ -124,14 +123,17 @@ function checksOf(browser: string, salt: string): SignInBinding {
  * callback whose state does not match changes nothing, since any site can send a browser to the
  * callback URL.
  */
-async function takePendingSignIn(
+function takePendingSignIn(
   browser: string,
   callback: URL,
   records: Records,
 ): Promise<PendingSignIn | undefined> {
-  const found = await records.get(pendingSignIns, fingerprint(browser));
-  if (found === undefined || !matchesState(found, browser, callback)) return undefined;
-  return (await records.commit([removeUnchanged(pendingSignIns, found)])) ? found.value : undefined;
+  return transact(records, async (tx) => {
+    const found = await tx.get(pendingSignIns, fingerprint(browser));
+    if (found === undefined || !matchesState(found, browser, callback)) return undefined;
+    tx.remove(pendingSignIns, found.key);
+    return found.value;
+  });
 }
 
 function matchesState(

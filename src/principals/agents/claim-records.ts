@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { Scope } from "../../access/scopes.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { emailGroup } from "../../mail/email-address.ts";
-import { insert, put, replace } from "../../store/port/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
+import { collection, type RecordReader, type Stored } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import type { AccountRecord } from "../accounts/accounts.ts";
 import {
   type ActingApplication,
@@ -88,7 +88,7 @@ export interface ClaimRecord {
 
 /** Claims by agent id. A claim completed by the agent is stored until it expires, so that the agent
  *  can repeat the request if it missed the response. */
-export const agentClaims = collection<ClaimRecord>("claims");
+export const agentClaims = collection<ClaimRecord>("claims", { ttlMs: CLAIM_CODE_LIFETIME_MS });
 
 /** An agent and its claim; each is `undefined` if it does not exist. */
 export interface ClaimState {
@@ -107,14 +107,17 @@ export interface OpenClaim {
  * the agent already has its owner. In the opposite order, neither the claim nor the owner would be
  * seen.
  */
-export async function claimStateOf(records: Records, agentId: string): Promise<ClaimState> {
+export async function claimStateOf(records: RecordReader, agentId: string): Promise<ClaimState> {
   const claim = await records.get(agentClaims, agentId);
   const client = await records.get(clients, agentId);
   return { client, claim };
 }
 
 /** Reads the agent and the claim that belong to the attempt id in the URL of the claim page. */
-export async function claimStateOfAttempt(records: Records, attempt: string): Promise<ClaimState> {
+export async function claimStateOfAttempt(
+  records: RecordReader,
+  attempt: string,
+): Promise<ClaimState> {
   const [claim] = await records.list(agentClaims, { group: attemptGroup(attempt), limit: 1 });
   const client = claim && (await records.get(clients, claim.key));
   return { client, claim };
@@ -153,14 +156,12 @@ interface NewClaim {
   readonly previous?: Stored<ClaimRecord> | undefined;
 }
 
-/**
- * Creates a claim, and the operation that stores it. The commit is rejected if the previous claim
- * has changed in the meantime, or if another claim was started.
- */
+/** Creates a claim, and stores it. */
 export function createClaim(
+  tx: Transaction,
   agentId: string,
   { codeKey: key, now, loginHint, previous }: NewClaim,
-): { readonly start: ClaimStart; readonly steps: readonly Operation[] } {
+): ClaimStart {
   const seed = randomBytes(SEED_BYTES).toString("base64url");
   const code = derivedClaimCode({ key, seed, agentId });
   const attempt = randomBytes(ATTEMPT_BYTES).toString("base64url");
@@ -174,14 +175,9 @@ export function createClaim(
     attemptGroup(attempt),
     ...(loginHint ? [emailGroup(loginHint)] : []),
   ];
-  return {
-    start: { code, attempt, expiresAt: now.getTime() + CLAIM_CODE_LIFETIME_MS },
-    steps: [
-      previous === undefined
-        ? insert(agentClaims, { key: agentId, value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS })
-        : replace(agentClaims, previous, { value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS }),
-    ],
-  };
+  if (previous === undefined) tx.insert(agentClaims, { key: agentId, value, groups });
+  else tx.update(agentClaims, previous, { value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS });
+  return { code, attempt, expiresAt: now.getTime() + CLAIM_CODE_LIFETIME_MS };
 }
 
 /** A code for the agent to pass to a person, and its expiry in milliseconds since the epoch. */
@@ -205,42 +201,39 @@ export function usableClaimCodeOf(
 }
 
 /**
- * The operation that stores a person's approval and the code that the person is shown. From then
- * on, the claim is also deleted with the person's account.
+ * Stores a person's approval and the code that the person is shown. From then on, the claim is also
+ * deleted with the person's account.
  */
-export function claimConfirmationOperation(
+export function confirmClaim(
+  tx: Transaction,
   claim: Stored<ClaimRecord>,
   { code, claimer }: { readonly code: string; readonly claimer: Claimer },
-): Operation {
+): void {
   const shown = toStoredClaimCode({ agentId: claim.key, code });
   const codes = { ...claim.value.codes, shown };
   const account = accountRecordsGroup(claimer.accountId);
   const groups = [...new Set([...claim.groups, account])];
-  return replace(agentClaims, claim, {
+  tx.update(agentClaims, claim, {
     value: { ...claim.value, codes, confirmed: claimer },
     groups,
   });
 }
 
-/**
- * The operations that count a failed attempt. The commit is rejected if another attempt was counted
- * first.
- */
-export function failedAttemptOperations(
+/** Counts a failed attempt against the code, if it has attempts left. */
+export function countFailedAttempt(
+  tx: Transaction,
   { claim }: ClaimState,
   which: keyof ClaimRecord["codes"],
-): readonly Operation[] {
+): void {
   const stored = claim?.value.codes[which];
-  if (claim === undefined || stored === undefined || hasNoAttemptsLeft(stored)) return [];
+  if (claim === undefined || stored === undefined || hasNoAttemptsLeft(stored)) return;
   const codes = { ...claim.value.codes, [which]: { ...stored, tries: stored.tries + 1 } };
-  return [replace(agentClaims, claim, { value: { ...claim.value, codes } })];
+  tx.update(agentClaims, claim, { value: { ...claim.value, codes } });
 }
 
-/**
- * The operation that stores a completed claim again, after all records of its agent were deleted.
- */
-export function claimRestorationOperation({ key, value, groups }: Stored<ClaimRecord>): Operation {
-  return put(agentClaims, { key, value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS });
+/** Stores a completed claim again, after all records of its agent were deleted. */
+export function restoreClaim(tx: Transaction, { key, value, groups }: Stored<ClaimRecord>): void {
+  tx.put(agentClaims, { key, value, groups });
 }
 
 function attemptGroup(attempt: string): string {

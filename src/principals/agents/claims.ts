@@ -2,12 +2,11 @@ import type { Auditor } from "../../access/auditor.ts";
 import { allScopes, type Scope } from "../../access/scopes.ts";
 import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import type { Outbox } from "../../mail/outbox.ts";
-import { replace, requireUnchanged } from "../../store/port/operations.ts";
-import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import type { Records, Stored } from "../../store/port/records.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import { accounts } from "../accounts/accounts.ts";
 import { claimantsNote, operatorsNote } from "../accounts/sign-up.ts";
-import { type ClientRecord, clients, isAudited, unclaimedScopes } from "./agent.ts";
+import { type ClientRecord, isAudited, unclaimedScopes } from "./agent.ts";
 import { newClaimCode, type PresentedClaimCode } from "./claim-code.ts";
 import {
   agentClaims,
@@ -15,9 +14,9 @@ import {
   type ClaimRecord,
   type ClaimStart,
   type ClaimState,
-  claimConfirmationOperation,
   claimStateOf,
   claimStateOfAttempt,
+  confirmClaim,
   createClaim,
   type IssuedClaimCode,
   isUnclaimed,
@@ -28,11 +27,10 @@ import {
 import {
   type ClaimCompletionDependencies,
   type ClaimOutcome,
-  commitClaimDecision,
   completeClaimByAgent,
   completeClaimByPerson,
   findClaimByCode,
-  rejectedAttemptOperations,
+  recordRejectedAttempt,
 } from "./complete-claim.ts";
 
 /**
@@ -77,7 +75,7 @@ interface ClaimServiceOptions {
 
 /**
  * The claim ceremony in both directions: the person enters the code that the agent received, or the
- * agent sends the code that the person was shown. A claim is one commit, so a code creates at most
+ * agent sends the code that the person was shown. A claim is one transaction, so a code creates at most
  * one owner, and five wrong attempts invalidate a code even when they are concurrent.
  *
  * @throws {Problem} Every method: `store_unavailable` when the store is unavailable.
@@ -97,15 +95,9 @@ export class ClaimService {
     this.#codeKey = codeKey;
   }
 
-  /**
-   * The start of an agent's first claim, and the operations that store it in the commit that
-   * registers the agent.
-   */
-  initialClaim(agentId: string): {
-    readonly start: ClaimStart;
-    readonly steps: readonly Operation[];
-  } {
-    return createClaim(agentId, this.#codeSource());
+  /** Starts an agent's first claim, in the transaction that registers the agent. */
+  begin(tx: Transaction, agentId: string): ClaimStart {
+    return createClaim(tx, agentId, this.#codeSource());
   }
 
   /**
@@ -113,8 +105,8 @@ export class ClaimService {
    * @returns `undefined` when the agent was deleted, is already claimed, or is not claimable.
    */
   start(agentId: string, loginHint?: string): Promise<ClaimStart | undefined> {
-    return commitClaimDecision(this.#context.records, async () =>
-      this.#started(await claimStateOf(this.#context.records, agentId), loginHint),
+    return transact(this.#context.records, async (tx) =>
+      this.#restart(tx, await claimStateOf(tx, agentId), loginHint),
     );
   }
 
@@ -127,24 +119,34 @@ export class ClaimService {
    * `giveCode` throws the same error.
    * @returns `undefined` in the same cases as `start`.
    */
-  giveCode(agentId: string, admit: () => Promise<void>): Promise<IssuedClaimCode | undefined> {
-    return commitClaimDecision(this.#context.records, async () => {
-      const state = await claimStateOf(this.#context.records, agentId);
-      const answer = openClaimOf(state) && usableClaimCodeOf(state.claim, this.#codeSource());
-      if (answer !== undefined) return { answer, steps: [] };
-      await admit();
-      return this.#started(state, state.claim?.value.loginHint);
+  async giveCode(
+    agentId: string,
+    admit: () => Promise<void>,
+  ): Promise<IssuedClaimCode | undefined> {
+    const { records } = this.#context;
+    const usableIn = (state: ClaimState) =>
+      openClaimOf(state) && usableClaimCodeOf(state.claim, this.#codeSource());
+    const usable = usableIn(await claimStateOf(records, agentId));
+    if (usable !== undefined) return usable;
+    await admit();
+    return transact(records, async (tx) => {
+      const state = await claimStateOf(tx, agentId);
+      return usableIn(state) ?? this.#restart(tx, state, state.claim?.value.loginHint);
     });
   }
 
-  /** The new claim, and the operations that replace the previous claim with the new claim. */
-  #started({ client, claim: previous }: ClaimState, loginHint?: string) {
-    if (client === undefined || !isUnclaimed(client)) return { answer: undefined, steps: [] };
+  /** Replaces the previous claim of an agent with a new claim. */
+  #restart(
+    tx: Transaction,
+    { client, claim: previous }: ClaimState,
+    loginHint?: string,
+  ): ClaimStart | undefined {
+    if (client === undefined || !isUnclaimed(client)) return undefined;
     const { key: agentId } = client;
-    const { start, steps } = createClaim(agentId, { ...this.#codeSource(), loginHint, previous });
-    const entry = { action: "claim.started", actor: agentId, target: agentId };
-    const recorded = isAudited(client.value.agent) ? writesOf(this.#context.audit, entry) : [];
-    return { answer: start, steps: [requireUnchanged(clients, client), ...steps, ...recorded] };
+    if (isAudited(client.value.agent)) {
+      this.#context.audit(tx, { action: "claim.started", actor: agentId, target: agentId });
+    }
+    return createClaim(tx, agentId, { ...this.#codeSource(), loginHint, previous });
   }
 
   #codeSource() {
@@ -172,14 +174,15 @@ export class ClaimService {
    */
   preview(presented: PresentedClaimCode, accountId: string): Promise<ClaimableAgent | undefined> {
     const { agentId } = presented;
-    return commitClaimDecision(this.#context.records, async () => {
-      const { state, match } = await findClaimByCode(this.#context, presented, accountId);
+    return transact(this.#context.records, async (tx) => {
+      const { state, match } = await findClaimByCode(tx, presented, accountId);
       if (match !== undefined) {
-        const steps = previewSteps(this.#context, match.claim, accountId);
-        return { answer: this.#claimable(match.client), steps };
+        recordPreview(tx, this.#context, match.claim, accountId);
+        return this.#claimable(match.client);
       }
       const refused = { state, which: "given", agentId, actor: accountId } as const;
-      return { answer: undefined, steps: rejectedAttemptOperations(this.#context, refused) };
+      recordRejectedAttempt(tx, this.#context, refused);
+      return undefined;
     });
   }
 
@@ -205,19 +208,16 @@ export class ClaimService {
   confirm(attempt: string, claimer: Claimer): Promise<{ readonly code: string } | undefined> {
     const { records, audit } = this.#context;
     const { accountId: actor } = claimer;
-    return commitClaimDecision(records, async () => {
-      const open = openClaimOf(await claimStateOfAttempt(records, attempt));
-      const account = await records.get(accounts, actor);
+    return transact(records, async (tx) => {
+      const open = openClaimOf(await claimStateOfAttempt(tx, attempt));
+      const account = await tx.get(accounts, actor);
       if (open === undefined || account === undefined || !mayClaimAgent(account.value, open)) {
-        return { answer: undefined, steps: [] };
+        return undefined;
       }
       const code = newClaimCode();
-      const entry = { action: "claim.confirmed", actor, target: open.client.key };
-      const confirmed = claimConfirmationOperation(open.claim, { code, claimer });
-      return {
-        answer: { code },
-        steps: [requireUnchanged(accounts, account), confirmed, ...writesOf(audit, entry)],
-      };
+      confirmClaim(tx, open.claim, { code, claimer });
+      audit(tx, { action: "claim.confirmed", actor, target: open.client.key });
+      return { code };
     });
   }
 
@@ -233,14 +233,15 @@ export class ClaimService {
 }
 
 /**
- * The operations of a preview with the correct code. They write as much as the operations of a
- * wrong code, so that a correct guess does not get a faster response than concurrent wrong guesses.
+ * Records a preview with the correct code. It writes as much as a wrong code does, so that a correct
+ * guess does not get a faster response than concurrent wrong guesses.
  */
-function previewSteps(
+function recordPreview(
+  tx: Transaction,
   { audit }: ClaimCompletionDependencies,
   claim: Stored<ClaimRecord>,
   actor: string,
-): readonly Operation[] {
-  const entry = { action: "claim.previewed", actor, target: claim.key };
-  return [replace(agentClaims, claim, { value: claim.value }), ...writesOf(audit, entry)];
+): void {
+  tx.update(agentClaims, claim, { value: claim.value });
+  audit(tx, { action: "claim.previewed", actor, target: claim.key });
 }

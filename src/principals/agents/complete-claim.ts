@@ -1,14 +1,11 @@
 import type { Auditor } from "../../access/auditor.ts";
 import type { Scope } from "../../access/scopes.ts";
 import type { Outbox } from "../../mail/outbox.ts";
-import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import { requireUnchanged } from "../../store/port/operations.ts";
-import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import type { Records, Stored } from "../../store/port/records.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import { type AccountRecord, accounts } from "../accounts/accounts.ts";
 import { scopesOfGrant } from "../accounts/grants.ts";
 import {
-  accountRecordsGroup,
   type ClientRecord,
   type IdentityType,
   isAudited,
@@ -21,20 +18,20 @@ import {
   type Claimer,
   type ClaimRecord,
   type ClaimState,
-  claimRestorationOperation,
   claimStateOf,
-  failedAttemptOperations,
+  countFailedAttempt,
   mayClaimAgent,
   type OpenClaim,
   openClaimOf,
+  restoreClaim,
 } from "./claim-records.ts";
 import {
   type ClaimingAccess,
-  claimCompletionOperations,
-  claimedAgentEvictionOperations,
-  claimNoticeOperations,
+  evictClaimedAgents,
+  notifyOwner,
   ownershipAfterClaim,
   readClaimingAccess,
+  transferOwnership,
 } from "./ownership-transfer.ts";
 import { newRegistrationToken } from "./registration-access-token.ts";
 
@@ -75,12 +72,6 @@ export interface ClaimCompletionDependencies {
   readonly anonymousScopes: readonly Scope[];
 }
 
-/** An answer, and the operations that must be committed with it. */
-interface Decision<T> {
-  readonly answer: T;
-  readonly steps: readonly Operation[];
-}
-
 /** The claim that a correct code belongs to, and the account of the person who may complete it. */
 interface Match extends OpenClaim {
   readonly account: Stored<AccountRecord>;
@@ -96,29 +87,18 @@ export interface ClaimCodeLookup {
   readonly match: Match | undefined;
 }
 
-/** Repeats a decision until its commit no longer conflicts with a concurrent change. */
-export async function commitClaimDecision<T>(
-  records: Records,
-  decide: () => Promise<Decision<T>>,
-): Promise<T> {
-  for (;;) {
-    const { answer, steps } = await decide();
-    if (await records.commit(steps)) return answer;
-  }
-}
-
 /**
  * Finds the claim of a code that a person entered. Does the same reads and hashing in every case,
  * so that the response time reveals nothing.
  */
 export async function findClaimByCode(
-  { records }: ClaimCompletionDependencies,
+  tx: Transaction,
   presented: PresentedClaimCode,
   accountId: string,
 ): Promise<ClaimCodeLookup> {
   const [state, account] = await Promise.all([
-    claimStateOf(records, presented.agentId),
-    records.get(accounts, accountId),
+    claimStateOf(tx, presented.agentId),
+    tx.get(accounts, accountId),
   ]);
   const isRight = isValidClaimCode(state.claim?.value.codes.given, presented);
   const open = openClaimOf(state);
@@ -128,21 +108,21 @@ export async function findClaimByCode(
 }
 
 /**
- * The operations of a rejected attempt. An attempt by a person writes an audit row even if the
+ * Records a rejected attempt. An attempt by a person writes an audit row even if the
  * agent is unknown, so that the response time reveals nothing. Attempts by the agent itself are
  * audited only if its actions are audited (`isAudited`).
  */
-export function rejectedAttemptOperations(
+export function recordRejectedAttempt(
+  tx: Transaction,
   { audit }: ClaimCompletionDependencies,
   { state, which, agentId, actor }: RejectedAttempt,
-): readonly Operation[] {
-  const entry = { action: "claim.refused", actor, target: agentId };
+): void {
   const agent = state.client?.value.agent;
   const isOwn = agent !== undefined && actor === agentId;
-  return [
-    ...failedAttemptOperations(state, which),
-    ...(isOwn && !isAudited(agent) ? [] : writesOf(audit, entry)),
-  ];
+  countFailedAttempt(tx, state, which);
+  if (!isOwn || isAudited(agent)) {
+    audit(tx, { action: "claim.refused", actor, target: agentId });
+  }
 }
 
 interface RejectedAttempt {
@@ -163,22 +143,23 @@ export function completeClaimByPerson(
   claimer: Claimer,
 ): Promise<ClaimOutcome> {
   const { accountId: actor, through } = claimer;
-  return commitClaimDecision(context.records, async () => {
+  const { agentId } = presented;
+  const now = context.now();
+  return transact(context.records, async (tx) => {
     const [{ state, match }, access] = await Promise.all([
-      findClaimByCode(context, presented, actor),
-      through && readClaimingAccess(context.records, through),
+      findClaimByCode(tx, presented, actor),
+      through && readClaimingAccess(tx, through),
     ]);
     const owner = state.client?.value.agent.owner;
     if (state.client !== undefined && owner?.accountId === actor) {
-      return { answer: claimedOutcome(state.client, owner), steps: [] };
+      return claimedOutcome(state.client, owner);
     }
     if (match !== undefined && (through === undefined || access !== undefined)) {
       const registrationToken = through && newRegistrationToken();
-      return completion(context, match, { claimer, access, registrationToken });
+      return complete(tx, context, match, { claimer, access, registrationToken, now });
     }
-    const { agentId } = presented;
-    const steps = rejectedAttemptOperations(context, { state, which: "given", agentId, actor });
-    return { answer: { status: "invalid_claim_code" }, steps };
+    recordRejectedAttempt(tx, context, { state, which: "given", agentId, actor });
+    return { status: "invalid_claim_code" };
   });
 }
 
@@ -188,52 +169,45 @@ export function completeClaimByAgent(
   presented: PresentedClaimCode,
 ): Promise<ClaimOutcome> {
   const { agentId } = presented;
-  return commitClaimDecision(context.records, async () => {
-    const state = await claimStateOf(context.records, agentId);
+  const now = context.now();
+  return transact(context.records, async (tx) => {
+    const state = await claimStateOf(tx, agentId);
     const { codes, confirmed } = state.claim?.value ?? {};
     const open = openClaimOf(state);
-    if (open !== undefined && confirmed === undefined) {
-      return { answer: { status: "claim_not_confirmed" }, steps: [] };
-    }
+    if (open !== undefined && confirmed === undefined) return { status: "claim_not_confirmed" };
     if (confirmed !== undefined && isValidClaimCode(codes?.shown, presented)) {
-      const decision = await confirmedCompletion(context, state, confirmed);
-      if (decision !== undefined) return decision;
+      const outcome = await completeConfirmed(tx, context, state, { claimer: confirmed, now });
+      if (outcome !== undefined) return outcome;
     }
-    const steps = rejectedAttemptOperations(context, {
-      state,
-      which: "shown",
-      agentId,
-      actor: agentId,
-    });
-    return { answer: { status: "invalid_claim_code" }, steps };
+    recordRejectedAttempt(tx, context, { state, which: "shown", agentId, actor: agentId });
+    return { status: "invalid_claim_code" };
   });
 }
 
 /**
- * The decision on a correct code: the completed claim, or the same answer again if the agent missed
- * the first response.
+ * Completes a claim with a correct code, or gives the same answer again if the agent missed the
+ * first response.
  */
-async function confirmedCompletion(
+async function completeConfirmed(
+  tx: Transaction,
   context: ClaimCompletionDependencies,
   state: ClaimState,
-  confirmed: Claimer,
-): Promise<Decision<ClaimOutcome> | undefined> {
+  { claimer, now }: Pick<CompletionInput, "claimer" | "now">,
+): Promise<ClaimOutcome | undefined> {
   const owner = state.client?.value.agent.owner;
-  if (state.client !== undefined && owner?.accountId === confirmed.accountId) {
-    return { answer: claimedOutcome(state.client, owner), steps: [] };
+  if (state.client !== undefined && owner?.accountId === claimer.accountId) {
+    return claimedOutcome(state.client, owner);
   }
-  const account = await context.records.get(accounts, confirmed.accountId);
+  const account = await tx.get(accounts, claimer.accountId);
   const open = openClaimOf(state);
   if (account === undefined || open === undefined) return undefined;
-  const { answer, steps } = await completion(
-    context,
-    { ...open, account },
-    { claimer: confirmed, access: undefined, registrationToken: newRegistrationToken() },
-  );
-  return { answer, steps: [...steps, claimRestorationOperation(open.claim)] };
+  const input = { claimer, access: undefined, registrationToken: newRegistrationToken(), now };
+  const outcome = await complete(tx, context, { ...open, account }, input);
+  restoreClaim(tx, open.claim);
+  return outcome;
 }
 
-/** Input of `completion`. */
+/** Input of `complete`. */
 interface CompletionInput {
   readonly claimer: Claimer;
   readonly access: ClaimingAccess | undefined;
@@ -244,44 +218,30 @@ interface CompletionInput {
    * on the account page.
    */
   readonly registrationToken: string | undefined;
+  readonly now: Date;
 }
 
-async function completion(
-  { records, audit, now, mailbox, baseUrl, anonymousScopes }: ClaimCompletionDependencies,
+async function complete(
+  tx: Transaction,
+  { audit, mailbox, baseUrl, anonymousScopes }: ClaimCompletionDependencies,
   match: Match,
-  { claimer, access, registrationToken }: CompletionInput,
-): Promise<Decision<ClaimOutcome>> {
+  { claimer, access, registrationToken, now }: CompletionInput,
+): Promise<ClaimOutcome> {
   const { client, account } = match;
-  const accountId = account.key;
-  const lock = { key: `claimed-agents ${accountId}`, groups: [accountRecordsGroup(accountId)] };
-  const version = await readVersion(records, lock);
-  const room = await claimedAgentEvictionOperations(records, {
-    accountId,
-    grantId: access?.grant.key,
-  });
   const agentId = client.key;
+  await evictClaimedAgents(tx, { accountId: account.key, grantId: access?.grant.key });
   const given = { ...claimer, scopes: claimedScopes(claimer, access) };
-  const owner = ownershipAfterClaim(given, unclaimedScopes(client.value, anonymousScopes), now());
+  const owner = ownershipAfterClaim(given, unclaimedScopes(client.value, anonymousScopes), now);
+  transferOwnership(tx, match, { owner, access, registrationToken });
+  audit(tx, {
+    action: "client.claimed",
+    actor: account.key,
+    target: agentId,
+    detail: registrationAuditDetail(client.value.agent),
+  });
+  notifyOwner(tx, { mailbox, baseUrl }, { email: account.value.email, agentId, owner });
   const outcome = claimedOutcome(client, owner);
-  return {
-    answer: registrationToken === undefined ? outcome : { ...outcome, registrationToken },
-    steps: [
-      requireUnchanged(accounts, account),
-      incrementVersion(lock, version),
-      ...room,
-      ...claimCompletionOperations(match, { owner, access, registrationToken }),
-      ...writesOf(audit, {
-        action: "client.claimed",
-        actor: account.key,
-        target: agentId,
-        detail: registrationAuditDetail(client.value.agent),
-      }),
-      ...claimNoticeOperations(
-        { mailbox, baseUrl },
-        { email: account.value.email, agentId, owner },
-      ),
-    ],
-  };
+  return registrationToken === undefined ? outcome : { ...outcome, registrationToken };
 }
 
 /**

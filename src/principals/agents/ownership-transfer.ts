@@ -1,11 +1,10 @@
 import { allScopes, parseScopeNames, type Scope } from "../../access/scopes.ts";
 import type { Outbox } from "../../mail/outbox.ts";
-import { removeGroup, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import type { Stored } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 import { type GrantRecord, grantGroup, grants, isGrantGroup } from "../accounts/grants.ts";
-import { agentEvictionOperations } from "../accounts/owned-agents.ts";
+import { evictAgents } from "../accounts/owned-agents.ts";
 import {
   type ActingApplication,
   type ClientRecord,
@@ -61,29 +60,29 @@ export interface ClaimingAccess {
  * @returns `undefined` when the application's access has ended.
  */
 export async function readClaimingAccess(
-  records: Records,
+  tx: Transaction,
   { clientId, grantId }: ActingApplication,
 ): Promise<ClaimingAccess | undefined> {
   const [grant, application] = await Promise.all([
-    records.get(grants, grantId),
-    records.get(clients, clientId),
+    tx.get(grants, grantId),
+    tx.get(clients, clientId),
   ]);
   return grant && { grant, application };
 }
 
 /**
- * The operations that make room for the next agent that a person claims. At the maximum, the agents
- * claimed first are deleted. Agents that an application claimed under a grant count toward that
+ * Makes room for the next agent that a person claims. At the maximum, the agents claimed first are
+ * deleted. Agents that an application claimed under a grant count toward that
  * grant, not toward the person.
  *
  * @param grantId `undefined` when the person claims the agent on the page.
  */
-export async function claimedAgentEvictionOperations(
-  records: Records,
+export async function evictClaimedAgents(
+  tx: Transaction,
   { accountId, grantId }: { readonly accountId: string; readonly grantId: string | undefined },
-): Promise<readonly Operation[]> {
+): Promise<void> {
   const group = grantId === undefined ? ownedAgentsGroup(accountId) : grantGroup(grantId);
-  const claimed = (await readAll(records, clients, group))
+  const claimed = (await readAll(tx, clients, group))
     .filter(({ value: { agent } }) => {
       const isClaimed = agent.identityType !== "identity_assertion";
       return isClaimed && agent.owner?.through?.grantId === grantId;
@@ -92,10 +91,10 @@ export async function claimedAgentEvictionOperations(
       (a, b) => (a.value.agent.owner?.claimedAt ?? 0) - (b.value.agent.owner?.claimedAt ?? 0),
     );
   const most = grantId === undefined ? MAX_CLAIMED : MAX_CLAIMED_THROUGH;
-  return agentEvictionOperations(records, claimed, most);
+  await evictAgents(tx, claimed, most);
 }
 
-/** Input of `claimCompletionOperations`. */
+/** Input of `transferOwnership`. */
 interface Completion {
   readonly owner: Ownership;
   /**
@@ -108,30 +107,25 @@ interface Completion {
 }
 
 /**
- * The operations that give an agent its owner. Everything issued to the agent earlier is deleted,
- * including its registration access token: otherwise a thief of an old token would gain the rights
- * of the owner.
+ * Gives an agent its owner. Everything issued to the agent earlier is deleted, including its
+ * registration access token: otherwise a thief of an old token would gain the rights of the owner.
  */
-export function claimCompletionOperations(
+export function transferOwnership(
+  tx: Transaction,
   { client, claim }: OpenClaim,
   { owner, access, registrationToken }: Completion,
-): readonly Operation[] {
+): void {
   const { metadata, agent } = client.value;
   const scope = scopeAfter(client, owner).join(" ");
   const bonds = access === undefined ? [] : dependencyGroups(access);
   const held = groupsWithRegistrationToken(registrationToken, client.groups);
-  return [
-    removeUnchanged(agentClaims, claim),
-    // The grant is written unchanged, so that this commit conflicts with any concurrent change of
-    // the grant that does not yet take this agent into account.
-    ...(access === undefined ? [] : [replace(grants, access.grant, { value: access.grant.value })]),
-    replace(clients, client, {
-      value: { metadata: { ...metadata, scope }, agent: { ...agent, owner } },
-      groups: [...held, ownedAgentsGroup(owner.accountId), ...bonds],
-      ttlMs: access === undefined ? null : accessLifetimeOf(access, owner.claimedAt),
-    }),
-    removeGroup(clientGroup(client.key)),
-  ];
+  tx.remove(agentClaims, claim.key);
+  tx.update(clients, client, {
+    value: { metadata: { ...metadata, scope }, agent: { ...agent, owner } },
+    groups: [...held, ownedAgentsGroup(owner.accountId), ...bonds],
+    ttlMs: access === undefined ? null : accessLifetimeOf(access, owner.claimedAt),
+  });
+  tx.removeGroup(clientGroup(client.key));
 }
 
 /**
@@ -162,15 +156,15 @@ function scopeAfter({ value }: Stored<ClientRecord>, owner: Ownership): readonly
 }
 
 /**
- * The operations that notify a person of their new agent. The email omits the agent's name, which
- * is untrusted text.
+ * Notifies a person of their new agent. The email omits the agent's name, which is untrusted text.
  */
-export function claimNoticeOperations(
+export function notifyOwner(
+  tx: Transaction,
   { mailbox, baseUrl }: { readonly mailbox: Outbox | undefined; readonly baseUrl: string },
   { email, agentId, owner }: ClaimNotice,
-): readonly Operation[] {
-  if (mailbox === undefined || email === undefined) return [];
-  return writesOf(mailbox.queue, {
+): void {
+  if (mailbox === undefined || email === undefined) return;
+  mailbox.queue(tx, {
     to: email,
     subject: "An agent now acts for you",
     text: [
@@ -183,7 +177,7 @@ export function claimNoticeOperations(
   });
 }
 
-/** Input of `claimNoticeOperations`. */
+/** Input of `notifyOwner`. */
 interface ClaimNotice {
   /** Email address of the owner; absent for people who sign in only with an identity provider. */
   readonly email: string | undefined;

@@ -4,17 +4,12 @@ import { readRecordPages } from "../../store/port/read-all.ts";
 import {
   type Collection,
   collection,
-  type Operation,
   type Records,
   type Stored,
 } from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import { type Transaction, transactOnce } from "../../store/transact.ts";
 import { type GrantRecord, grants } from "../accounts/grants.ts";
-import {
-  agentDependentsRemovalOperations,
-  agentRemovalOperations,
-  CLIENT_REMOVED_TOPIC,
-} from "../accounts/owned-agents.ts";
+import { CLIENT_REMOVED_TOPIC, deleteAgent } from "../accounts/owned-agents.ts";
 import { authorizationRequestGroup, type ClientRecord, clientGroup, clients } from "./agent.ts";
 import { CLAIM_CODE_LIFETIME_MS } from "./claim-code.ts";
 import { agentClaims } from "./claim-records.ts";
@@ -50,7 +45,7 @@ const FREED_SHARE = 1 / 100;
  */
 const REFRESH_MS = 1_000;
 
-/** Number of agents checked and deleted in one commit. */
+/** Number of agents checked and deleted in one transaction. */
 const EVICTION_BATCH = 50;
 
 /** Time during which an agent that was found in use is not checked again, in milliseconds. */
@@ -277,28 +272,29 @@ export class UnclaimedCapacity {
       return [];
     });
     const idle = (await Promise.all(checks)).flat();
-    const steps = await Promise.all(idle.map((client) => this.#removal(client)));
-    // If an agent was changed concurrently, the commit is rejected: no agent is deleted, and all
-    // are checked again.
-    if (idle.length === 0 || !(await this.#records.commit(steps.flat()))) return 0;
+    if (idle.length === 0) return 0;
+    // If an agent was changed concurrently, no agent is deleted, and all are checked again.
+    const areDeleted = await transactOnce(this.#records, async (tx) => {
+      for (const client of idle) {
+        tx.check(clients, client);
+        await this.#delete(tx, client.key);
+      }
+    });
+    if (!areDeleted) return 0;
     for (const { key } of idle) this.#forget(key);
     return idle.length;
   }
 
   /**
-   * The operations that delete an agent. If a person has authorized the agent, the deletion is
-   * audited. The grant is read from the store, because the index may be a second old.
+   * Deletes an agent. If a person has authorized the agent, the deletion is audited. The grant is
+   * read from the store, because the index may be a second old.
    */
-  async #removal(client: Stored<ClientRecord>): Promise<readonly Operation[]> {
-    const { key } = client;
-    const granted = await this.#records.list(grants, { group: clientGroup(key), limit: 1 });
-    if (granted.length === 0) return agentRemovalOperations(client);
-    const entry = { action: "client.deleted", actor: "system", target: key };
-    return [
-      ...(await agentDependentsRemovalOperations(this.#records, clientGroup(key))),
-      ...agentRemovalOperations(client),
-      ...writesOf(writeAuditEntry, entry, this.#time()),
-    ];
+  async #delete(tx: Transaction, clientId: string): Promise<void> {
+    const granted = await tx.list(grants, { group: clientGroup(clientId), limit: 1 });
+    await deleteAgent(tx, clientId);
+    if (granted.length === 0) return;
+    const entry = { action: "client.deleted", actor: "system", target: clientId };
+    writeAuditEntry(tx, entry, this.#time());
   }
 
   #forget(id: string): void {

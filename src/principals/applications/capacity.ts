@@ -2,13 +2,8 @@ import { randomInt } from "node:crypto";
 import { Problem } from "../../lib/problem.ts";
 import { widestNetwork } from "../../limits/address-key.ts";
 import { type SharedCapacity, unusedCapacityAtShare } from "../../limits/share.ts";
-import { insert } from "../../store/port/operations.ts";
-import {
-  collection,
-  type Operation,
-  type Records,
-  type WriteOptions,
-} from "../../store/port/records.ts";
+import { collection, type Records, type WriteOptions } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 
 /**
  * Maximum number of stored records that anonymous callers can create, by kind of record. A record
@@ -35,7 +30,7 @@ const FULL_RETRY_SECONDS = 3600;
 export const networkSlotsGroup = (kind: SlotKind, network: string): string =>
   `seats:${kind}:${network}`;
 
-/** Dependencies of `reserveIntakeSlot`. */
+/** Dependencies of `takeIntakeSlot`. */
 export interface IntakeSlotOptions {
   readonly records: Records;
   /** Hashes the address of a network, because the store contains no addresses in plain text. */
@@ -43,31 +38,40 @@ export interface IntakeSlotOptions {
 }
 
 /**
- * Picks a random slot and creates the step that occupies it, which fails if the slot is taken. The
- * number of slots limits the number of records without a total count or a lock. When two thirds of
- * the slots are taken, one caller in 650 finds no free slot in `MAX_ATTEMPTS` attempts.
+ * Takes a random free slot. The number of slots limits the number of records without a total count.
+ * When two thirds of the slots are taken, one caller in 650 finds no free slot in `MAX_ATTEMPTS`
+ * attempts.
  *
  * The more slots the caller's network has taken, the fewer the caller can choose from. The last
  * slots are reserved for networks that have taken few (`partyShare`), so that a few networks cannot
- * take all of them.
+ * take all of them. The share need not be exact, so what the network has taken is read outside of
+ * the transaction.
  *
  * @param ip Network address of the caller; `undefined` if unknown, in which case the slot counts
  * toward no network.
  * @param placing The write options of the record, so that record and slot expire at the same time.
- * @throws {Problem} `rate_limited` if the network has used up its share.
+ * @returns The slot.
+ * @throws {Problem} `rate_limited` if the network has used up its share, or no slot was free.
  */
-export async function reserveIntakeSlot(
+export async function takeIntakeSlot(
+  tx: Transaction,
   { records, hashAddress }: IntakeSlotOptions,
   { kind, ip, placing }: { kind: SlotKind; ip: string | undefined; placing: WriteOptions },
-): Promise<{ readonly seat: string; readonly step: Operation }> {
+): Promise<string> {
   const total = capacities[kind];
   const groups = ip === undefined ? [] : [networkSlotsGroup(kind, hashAddress(widestNetwork(ip)))];
   const [group] = groups;
   const most = total * MAX_NETWORK_SHARE;
   const held = group === undefined ? [] : await records.list(intakeSlots, { group, limit: most });
-  const seat = `${kind}:${randomInt(availableSlots({ total, most }, held.length))}`;
-  const placed = { ...placing, groups: [...(placing.groups ?? []), ...groups] };
-  return { seat, step: insert(intakeSlots, { key: seat, value: true, ...placed }) };
+  const available = availableSlots({ total, most }, held.length);
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+    const seat = `${kind}:${randomInt(available)}`;
+    if ((await tx.get(intakeSlots, seat)) !== undefined) continue;
+    const placed = { ...placing, groups: [...(placing.groups ?? []), ...groups] };
+    tx.insert(intakeSlots, { key: seat, value: true, ...placed });
+    return seat;
+  }
+  throw capacityExceeded("Too many applications or inquiries are pending.");
 }
 
 /**
@@ -79,24 +83,6 @@ function availableSlots(whole: SharedCapacity, held: number): number {
   if (held >= whole.most)
     throw capacityExceeded("Too many applications or inquiries from your network are pending.");
   return Math.floor(whole.total - unusedCapacityAtShare(whole, held));
-}
-
-/**
- * Commits records that take slots, and retries with other slots while the chosen ones are taken.
- *
- * @param attempt Creates the steps of each attempt.
- * @returns The result of the attempt that was committed.
- * @throws {Problem} `rate_limited` if no free slot was found.
- */
-export async function commitWithinCapacity<T extends { readonly steps: readonly Operation[] }>(
-  records: Records,
-  attempt: () => Promise<T>,
-): Promise<T> {
-  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const made = await attempt();
-    if (await records.commit(made.steps)) return made;
-  }
-  throw capacityExceeded("Too many applications or inquiries are pending.");
 }
 
 const capacityExceeded = (detail: string): Problem =>

@@ -2,9 +2,8 @@ import type { Auditor } from "../../access/auditor.ts";
 import type { Scope } from "../../access/scopes.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { Outbox } from "../../mail/outbox.ts";
-import { remove, replace } from "../../store/port/operations.ts";
-import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { writesOf } from "../../store/transact.ts";
+import type { Records, Stored } from "../../store/port/records.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import type { ApiKeyService } from "../keys/api-keys.ts";
 import { intakeSlots } from "./capacity.ts";
 import {
@@ -80,65 +79,51 @@ const MAIL_TTL_MS = 7 * 86_400_000;
 export function createApplicationDecisionService(
   options: ApplicationDecisionServiceOptions,
 ): ApplicationDecisionService {
-  const { mailbox, site } = options;
+  const { mailbox, site, keys } = options;
   return {
-    accept: (named, keyScopes) =>
-      decide(options, { named, state: "accepted" }, (application) => {
-        const made = keyScopes && prepareKey(application, keyScopes, options);
-        const mail = mailbox ? writesOf(mailbox.queue, acceptanceEmail(application, site)) : [];
-        return { key: made?.key, steps: [...(made?.steps ?? []), ...mail] };
+    accept: (named, scopes) =>
+      decide(options, { named, state: "accepted" }, (tx, application) => {
+        const { name, email } = application;
+        mailbox?.queue(tx, acceptanceEmail(application, site));
+        if (scopes === undefined) return undefined;
+        return keys.add(tx, { name, scopes, actor: "operator", groups: [emailGroup(email)] }).key;
       }),
-    reject: (named) =>
-      decide(options, { named, state: "rejected" }, () => ({ key: undefined, steps: [] })),
+    reject: (named) => decide(options, { named, state: "rejected" }, () => undefined),
   };
 }
 
-interface DecisionSteps {
-  readonly key: string | undefined;
-  readonly steps: readonly Operation[];
-}
-
+/** @param alsoWrite Writes what follows from the decision. Returns the API key that it creates. */
 async function decide(
   { records, audit }: ApplicationDecisionServiceOptions,
   { named, state }: { readonly named: string } & Pick<Application, "state">,
-  consequenceOf: (application: Application) => DecisionSteps,
+  alsoWrite: (tx: Transaction, application: Application) => string | undefined,
 ): Promise<ApplicationDecision | undefined> {
   const id = ID.test(named) ? named : await applicationOfQueueToken(records, named);
   if (id === undefined) return undefined;
-  for (;;) {
-    const [stored] = await records.list(applications, { group: applicationGroup(id), limit: 1 });
+  return transact(records, async (tx) => {
+    const [stored] = await tx.list(applications, { group: applicationGroup(id), limit: 1 });
     if (stored === undefined) return undefined;
     if (stored.value.state === state) {
       return { application: stored.value, isNew: false, key: undefined };
     }
-    const { key, steps } = consequenceOf(stored.value);
-    const entry = { action: `application.${state}`, actor: "operator", target: id };
-    if (
-      await records.commit([...decisionSteps(stored, state), ...steps, ...writesOf(audit, entry)])
-    ) {
-      return { application: { ...stored.value, state }, isNew: true, key };
-    }
-  }
+    storeDecision(tx, stored, state);
+    const key = alsoWrite(tx, stored.value);
+    audit(tx, { action: `application.${state}`, actor: "operator", target: id });
+    return { application: { ...stored.value, state }, isNew: true, key };
+  });
 }
 
-/** The steps that store a decision. A decided application releases its slot in the queue. */
-function decisionSteps(
+/** Stores a decision. A decided application releases its slot in the queue. */
+function storeDecision(
+  tx: Transaction,
   stored: Stored<StoredApplication>,
   state: Application["state"],
-): readonly Operation[] {
+): void {
   const { seat, ...application } = stored.value;
   const value = { ...application, state, seat: undefined };
   const ttlMs = state === "accepted" ? null : APPLICATION_RETENTION_MS;
-  const left = seat === undefined ? [] : [remove(intakeSlots, seat)];
-  return [replace(applications, stored, { value, ttlMs }), ...left];
-}
-
-function prepareKey(
-  { name, email }: Application,
-  scopes: readonly Scope[],
-  { keys }: Pick<ApplicationDecisionServiceOptions, "keys">,
-) {
-  return keys.prepare({ name, scopes, actor: "operator", groups: [emailGroup(email)] });
+  tx.update(applications, stored, { value, ttlMs });
+  if (seat !== undefined) tx.remove(intakeSlots, seat);
 }
 
 /** The email to the applicant. It contains nothing that the applicant wrote, because the address

@@ -3,12 +3,10 @@ import { anonymousScopeCeiling, type Scope } from "../../access/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { emailGroup } from "../../mail/email-address.ts";
-import { insert, requireUnchanged } from "../../store/port/operations.ts";
-import type { Operation, Stored } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
-import { writesOf } from "../../store/transact.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import type { ApiKeyService } from "../keys/api-keys.ts";
-import { commitWithinCapacity, type IntakeSlotOptions, reserveIntakeSlot } from "./capacity.ts";
+import { type IntakeSlotOptions, takeIntakeSlot } from "./capacity.ts";
 import {
   APPLICATION_RETENTION_MS,
   type Application,
@@ -18,7 +16,6 @@ import {
   INQUIRY_RETENTION_MS,
   inquiries,
   queueTokens,
-  type StoredApplication,
 } from "./intake-records.ts";
 
 /** The scopes and expiry of a queue token that is also an API key. */
@@ -45,11 +42,11 @@ const ID_LENGTH = 16;
 /** Number of random characters in a queue token, with 190 bits of entropy. */
 const TOKEN_LENGTH = 32;
 
-/** A queue token and the steps that store it. */
+/** A queue token. */
 interface QueueToken {
   readonly queueToken: string;
+  /** `undefined` if the token is not an API key. */
   readonly key: QueueTokenAccess | undefined;
-  readonly steps: readonly Operation[];
 }
 
 /** Receives and stores applications for early access, and inquiries. */
@@ -71,19 +68,18 @@ export class IntakeService {
    * @throws {Problem} `rate_limited` if too many applications are pending.
    */
   async apply(request: ApplicationRequest) {
-    const { records, now } = this.#options;
-    const { queueToken, registeredAt, key } = await commitWithinCapacity(records, async () => {
-      const registeredAt = now().getTime();
-      const kept = await records.get(applications, request.email);
-      const { id, steps } =
-        kept === undefined
-          ? await newApplication({ ...request, registeredAt }, this.#options)
-          : repeatedApplication(kept, this.#options);
-      const { email } = request;
-      const token = await newQueueToken({ id, email, registeredAt }, this.#options);
-      return { ...token, registeredAt, steps: [...steps, ...token.steps] };
+    const { records, now, audit } = this.#options;
+    const registeredAt = now().getTime();
+    const { email } = request;
+    const token = await transact(records, async (tx) => {
+      const kept = await tx.get(applications, email);
+      const id =
+        kept?.value.id ?? (await storeApplication(tx, { ...request, registeredAt }, this.#options));
+      const action = kept === undefined ? "application.received" : "application.repeated";
+      audit(tx, { action, actor: "anonymous", target: id });
+      return storeQueueToken(tx, { id, email, registeredAt }, this.#options);
     });
-    return { queueToken, registeredAt, key };
+    return { ...token, registeredAt };
   }
 
   /**
@@ -92,10 +88,18 @@ export class IntakeService {
    * @returns A reference for the sender.
    * @throws {Problem} `rate_limited` if too many inquiries are stored.
    */
-  async contact(inquiry: { readonly email: string; readonly message: string }) {
-    const { reference, receivedAt } = await commitWithinCapacity(this.#options.records, () =>
-      newInquiry(inquiry, this.#options),
-    );
+  async contact({ email, message }: { readonly email: string; readonly message: string }) {
+    const { records, now, audit } = this.#options;
+    const receivedAt = now().getTime();
+    const reference = `inq_${randomBase62(ID_LENGTH)}`;
+    const placing = { groups: [emailGroup(email)], ttlMs: INQUIRY_RETENTION_MS };
+    const value = { reference, email, message, receivedAt };
+    const ip = callerAddress();
+    await transact(records, async (tx) => {
+      await takeIntakeSlot(tx, this.#options, { kind: "inquiry", ip, placing });
+      tx.insert(inquiries, { key: reference, value, ...placing });
+      audit(tx, { action: "inquiry.received", actor: "anonymous", target: reference });
+    });
     return { reference, receivedAt };
   }
 
@@ -110,30 +114,24 @@ export class IntakeService {
   }
 }
 
-async function newApplication(
+/** @returns The id of the application. */
+async function storeApplication(
+  tx: Transaction,
   request: ApplicationRequest & Pick<Application, "registeredAt">,
   options: IntakeServiceOptions,
-) {
-  const { audit } = options;
+): Promise<string> {
   const { email } = request;
   const id = `app_${randomBase62(ID_LENGTH)}`;
   const placing = { groups: [emailGroup(email)], ttlMs: APPLICATION_RETENTION_MS };
   const ip = callerAddress();
-  const { seat, step } = await reserveIntakeSlot(options, { kind: "application", ip, placing });
-  const application = insert(applications, {
+  const seat = await takeIntakeSlot(tx, options, { kind: "application", ip, placing });
+  tx.insert(applications, {
     key: email,
     value: { ...request, id, state: "waiting", seat },
     ...placing,
     groups: [...placing.groups, applicationGroup(id)],
   });
-  const entry = { action: "application.received", actor: "anonymous", target: id };
-  return { id, steps: [step, application, ...writesOf(audit, entry)] };
-}
-
-function repeatedApplication(kept: Stored<StoredApplication>, { audit }: IntakeServiceOptions) {
-  const { id } = kept.value;
-  const entry = { action: "application.repeated", actor: "anonymous", target: id };
-  return { id, steps: [requireUnchanged(applications, kept), ...writesOf(audit, entry)] };
+  return id;
 }
 
 /**
@@ -142,7 +140,8 @@ function repeatedApplication(kept: Stored<StoredApplication>, { audit }: IntakeS
  * contract mentions. The token does not prove control of the address, because anyone can apply with
  * any address.
  */
-async function newQueueToken(
+async function storeQueueToken(
+  tx: Transaction,
   { id, email, registeredAt }: Pick<Application, "id" | "email" | "registeredAt">,
   options: IntakeServiceOptions,
 ): Promise<QueueToken> {
@@ -154,35 +153,15 @@ async function newQueueToken(
     ttlMs: key ? QUEUE_KEY_MS : APPLICATION_RETENTION_MS,
   };
   const name = `Queue token of ${id}`;
-  const { key: queueToken, steps } = key
-    ? keys.prepare({ name, scopes: key.scopes, actor: "system", ...placing })
-    : { key: `queue_${randomBase62(TOKEN_LENGTH)}`, steps: [] };
-  const kept = insert(queueTokens, {
+  const queueToken = key
+    ? keys.add(tx, { name, scopes: key.scopes, actor: "system", ...placing }).key
+    : `queue_${randomBase62(TOKEN_LENGTH)}`;
+  tx.insert(queueTokens, {
     key: fingerprint(queueToken),
     value: { applicationId: id },
     ...placing,
   });
   const ip = callerAddress();
-  const { step } = await reserveIntakeSlot(options, { kind: "queue-token", ip, placing });
-  return { queueToken, key, steps: [step, kept, ...steps] };
-}
-
-async function newInquiry(
-  { email, message }: { readonly email: string; readonly message: string },
-  options: IntakeServiceOptions,
-) {
-  const { now, audit } = options;
-  const receivedAt = now().getTime();
-  const reference = `inq_${randomBase62(ID_LENGTH)}`;
-  const placing = { groups: [emailGroup(email)], ttlMs: INQUIRY_RETENTION_MS };
-  const value = { reference, email, message, receivedAt };
-  const entry = { action: "inquiry.received", actor: "anonymous", target: reference };
-  const ip = callerAddress();
-  const { step } = await reserveIntakeSlot(options, { kind: "inquiry", ip, placing });
-  const steps = [
-    step,
-    insert(inquiries, { key: reference, value, ...placing }),
-    ...writesOf(audit, entry),
-  ];
-  return { reference, receivedAt, steps };
+  await takeIntakeSlot(tx, options, { kind: "queue-token", ip, placing });
+  return { queueToken, key };
 }

@@ -1,15 +1,13 @@
 import type { Auditor } from "../../access/auditor.ts";
-import { type LastUseTracker, lastUseRemovalOperation } from "../../access/last-use.ts";
+import { deleteLastUse, type LastUseTracker } from "../../access/last-use.ts";
 import type { Scope } from "../../access/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import { insert, removeGroup, requireUnchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import { collection, type Operation, type Records } from "../../store/port/records.ts";
+import { collection, type Records } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
 import { readKept, removeKept } from "../../store/set-aside.ts";
-import { writesOf } from "../../store/transact.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import { accounts } from "../accounts/accounts.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import { apiKeyHint, generateApiKey, isWellFormedApiKey } from "./key-format.ts";
@@ -86,8 +84,8 @@ export class ApiKeyService {
     this.#options = options;
   }
 
-  /** Generates a key, and the operations that store it in a commit with other changes. */
-  prepare(wanted: NewApiKey): CreatedKey & { readonly steps: readonly Operation[] } {
+  /** Generates a key and stores it in a transaction with other changes. */
+  add(tx: Transaction, wanted: NewApiKey): CreatedKey {
     const { mode, now, audit } = this.#options;
     const { actor, ttlMs, groups = [], accountId, name, scopes } = wanted;
     const key = generateApiKey(mode);
@@ -95,47 +93,37 @@ export class ApiKeyService {
     const createdAt = now().getTime();
     const expiresAt = ttlMs === undefined ? undefined : createdAt + ttlMs;
     const owner = accountId === undefined ? [] : [accountRecordsGroup(accountId)];
-    const placed = insert(apiKeys, {
+    tx.insert(apiKeys, {
       key: fingerprint(key),
       value: { id, name, scopes, hint: apiKeyHint(key), accountId, createdAt, expiresAt },
       groups: [apiKeyGroup(id), ...owner, ...groups],
       ...(ttlMs !== undefined && { ttlMs }),
     });
-    return {
-      key,
-      id,
-      steps: [placed, ...writesOf(audit, { action: "key.created", actor, target: id })],
-    };
-  }
-
-  /** Generates a key and stores it. */
-  async create(wanted: NewApiKey): Promise<CreatedKey> {
-    const { key, id, steps } = this.prepare(wanted);
-    await this.#options.records.commit(steps);
+    audit(tx, { action: "key.created", actor, target: id });
     return { key, id };
   }
 
+  /** Generates a key and stores it. */
+  create(wanted: NewApiKey): Promise<CreatedKey> {
+    return transact(this.#options.records, (tx) => this.add(tx, wanted));
+  }
+
   /**
-   * Creates a key for a person; tries again if a concurrent request changed the number of keys.
+   * Creates a key for a person.
    * @returns `undefined` when the person has `MAX_API_KEYS_PER_ACCOUNT` keys, or the account was
    * deleted.
    */
-  async createFor(
+  createFor(
     accountId: string,
     wanted: Pick<NewApiKey, "name" | "scopes">,
   ): Promise<CreatedKey | undefined> {
-    const { records } = this.#options;
     const group = accountRecordsGroup(accountId);
-    const lock = { key: `api-keys ${accountId}`, groups: [group] };
-    for (;;) {
-      const account = await records.get(accounts, accountId);
-      const version = await readVersion(records, lock);
-      const own = await records.list(apiKeys, { group, limit: MAX_API_KEYS_PER_ACCOUNT });
+    return transact(this.#options.records, async (tx) => {
+      const account = await tx.get(accounts, accountId);
+      const own = await tx.list(apiKeys, { group, limit: MAX_API_KEYS_PER_ACCOUNT });
       if (account === undefined || own.length === MAX_API_KEYS_PER_ACCOUNT) return undefined;
-      const { key, id, steps } = this.prepare({ ...wanted, accountId, actor: accountId });
-      const counted = [requireUnchanged(accounts, account), incrementVersion(lock, version)];
-      if (await records.commit([...counted, ...steps])) return { key, id };
-    }
+      return this.add(tx, { ...wanted, accountId, actor: accountId });
+    });
   }
 
   /**
@@ -164,17 +152,15 @@ export class ApiKeyService {
   async revoke(id: string, by: string, accountId?: string): Promise<boolean> {
     const { records, audit } = this.#options;
     if (!ID.test(id)) return false;
-    for (;;) {
-      const [stored] = await readKept(records, apiKeys, apiKeyGroup(id));
+    return transact(records, async (tx) => {
+      const [stored] = await readKept(tx, apiKeys, apiKeyGroup(id));
       const isTheirs = accountId === undefined || stored?.value.accountId === accountId;
       if (stored === undefined || !isTheirs) return false;
-      const gone = [
-        removeKept(apiKeys, stored),
-        removeGroup(apiKeyGroup(id)),
-        lastUseRemovalOperation(id),
-      ];
-      const entry = { action: "key.revoked", actor: by, target: id };
-      if (await records.commit([...gone, ...writesOf(audit, entry)])) return true;
-    }
+      removeKept(tx, apiKeys, stored.key);
+      tx.removeGroup(apiKeyGroup(id));
+      deleteLastUse(tx, id);
+      audit(tx, { action: "key.revoked", actor: by, target: id });
+      return true;
+    });
   }
 }

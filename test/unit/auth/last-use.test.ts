@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import { LastUseTracker, lastUseRemovalOperation } from "../../../src/access/last-use.ts";
+import { deleteLastUse, LastUseTracker } from "../../../src/access/last-use.ts";
 import type { Records } from "../../../src/store/port/records.ts";
+import { stepsOf } from "../../support/steps-of.ts";
 import { describeEngines, openStore, START, type TestStore } from "../../support/stores.ts";
 
 const HOUR = 3_600_000;
@@ -88,7 +89,7 @@ describeEngines("recorded last uses", (engine) => {
     const { lastUse, writes } = lastUseOf(store);
     lastUse.record("agent");
     await Promise.all(writes);
-    await store.records.commit([lastUseRemovalOperation("agent")]);
+    await store.records.commit([...stepsOf(deleteLastUse, "agent")]);
     expect((await lastUse.of(["agent"])).size).toBe(0);
   });
 });

@@ -20,14 +20,9 @@ import { ClaimService } from "../../../../src/principals/agents/claims.ts";
 import type { ClaimOutcome } from "../../../../src/principals/agents/complete-claim.ts";
 import { createRegistrationTokenLookup } from "../../../../src/principals/agents/registration-access-token.ts";
 import { type AuditEntry, unsealedAudit } from "../../../../src/store/audit-entry.ts";
-import {
-  insert,
-  put,
-  remove,
-  removeGroup,
-  replace,
-} from "../../../../src/store/port/operations.ts";
+import { put, remove, removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import { collection, type Records } from "../../../../src/store/port/records.ts";
+import { transact } from "../../../../src/store/transact.ts";
 import { describeEngines, type Engine, openStore, slowRecords } from "../../../support/stores.ts";
 
 const MINUTE_MS = 60_000;
@@ -57,7 +52,6 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
 
   /** Registers an agent with a claim code. */
   async function register(agent: Partial<Agent> = {}, metadata: object = {}, agentId = "agt_1") {
-    const { start, steps } = claims.initialClaim(agentId);
     const value = {
       metadata: {
         client_name: "Helper",
@@ -68,10 +62,10 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
       agent: { identityType: "anonymous" as const, registeredAt: clock.now, ...agent },
     };
     const groups = ["registration:r"];
-    await records.commit([
-      insert(clients, { key: agentId, value, groups, ttlMs: DAY_MS }),
-      ...steps,
-    ]);
+    const start = await transact(records, (tx) => {
+      tx.insert(clients, { key: agentId, value, groups, ttlMs: DAY_MS });
+      return claims.begin(tx, agentId);
+    });
     return { agentId, ...start };
   }
   async function person(accountId: string, scopes: readonly Scope[] = ALL): Promise<Claimer> {

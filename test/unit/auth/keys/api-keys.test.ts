@@ -14,6 +14,7 @@ import {
 } from "../../../../src/store/audit-entry.ts";
 import { insert, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
+import { transact } from "../../../../src/store/transact.ts";
 import {
   describeEngines,
   dumpStore,
@@ -175,8 +176,9 @@ describeEngines("API keys", (engine) => {
 
   it("are all listed even if they do not fit on one page", async () => {
     const { keys, records } = await open(engine);
-    const made = Array.from({ length: 1_001 }, () => keys.prepare(wanted));
-    await records.commit(made.flatMap(({ steps }) => steps.slice(0, 1)));
+    const made = await transact(records, (tx) =>
+      Array.from({ length: 1_001 }, () => keys.add(tx, wanted)),
+    );
     expect((await keys.list()).map(({ id }) => id)).toEqual(made.map(({ id }) => id));
   });
 
@@ -243,13 +245,16 @@ describeEngines("API keys", (engine) => {
 describe("an API key that is created together with another record", () => {
   it("is committed together with the other record, or not at all", async () => {
     const { keys, records } = await open(embedded);
-    const { key, steps } = keys.prepare({ ...wanted, groups: ["email:x"] });
-    expect(await keys.find(key)).toBeUndefined();
-    const taken = account("acc_a");
-    await records.commit([taken]);
-    expect(await records.commit([...steps, taken])).toBe(false);
-    expect(await keys.find(key)).toBeUndefined();
-    await records.commit(steps);
+    let made = "";
+    const refused = transact(records, (tx) => {
+      made = keys.add(tx, wanted).key;
+      throw new Error("refused");
+    });
+    await expect(refused).rejects.toThrow("refused");
+    expect(await keys.find(made)).toBeUndefined();
+    const { key } = await transact(records, (tx) =>
+      keys.add(tx, { ...wanted, groups: ["email:x"] }),
+    );
     expect(await keys.find(key)).toBeDefined();
     await records.commit([removeGroup("email:x")]);
     expect(await keys.find(key)).toBeUndefined();
