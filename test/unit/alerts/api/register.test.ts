@@ -159,7 +159,7 @@ describe("the registration of an alert", () => {
     await expect(createTestAlert(service, agent)).rejects.toMatchObject({
       code: "insufficient_scope",
     });
-    for (const name of ["alerts", "deliveries", "optimistic-locks"]) {
+    for (const name of ["alerts", "deliveries"]) {
       expect(await records.list({ name }, { limit: 1 }), name).toEqual([]);
     }
   });
@@ -288,7 +288,7 @@ describe("an alert is deleted together with its owner", () => {
     await service.register(owner, { wanted: ALERT_WITH_WEBHOOK, idempotencyKey: "k" });
     await records.commit(ends);
     expect((await service.list(owner)).alerts).toEqual([]);
-    for (const name of ["alerts", "deliveries", "alert-requests", "optimistic-locks"]) {
+    for (const name of ["alerts", "deliveries", "alert-requests"]) {
       expect(await records.list({ name }, { limit: 10 }), name).toEqual([]);
     }
   });
