@@ -3,7 +3,7 @@ import type { PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import { roundFraction, roundScorePoints, roundToWholePoints } from "./rounding.ts";
 
-/** The signal members of an answer, rounded; the signal log records the same values. */
+/** The signal members of an answer, rounded; `src/log/leaf-values.ts` signs the same values. */
 export const roundedSignal = ({ score, confidence, coverage, signal }: PastSnapshot) => ({
   signal: signal.direction,
   score: roundToWholePoints(score),

@@ -1,7 +1,6 @@
 import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { isoInstant } from "../answers/common.ts";
-import { roundedSignal } from "../answers/signal-point.ts";
 import type { Factor, FactorInput } from "../factors/reading.ts";
 import { LIVE_CLAIM, type LiveClaimTerms } from "../grading/live-claim.ts";
 import {
@@ -17,6 +16,7 @@ import type { RiskTable } from "../risk/table.ts";
 import { CANDIDATE } from "../score/candidate.ts";
 import { METHOD_CONSTANTS } from "../score/method-constants.ts";
 import type { FactorResult, PastSnapshot, Snapshot } from "../score/snapshot.ts";
+import { signalMembers } from "./leaf-values.ts";
 import { peerMembers } from "./peer-members.ts";
 
 /** Maximum number of symbols in one universe leaf: 4,000 of at most 12 bytes fit into an entry. */
@@ -187,7 +187,7 @@ export function signalLeaf(
 ): Leaf {
   const { candidate, status } = snapshot;
   const { parts, percentiles, sector, steadiness } = peerMembers(snapshot);
-  const { confidence, coverage, score, scoreRaw, scoreSmoothed, signal } = roundedSignal(snapshot);
+  const { confidence, coverage, score, scoreRaw, scoreSmoothed, signal } = signalMembers(snapshot);
   return JSON.stringify({
     candidates: { [CANDIDATE.name]: candidate?.at === snapshot.at ? candidate.z : null },
     close,

@@ -1,11 +1,7 @@
-import { roundTo } from "../answers/rounding.ts";
 import type { Factor } from "../factors/reading.ts";
 import type { CANDIDATE_PARTS } from "../score/candidate.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-
-/** Decimals of percentiles and steadiness, and of the parts' values. */
-const POINT_DECIMALS = 2;
-const VALUE_DECIMALS = 6;
+import { partValue, percentile } from "./leaf-values.ts";
 
 /** The factor whose inputs contain each part of a stock's score. */
 const FACTOR_OF_PART = {
@@ -36,15 +32,12 @@ export function peerMembers(snapshot: PastSnapshot) {
   };
 }
 
-const percentile = (value: number | null): number | null =>
-  value === null ? null : roundTo(value, POINT_DECIMALS);
-
 function partsOf(factors: NonNullable<PastSnapshot["factors"]>) {
   const part = (name: keyof typeof FACTOR_OF_PART) => {
     const { inputs } = factors[FACTOR_OF_PART[name]];
     const { value = null, relative, rank, of } = inputs.find((one) => one.name === name) ?? {};
     if (value === null || rank === undefined || of === undefined) return null;
-    const [own, compared] = [value, relative ?? value].map((one) => roundTo(one, VALUE_DECIMALS));
+    const [own, compared] = [value, relative ?? value].map(partValue);
     return { of, rank, relative: compared, value: own };
   };
   return {
