@@ -9,7 +9,6 @@ import {
   isoInstantOrNull,
   Provenance,
 } from "../src/answers/common.ts";
-import { nextStepsOfSteadinessAlert } from "../src/answers/steadiness-alert.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { AlertAnswer, alertAnswer, NextSteps, SigningSecretAnswer } from "../src/tool/alert.ts";
 import {
@@ -22,6 +21,7 @@ import {
 } from "../src/tool/alert-input.ts";
 import { nextStepsOfRangeAlert } from "../src/tool/range-alert.ts";
 import { nextStepsOfSignalAlert } from "../src/tool/signal-alert.ts";
+import { nextStepsOfSteadinessAlert } from "../src/tool/steadiness-alert.ts";
 import { defineTool, type ToolContext } from "../src/tool/tool.ts";
 import { WatchlistNameInput, watchlistSelector } from "../src/tool/watchlist.ts";
 import { DayOrInstantInput, rangeStartInstant } from "../src/tool/when.ts";

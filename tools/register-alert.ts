@@ -3,10 +3,6 @@ import type { Caller } from "../src/access/caller.ts";
 import { alertScopes } from "../src/access/scopes.ts";
 import type { InstrumentSelector } from "../src/alerts/alert.ts";
 import { DirectionAnswer, Provenance } from "../src/answers/common.ts";
-import {
-  nextStepsOfSteadinessAlert,
-  requireRankedInstrument,
-} from "../src/answers/steadiness-alert.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../src/score/report-events.ts";
@@ -22,6 +18,10 @@ import {
 } from "../src/tool/alert-input.ts";
 import { nextStepsOfRangeAlert, requireForecastRange } from "../src/tool/range-alert.ts";
 import { nextStepsOfSignalAlert } from "../src/tool/signal-alert.ts";
+import {
+  nextStepsOfSteadinessAlert,
+  requireRankedInstrument,
+} from "../src/tool/steadiness-alert.ts";
 import { defineTool, type ToolCall, type ToolContext } from "../src/tool/tool.ts";
 import { WatchlistNameInput, watchlistSelector } from "../src/tool/watchlist.ts";
 

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { AlertKind } from "../../../src/alerts/alert.ts";
+import type { MarketView } from "../../../src/market/market-view.ts";
 import {
   nextStepsOfSteadinessAlert,
   requireRankedInstrument,
-} from "../../../src/answers/steadiness-alert.ts";
-import type { MarketView } from "../../../src/market/market-view.ts";
+} from "../../../src/tool/steadiness-alert.ts";
 import { namedInstrument } from "../../support/instruments.ts";
 
 const market = {
