@@ -2,8 +2,7 @@ import { accounts } from "../principals/accounts/accounts.ts";
 import { grants } from "../principals/accounts/grants.ts";
 import { clients } from "../principals/agents/agent.ts";
 import { apiKeys } from "../principals/keys/api-keys.ts";
-import { announce } from "../store/port/operations.ts";
-import type { Operation, Records } from "../store/port/records.ts";
+import { withAnnouncedChanges } from "../store/announced-changes.ts";
 import type { Store } from "../store/port/store.ts";
 
 /** Topic of the announcement to other processes that a credential has changed. */
@@ -42,7 +41,11 @@ export function watchCredentials(store: Store): CredentialChanges {
       get identity() {
         return store.identity;
       },
-      records: notifyingRecords(records, notify),
+      records: withAnnouncedChanges(records, {
+        collections: credentialCollections,
+        topic: TOPIC,
+        onChange: notify,
+      }),
     },
     onCredentialChange(listener) {
       const added = { listener };
@@ -50,41 +53,4 @@ export function watchCredentials(store: Store): CredentialChanges {
       return () => void listeners.delete(added);
     },
   };
-}
-
-function notifyingRecords(records: Records, onChange: () => void): Records {
-  return {
-    ...records,
-    async commit(operations) {
-      if (!operations.some(mayChangeCredential)) return records.commit(operations);
-      try {
-        return await records.commit([...operations, announce(TOPIC)]);
-      } finally {
-        onChange();
-      }
-    },
-  };
-}
-
-/**
- * Whether an operation may revoke or change a credential. An insert cannot, since no existing
- * credential depends on a record that did not exist.
- */
-function mayChangeCredential(operation: Operation): boolean {
-  switch (operation.kind) {
-    case "put":
-    case "replace":
-    case "consume":
-    case "remove":
-      return credentialCollections.has(operation.collection);
-    case "removeGroup":
-      return true;
-    case "insert":
-    case "check":
-    case "checkAbsent":
-    case "checkList":
-    case "append":
-    case "announce":
-      return false;
-  }
 }

@@ -4,10 +4,10 @@ import type { Feed } from "../market/records.ts";
 import type { Observation } from "../sources/live/provider.ts";
 import type { ReceivedObservation } from "../sources/live/record-book.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
-import { announce, put } from "../store/port/operations.ts";
 import { archivePages, readAll } from "../store/port/read-all.ts";
-import { collection, type Operation } from "../store/port/records.ts";
+import { collection } from "../store/port/records.ts";
 import type { Store } from "../store/port/store.ts";
+import type { Transaction } from "../store/transact.ts";
 import { archiveKindOf, type ObservationBody } from "./market-rows.ts";
 
 /**
@@ -73,18 +73,20 @@ interface NoticeBatch {
 }
 
 /**
- * Creates the operations that announce observations. Observations that were already stored are
+ * Announces observations, so that every process learns of them. Observations that were already stored are
  * announced again: the process may have been killed between writing the rows and the notice.
  *
  * @param options.observedAt When the observations arrived, Unix milliseconds.
  */
 export function announceChanges(
+  tx: Transaction,
   data: readonly Observation[],
   { observedAt, ttlMs }: { readonly observedAt: number; readonly ttlMs: number },
-): readonly Operation[] {
-  if (data.length === 0) return [];
+): void {
+  if (data.length === 0) return;
   const value = { news: noticesOf(data), observedAt };
-  return [put(noticeRecords, { key: randomUUID(), value, ttlMs }), announce(NOTICE_TOPIC)];
+  tx.put(noticeRecords, { key: randomUUID(), value, ttlMs });
+  tx.announce(NOTICE_TOPIC);
 }
 
 /** Notices whose spans cover the given observations. */

@@ -10,8 +10,8 @@ import { readUniverse } from "../sources/live/universe.ts";
 import { LiveClock, type MarketClock } from "../sources/market-clock.ts";
 import type { LiveMarketSettings } from "../sources/open-market.ts";
 import type { Archive } from "../store/port/archive.ts";
-import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";
+import { transact } from "../store/transact.ts";
 import {
   noticeTtlMs,
   openChangeReader,
@@ -111,7 +111,7 @@ export async function openLiveMarkets(
   const historyFrom = market.servedFrom(now()) - HISTORY_BEFORE_SERVED_MS;
   const reading = await followChanges(market, { ...options, historyFrom });
   const setup = ingestSetupOf({ instruments, providers, wanted, assigned, settings });
-  await records.commit([put(ingestSetups, { key: INGEST_SETUP_KEY, value: setup })]);
+  await transact(records, (tx) => tx.put(ingestSetups, { key: INGEST_SETUP_KEY, value: setup }));
   const cache = openResponseCache(join(options.folder, "answers"));
   const followers = assigned.map((one) => follow(one, { ...choice, historyFrom, cache }, options));
   return {

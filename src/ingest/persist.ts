@@ -1,7 +1,7 @@
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { Observation, ParsedResponse, RejectedObservation } from "../sources/live/provider.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
-import type { Operation } from "../store/port/records.ts";
+import type { Transaction } from "../store/transact.ts";
 import { announceChanges, NOTICE_TTL_MS } from "./change-notices.ts";
 import { invalidIdReason, observationRow, rejectedRow } from "./market-rows.ts";
 
@@ -9,8 +9,8 @@ import { invalidIdReason, observationRow, rejectedRow } from "./market-rows.ts";
 interface Persisted {
   /** Instant of the newest observation, Unix milliseconds; `null` without any. */
   readonly newestAt: number | null;
-  /** Operations to commit, so that every process learns of the new observations. */
-  readonly announcements: readonly Operation[];
+  /** Announces the new observations, so that every process learns of them. */
+  readonly announce: (tx: Transaction) => void;
 }
 
 /** Options of `persistObservations`. */
@@ -37,7 +37,10 @@ export async function persistObservations(
   const quarantined = rejected.map((one) => rejectedRow(one, provenance));
   await append([...rows, ...quarantined], archive);
   const { observedAt } = provenance;
-  return { newestAt: newestOf(data), announcements: announceChanges(data, { observedAt, ttlMs }) };
+  return {
+    newestAt: newestOf(data),
+    announce: (tx) => announceChanges(tx, data, { observedAt, ttlMs }),
+  };
 }
 
 /**

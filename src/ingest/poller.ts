@@ -1,8 +1,7 @@
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ParsedResponse, ProviderRequest } from "../sources/live/provider.ts";
 import { catchFault } from "../sources/live/provider-response.ts";
-import { put } from "../store/port/operations.ts";
-import type { Operation } from "../store/port/records.ts";
+import { type Transaction, transact } from "../store/transact.ts";
 import { backoffMs, createFailureBackoff, storeFailureAsFault } from "./backoff.ts";
 import { type PersistOptions, persistObservations } from "./persist.ts";
 import {
@@ -129,7 +128,7 @@ async function succeed(due: DueRequest, options: PollerOptions): Promise<void> {
   const { reading, receivedAt } = await readingOf(due, options);
   const { cursor, notBefore = 0, unknown = [] } = reading;
   const given = { provider: options.provider.id, observedAt: receivedAt };
-  const { newestAt, announcements } = await persistObservations(reading, given, options);
+  const { newestAt, announce } = await persistObservations(reading, given, options);
   const at = options.now();
   const provider = {
     ...state.provider,
@@ -140,7 +139,7 @@ async function succeed(due: DueRequest, options: PollerOptions): Promise<void> {
   };
   const well = { failures: 0, fault: null, askedAt: at };
   const progress = { cursor, notBefore, unknown, ...well };
-  await save(followed, { state, progress, provider, announcements }, options);
+  await save(followed, { state, progress, provider, announce }, options);
 }
 
 /** The parsed answer, from the cache or from the provider, and when it was received. */
@@ -181,7 +180,7 @@ async function count(
     sentAt: withSentRequest(state.provider.sentAt, budget, now()),
   };
   if (mustRecordBeforeSending(budget))
-    await records.commit([put(providerProgress, { key, value })]);
+    await transact(records, (tx) => tx.put(providerProgress, { key, value }));
   state.provider = value;
 }
 
@@ -209,20 +208,20 @@ interface Changes {
   readonly state: PollerState;
   readonly progress: SeriesProgress;
   readonly provider: ProviderProgress;
-  readonly announcements?: readonly Operation[];
+  readonly announce?: (tx: Transaction) => void;
 }
 
 async function save(
   followed: SeriesState,
-  { state, progress, provider, announcements = [] }: Changes,
+  { state, progress, provider, announce }: Changes,
   { records, provider: { id }, now }: PollerOptions,
 ): Promise<void> {
   const key = seriesKey(id, followed.series.key);
-  await records.commit([
-    put(seriesProgress, { key, value: progress, groups: [seriesGroup(id)] }),
-    put(providerProgress, { key: id, value: provider }),
-    ...announcements,
-  ]);
+  await transact(records, (tx) => {
+    tx.put(seriesProgress, { key, value: progress, groups: [seriesGroup(id)] });
+    tx.put(providerProgress, { key: id, value: provider });
+    announce?.(tx);
+  });
   followed.progress = progress;
   // Moves the series behind others that are due.
   followed.lookAt = Math.max(progress.notBefore, now());

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderOptions, StreamedProvider } from "../sources/live/provider.ts";
-import { put } from "../store/port/operations.ts";
 import type { Records } from "../store/port/records.ts";
+import { transact } from "../store/transact.ts";
 import { backoffMs, createFailureBackoff, storeFailureAsFault } from "./backoff.ts";
 import { type PersistOptions, persistObservations } from "./persist.ts";
 import {
@@ -152,7 +152,7 @@ async function write(
     return;
   }
   const given = { provider: provider.id, observedAt };
-  const { newestAt, announcements } = await persistObservations({ data, rejected }, given, options);
+  const { newestAt, announce } = await persistObservations({ data, rejected }, given, options);
   const progress: ProviderProgress = {
     ...state.provider,
     failures: 0,
@@ -160,15 +160,16 @@ async function write(
     lastSuccessAt: now(),
     newestAt: Math.max(state.provider.newestAt ?? 0, newestAt ?? 0) || null,
   };
-  await records.commit([
-    put(seriesProgress, {
+  const series = { ...NEW_SERIES_PROGRESS, cursor, askedAt: now() };
+  await transact(records, (tx) => {
+    tx.put(seriesProgress, {
       key: seriesKey(provider.id, SERIES),
-      value: { ...NEW_SERIES_PROGRESS, cursor, askedAt: now() },
+      value: series,
       groups: [seriesGroup(provider.id)],
-    }),
-    put(providerProgress, { key: provider.id, value: progress }),
-    ...announcements,
-  ]);
+    });
+    tx.put(providerProgress, { key: provider.id, value: progress });
+    announce(tx);
+  });
   state.cursor = cursor;
   state.provider = progress;
   state.markedAt = now();
@@ -187,7 +188,8 @@ async function pause(
     openUntil: at + backoffMs(fault, failures, random()),
     lastFault: { at, kind: fault.kind, text: fault.message },
   };
-  await records.commit([put(providerProgress, { key: provider.id, value: state.provider })]);
+  const value = state.provider;
+  await transact(records, (tx) => tx.put(providerProgress, { key: provider.id, value }));
 }
 
 async function load({ provider, records, now }: StreamListenerOptions): Promise<State> {

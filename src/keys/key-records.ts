@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type AuditEntry, writeAuditEntry } from "../store/audit-entry.ts";
-import { announce, insert, removeUnchanged, replace } from "../store/port/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../store/port/records.ts";
-import { writesOf } from "../store/transact.ts";
+import { collection, type Records, type Stored } from "../store/port/records.ts";
+import type { Transaction } from "../store/transact.ts";
 import { type JwkByUse, type KeyUse, keyUses } from "./key-uses.ts";
 import type { Vault } from "./vault.ts";
 
@@ -64,35 +63,31 @@ export function decryptKey(
   return { kid, createdAt, retiredAt, jwk };
 }
 
-/**
- * The steps that create the first key of a use. The commit fails if a key of this use already
- * exists.
- */
-export function firstKeyOperations(use: KeyUse, change: KeyChange): readonly Operation[] {
-  return insertKey(newRecord(use, 1, change), "key.created", change);
+/** Creates the first key of a use that has none. */
+export function createFirstKey(tx: Transaction, use: KeyUse, change: KeyChange): void {
+  insertKey(tx, newRecord(use, 1, change), "key.created", change);
 }
 
-/**
- * The steps that add a successor to the newest key of a use. The commit fails if a successor
- * already exists.
- */
-export function prepareSuccessorKey(newest: Stored<KeyRecord>, change: KeyChange) {
+/** Adds a successor to the newest key of a use. @returns The kid of the successor. */
+export function createSuccessorKey(
+  tx: Transaction,
+  newest: Stored<KeyRecord>,
+  change: KeyChange,
+): string {
   const { use, generation } = newest.value;
   const record = newRecord(use, generation + 1, change);
-  const value = { ...newest.value, retiredAt: change.now };
-  const retire = replace(keyRecords, newest, { value });
-  return { kid: record.kid, steps: [retire, ...insertKey(record, "key.rotated", change)] };
+  tx.update(keyRecords, newest, { value: { ...newest.value, retiredAt: change.now } });
+  insertKey(tx, record, "key.rotated", change);
+  return record.kid;
 }
 
-/** The steps that remove a key. */
-export function keyRemovalOperations(ended: Stored<KeyRecord>, now: number): readonly Operation[] {
+/** Removes a key. */
+export function deleteKey(tx: Transaction, ended: Stored<KeyRecord>, now: number): void {
   const { kid, use } = ended.value;
+  tx.remove(keyRecords, ended.key);
   const entry = { action: "key.removed", actor: "system", target: kid, detail: { use } };
-  return [
-    removeUnchanged(keyRecords, ended),
-    ...writesOf(writeAuditEntry, entry, now),
-    announce(KEYS_TOPIC),
-  ];
+  writeAuditEntry(tx, entry, now);
+  tx.announce(KEYS_TOPIC);
 }
 
 /**
@@ -110,18 +105,20 @@ function newRecord(use: KeyUse, generation: number, { vault, now }: KeyChange): 
 }
 
 /**
- * The steps that insert a key. The record key is derived from the generation, so that only one of
+ * Inserts a key. The record key is derived from the generation, so that only one of
  * several processes can create the next key.
  */
-function insertKey(value: KeyRecord, action: string, { now, by }: KeyChange): readonly Operation[] {
+function insertKey(
+  tx: Transaction,
+  value: KeyRecord,
+  action: string,
+  { now, by }: KeyChange,
+): void {
   const { use, generation, kid } = value;
   const entry = { ...by, action, target: kid, detail: { use } };
-  const key = `${use}:${generation}`;
-  return [
-    insert(keyRecords, { key, value }),
-    ...writesOf(writeAuditEntry, entry, now),
-    announce(KEYS_TOPIC),
-  ];
+  tx.insert(keyRecords, { key: `${use}:${generation}`, value });
+  writeAuditEntry(tx, entry, now);
+  tx.announce(KEYS_TOPIC);
 }
 
 /** Encryption context that binds an encrypted key to its use and kid. */

@@ -1,15 +1,16 @@
 import { createHmac } from "node:crypto";
-import type { Records, Stored } from "../store/port/records.ts";
+import type { RecordReader, Records, Stored } from "../store/port/records.ts";
+import { transact } from "../store/transact.ts";
 import {
+  createFirstKey,
+  createSuccessorKey,
   decryptKey,
-  firstKeyOperations,
+  deleteKey,
   hasKeyRetentionEnded,
   type Key,
   type KeyChanger,
   type KeyRecord,
   keyRecords,
-  keyRemovalOperations,
-  prepareSuccessorKey,
 } from "./key-records.ts";
 import { type KeyUse, keyUses } from "./key-uses.ts";
 import { createVault, type Vault } from "./vault.ts";
@@ -83,21 +84,24 @@ export async function openKeyring({ records, masterKey, now }: KeyringOptions): 
       return hash.subarray(0, ADDRESS_HASH_BYTES).toString("base64url");
     },
     async rotate(use, by) {
-      for (;;) {
-        await index.reload();
-        const [newest] = index.of(use) as [Entry];
-        const { kid, steps } = prepareSuccessorKey(newest.stored, { vault, now: now(), by });
-        if (!(await records.commit(steps))) continue;
-        await index.reload();
-        return kid;
-      }
+      const at = now();
+      const kid = await transact(records, async (tx) => {
+        const [newest] = newestFirst(await readKeys(tx), use);
+        if (newest === undefined) throw new Error(`The store has no key of the use ${use}.`);
+        return createSuccessorKey(tx, newest, { vault, now: at, by });
+      });
+      await index.reload();
+      return kid;
     },
     async removeEnded() {
-      const ended = index.all().filter(({ stored }) => hasKeyRetentionEnded(stored.value, now()));
-      const steps = ended.flatMap(({ stored }) => keyRemovalOperations(stored, now()));
-      if (steps.length === 0 || !(await records.commit(steps))) return 0;
-      await index.reload();
-      return ended.length;
+      const at = now();
+      const count = await transact(records, async (tx) => {
+        const ended = (await readKeys(tx)).filter(({ value }) => hasKeyRetentionEnded(value, at));
+        for (const stored of ended) deleteKey(tx, stored, at);
+        return ended.length;
+      });
+      if (count > 0) await index.reload();
+      return count;
     },
     reload: () => index.reload(),
     onChange: (listener) => index.onChange(listener),
@@ -123,10 +127,6 @@ class KeyIndex {
     this.#vault = vault;
   }
 
-  all(): readonly Entry[] {
-    return this.#entries;
-  }
-
   /** The keys of a use, newest first. */
   of(use: KeyUse): readonly Entry[] {
     return this.#entries
@@ -149,9 +149,7 @@ class KeyIndex {
   }
 
   async #load(): Promise<void> {
-    const found = await this.#records.list(keyRecords, { limit: ALL });
-    // A later version of the service may have added key uses, which this version ignores.
-    const stored = found.filter(({ value }) => value.use in keyUses);
+    const stored = await readKeys(this.#records);
     if (isSame(stored, this.#entries)) return;
     this.#entries = stored.map((each) => ({
       stored: each,
@@ -160,6 +158,17 @@ class KeyIndex {
     for (const listener of this.#listeners) listener();
   }
 }
+
+/** The stored keys. A later version may have added key uses, which this version ignores. */
+async function readKeys(records: RecordReader): Promise<readonly Stored<KeyRecord>[]> {
+  const found = await records.list(keyRecords, { limit: ALL });
+  return found.filter(({ value }) => value.use in keyUses);
+}
+
+const newestFirst = (keys: readonly Stored<KeyRecord>[], use: KeyUse) =>
+  keys
+    .filter(({ value }) => value.use === use)
+    .toSorted((a, b) => b.value.generation - a.value.generation);
 
 function isSame(stored: readonly Stored<KeyRecord>[], entries: readonly Entry[]): boolean {
   const before = entries.map((entry) => entry.stored.revision);
@@ -186,12 +195,13 @@ async function makeMissing(
   index: KeyIndex,
   { records, vault, now }: { records: Records; vault: Vault; now: () => number },
 ): Promise<void> {
-  const by = { actor: "system" };
-  for (;;) {
-    await index.reload();
-    const missing = Object.keys(keyUses).filter((use) => index.of(use as KeyUse).length === 0);
-    if (missing.length === 0) return;
-    const change = { vault, now: now(), by };
-    await records.commit(missing.flatMap((use) => firstKeyOperations(use as KeyUse, change)));
-  }
+  const change = { vault, now: now(), by: { actor: "system" } };
+  await index.reload();
+  await transact(records, async (tx) => {
+    const stored = await readKeys(tx);
+    for (const use of Object.keys(keyUses) as KeyUse[]) {
+      if (newestFirst(stored, use).length === 0) createFirstKey(tx, use, change);
+    }
+  });
+  await index.reload();
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { insert, replace, updateRecord } from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
+import { transact } from "../store/transact.ts";
 import { networkOfKey } from "./address-key.ts";
 import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
 
@@ -58,17 +58,17 @@ export function withLockouts(
     // addresses are only rejected until the window ends.
     const isFirst = (await records.get(lockouts, key)) === undefined;
     if (isFirst && (await limits.count("lockouts", networkOfKey(address))).isExceeded) return 0;
-    let durationMs = 0;
-    await updateRecord(records, { collection: lockouts, key }, (last) => {
-      durationMs = leftMs(last);
-      if (durationMs > 0) return undefined;
+    const at = now().getTime();
+    return transact(records, async (tx) => {
+      const last = await tx.get(lockouts, key);
+      const left = leftMs(last);
+      if (left > 0) return left;
       const times = (last?.value.times ?? 0) + 1;
-      durationMs = Math.min(windowMs * 2 ** (times - 1), DAY_MS);
-      const value = { times, until: now().getTime() + durationMs };
-      const to = { value, ttlMs: durationMs + DAY_MS };
-      return [last === undefined ? insert(lockouts, { key, ...to }) : replace(lockouts, last, to)];
+      const durationMs = Math.min(windowMs * 2 ** (times - 1), DAY_MS);
+      const value = { times, until: at + durationMs };
+      tx.put(lockouts, { key, value, ttlMs: durationMs + DAY_MS });
+      return durationMs;
     });
-    return durationMs;
   };
   const count = async (quota: QuotaName, key: string): Promise<QuotaState> => {
     const counted = await limits.count(quota, key);

@@ -3,15 +3,8 @@ import { LRUCache } from "lru-cache";
 import type { GradedRun } from "../grading/track-record.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
-import {
-  announce,
-  appendToArchive,
-  insert,
-  put,
-  replace,
-  updateRecord,
-} from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
+import { transact, transactOnce } from "../store/transact.ts";
 import { TILE_WIDTH, type Tile, type TileNodes } from "../tree/tiles.ts";
 import { appendLeaves, readStoredTile } from "../tree/tree-store.ts";
 import type { Leaf } from "./leaves.ts";
@@ -158,16 +151,12 @@ export class LogStore {
    * already published.
    */
   async publish(witnessed: StoredCheckpoint): Promise<void> {
-    const at = { collection: checkpoints, key: WITNESSED };
-    await updateRecord(this.#records, at, (stored) => {
+    await transact(this.#records, async (tx) => {
+      const stored = await tx.get(checkpoints, WITNESSED);
       const { id, size = 0 } = stored?.value ?? {};
-      if (id === witnessed.id && size > witnessed.size) return undefined;
-      return [
-        stored
-          ? replace(checkpoints, stored, { value: witnessed })
-          : insert(checkpoints, { key: WITNESSED, value: witnessed }),
-        announce(LOG_TOPIC),
-      ];
+      if (id === witnessed.id && size > witnessed.size) return;
+      tx.put(checkpoints, { key: WITNESSED, value: witnessed });
+      tx.announce(LOG_TOPIC);
     });
   }
 
@@ -183,7 +172,10 @@ export class LogStore {
   async announceRefusal(reason: string | undefined): Promise<void> {
     if ((await this.refusal()) === reason) return;
     const value = { reason: reason ?? null };
-    await this.#records.commit([put(refusals, { key: KEY, value }), announce(LOG_TOPIC)]);
+    await transact(this.#records, (tx) => {
+      tx.put(refusals, { key: KEY, value });
+      tx.announce(LOG_TOPIC);
+    });
   }
 
   /**
@@ -202,12 +194,12 @@ export class LogStore {
    * @param before State of the previous log as read; `undefined` if there was none.
    * @returns Whether it was started; `false` if another process was first.
    */
-  async start(before: Stored<LogState> | undefined, state: LogState): Promise<boolean> {
-    return this.#records.commit([
+  start(before: Stored<LogState> | undefined, state: LogState): Promise<boolean> {
+    return transactOnce(this.#records, (tx) =>
       before
-        ? replace(logStates, before, { value: state })
-        : insert(logStates, { key: KEY, value: state }),
-    ]);
+        ? tx.update(logStates, before, { value: state })
+        : tx.insert(logStates, { key: KEY, value: state }),
+    );
   }
 
   /**
@@ -220,18 +212,17 @@ export class LogStore {
     { leaves, change, run, grade }: LogAppend,
   ): Promise<Stored<LogState> | undefined> {
     const { id } = before.value;
-    const { tree, edge, steps } = appendLeaves(before.value, leaves);
+    const { tree, edge, tileRows } = appendLeaves(before.value, leaves);
     const first = tree.size - leaves.length;
     const value = { ...before.value, ...change, edge };
     const isNew = run !== undefined && run.universe >= first;
-    const isAppended = await this.#records.commit([
-      replace(logStates, before, { value }),
-      ...entryRows(id, first, leaves).map(appendToArchive),
-      ...steps,
-      ...(isNew ? [appendToArchive(universeRow(id, run))] : []),
-      ...(run === undefined ? [] : [appendToArchive(runRow(id, run))]),
-      ...(grade === undefined ? [] : [appendToArchive(gradeRow(id, grade))]),
-    ]);
+    const isAppended = await transactOnce(this.#records, (tx) => {
+      tx.update(logStates, before, { value });
+      for (const row of [...entryRows(id, first, leaves), ...tileRows]) tx.append(row);
+      if (isNew) tx.append(universeRow(id, run));
+      if (run !== undefined) tx.append(runRow(id, run));
+      if (grade !== undefined) tx.append(gradeRow(id, grade));
+    });
     return isAppended ? this.state() : undefined;
   }
 
@@ -245,11 +236,11 @@ export class LogStore {
     signed: StoredCheckpoint,
     change: Partial<LogState> = {},
   ): Promise<boolean> {
-    return this.#records.commit([
-      replace(logStates, of, { value: { ...of.value, ...change } }),
-      put(checkpoints, { key: KEY, value: signed }),
-      announce(LOG_TOPIC),
-    ]);
+    return transactOnce(this.#records, (tx) => {
+      tx.update(logStates, of, { value: { ...of.value, ...change } });
+      tx.put(checkpoints, { key: KEY, value: signed });
+      tx.announce(LOG_TOPIC);
+    });
   }
 
   /** A tile of the log; it has fewer hashes than requested where the log is shorter. */

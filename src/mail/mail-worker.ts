@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Vault } from "../keys/vault.ts";
 import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
 import { partyShare } from "../limits/share.ts";
-import { removeUnchanged, replace } from "../store/port/operations.ts";
-import type { Operation, Records, Stored } from "../store/port/records.ts";
+import type { Records, Stored } from "../store/port/records.ts";
+import { type Transaction, transactOnce } from "../store/transact.ts";
 import type { Email } from "./email-schema.ts";
 import {
   decryptEmail,
@@ -70,8 +70,8 @@ export interface MailWorkerOptions {
 /** A way to deliver emails: the mail server or the operator's terminal. */
 interface Transport {
   deliver(mail: Stored<QueuedMail>, signal: AbortSignal): Promise<void>;
-  /** The operation to commit after the email was delivered. */
-  afterDelivery(mail: Stored<QueuedMail>): Operation;
+  /** Writes that the email was delivered. */
+  afterDelivery(tx: Transaction, mail: Stored<QueuedMail>): void;
   close(): void;
 }
 
@@ -159,20 +159,19 @@ export class MailWorker {
     else this.#inFlightByCause.set(cause, count);
   }
 
-  /** Delivers an email. The final commit has no effect if the email has expired or another process
-   *  has claimed it. */
+  /** Delivers an email. Nothing is written if the email has expired or another process has claimed
+   *  it. */
   async #attempt(mail: Stored<QueuedMail>, transport: Transport): Promise<void> {
     try {
       await transport.deliver(mail, this.#stopping.signal);
     } catch (error) {
       this.#onError(error);
-      const failed = isPermanentRejection(error)
-        ? removeUnchanged(queuedMails, mail)
-        : retryStep(mail);
-      await this.#records.commit([failed]);
+      await transactOnce(this.#records, (tx) =>
+        isPermanentRejection(error) ? drop(tx, mail) : retryLater(tx, mail),
+      );
       return;
     }
-    await this.#records.commit([transport.afterDelivery(mail)]);
+    await transactOnce(this.#records, (tx) => transport.afterDelivery(tx, mail));
   }
 }
 
@@ -187,7 +186,7 @@ function createTransport({
   return {
     deliver: async (mail) => onTerminal(decryptEmail(vault, mail)),
     // The email remains available to `market-signal admin mail`, but is not due again.
-    afterDelivery: (mail) => replace(queuedMails, mail, { value: mail.value, dueInMs: null }),
+    afterDelivery: (tx, mail) => tx.update(queuedMails, mail, { value: mail.value, dueInMs: null }),
     close: () => {},
   };
 }
@@ -204,15 +203,20 @@ function smtpTransport(choice: MailSettings, vault: Vault, now: () => Date): Tra
         throw withoutAddress(error, email.to);
       }
     },
-    afterDelivery: (mail) => removeUnchanged(queuedMails, mail),
+    afterDelivery: drop,
     close: smtp.close,
   };
 }
 
-function retryStep(mail: Stored<QueuedMail>): Operation {
+function drop(tx: Transaction, mail: Stored<QueuedMail>): void {
+  tx.check(queuedMails, mail);
+  tx.remove(queuedMails, mail.key);
+}
+
+function retryLater(tx: Transaction, mail: Stored<QueuedMail>): void {
   const { failures } = mail.value;
   const dueInMs = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
-  return replace(queuedMails, mail, { value: { ...mail.value, failures: failures + 1 }, dueInMs });
+  tx.update(queuedMails, mail, { value: { ...mail.value, failures: failures + 1 }, dueInMs });
 }
 
 /**

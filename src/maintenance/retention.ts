@@ -1,7 +1,7 @@
 import { AUDIT_KIND, AUDIT_RETENTION_MS, auditPositionOf } from "../store/audit-entry.ts";
 import type { Archive } from "../store/port/archive.ts";
-import { insert, replace, updateRecord } from "../store/port/operations.ts";
 import type { Records } from "../store/port/records.ts";
+import { transact } from "../store/transact.ts";
 import { PRUNED_KEY, prunedAudit } from "./audit/audit-tree.ts";
 
 /** Retention by archive kind, in milliseconds. Kinds without a retention are kept forever. */
@@ -57,8 +57,9 @@ async function noteEndOfPruned(records: Records, archive: Archive, before: numbe
     throw new Error(`audit row "${newest.id}" was not written by the service; none is removed`);
   }
   const value = { position, sealedAt: newest.at };
-  await updateRecord(records, { collection: prunedAudit, key: PRUNED_KEY }, (noted) => {
-    if (noted === undefined) return [insert(prunedAudit, { key: PRUNED_KEY, value })];
-    return position > noted.value.position ? [replace(prunedAudit, noted, { value })] : undefined;
+  await transact(records, async (tx) => {
+    const noted = await tx.get(prunedAudit, PRUNED_KEY);
+    if (noted !== undefined && noted.value.position >= position) return;
+    tx.put(prunedAudit, { key: PRUNED_KEY, value });
   });
 }

@@ -1,9 +1,7 @@
-import { insert, put, removeUnchanged, replace } from "./port/operations.ts";
 import { readAll } from "./port/read-all.ts";
 import {
   type Collection,
   collection,
-  type Operation,
   type RecordReader,
   type Records,
   type Stored,
@@ -98,13 +96,10 @@ export function removeKept(tx: Transaction, of: Collection<unknown>, key: string
   tx.remove(setAsideRecords, setAsideKey(of, key));
 }
 
-/**
- * The operation that lets a record stay aside when the record with which it was set aside is put
- * back.
- */
-export function separateOperation(stored: Stored<SetAsideRecord>): Operation {
+/** Lets a record stay aside when the record with which it was set aside is put back. */
+export function separate(tx: Transaction, stored: Stored<SetAsideRecord>): void {
   const { with: _, ...value } = stored.value;
-  return replace(setAsideRecords, stored, { value, groups: value.groups });
+  tx.update(setAsideRecords, stored, { value, groups: value.groups });
 }
 
 /** Every record of a collection that is set aside. */
@@ -123,46 +118,43 @@ export async function readSetAside<T>(
 }
 
 /**
- * The operations that set a record aside.
+ * Sets a record aside.
  *
  * @param at Milliseconds since the epoch.
  * @param withKey Key of the record together with which it is set aside.
  */
-export function setAsideOperations<T>(
+export function setAside<T>(
+  tx: Transaction,
   of: Collection<T>,
   stored: Stored<T>,
   { at, withKey }: { readonly at: number; readonly withKey?: string },
-): readonly Operation[] {
+): void {
   const { key, value, groups, expiresAt } = stored;
   const also = withKey === undefined ? {} : { with: withKey };
-  return [
-    removeUnchanged(of, stored),
-    put(setAsideRecords, {
-      key: setAsideKey(of, key),
-      value: { collection: of.name, key, value, groups, at, ...also },
-      groups: [...groups, ...(withKey === undefined ? [] : [setAsideWithGroup(withKey)])],
-      ...(expiresAt !== undefined && { ttlMs: Math.max(1, expiresAt - at) }),
-    }),
-  ];
+  tx.remove(of, key);
+  tx.put(setAsideRecords, {
+    key: setAsideKey(of, key),
+    value: { collection: of.name, key, value, groups, at, ...also },
+    groups: [...groups, ...(withKey === undefined ? [] : [setAsideWithGroup(withKey)])],
+    ...(expiresAt !== undefined && { ttlMs: Math.max(1, expiresAt - at) }),
+  });
 }
 
 /**
- * The operations that put a record back, and every record that was set aside with it.
+ * Puts a record back, and every record that was set aside with it.
  *
  * @param now Milliseconds since the epoch.
  */
-export async function putBackOperations(
-  records: Records,
+export async function putBack(
+  tx: Transaction,
   stored: Stored<SetAsideRecord>,
   now: number,
-): Promise<readonly Operation[]> {
-  const others = await readAll(records, setAsideRecords, setAsideWithGroup(stored.value.key));
-  return [stored, ...others].flatMap((each) => {
+): Promise<void> {
+  const others = await readAll(tx, setAsideRecords, setAsideWithGroup(stored.value.key));
+  for (const each of [stored, ...others]) {
     const { collection: name, key, value, groups } = each.value;
     const ttl = each.expiresAt === undefined ? {} : { ttlMs: Math.max(1, each.expiresAt - now) };
-    return [
-      removeUnchanged(setAsideRecords, each),
-      insert({ name }, { key, value, groups, ...ttl }),
-    ];
-  });
+    tx.remove(setAsideRecords, each.key);
+    tx.put({ name }, { key, value, groups, ...ttl });
+  }
 }

@@ -8,6 +8,7 @@ import {
   put,
   remove,
   removeGroup,
+  removeUnchanged,
   replace,
 } from "./port/operations.ts";
 import type {
@@ -96,14 +97,17 @@ export async function transactOnce(records: Records, run: Change): Promise<boole
   return records.commit(tx.operations());
 }
 
-/** The operations of a change that reads nothing, for writers that still build them. */
-export function writesOf<A extends readonly unknown[]>(
-  write: (tx: Transaction, ...given: A) => void,
-  ...given: A
-): readonly Operation[] {
-  const tx = new BufferedTransaction(undefined as unknown as Records);
-  write(tx, ...given);
-  return tx.operations();
+/** A record that a change inserts or puts. */
+export type WrittenRecord = Extract<Operation, { readonly kind: "insert" | "put" }>;
+
+/** The records that a change inserts or puts without reading anything, for a dump to be loaded. */
+export function recordsWrittenBy(
+  records: Records,
+  change: (tx: Transaction) => void,
+): readonly WrittenRecord[] {
+  const tx = new BufferedTransaction(records);
+  change(tx);
+  return tx.operations().filter((each) => each.kind === "insert" || each.kind === "put");
 }
 
 class BufferedTransaction implements Transaction {
@@ -111,6 +115,9 @@ class BufferedTransaction implements Transaction {
   /** What was read, by collection and key or by list. */
   readonly #checks = new Map<string, Operation>();
   readonly #writes: Operation[] = [];
+  /** Records that were written, by collection and key, and whether a group was removed. */
+  readonly #written = new Set<string>();
+  #hasRemovedGroup = false;
 
   constructor(records: Records) {
     this.#records = records;
@@ -153,10 +160,12 @@ class BufferedTransaction implements Transaction {
   }
 
   put<T>(to: Collection<T>, record: NewRecord<T>): void {
+    this.#written.add(idOf([to.name, record.key]));
     this.#writes.push(put(to, record));
   }
 
   insert<T>(to: Collection<T>, record: NewRecord<T>): void {
+    this.#written.add(idOf([to.name, record.key]));
     this.#writes.push(insert(to, record));
   }
 
@@ -169,6 +178,7 @@ class BufferedTransaction implements Transaction {
     const check = this.#checks.get(id);
     // The change itself fails at another revision.
     if (check?.kind === "check" && check.revision === read.revision) this.#checks.delete(id);
+    this.#written.add(id);
     this.#writes.push(replace(of, read, change));
   }
 
@@ -177,14 +187,24 @@ class BufferedTransaction implements Transaction {
   }
 
   remove(from: Collection<unknown>, key: string): void {
-    this.#writes.push(remove(from, key));
+    const id = idOf([from.name, key]);
+    const check = this.#checks.get(id);
+    if (check?.kind !== "check" || this.#hasRemovedGroup || this.#written.has(id)) {
+      this.#writes.push(remove(from, key));
+    } else {
+      // The removal itself fails at another revision.
+      this.#checks.delete(id);
+      this.#writes.push(removeUnchanged(from, check));
+    }
   }
 
   removeGroup(group: string): void {
+    this.#hasRemovedGroup = true;
     this.#writes.push(removeGroup(group));
   }
 
   consume(of: Collection<unknown>, key: string): void {
+    this.#written.add(idOf([of.name, key]));
     this.#writes.push(consume(of, key));
   }
 

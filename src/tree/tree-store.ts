@@ -1,5 +1,4 @@
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
-import { appendToArchive } from "../store/port/operations.ts";
 import { HASH_BYTES, type Hash, leafHash } from "./merkle.ts";
 import {
   type FilledTile,
@@ -43,8 +42,7 @@ export const treeSizeOf = ({ edge }: Pick<StoredTree, "edge">): number =>
 /**
  * Appends leaves to a tree.
  *
- * @returns The tree, its encoded edge for the record, and the operations that store the completed
- * tiles.
+ * @returns The tree, its encoded edge for the record, and the archive rows of the completed tiles.
  */
 export function appendLeaves(stored: StoredTree, leaves: readonly string[]) {
   const tree = treeEdgeOf(stored);
@@ -52,7 +50,7 @@ export function appendLeaves(stored: StoredTree, leaves: readonly string[]) {
   return {
     tree,
     edge: tree.levels.map(encodeHashes),
-    steps: tiles.map((tile) => appendToArchive(tileRow(stored.id, tile))),
+    tileRows: tiles.map((tile) => tileRow(stored.id, tile)),
   };
 }
 

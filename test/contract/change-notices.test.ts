@@ -13,7 +13,9 @@ import type { Observation } from "../../src/sources/live/provider.ts";
 import { coinBarKnownAt } from "../../src/sources/live/publication-times.ts";
 import type { ReceivedObservation } from "../../src/sources/live/record-book.ts";
 import type { Store } from "../../src/store/port/store.ts";
+import { transact } from "../../src/store/transact.ts";
 import { coinDay, utcDays } from "../support/providers/coins.ts";
+import { stepsOf } from "../support/steps-of.ts";
 import { describeEngines, model, openStore, START } from "../support/stores.ts";
 
 const GIVEN = { provider: "test", observedAt: START };
@@ -47,8 +49,8 @@ async function following(
     ...{ taken, readOn, timesOfAll: () => times },
     /** Writes rows as the other process does, but without sending a notification. */
     async tell(data: readonly Observation[]) {
-      const { announcements } = await persistObservations({ data }, GIVEN, { archive });
-      await records.commit(announcements.filter(({ kind }) => kind !== "announce"));
+      const { announce } = await persistObservations({ data }, GIVEN, { archive });
+      await records.commit(stepsOf(announce).filter(({ kind }) => kind !== "announce"));
     },
   };
 }
@@ -95,7 +97,7 @@ it("notices are stored for less than five minutes when a single process reads th
     const { records, archive, clock } = await openStore(model);
     const options = { archive, noticeTtlMs: noticeTtlMs(engine) };
     const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");
-    await records.commit((await persistObservations({ data }, GIVEN, options)).announcements);
+    await transact(records, (await persistObservations({ data }, GIVEN, options)).announce);
     clock.now += 300_000;
     return (await records.list(noticeRecords, { limit: 9 })).length;
   };
@@ -145,7 +147,7 @@ it("a notification wakes the reader before its next poll is due", async () => {
   await settled();
   expect(looks).toBe(1);
   await records.commit(
-    announceChanges(daysOf("BTC-USD", "2025-01-01", "2025-01-01"), {
+    stepsOf(announceChanges, daysOf("BTC-USD", "2025-01-01", "2025-01-01"), {
       observedAt: START,
       ttlMs: NOTICE_TTL_MS,
     }),

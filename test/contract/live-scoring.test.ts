@@ -9,6 +9,7 @@ import { persistObservations } from "../../src/ingest/persist.ts";
 import { createSessionArchiveJob } from "../../src/ingest/session-archive.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
 import { coinBarKnownAt } from "../../src/sources/live/publication-times.ts";
+import { transact } from "../../src/store/transact.ts";
 import { temporaryFolder } from "../support/process.ts";
 import { coinDay, utcDays } from "../support/providers/coins.ts";
 import { model, openStore, type TestStore } from "../support/stores.ts";
@@ -50,8 +51,8 @@ async function scoringOf(store: TestStore, storeNow?: () => number) {
 /** Returns a function that stores new data as a provider does. */
 const givingTo = (store: TestStore) => async (data: readonly Observation[]) => {
   const given = { provider: "coinbase", observedAt: store.clock.now };
-  const { announcements } = await persistObservations({ data }, given, store);
-  await store.records.commit(announcements);
+  const { announce } = await persistObservations({ data }, given, store);
+  await transact(store.records, announce);
 };
 
 it("late history is scored in parts, and the earlier scores are served until all parts are scored", async () => {

@@ -4,9 +4,8 @@ import { type AccountRecord, accounts } from "../../principals/accounts/accounts
 import { CLIENT_REMOVED_TOPIC } from "../../principals/accounts/owned-agents.ts";
 import { accountRecordsGroup, clients, ownedAgentsGroup } from "../../principals/agents/agent.ts";
 import { apiKeys } from "../../principals/keys/api-keys.ts";
-import { announce } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import { readSetAside, setAsideOperations } from "../../store/set-aside.ts";
+import { readSetAside, setAside } from "../../store/set-aside.ts";
 import { defineStoreCommand } from "../command.ts";
 import { type Disabled, disable, enable } from "./disabling.ts";
 import { leftOutNotes, listArguments, listOptions, newest, sinceOf } from "./listing.ts";
@@ -16,21 +15,19 @@ const account: Disabled<AccountRecord> = {
   noun: "account",
   collection: accounts,
   action: "account",
-  async dependents(accountId, { store: { records }, now }) {
-    const keys = await readAll(records, apiKeys, accountRecordsGroup(accountId));
-    const agents = await readAll(records, clients, ownedAgentsGroup(accountId));
+  async disableDependents(tx, accountId, at) {
+    const together = { at, withKey: accountId };
+    const keys = await readAll(tx, apiKeys, accountRecordsGroup(accountId));
+    for (const key of keys) setAside(tx, apiKeys, key, together);
     // Codes and notices that wait for a channel belong to no alert.
-    const outlets = await readAll(records, channels, accountRecordsGroup(accountId));
-    const together = { at: now(), withKey: accountId };
-    return {
-      counts: { keys: keys.length, agents: agents.length, channels: outlets.length },
-      steps: [
-        ...keys.flatMap((key) => setAsideOperations(apiKeys, key, together)),
-        ...outlets.flatMap((outlet) => setAsideOperations(channels, outlet, together)),
-        ...agents.flatMap((agent) => setAsideOperations(clients, agent, together)),
-        ...agents.map(({ key }) => announce(CLIENT_REMOVED_TOPIC, key)),
-      ],
-    };
+    const outlets = await readAll(tx, channels, accountRecordsGroup(accountId));
+    for (const outlet of outlets) setAside(tx, channels, outlet, together);
+    const agents = await readAll(tx, clients, ownedAgentsGroup(accountId));
+    for (const agent of agents) {
+      setAside(tx, clients, agent, together);
+      tx.announce(CLIENT_REMOVED_TOPIC, agent.key);
+    }
+    return { keys: keys.length, agents: agents.length, channels: outlets.length };
   },
 };
 

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { CLIENT_REMOVED_TOPIC } from "../../principals/accounts/owned-agents.ts";
 import { type ClientRecord, clients } from "../../principals/agents/agent.ts";
-import { announce } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { readSetAside } from "../../store/set-aside.ts";
 import { defineStoreCommand } from "../command.ts";
@@ -13,7 +12,7 @@ const agent: Disabled<ClientRecord> = {
   noun: "agent",
   collection: clients,
   action: "client",
-  announcements: (key) => [announce(CLIENT_REMOVED_TOPIC, key)],
+  topic: CLIENT_REMOVED_TOPIC,
   accountOf: ({ agent: { owner } }) => owner?.accountId,
 };
 

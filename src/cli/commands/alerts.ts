@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { ALERTS_TOPIC, type Alert, alertStatusAt, alerts } from "../../alerts/alert.ts";
-import { announce } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { readSetAside } from "../../store/set-aside.ts";
 import { defineStoreCommand } from "../command.ts";
@@ -12,7 +11,7 @@ const alert: Disabled<Alert> = {
   noun: "alert",
   collection: alerts,
   action: "alert",
-  announcements: (key) => [announce(ALERTS_TOPIC, key)],
+  topic: ALERTS_TOPIC,
 };
 
 const AlertArgument = z.string("name an alert").startsWith("alert_", "must start with alert_");

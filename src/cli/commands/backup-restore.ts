@@ -9,9 +9,8 @@ import {
 import { recordBackup } from "../../maintenance/backup/last-backup.ts";
 import { completedFraction, type OnCommandProgress } from "../../maintenance/backup/progress.ts";
 import { writeAuditEntry } from "../../store/audit-entry.ts";
-import type { Operation } from "../../store/port/records.ts";
 import type { DumpRow } from "../../store/port/store.ts";
-import { writesOf } from "../../store/transact.ts";
+import { recordsWrittenBy, transactOnce, type WrittenRecord } from "../../store/transact.ts";
 import { type CommandContext, ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { rowCountsText, sizeText } from "../format.ts";
 import { openStoreForRestore } from "../restore-target.ts";
@@ -36,9 +35,9 @@ export const backupCommand = defineStoreCommand({
       onProgress,
     );
     const counts = { records: rows.record, archive: rows.archive };
-    const isRecorded = await store.records
-      .commit([recordBackup(Date.parse(createdAt))])
-      .catch(() => false);
+    const isRecorded = await transactOnce(store.records, (tx) =>
+      recordBackup(tx, Date.parse(createdAt)),
+    ).catch(() => false);
     return {
       isGood: true,
       lines: [`Wrote ${rowCountsText(counts)} as of ${createdAt} to ${file} (${sizeText(bytes)}).`],
@@ -119,8 +118,10 @@ async function load(
   }
   const { batches } = await openBackup(file);
   const entry = { action: "store.restored", actor: "operator", target: identity.id };
-  const audit = writesOf(writeAuditEntry, { ...entry, detail: { createdAt } }, now());
-  const added = [...audit, recordBackup(Date.parse(createdAt))];
+  const added = recordsWrittenBy(store.records, (tx) => {
+    writeAuditEntry(tx, { ...entry, detail: { createdAt } }, now());
+    recordBackup(tx, Date.parse(createdAt));
+  });
   const loaded = withProgress(batches, rows.record + rows.archive, onProgress);
   const marked = store.engine === "postgres" ? withMark(loaded) : loaded;
   await store.load(identity, withRecords(marked, added));
@@ -134,14 +135,13 @@ async function* withMark(
 }
 
 /**
- * Appends the rows that a commit of `operations` would insert or put, with revisions newer than
- * those in the batches, so that the dump and these rows load atomically.
+ * Appends the rows of written records, with revisions newer than those in the batches, so that the
+ * dump and these rows load atomically.
  */
 async function* withRecords(
   batches: AsyncIterable<readonly DumpRow[]>,
-  operations: readonly Operation[],
+  written: readonly WrittenRecord[],
 ): AsyncGenerator<readonly DumpRow[]> {
-  const written = operations.filter((each) => each.kind === "insert" || each.kind === "put");
   const isReplaced = (row: DumpRow) =>
     row.table === "record" &&
     written.some(({ collection, key }) => collection === row.collection && key === row.key);

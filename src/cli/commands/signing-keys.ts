@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { hasStoredKeys, KEYS_TOPIC, type KeyRecord, keyRecords } from "../../keys/key-records.ts";
 import { type KeyUse, keyUses } from "../../keys/key-uses.ts";
-import { announce } from "../../store/port/operations.ts";
+import { transact } from "../../store/transact.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
 
 /** Page size that exceeds the number of keys in any store. */
@@ -94,7 +94,7 @@ export async function reloadKeysWithNotes({
   keyring,
 }: CommandContext): Promise<readonly string[]> {
   if (!(await hasStoredKeys(store.records))) return [];
-  await store.records.commit([announce(KEYS_TOPIC)]);
+  await transact(store.records, (tx) => tx.announce(KEYS_TOPIC));
   try {
     await (await keyring()).reload();
     return [];

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import canonicalize from "canonicalize";
 import { type AuditEntry, auditRowId, unsealedAudit } from "../../store/audit-entry.ts";
 import type { ArchiveRow } from "../../store/port/archive.ts";
-import { appendToArchive, insert, removeUnchanged, replace } from "../../store/port/operations.ts";
 import { collection, type Records } from "../../store/port/records.ts";
+import { transactOnce } from "../../store/transact.ts";
 import { verifierText } from "../../tree/note-keys.ts";
 import { type SigningKeys, signCheckpoint, signersOf } from "../../tree/signers.ts";
 import { appendLeaves, type StoredTree } from "../../tree/tree-store.ts";
@@ -67,8 +67,8 @@ export interface AuditSealing {
 }
 
 /**
- * Archives the oldest pending audit rows as leaves of the tree, in one commit with the tree and its
- * signed checkpoint. If another process has sealed rows in the meantime, the commit fails and the
+ * Archives the oldest pending audit rows as leaves of the tree, in one transaction with the tree and its
+ * signed checkpoint. If another process has sealed rows in the meantime, nothing is written and the
  * rows stay pending. A crash or a second sealing process therefore cannot lose or duplicate a row,
  * or fork the tree.
  *
@@ -85,7 +85,7 @@ export async function sealAudit(
   const before = stored?.value ?? newTree();
   const sealedAt = Math.max(now(), before.sealedAt);
   const rows = waiting.map(({ value }, at) => sealedRow(value, before.last + 1 + at, sealedAt));
-  const { tree, edge, steps } = appendLeaves(before, rows.map(auditLeafOf));
+  const { tree, edge, tileRows } = appendLeaves(before, rows.map(auditLeafOf));
   const { origin } = before;
   const value: AuditTree = {
     ...before,
@@ -95,14 +95,15 @@ export async function sealAudit(
     keys: signersOf(keyring, origin).map(verifierText),
     sealedAt,
   };
-  await records.commit([
-    stored
-      ? replace(auditTrees, stored, { value })
-      : insert(auditTrees, { key: AUDIT_TREE_KEY, value }),
-    ...rows.map(appendToArchive),
-    ...steps,
-    ...waiting.map((each) => removeUnchanged(unsealedAudit, each)),
-  ]);
+  await transactOnce(records, (tx) => {
+    if (stored) tx.update(auditTrees, stored, { value });
+    else tx.insert(auditTrees, { key: AUDIT_TREE_KEY, value });
+    for (const row of [...rows, ...tileRows]) tx.append(row);
+    for (const each of waiting) {
+      tx.check(unsealedAudit, each);
+      tx.remove(unsealedAudit, each.key);
+    }
+  });
   return waiting.length;
 }
 

@@ -1,10 +1,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { writeAuditEntry } from "../../store/audit-entry.ts";
-import { consume, put, remove } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import { collection, type Operation } from "../../store/port/records.ts";
+import { collection } from "../../store/port/records.ts";
 import type { Store } from "../../store/port/store.ts";
-import { writesOf } from "../../store/transact.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import {
   COLLECTIONS_NOT_EXPORTED,
   type ExportDocument,
@@ -65,8 +64,8 @@ export async function readExport(file: string, store: Store): Promise<ExportDocu
 }
 
 /**
- * Replaces the records of the collections that the document contains, in one commit with an audit
- * row. Other collections stay unchanged. A record that a server writes concurrently may remain.
+ * Replaces the records of the collections that the document contains, in one transaction with an
+ * audit row. Other collections stay unchanged. A record that a server writes concurrently may remain.
  *
  * @returns The number of changes by collection.
  */
@@ -77,14 +76,16 @@ export async function importDocument({
 }: ImportTask): Promise<Readonly<Record<string, ImportedCollection>>> {
   const at = now();
   const done = new Map<string, ImportedCollection>();
-  const operations: Operation[] = [];
+  const changes: ((tx: Transaction) => void)[] = [];
   for (const [name, records] of document.collections) {
     const alive = [...records].filter(([, { expiresAt = at + 1 }]) => expiresAt > at);
     const kept = new Set(alive.map(([key]) => key));
     const stored = await readAll(store.records, collection(name));
     const gone = stored.filter(({ key }) => !kept.has(key));
-    operations.push(...gone.map(({ key }) => remove(collection(name), key)));
-    for (const [key, record] of alive) operations.push(...writeRecord(name, { key, record, at }));
+    changes.push((tx) => {
+      for (const { key } of gone) tx.remove(collection(name), key);
+      for (const [key, record] of alive) writeRecord(tx, name, { key, record, at });
+    });
     const expired = records.size - alive.length;
     done.set(name, { written: alive.length, removed: gone.length, expired });
   }
@@ -94,7 +95,10 @@ export async function importDocument({
     target: store.identity.id,
     detail: { from: document.storeId, collections: [...done.keys()].join(" ") },
   };
-  await store.records.commit([...operations, ...writesOf(writeAuditEntry, entry, at)]);
+  await transact(store.records, (tx) => {
+    for (const change of changes) change(tx);
+    writeAuditEntry(tx, entry, at);
+  });
   return Object.fromEntries(done);
 }
 
@@ -109,17 +113,17 @@ interface Writing {
 }
 
 /**
- * The operations that write a record. A record that was consumed is consumed again, but with the
+ * Writes a record. A record that was consumed is consumed again, but with the
  * time of the import, because the store cannot set an earlier time.
  */
-function writeRecord(name: string, { key, record, at }: Writing): readonly Operation[] {
+function writeRecord(tx: Transaction, name: string, { key, record, at }: Writing): void {
   const { value, groups, expiresAt, dueAt, consumedAt } = record;
-  const placed = put(collection(name), {
+  tx.put(collection(name), {
     key,
     value,
     ...(groups && { groups }),
     ...(expiresAt !== undefined && { ttlMs: expiresAt - at }),
     ...(dueAt !== undefined && { dueInMs: dueAt - at }),
   });
-  return consumedAt === undefined ? [placed] : [placed, consume(collection(name), key)];
+  if (consumedAt !== undefined) tx.consume(collection(name), key);
 }

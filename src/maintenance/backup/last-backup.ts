@@ -1,5 +1,5 @@
-import { put } from "../../store/port/operations.ts";
-import { collection, type Operation, type Records } from "../../store/port/records.ts";
+import { collection, type Records } from "../../store/port/records.ts";
+import type { Transaction } from "../../store/transact.ts";
 
 /** The newest backup of a store. */
 interface LastBackup {
@@ -12,8 +12,9 @@ const backups = collection<LastBackup>("backup");
 const KEY = "last";
 
 /** Records that the store was backed up. */
-export const recordBackup = (createdAt: number): Operation =>
-  put(backups, { key: KEY, value: { createdAt } });
+export function recordBackup(tx: Transaction, createdAt: number): void {
+  tx.put(backups, { key: KEY, value: { createdAt } });
+}
 
 /**
  * When the newest backup that `store backup` wrote of the store was started, Unix milliseconds;

@@ -11,6 +11,7 @@ import { persistObservations } from "../../../src/ingest/persist.ts";
 import { Problem } from "../../../src/lib/problem.ts";
 import type { Observation } from "../../../src/sources/live/provider.ts";
 import { coinBarKnownAt } from "../../../src/sources/live/publication-times.ts";
+import { transact } from "../../../src/store/transact.ts";
 import { createToolContext } from "../../../src/tool/create-context.ts";
 import type { Tool, ToolCall, ToolContext } from "../../../src/tool/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
@@ -105,8 +106,8 @@ async function live(): Promise<World> {
     const [from = "", to = ""] = batches.shift()?.split("/") ?? [];
     if (from === "") return turn();
     const given = { provider: "coinbase", observedAt: clock.now };
-    const { announcements } = await persistObservations({ data: daysOf(from, to) }, given, store);
-    await store.records.commit(announcements);
+    const { announce } = await persistObservations({ data: daysOf(from, to) }, given, store);
+    await transact(store.records, announce);
     await turn();
   };
   await happen();

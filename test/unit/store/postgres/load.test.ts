@@ -13,6 +13,7 @@ import {
 } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
+import { transact } from "../../../../src/store/transact.ts";
 import { dataFolder, Sessions, signalLog } from "../../../support/signal-log.ts";
 import { model, openStore } from "../../../support/stores.ts";
 import { describePostgres, open } from "./server.ts";
@@ -85,7 +86,7 @@ describePostgres("a restore that is killed once the rows are loaded", (server) =
     const sessions = new Sessions();
     sessions.close(0, "stock", ["A"]);
     await signalLog(source, sessions).settle();
-    await source.records.commit([recordBackup(1)]);
+    await transact(source.records, (tx) => recordBackup(tx, 1));
     const file = join(dataFolder(), "backup.gz");
     await writeBackup({ store: source, file, now: () => clock.now }, () => {});
 
