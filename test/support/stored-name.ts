@@ -1,5 +1,5 @@
 import { clients } from "../../src/principals/agents/agent.ts";
-import { replace, updateRecord } from "../../src/store/port/operations.ts";
+import { transact } from "../../src/store/transact.ts";
 import type { TestService } from "./test-service.ts";
 
 /**
@@ -11,10 +11,10 @@ export async function storeName(
   { client_id }: { readonly client_id: string },
   client_name: string,
 ): Promise<void> {
-  const at = { collection: clients, key: client_id };
-  await updateRecord(service.state.store.records, at, (stored) => {
+  await transact(service.state.store.records, async (tx) => {
+    const stored = await tx.get(clients, client_id);
     if (stored === undefined) throw new Error(`${client_id} is not registered`);
     const { metadata, agent } = stored.value;
-    return [replace(clients, stored, { value: { agent, metadata: { ...metadata, client_name } } })];
+    tx.update(clients, stored, { value: { agent, metadata: { ...metadata, client_name } } });
   });
 }

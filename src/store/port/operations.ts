@@ -3,7 +3,6 @@ import type {
   Collection,
   CollectionRules,
   Operation,
-  Records,
   ReplaceOptions,
   Stored,
   WriteOptions,
@@ -84,27 +83,4 @@ export function appendToArchive(row: ArchiveRow): Operation {
 /** Notifies the listeners of a topic in every process. */
 export function announce(topic: string, text = ""): Operation {
   return { kind: "announce", topic, text };
-}
-
-/** The operations of a change; `undefined` if there is nothing to change. */
-type Changed = readonly Operation[] | undefined;
-
-/**
- * Reads a record and commits the operations that `change` returns for it. Retries if the record was
- * changed concurrently.
- *
- * @param change Returns the operations for the current record; `undefined` leaves the record
- * unchanged.
- * @returns Whether anything was written.
- */
-export async function updateRecord<T>(
-  records: Records,
-  at: { readonly collection: Collection<T>; readonly key: string },
-  change: (stored: Stored<T> | undefined) => Changed | Promise<Changed>,
-): Promise<boolean> {
-  for (;;) {
-    const operations = await change(await records.get(at.collection, at.key));
-    if (operations === undefined) return false;
-    if (await records.commit(operations)) return true;
-  }
 }

@@ -11,7 +11,6 @@ import {
   removeUnchanged,
   replace,
   requireUnchanged,
-  updateRecord,
 } from "../../../src/store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../../src/store/port/records.ts";
 import { describeStores, dumpStore, openStore } from "../../support/stores.ts";
@@ -349,23 +348,8 @@ describeStores("revisions", (engine) => {
   });
 });
 
-describeStores("commit helpers", (engine) => {
-  it("update writes the new value computed from the stored record", async () => {
-    const { records } = await openStore(engine);
-    const count = () =>
-      updateRecord(records, { collection: pages, key: "a" }, (stored) =>
-        stored
-          ? [replace(pages, stored, { value: stored.value + 1 })]
-          : [insert(pages, { key: "a", value: 1 })],
-      );
-    expect(await count()).toBe(true);
-    expect(await count()).toBe(true);
-    expect(await pageOf(records, "a")).toBe(2);
-    const nothing = await updateRecord(records, { collection: pages, key: "a" }, () => undefined);
-    expect(nothing).toBe(false);
-  });
-
-  it("archive rows are committed with the records, or not at all", async () => {
+describeStores("a commit with archive rows", (engine) => {
+  it("adds them together with the records, or not at all", async () => {
     const { records, archive } = await openStore(engine);
     const rows = async () => archive.read("audit", { order: "oldest", limit: 9 });
     const row: ArchiveRow = { kind: "audit", at: 5, id: "x", body: { n: 1 } };

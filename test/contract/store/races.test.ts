@@ -9,7 +9,6 @@ import {
   removeUnchanged,
   replace,
   requireUnchanged,
-  updateRecord,
 } from "../../../src/store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../../src/store/port/records.ts";
 import { describeStores, type Engine, openStore, slowRecords } from "../../support/stores.ts";
@@ -132,19 +131,6 @@ describeStores("100 concurrent commits to one key", (engine) => {
         expect(left.map(({ value }) => value)).toEqual([won[0], won[0]]);
       }
     });
-  });
-
-  it("lose none of the changes that 30 callers make with update", async () => {
-    const on = await handles(engine);
-    await on[0]?.commit([put(codes, { key: "one", value: 0 })]);
-    await atOnce(on, 30, (records) =>
-      updateRecord(
-        records,
-        { collection: codes, key: "one" },
-        (stored) => stored && [replace(codes, stored, { value: stored.value + 1 })],
-      ),
-    );
-    expect((await on[0]?.get(codes, "one"))?.value).toBe(30);
   });
 });
 
