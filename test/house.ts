@@ -82,10 +82,10 @@ const aboveStore = sources.filter(({ path }) => partOf(path)?.name !== "store");
 /** An import of the store's `Operation`; the description of the API has a type of the same name. */
 const STORE_OPERATION = /import[^;]*\bOperation\b[^;]*from "[./]*store\/port\/records\.ts"/;
 
-/** A loop or a recursion by which a writer tries again, in a file that commits by itself. */
-const RETRY_LOOP = /for \(;;\)|while \(!\(await|\bupdateRecord\(/g;
+/** A loop by which a writer tries again, in a file that commits by itself. */
+const RETRY_LOOP = /for \(;;\)|while \(!\(await/g;
 const committing = aboveStore.filter(({ text }) =>
-  /records\s*\.commit\(|updateRecord\(/.test(text),
+  /records\s*\.commit\(|transactOnce\(/.test(text),
 );
 
 const rows: readonly (readonly [string, number | string])[] = [
