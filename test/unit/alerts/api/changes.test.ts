@@ -140,17 +140,6 @@ describe("an update of an alert", () => {
     }
     expect(await storedIn(records, id)).toEqual(before);
   });
-
-  it("is applied even if another update arrives concurrently", async () => {
-    const { service, wanted } = await openService();
-    const scores = [10, 20, 30].map((scoreMove) =>
-      service.update(wanted, { thresholds: { scoreMove } }),
-    );
-    await Promise.all([...scores, service.update(wanted, { label: "mine" })]);
-    const { alert } = await service.find(wanted.caller, wanted.alertId);
-    expect(alert.label).toBe("mine");
-    expect([10, 20, 30]).toContain(alert.thresholds.scoreMove);
-  });
 });
 
 describe("a pause of an alert", () => {

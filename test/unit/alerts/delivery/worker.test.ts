@@ -378,19 +378,6 @@ describeEngines("the delivery worker", (engine) => {
     expect(other.received).toHaveLength(1);
   });
 
-  it("counts every failure when several attempts fail at the same time", async () => {
-    const store = await openStore(engine);
-    const inbox = await receiver({ behavior: 404 });
-    const alert = webhookAlert({ url: inbox.url });
-    await keep(store, alert);
-    const ids = Array.from({ length: 4 }, (_, at) => newMessageId(at));
-    await store.records.commit(ids.flatMap((id) => queuedEvent(alert, id)));
-    await startWorker(store).look();
-    expect((await store.records.get(endpointHealthRecords, alert.key))?.value.failures).toBe(4);
-    expect(await attempts(store)).toHaveLength(4);
-    expect((await waiting(store)).map(({ value }) => value.attempts)).toEqual([1, 1, 1, 1]);
-  });
-
   it("resets the failure count after a success", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: 500 });

@@ -77,13 +77,6 @@ describeEngines("a watchlist", (engine) => {
     await expect(save(app, "none", ["A"], "remove")).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("loses no symbol when it is changed concurrently", async () => {
-    const { app, save, symbolsOf } = await open(engine, slowRecords);
-    const added = ["A", "B", "C", "D", "E", "F"];
-    await Promise.all(added.map((symbol) => save(app, "many", [symbol], "add")));
-    expect(await symbolsOf(app, "many")).toEqual(added);
-  });
-
   it("is visible only to its client, and the person's other clients learn only the number of lists", async () => {
     const { app, agent, stranger, save, symbolsOf, lists } = await open(engine);
     await save(app, "mine", ["A"]);
