@@ -38,7 +38,7 @@ const MAX_ATTEMPTS = 250;
 export interface Transaction extends RecordReader {
   /** Creates or overwrites a record. */
   put<T>(to: Collection<T>, record: NewRecord<T>): void;
-  /** Creates a record that is absent. Whether it is must have been read before, unless its key is random. */
+  /** Creates a record that this transaction has found absent, or whose key is random. */
   insert<T>(to: Collection<T>, record: NewRecord<T>): void;
   /** Changes a record that this transaction has read. Members of `change` that are absent stay. */
   update<T>(

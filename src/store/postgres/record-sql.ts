@@ -103,7 +103,7 @@ begin
           else
             perform from (
               with members as materialized (
-                select * from market_signal.record
+                select collection, revision, expires_at from market_signal.record
                 where groups @> array[step.key] and groups <> '{}')
               select count(*) as records, max(revision) as newest from members
               where collection = step.collection and revision > step.after

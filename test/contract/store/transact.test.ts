@@ -79,6 +79,36 @@ describeStores("a transaction", (engine) => {
     expect(prizes.map(({ value }) => value)).toEqual([isMine.indexOf(true)]);
   });
 
+  it("gives a record to one of 100 concurrent callers that read and remove it", async () => {
+    const on = await handles(engine);
+    await transact(on[0], (tx) => tx.put(counts, { key: "prize", value: 1 }));
+    const isMine = await atOnce(on, 100, async (tx) => {
+      if ((await tx.get(counts, "prize")) === undefined) return false;
+      tx.remove(counts, "prize");
+      return true;
+    });
+    expect(isMine.filter((mine) => mine)).toHaveLength(1);
+  });
+
+  it("can change and remove the records that it read, in any order with their group", async () => {
+    const { records } = await openStore(engine);
+    const value: Member = { team: "red", isOnCall: true };
+    await transact(records, (tx) => {
+      for (const key of ["a", "b", "c"]) tx.insert(members, { key, value });
+    });
+    await transact(records, async (tx) => {
+      const [a] = await tx.list(members, { group: "red", limit: 1 });
+      if (a === undefined) throw new Error("It was put there.");
+      await tx.get(members, "b");
+      tx.update(members, a, { value: { ...value, team: "blue" } });
+      tx.remove(members, a.key);
+      tx.removeGroup("red");
+      tx.remove(members, "b");
+      tx.put(members, { key: "b", value });
+    });
+    expect((await readAll(records, members)).map(({ key }) => key)).toEqual(["b"]);
+  });
+
   it("inserts a record for one of 100 concurrent callers that found it absent", async () => {
     const on = await handles(engine);
     const values = await atOnce(on, 100, async (tx, at) => {
