@@ -75,7 +75,7 @@ export const getAlertEvents = defineTool({
 interface EventsAnswer {
   readonly events: z.input<typeof EventAnswer>[];
   readonly terms: Readonly<Record<string, string>>;
-  readonly nextCursor: string | null;
+  readonly nextCursor: string;
   readonly hasMore: boolean;
 }
 
@@ -97,7 +97,7 @@ async function events(query: Query, context: ToolContext, call: ToolCall): Promi
   return {
     events: readable,
     terms,
-    nextCursor: page.cursor ?? null,
+    nextCursor: page.cursor,
     hasMore: page.hasMore,
   };
 }

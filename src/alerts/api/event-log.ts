@@ -80,7 +80,7 @@ export function createEventLog(source: EventLogDependencies): EventLog {
       const { events, reached, hasMore } = await readOwnedPage(source, reader, { cursor, limit });
       return {
         events: events.map((event) => ({ ...event, cursor: cursorOf(event) })),
-        position: reached === undefined ? cursor : String(reached),
+        position: String(reached),
         hasMore,
       };
     },
@@ -108,11 +108,8 @@ export interface EventQuery {
 /** A page of events, oldest first. */
 export interface EventPage {
   readonly events: readonly AlertEvent[];
-  /**
-   * Cursor from which to continue, present even if no more events exist yet; `undefined` to start
-   * at the beginning.
-   */
-  readonly cursor: string | undefined;
+  /** Cursor from which to continue, also if no event exists yet. */
+  readonly cursor: string;
   /** Whether more events are already available. */
   readonly hasMore: boolean;
 }
@@ -131,7 +128,7 @@ export async function readEventPage(
   query: EventQuery,
 ): Promise<EventPage> {
   const { events, reached, hasMore } = await readOwnedPage(source, reader, query);
-  return { events, cursor: reached === undefined ? query.cursor : String(reached), hasMore };
+  return { events, cursor: String(reached), hasMore };
 }
 
 /**
@@ -183,8 +180,8 @@ function positionOf(
 /** Events of a reader, and the position up to which the log was read. */
 interface OwnedEventPage {
   readonly events: readonly AlertEvent[];
-  /** Position of the last row that was read; `undefined` if no row was read. */
-  readonly reached: number | undefined;
+  /** Position of the last row that was read, else the one before the first that was asked for. */
+  readonly reached: number;
   readonly hasMore: boolean;
 }
 
@@ -196,7 +193,7 @@ async function readOwnedPage(
   const from = cursor === undefined ? since : positionOf(source, reader, cursor) + 1;
   const events: AlertEvent[] = [];
   let scanned = 0;
-  let reached: number | undefined;
+  let reached = Math.max(0, from - 1);
   for await (const event of readEvents(source, { owner: reader, from, order: "oldest" })) {
     if (scanned === MAX_SCANNED) return { events, reached, hasMore: true };
     if (alertId === undefined || event.alertId === alertId) {
