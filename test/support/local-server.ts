@@ -12,7 +12,7 @@ export async function listenLocally(server: Server): Promise<string> {
 
 /** Serves on a free loopback port until the current test ends. @returns The origin. */
 export function serveForTest(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+  const server = createServer({ keepAliveTimeout: 0 }, listener);
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();

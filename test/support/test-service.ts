@@ -98,7 +98,9 @@ async function openTestService(
   { market, ...options }: TestServiceOptions = {},
 ): Promise<TestService> {
   const folder = env.DATA_DIR;
-  const server = createServer();
+  // Client and server share a process that can be busy for seconds: without this the server could
+  // close a connection just as the client reuses it.
+  const server = createServer({ keepAliveTimeout: 0 });
   const base = await listen(server);
   const settings = readConfig({ RATE_LIMITS: LOOSE_LIMITS, ...env });
   const config = market === undefined ? settings : { ...settings, market };

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { deleteLastUse, LastUseTracker } from "../../../src/access/last-use.ts";
 import type { Records } from "../../../src/store/port/records.ts";
@@ -7,7 +8,7 @@ import { describeEngines, openStore, START, type TestStore } from "../../support
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-/** Records whose writes are counted; a test can await the writes or make them fail. */
+/** Records whose writes are counted; a test can settle the writes or make them fail. */
 function watched({ records }: TestStore) {
   const writes: Promise<unknown>[] = [];
   const state = { isDown: false };
@@ -16,49 +17,55 @@ function watched({ records }: TestStore) {
     writes.push(write.catch(() => {}));
     return write;
   };
-  return { records: { ...records, commit }, writes, state };
+  /** Waits until the writes that were begun have ended. */
+  const settled = async () => {
+    await turn();
+    await Promise.all(writes);
+    await turn();
+  };
+  return { records: { ...records, commit }, writes, settled, state };
 }
 
 function lastUseOf(store: TestStore) {
-  const { records, writes, state } = watched(store);
+  const { records, writes, settled, state } = watched(store);
   const errors: unknown[] = [];
   const now = () => new Date(store.clock.now);
   const lastUse = new LastUseTracker({ records, now, onError: (error) => errors.push(error) });
-  return { lastUse, writes, state, errors };
+  return { lastUse, writes, settled, state, errors };
 }
 
 describeEngines("recorded last uses", (engine) => {
   it("are accurate to the hour", async () => {
     const store = await openStore(engine);
     store.clock.now += 59 * MINUTE;
-    const { lastUse, writes } = lastUseOf(store);
+    const { lastUse, settled } = lastUseOf(store);
     lastUse.record("agent");
-    await Promise.all(writes);
+    await settled();
     expect(await lastUse.of(["agent", "other"])).toEqual(new Map([["agent", START]]));
   });
 
   it("are written once per hour, however often a key or client is used", async () => {
     const store = await openStore(engine);
-    const { lastUse, writes } = lastUseOf(store);
+    const { lastUse, writes, settled } = lastUseOf(store);
     for (let minute = 0; minute < 120; minute += 1) {
       lastUse.record("agent");
       store.clock.now += MINUTE;
     }
-    await Promise.all(writes);
+    await settled();
     expect(writes).toHaveLength(2);
     expect(await lastUse.of(["agent"])).toEqual(new Map([["agent", START + HOUR]]));
   });
 
   it("are written again after a failure, which is reported but delays no request", async () => {
     const store = await openStore(engine);
-    const { lastUse, writes, state, errors } = lastUseOf(store);
+    const { lastUse, settled, state, errors } = lastUseOf(store);
     state.isDown = true;
     lastUse.record("agent");
-    await Promise.all(writes);
+    await settled();
     expect(errors).toHaveLength(1);
     state.isDown = false;
     lastUse.record("agent");
-    await Promise.all(writes);
+    await settled();
     expect((await lastUse.of(["agent"])).size).toBe(1);
   });
 
@@ -76,19 +83,22 @@ describeEngines("recorded last uses", (engine) => {
     const now = () => new Date(store.clock.now);
     const lastUse = new LastUseTracker({ records: counting, now, onError: () => {} });
     for (let id = 0; id <= 10_000; id += 1) lastUse.record(`${id}`);
+    await turn();
     expect(writes).toBe(10_001);
     lastUse.record("10000");
     lastUse.record("1");
+    await turn();
     expect(writes).toBe(10_001);
     lastUse.record("0");
+    await turn();
     expect(writes).toBe(10_002);
   });
 
   it("are deleted with the client or key that was used", async () => {
     const store = await openStore(engine);
-    const { lastUse, writes } = lastUseOf(store);
+    const { lastUse, settled } = lastUseOf(store);
     lastUse.record("agent");
-    await Promise.all(writes);
+    await settled();
     await store.records.commit([...stepsOf(deleteLastUse, "agent")]);
     expect((await lastUse.of(["agent"])).size).toBe(0);
   });
