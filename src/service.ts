@@ -248,6 +248,7 @@ async function openParts(state: PersistentState, meters: Meters, options: Servic
     knownUntil: scoring.knownUntil,
     standsStill: () => scoring.untilNextRefresh() === undefined,
     limits: auth.limits,
+    mailbox: auth.mailbox,
     serviceName: SERVICE_NAME,
     baseUrl,
     now,

@@ -1,6 +1,7 @@
 import { type Caller, type CallerIdentity, callerKey } from "../access/caller.ts";
 import type { Scope } from "../access/scopes.ts";
 import { fingerprint } from "../lib/fingerprint.ts";
+import type { Party } from "../limits/limits.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { collection, type Stored } from "../store/port/records.ts";
@@ -162,6 +163,8 @@ export type DeliveryMethod = { readonly by: "poll" } | Webhook | ChannelDelivery
 /** A subscription to events. Instants are milliseconds since the epoch. */
 export interface Alert {
   readonly owner: AlertOwner;
+  /** Hash of the network from which the alert was registered; absent in older records. */
+  readonly network?: string;
   /** Display name that the owner gave the alert; `null` if the alert has no name. */
   readonly label: string | null;
   readonly kinds: readonly AlertKind[];
@@ -216,6 +219,15 @@ export const accountAlertsGroup = (accountId: string): string => `alerts:account
  */
 export const quotaGroup = (owner: AlertOwner): string =>
   owner.accountId === undefined ? ownerGroup(owner) : accountAlertsGroup(owner.accountId);
+
+/** What causes events: an alert, or a channel of its owner. */
+export type EventSource = Pick<Alert, "owner" | "network">;
+
+/** The party that the limit `events` counts. An alert of unknown network counts as one of its own. */
+export function eventParty({ owner, network }: EventSource): Party {
+  const caller = quotaGroup(owner);
+  return { caller, network: network ?? caller };
+}
 
 /** Finds the `quotaGroup` among the groups of a delivery; an empty string when there is none. */
 export const findQuotaGroup = (groups: readonly string[]): string =>

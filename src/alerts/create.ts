@@ -3,8 +3,8 @@ import { createAuditor } from "../access/auditor.ts";
 import { currentScopesOf } from "../auth/entitlement.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { scheduleTimer } from "../lib/loop.ts";
-import type { Limits } from "../limits/quotas.ts";
-import { createOutbox } from "../mail/outbox.ts";
+import type { Limits } from "../limits/limits.ts";
+import type { Outbox } from "../mail/outbox.ts";
 import type { LeaderJob } from "../maintenance/maintenance.ts";
 import type { GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import { createWebhookPolicy } from "../outbound/webhook-policy.ts";
@@ -60,6 +60,7 @@ export interface AlertSystemOptions
    */
   readonly knownUntil: () => number;
   readonly limits: Limits;
+  readonly mailbox: Outbox;
   readonly log: Logger;
   /** Metrics to update; absent to record none. */
   readonly meters?: Meters;
@@ -96,14 +97,14 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
   const warn = (message: string) => log.warn(message);
   const urlPolicy = options.outbound ?? createWebhookPolicy({ allowsInsecure, warn });
   const scopesOf = (owner: AlertOwner) => currentScopesOf(records, owner);
-  const common = { records, archive, audit, vault, limits, now, scopesOf };
+  const common = { records, archive, audit, hashAddress, vault, limits, now, scopesOf };
 
   const tokens = new UnsubscribeTokens(deriveKey("channel-unsubscribe"));
   const outlets: ChannelDependencies = {
     serviceName,
     baseUrl,
     chat: createChatServices(settings.telegramUrl),
-    mailbox: createOutbox({ vault, now }),
+    mailbox: options.mailbox,
     gathering: new DigestGatherer(),
     unsubscribeUrl: (channelId) => unsubscribeUrl(baseUrl, tokens.tokenOf(channelId)),
   };

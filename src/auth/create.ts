@@ -8,14 +8,13 @@ import { createKeyringVault } from "../keys/keyring-vault.ts";
 import type { Vault } from "../keys/vault.ts";
 import type { LimitOverrides } from "../limits/classes.ts";
 import { withDenialCounts } from "../limits/denial-counts.ts";
+import { createLimits } from "../limits/limits.ts";
 import { withLockouts } from "../limits/lockouts.ts";
-import { createLimits } from "../limits/memory-limits.ts";
-import type { Quota, QuotaName } from "../limits/quotas.ts";
-import { createSharedLimits } from "../limits/shared-limits.ts";
 import type { Email } from "../mail/email-schema.ts";
 import { MailWorker } from "../mail/mail-worker.ts";
 import { createOutbox } from "../mail/outbox.ts";
 import type { MailSettings } from "../mail/smtp.ts";
+import { MailSuppression } from "../mail/suppression.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import { AccountService } from "../principals/accounts/accounts.ts";
 import { BrowserSessions } from "../principals/accounts/browser-sessions.ts";
@@ -54,12 +53,7 @@ interface AuthSettings {
   /** JSON file of the identity providers whose assertions are trusted; `undefined` for none. */
   readonly trustedIssuersFile: string | undefined;
   /** Rate limits that replace the defaults. */
-  readonly rateLimits: {
-    /** Of classes of limits. */
-    readonly numbers: LimitOverrides;
-    /** Of limits that are not classes. */
-    readonly quotas: Partial<Record<QuotaName, Quota>>;
-  };
+  readonly rateLimits: LimitOverrides;
 }
 
 /** Dependencies of `createAuthServices`. */
@@ -108,13 +102,13 @@ export async function createAuthServices(options: AuthServicesOptions) {
   const audit = createAuditor({ hashAddress, now });
   const lastUse = new LastUseTracker({ records, now, onError });
   const vault = createKeyringVault(keyring);
-  const mailbox = createOutbox({ vault, now });
+  const { suppression, mailbox, mailWorker } = startMail(options, vault);
   const { limits, denials, sync } = createAccessLimits(options, onError);
   const common = { records, now, audit };
   const accounts = new AccountService({ ...common, lastUse });
   const keys = new ApiKeyService({ ...common, mode, lastUse });
   const intake = new IntakeService({ ...common, keys, mode, hashAddress });
-  const sessions = new BrowserSessions({ records, now, secure: isHttps(baseUrl), audit });
+  const sessions = new BrowserSessions({ ...common, secure: isHttps(baseUrl), hashAddress });
   const codeKey = options.deriveKey("claim-codes");
   const forClaims = { mailbox, baseUrl, anonymousScopes, signUp, codeKey };
   const claims = new ClaimService({ ...common, ...forClaims });
@@ -155,7 +149,6 @@ export async function createAuthServices(options: AuthServicesOptions) {
   const isAccepted = (email: string) => intake.isAccepted(email);
   const forSignIn = { records, accounts, signUp, isAccepted };
   const upstream = await loadUpstream(settings.upstream, { ...forSignIn, onError, redirectUri });
-  const mailWorker = startMailWorker(options, vault);
   return {
     operatorAccess: new OperatorAccess(vault, () => now().getTime()),
     accounts,
@@ -179,6 +172,8 @@ export async function createAuthServices(options: AuthServicesOptions) {
     }),
     signIn: new EmailCodeSignIn({ ...forSignIn, mailbox, audit, hashAddress, serviceName }),
     upstream,
+    suppression,
+    mailbox,
     async close() {
       await mailWorker.stop();
       await Promise.all([outbound.close(), sync()]);
@@ -186,21 +181,24 @@ export async function createAuthServices(options: AuthServicesOptions) {
   };
 }
 
-/** Starts the worker that sends the emails in the outbox. */
-function startMailWorker(
-  { store, settings, onEmail, now, log }: AuthServicesOptions,
-  vault: Vault,
-) {
+/** Creates the outbox, and starts the worker that sends the emails in it. */
+function startMail(options: AuthServicesOptions, vault: Vault) {
+  const { store, settings, baseUrl, onEmail, now, log } = options;
+  const { records } = store;
+  const key = options.deriveKey("mail-suppression");
+  const suppression = new MailSuppression({ records, key, baseUrl, now });
+  const mailbox = createOutbox({ vault, now, wayOutOf: (email) => suppression.linkOf(email) });
   const mailWorker = new MailWorker({
-    records: store.records,
+    records,
     vault,
+    isSuppressed: (email) => suppression.isSuppressed(email),
     smtp: settings.mail,
     onTerminal: onEmail,
     now,
     onError: (error) => log.error({ err: error }, "a message could not be sent"),
   });
   mailWorker.start();
-  return mailWorker;
+  return { suppression, mailbox, mailWorker };
 }
 
 /** Loads the OpenID client only if an upstream provider is configured. */
@@ -222,13 +220,13 @@ function createAccessLimits(
   onError: (error: unknown) => void,
 ) {
   const { records, counters } = store;
-  const { numbers, quotas: overrides } = settings.rateLimits;
-  const { sync, ...counting } =
-    counters === undefined
-      ? { ...createLimits({ overrides, numbers }), sync: async () => undefined }
-      : createSharedLimits({ counters, overrides, numbers, onError });
+  const shared = counters && { counters, onError };
+  const counting = createLimits({ overrides: settings.rateLimits, shared });
   const { hashAddress } = keyring;
-  return { ...withDenialCounts(withLockouts(counting, { records, hashAddress, now })), sync };
+  const { limits, denials } = withDenialCounts(
+    withLockouts(counting, { records, hashAddress, now }),
+  );
+  return { limits, denials, sync: () => counting.sync() };
 }
 
 const isHttps = (url: string): boolean => new URL(url).protocol === "https:";

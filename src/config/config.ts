@@ -1,12 +1,12 @@
 import { anonymousScopeCeiling, type Scope } from "../access/scopes.ts";
 import type { SignUpMode } from "../access/sign-up-mode.ts";
 import type { AlertSettings } from "../alerts/create.ts";
+import type { LimitOverrides } from "../limits/classes.ts";
 import type { MailSettings } from "../mail/smtp.ts";
 import type { UpstreamProviderSettings } from "../principals/accounts/upstream-client.ts";
 import type { LiveMarketSettings, MarketSettings } from "../sources/open-market.ts";
 import { providerSettings } from "./provider-settings.ts";
 import {
-  type ChangedLimits,
   type Environment,
   environmentVariables,
   FILES_MARKET_PATTERN,
@@ -73,7 +73,7 @@ export interface Config {
    */
   readonly mcpFastPath: boolean;
   /** Rate limits that replace the defaults. */
-  readonly rateLimits: ChangedLimits;
+  readonly rateLimits: LimitOverrides;
   /** Time for which a process that is shutting down still accepts connections, in milliseconds. */
   readonly drainMs: number;
   /** TCP port of the metrics, on the same address; `undefined` to collect no metrics. */

@@ -2,8 +2,6 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { anonymousScopeCeiling, isScope, parseScopeNames } from "../access/scopes.ts";
 import { ENCODED_MASTER_KEY_PATTERN } from "../keys/master-key.ts";
-import type { LimitOverrides } from "../limits/classes.ts";
-import { type Quota, type QuotaName, quotas } from "../limits/quotas.ts";
 import { isHttpsOrLoopback } from "../outbound/loopback.ts";
 import { parseReplay, REPLAY_SYNTAX } from "../sources/replay-settings.ts";
 import { misspelledSetting } from "./misspelled.ts";
@@ -15,9 +13,6 @@ export const LIVE_MARKET = "live";
 
 /** Value of `MARKET` for a folder of files; group 1 is the path. */
 export const FILES_MARKET_PATTERN = /^files:(.+)$/;
-
-/** Format of one limit: its name, the number of points, and the length of the window in seconds. */
-const RATE_LIMIT = /^([a-z-]+)=(\d{1,9})\/(\d{1,6})$/;
 
 const wholeNumber = (min: number, max: number) =>
   z
@@ -242,7 +237,7 @@ export const environmentVariables = {
       .default("")
       .transform((text, context) => {
         try {
-          return rateLimits(text);
+          return parseLimits(text);
         } catch (error) {
           context.addIssue({ code: "custom", params: { reason: (error as Error).message } });
           return z.NEVER;
@@ -285,35 +280,6 @@ export const environmentVariables = {
       "least severe level that is logged, as JSON lines on standard error, where notes for people stand between them",
   },
 } as const;
-
-/** The limits that are classes, and those that are not yet. */
-export interface ChangedLimits {
-  readonly numbers: LimitOverrides;
-  readonly quotas: Partial<Record<QuotaName, Quota>>;
-}
-
-/** Parses RATE_LIMITS. @throws {Error} As `parseLimits`. */
-function rateLimits(text: string): ChangedLimits {
-  const parts = text.split(/\s+/).filter((part) => part !== "");
-  const found = parts.map((part) => ({ part, quota: RATE_LIMIT.exec(part) ?? [] }));
-  const isQuota = ({ quota: [, name = ""] }: (typeof found)[number]) => Object.hasOwn(quotas, name);
-  return {
-    numbers: parseLimits(
-      found
-        .filter((each) => !isQuota(each))
-        .map(({ part }) => part)
-        .join(" "),
-    ),
-    quotas: Object.fromEntries(
-      found
-        .filter(isQuota)
-        .map(({ quota: [, name, points, windowSeconds] }) => [
-          name,
-          { points: Number(points), windowSeconds: Number(windowSeconds) },
-        ]),
-    ),
-  };
-}
 
 /** A setting with its schema, default and purpose. */
 interface Setting {

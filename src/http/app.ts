@@ -5,7 +5,7 @@ import type { Authenticate } from "../access/caller.ts";
 import type { Scope } from "../access/scopes.ts";
 import type { EventLog } from "../alerts/api/event-log.ts";
 import type { StartLoop } from "../lib/loop.ts";
-import type { Limits } from "../limits/quotas.ts";
+import type { Limits } from "../limits/limits.ts";
 import type { SignalLog } from "../log/signal-log.ts";
 import type { ClaimService } from "../principals/agents/claims.ts";
 import type { PeerTables } from "../score/peers.ts";
@@ -166,7 +166,7 @@ function programRoutes(options: AppOptions): readonly Route[] {
     options.tokenRoute,
     ...restRoutes({ answers, api, streams }),
     openbbRoute({ answers, api }),
-    exportRoute({ context, api, limits: options.limits, streams }),
+    exportRoute({ context, api, streams }),
     alertStreamRoute({ api, log: options.eventLog, streams, repeat }),
     methodRoute({ context, api, tables: options.tables }),
     ...logRoutes({

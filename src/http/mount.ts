@@ -1,10 +1,9 @@
 import type { RequestHandler, Router } from "express";
-import { ipAddressKey } from "../limits/address-key.ts";
-import { countQuotasInNetworks } from "../limits/count-in-networks.ts";
-import type { Limits } from "../limits/quotas.ts";
+import { ipAddressKey, partyAt } from "../limits/address-key.ts";
+import type { Limits } from "../limits/limits.ts";
 import type { Operation, RateLimit } from "../openapi/operation.ts";
 import { rejectOtherMethods } from "./allowed-methods.ts";
-import { limitRequestsBy, requireWithinLimits } from "./rate-limits.ts";
+import { limitRequestsBy } from "./rate-limits.ts";
 import type { Handler, Route } from "./route-table.ts";
 
 /** Handlers by operation id, in the order in which they run. */
@@ -56,17 +55,10 @@ const camelCase = (name: string): string =>
  *
  * @throws {Problem} `rate_limited`
  */
-export function createRateLimitHandler(limits: Limits, limit: RateLimit): RequestHandler {
-  if (limit.per === "network") {
-    return async ({ ip }, res, next) => {
-      requireWithinLimits(res, await countQuotasInNetworks(limits, limit.quotas, ip));
-      next();
-    };
-  }
-  const { per, quotas } = limit;
+export function createRateLimitHandler(limits: Limits, { name, per }: RateLimit): RequestHandler {
   // Unauthenticated requests can contain any client id. The id is counted together with the
-  // address, so that others cannot use up the client's quota.
-  return limitRequestsBy(limits, quotas, ({ params, ip }) =>
-    per === "client" ? `${params.clientId} ${ipAddressKey(ip)}` : ipAddressKey(ip),
+  // address, so that others cannot use up the client's number.
+  return limitRequestsBy(limits, name, ({ params, ip }) =>
+    per === "client" ? partyAt(ip, `${params.clientId} ${ipAddressKey(ip)}`) : partyAt(ip),
   );
 }

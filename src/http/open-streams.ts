@@ -2,8 +2,10 @@ import type { ServerResponse } from "node:http";
 import { type Caller, callerKey } from "../access/caller.ts";
 import type { StartLoop } from "../lib/loop.ts";
 import { Problem } from "../lib/problem.ts";
-import { widestNetwork } from "../limits/address-key.ts";
-import { partyShare } from "../limits/share.ts";
+import { partyAt } from "../limits/address-key.ts";
+import type { LimitLevel } from "../limits/admission.ts";
+import { concurrencyClasses } from "../limits/classes.ts";
+import { Concurrency } from "../limits/concurrency.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /**
@@ -18,29 +20,6 @@ const CHECK_INTERVAL_MS = 500;
  * minute, to tolerate slow networks.
  */
 const MAX_STALLED_CHECKS = 60;
-
-/**
- * Maximum numbers of open streams in one process: per caller; per person, across all clients,
- * agents and keys; in total; and for all unclaimed agents together, so that they cannot block other
- * callers.
- */
-const MAX_PER_CALLER = 5;
-const MAX_PER_ACCOUNT = 50;
-const MAX_TOTAL = 500;
-const MAX_UNCLAIMED = 100;
-
-/**
- * Maximum share of an account's streams that one application and the agents that it claimed can
- * have while no other caller of the account has streams. As others open streams, the share shrinks.
- */
-const APPLICATION_SHARE = 1 / 2;
-
-/**
- * Maximum share of all streams, and of the unclaimed agents' streams, that one network (/32 of
- * IPv6, /24 of IPv4) can have while no other network has streams. The limit is per network because
- * one network can have many addresses and credentials. As others open streams, the share shrinks.
- */
-const NETWORK_SHARE = 1 / 2;
 
 /**
  * Values of `Retry-After`, in seconds. `tooMany` leaves time for a stream to close; `stopping` is
@@ -67,27 +46,13 @@ export interface OpenStreams {
   close(): void;
 }
 
-/** An open stream. */
-interface OpenStream {
-  readonly caller: string;
-  /** The account that owns the caller; `undefined` for unclaimed agents. */
-  readonly accountId: string | undefined;
-  /** Client or agent of the caller, as in `Caller.application`. */
-  readonly application: string | undefined;
-  /** The widest network of the caller's address. */
-  readonly network: string;
-  /** Whether the caller is an unclaimed agent. */
-  readonly isUnclaimed: boolean;
-  /** Ends the stream; a second call destroys it. */
-  end(): void;
-}
-
 /**
  * Creates the registry of open streams. If an error prevents the lookup of a credential, the
  * streams of that credential stay open.
  */
 export function createOpenStreams(repeat: StartLoop): OpenStreams {
-  const open = new Map<ServerResponse, OpenStream>();
+  const open = new Map<ServerResponse, () => void>();
+  const underWay = new Concurrency(concurrencyClasses.streams);
   let isClosed = false;
   return {
     track(context, caller, end) {
@@ -95,17 +60,21 @@ export function createOpenStreams(repeat: StartLoop): OpenStreams {
       // `close` was already emitted if the client disconnected while the response was prepared.
       if (res.destroyed) return;
       if (isClosed) throw stopping();
-      const stream = { ...ownerOf(context, caller), end: endOrDestroy(res, end) };
-      checkLimits([...open.values()], stream);
-      open.set(res, stream);
+      const party = partyAt(context.ip, callerKey(caller));
+      const level = underWay.refusing(party);
+      if (level !== undefined) throw tooMany(level);
+      const leave = underWay.enter(party);
+      const endStream = endOrDestroy(res, end);
+      open.set(res, endStream);
       const isStuck = createStallCheck(res);
       const looking = repeat(async () => {
         if (isStuck()) res.destroy();
-        else if (isClosed || !(await context.isStillValid())) stream.end();
+        else if (isClosed || !(await context.isStillValid())) endStream();
         return 0;
       }, CHECK_INTERVAL_MS);
       res.once("close", () => {
         open.delete(res);
+        leave();
         void looking.stop();
       });
     },
@@ -114,22 +83,13 @@ export function createOpenStreams(repeat: StartLoop): OpenStreams {
     },
     close() {
       isClosed = true;
-      for (const [res, { end }] of open) {
+      for (const [res, end] of open) {
         const { socket } = res;
         res.once("finish", () => socket?.end());
         end();
       }
     },
   };
-}
-
-type StreamOwner = Omit<OpenStream, "end">;
-
-function ownerOf({ ip }: RequestContext, caller: Caller): StreamOwner {
-  const { kind, accountId, application } = caller;
-  const isUnclaimed = kind === "agent" && accountId === undefined;
-  const network = widestNetwork(ip);
-  return { caller: callerKey(caller), accountId, application, network, isUnclaimed };
 }
 
 /**
@@ -157,64 +117,16 @@ function createStallCheck(res: ServerResponse): () => boolean {
   };
 }
 
-/** Checks the limits for one more stream. @throws {Problem} `rate_limited` */
-function checkLimits(open: readonly OpenStream[], listener: StreamOwner): void {
-  const { caller, isUnclaimed } = listener;
-  const ofOne = open.filter((stream) => stream.caller === caller);
-  if (ofOne.length >= MAX_PER_CALLER)
-    throw tooMany(`You have ${MAX_PER_CALLER} streams open already.`);
-  checkAccountLimit(open, listener);
-  checkGroupLimit({ most: MAX_TOTAL, of: "all callers" }, open, listener);
-  if (!isUnclaimed) return;
-  const ofUnclaimed = open.filter((stream) => stream.isUnclaimed);
-  const bound = { most: MAX_UNCLAIMED, of: "unclaimed agents" };
-  checkGroupLimit(bound, ofUnclaimed, listener);
-}
+/** Who has as many streams as allowed, by the number that refuses one more. */
+const HOLDERS = {
+  caller: "You have",
+  network: "Your network has",
+  total: "All callers have",
+} as const;
 
-/** Checks the limit of an account, and one application's share of it. @throws {Problem}
- *  `rate_limited` */
-function checkAccountLimit(
-  open: readonly OpenStream[],
-  { accountId, application }: StreamOwner,
-): void {
-  if (accountId === undefined) return;
-  const ofAccount = open.filter((stream) => stream.accountId === accountId);
-  const left = MAX_PER_ACCOUNT - ofAccount.length;
-  if (left <= 0) {
-    throw tooMany(
-      `Your account has ${MAX_PER_ACCOUNT} streams open, with all its agents and keys.`,
-    );
-  }
-  if (application === undefined) return;
-  const own = ofAccount.filter((stream) => stream.application === application).length;
-  const most = MAX_PER_ACCOUNT * APPLICATION_SHARE;
-  if (own >= partyShare({ total: MAX_PER_ACCOUNT, most }, left)) {
-    throw tooMany(`Your application has ${own} streams open, with the agents that it claimed.`);
-  }
-}
-
-/** A limit on a group of streams. */
-interface StreamLimit {
-  readonly most: number;
-  readonly of: string;
-}
-
-/** Checks the limit of a group, and one network's share of it. @throws {Problem} `rate_limited` */
-function checkGroupLimit(
-  { most, of }: StreamLimit,
-  open: readonly OpenStream[],
-  { network }: StreamOwner,
-): void {
-  if (open.length >= most) throw tooMany(`${most} streams of ${of} are open.`);
-  const ofNetwork = open.filter((stream) => stream.network === network).length;
-  const share = partyShare({ total: most, most: most * NETWORK_SHARE }, most - open.length);
-  if (ofNetwork >= share)
-    throw tooMany(`${ofNetwork} streams of ${of} are open from your network.`);
-}
-
-const tooMany = (detail: string): Problem =>
+const tooMany = (level: LimitLevel): Problem =>
   new Problem("rate_limited", {
-    detail,
+    detail: `${HOLDERS[level]} ${concurrencyClasses.streams[level]} streams open already.`,
     next: "Close one of yours, or try again later.",
     headers: { "Retry-After": RETRY_SECONDS.tooMany },
   });

@@ -2,36 +2,24 @@ import type { ServerResponse } from "node:http";
 import type { Request, RequestHandler } from "express";
 import { partyAt } from "../limits/address-key.ts";
 import type { RateName } from "../limits/classes.ts";
-import { countAgainstQuotasInOrder } from "../limits/count-in-order.ts";
-import type { LimitState, Party } from "../limits/limits.ts";
-import type { Limits, QuotaName, QuotaState } from "../limits/quotas.ts";
-import { rateLimitProblem, secondsUntilReset, toldState } from "../limits/rate-limit-problem.ts";
+import type { LimitState, Limits, Party } from "../limits/limits.ts";
+import { policyName, rateLimitProblem, secondsUntilReset } from "../limits/rate-limit-problem.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /**
- * Creates a handler that counts each request against one or more quotas in order, and stops at the
- * first that is exceeded. If a route has several of these handlers, the response reports the quotas
- * of all of them.
+ * Creates a handler that counts each request. If a route has several of these handlers, the response
+ * reports all of them.
  *
- * @param keyOf Returns the key by which requests are counted; an address must come from
- * `ipAddressKey`.
- * @throws {Problem} `rate_limited` if a quota is exceeded.
+ * @param partyOf Returns the party that a request is counted for.
+ * @throws {Problem} `rate_limited` if the request is refused.
  */
 export function limitRequestsBy(
   limits: Limits,
-  quota: QuotaName | readonly QuotaName[],
-  keyOf: (req: Request) => string,
+  name: RateName,
+  partyOf: (req: Request) => Party,
 ): RequestHandler {
-  const names = [quota].flat();
   return async (req, res, next) => {
-    const key = keyOf(req);
-    requireWithinLimits(
-      res,
-      await countAgainstQuotasInOrder(
-        limits,
-        names.map((name) => [name, key]),
-      ),
-    );
+    await admitRequest(limits, { res }, name, partyOf(req));
     next();
   };
 }
@@ -45,15 +33,15 @@ export async function countPublicRequest(
   limits: Limits,
   { res, ip }: RequestContext,
 ): Promise<void> {
-  await requireAdmission(limits, { res }, "visits", partyAt(ip));
+  await admitRequest(limits, { res }, "visits", partyAt(ip));
 }
 
 /**
  * Counts an action of a request.
  *
- * @throws {Problem} `rate_limited` if the limit is exceeded.
+ * @throws {Problem} `rate_limited` if it is refused.
  */
-async function requireAdmission(
+export async function admitRequest(
   limits: Limits,
   { res }: { readonly res: ServerResponse },
   name: RateName,
@@ -69,11 +57,12 @@ async function requireAdmission(
  */
 export function requireWithinLimits(
   res: ServerResponse,
-  counted: readonly (LimitState | QuotaState | undefined)[],
+  counted: readonly (LimitState | undefined)[],
 ): void {
   for (const state of counted) {
     if (state === undefined) continue;
-    const { name, most, seconds, left } = toldState(state);
+    const { most, seconds, left } = state;
+    const name = policyName(state);
     // Items of draft-ietf-httpapi-ratelimit-headers-11.
     res.appendHeader("RateLimit-Policy", `"${name}";q=${most};w=${seconds}`);
     res.appendHeader("RateLimit", `"${name}";r=${left};t=${secondsUntilReset(state)}`);

@@ -68,7 +68,7 @@ export function networkKeysOf(ip: string | undefined): NetworkKeys {
  *
  * @param ip As Express reports it; `undefined` after the connection has closed.
  */
-function networkOf(ip: string | undefined): string {
+export function networkOf(ip: string | undefined): string {
   // Fast path: called for every request, mostly with plain IPv4.
   if (ip !== undefined && isIPv4(ip)) return `${ip.slice(0, ip.lastIndexOf("."))}.0/24`;
   return networkKeysOf(ip).site;
@@ -84,22 +84,6 @@ export const partyAt = (ip: string | undefined, caller: string = ipAddressKey(ip
   caller,
   network: networkOf(ip),
 });
-
-/**
- * The widest network for which requests from an address are counted: the /32 of IPv6, or the /24 of
- * IPv4. The holder of this network controls all narrower networks within it.
- *
- * @param ip As Express reports it; `undefined` after the connection has closed.
- */
-export function widestNetwork(ip: string | undefined): string {
-  const { provider, site } = networkKeysOf(ip);
-  return provider ?? site;
-}
-
-/** The widest network of the address at the start of a key (`ipAddressKey`). */
-export function networkOfKey(key: string): string {
-  return widestNetwork(key.split(/[ /]/)[0]);
-}
 
 function prefixOf(address: IPv4 | IPv6, bits: number): string {
   const bytes = address.toByteArray().map((byte, at) => (at < bits / 8 ? byte : 0));

@@ -1,16 +1,9 @@
 import { LRUCache } from "lru-cache";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
 import { transact } from "../store/transact.ts";
-import { networkOfKey } from "./address-key.ts";
-import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
+import type { LimitState, Limits, Party } from "./limits.ts";
 
 const DAY_MS = 86_400_000;
-
-/**
- * Quotas of wrong guesses; exceeding one causes a lockout. Their keys begin with addresses, so that
- * guessing does not lock out callers from other addresses.
- */
-const LOCKOUT_QUOTAS: ReadonlySet<QuotaName> = new Set(["secret-address", "wrong-code"]);
 
 /** The lockout of an address after too many wrong guesses. */
 interface Lockout {
@@ -34,30 +27,31 @@ export interface LockoutOptions {
 }
 
 /**
- * Adds lockouts to limits: each time the quota of wrong guesses is used up again, the lockout
- * doubles, from the window of the quota up to a day. The duration is reset a day after the last
- * lockout ended. Lockouts are stored, so they survive a restart; at most 1,000 new lockouts a day
- * are stored per network (/32 of IPv6, /24 of IPv4).
+ * Adds lockouts to `guesses`: each time a caller uses up its number again, the lockout doubles, from
+ * the window up to a day. The duration is reset a day after the last lockout ended. Lockouts are
+ * stored, so they survive a restart; the number of new ones is limited by `audit-rows`.
  */
-export function withLockouts(
-  limits: Limits,
+export function withLockouts<L extends Limits>(
+  limits: L,
   { records, hashAddress, now }: LockoutOptions,
-): Limits {
+): L {
   const hashes = new LRUCache<string, string>({ max: MAX_HASHES, memoMethod: hashAddress });
-  const keyOf = (quota: QuotaName, key: string) => `${quota}:${hashes.memo(key)}`;
+  const keyOf = ({ caller }: Party) => `guesses:${hashes.memo(caller)}`;
   const leftMs = (lock: Stored<Lockout> | undefined): number =>
     lock === undefined ? 0 : lock.value.until - now().getTime();
 
   /**
-   * Locks an address out.
+   * Locks a caller out.
    * @returns Duration of the lockout in milliseconds.
    */
-  const lock = async (quota: QuotaName, address: string, windowMs: number): Promise<number> => {
-    const key = keyOf(quota, address);
+  const lock = async (party: Party, windowMs: number): Promise<number> => {
+    const key = keyOf(party);
     // Bounds the number of lockouts that a holder of many addresses can cause to be stored; further
     // addresses are only rejected until the window ends.
     const isFirst = (await records.get(lockouts, key)) === undefined;
-    if (isFirst && (await limits.count("lockouts", networkOfKey(address))).isExceeded) return 0;
+    const { network } = party;
+    if (isFirst && (await limits.admit("audit-rows", { caller: network, network })).isExceeded)
+      return 0;
     const at = now().getTime();
     return transact(records, async (tx) => {
       const last = await tx.get(lockouts, key);
@@ -70,24 +64,24 @@ export function withLockouts(
       return durationMs;
     });
   };
-  const count = async (quota: QuotaName, key: string): Promise<QuotaState> => {
-    const counted = await limits.count(quota, key);
-    if (counted.points > 0) return counted;
-    const lastsMs = await lock(quota, key, counted.policy.windowSeconds * 1000);
+  const admitGuess = async (party: Party): Promise<LimitState> => {
+    const counted = await limits.admit("guesses", party);
+    if (counted.level !== "caller" || counted.left > 0) return counted;
+    const lastsMs = await lock(party, counted.seconds * 1000);
     return { ...counted, resetMs: Math.max(counted.resetMs, lastsMs) };
   };
-  const look = async (quota: QuotaName, key: string): Promise<QuotaState> => {
+  const checkGuess = async (party: Party): Promise<LimitState> => {
     const [counted, locked] = await Promise.all([
-      limits.peek(quota, key),
-      records.get(lockouts, keyOf(quota, key)),
+      limits.check("guesses", party),
+      records.get(lockouts, keyOf(party)),
     ]);
     const resetMs = leftMs(locked);
-    return resetMs <= 0 ? counted : { ...counted, points: 0, resetMs, isExceeded: true };
+    if (resetMs <= 0) return counted;
+    return { ...counted, level: "caller", left: 0, resetMs, isExceeded: true };
   };
   return {
-    admit: limits.admit,
-    check: limits.check,
-    count: (quota, key) => (LOCKOUT_QUOTAS.has(quota) ? count : limits.count)(quota, key),
-    peek: (quota, key) => (LOCKOUT_QUOTAS.has(quota) ? look : limits.peek)(quota, key),
+    ...limits,
+    admit: (name, party) => (name === "guesses" ? admitGuess(party) : limits.admit(name, party)),
+    check: (name, party) => (name === "guesses" ? checkGuess(party) : limits.check(name, party)),
   };
 }

@@ -1,19 +1,6 @@
 import { Problem } from "../lib/problem.ts";
-import type { LimitState } from "./limits.ts";
-import type { QuotaState } from "./quotas.ts";
-
-/** The state of a limit as callers are told of it. */
-export interface ToldState {
-  /** Name in the `RateLimit` fields and in metrics. */
-  readonly name: string;
-  readonly most: number;
-  readonly left: number;
-  readonly seconds: number;
-  readonly resetMs: number;
-  readonly isExceeded: boolean;
-  /** For whom `most` is, after "allows … in … seconds"; empty for the caller. */
-  readonly to: string;
-}
+import type { RateName } from "./classes.ts";
+import type { LimitState, Limits, Party } from "./limits.ts";
 
 /** For whom each number of a class is, in the text of a refusal. */
 const RECIPIENTS = { caller: "", network: " to your network", total: " to all callers" } as const;
@@ -21,33 +8,6 @@ const RECIPIENTS = { caller: "", network: " to your network", total: " to all ca
 /** Name of the number of a class that decided, such as `calls` or `calls-network`. */
 export const policyName = ({ name, level }: Pick<LimitState, "name" | "level">): string =>
   level === "caller" ? name : `${name}-${level}`;
-
-/** The state of a limit as callers are told of it. */
-export function toldState(counted: LimitState | QuotaState): ToldState {
-  const { resetMs, isExceeded } = counted;
-  if ("quota" in counted) {
-    const { points: most, windowSeconds: seconds } = counted.policy;
-    return {
-      name: counted.quota,
-      most,
-      left: counted.points,
-      seconds,
-      resetMs,
-      isExceeded,
-      to: "",
-    };
-  }
-  const { level, most, left, seconds } = counted;
-  return {
-    name: policyName(counted),
-    most,
-    left,
-    seconds,
-    resetMs,
-    isExceeded,
-    to: RECIPIENTS[level],
-  };
-}
 
 /**
  * The problem for a caller that exceeded limits; it specifies the exceeded limit whose window ends
@@ -58,22 +18,36 @@ export function toldState(counted: LimitState | QuotaState): ToldState {
  * exceeded.
  */
 export function rateLimitProblem(
-  counted: readonly (LimitState | QuotaState | undefined)[],
+  counted: readonly (LimitState | undefined)[],
 ): Problem | undefined {
   const [strictest] = counted
     .flatMap((each) => (each?.isExceeded ? each : []))
     .sort((a, b) => b.resetMs - a.resetMs);
   if (strictest === undefined) return undefined;
-  const { name, most, seconds: window, to } = toldState(strictest);
+  const { level, most, seconds: window } = strictest;
   const seconds = secondsUntilReset(strictest);
   return new Problem("rate_limited", {
-    detail: `The limit ${name} allows ${most} in ${window} seconds${to}.`,
+    detail: `The limit ${policyName(strictest)} allows ${most} in ${window} seconds${RECIPIENTS[level]}.`,
     next: `Retry in ${seconds} seconds.`,
     headers: { "Retry-After": String(seconds) },
   });
 }
 
+/**
+ * Counts an action.
+ *
+ * @throws {Problem} `rate_limited` if it is refused.
+ */
+export async function requireAdmission(
+  limits: Pick<Limits, "admit">,
+  name: RateName,
+  party: Party,
+): Promise<void> {
+  const refusal = rateLimitProblem([await limits.admit(name, party)]);
+  if (refusal !== undefined) throw refusal;
+}
+
 /** Seconds until the window ends, rounded up so that a retry is not too early. */
-export function secondsUntilReset({ resetMs }: Pick<QuotaState, "resetMs">): number {
+export function secondsUntilReset({ resetMs }: Pick<LimitState, "resetMs">): number {
   return Math.ceil(resetMs / 1000);
 }

@@ -37,6 +37,14 @@ export const EmailAddress = z
   });
 
 /**
+ * The mailbox that an address most likely belongs to: what follows a + in the name of a mailbox
+ * usually makes no other mailbox (RFC 5233).
+ *
+ * @param email Normalized email address.
+ */
+export const mailboxOf = (email: string): string => email.replace(/(?<=.)\+[^@]*(?=@)/, "");
+
+/**
  * Group of all records that are stored under an email address, in all collections.
  *
  * @param email Normalized email address.

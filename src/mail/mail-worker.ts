@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Vault } from "../keys/vault.ts";
 import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
-import { partyShare } from "../limits/share.ts";
+import { reserved } from "../limits/admission.ts";
 import type { Records, Stored } from "../store/port/records.ts";
 import { type Transaction, transactOnce } from "../store/transact.ts";
 import type { Email } from "./email-schema.ts";
@@ -25,7 +25,7 @@ const MAX_IN_FLIGHT = 20;
 
 /**
  * Maximum number of concurrent emails with the same cause; less than the number of connections to
- * the mail server.
+ * the mail server. A fifth of all is reserved for causes that have none.
  */
 const MAX_IN_FLIGHT_PER_CAUSE = 4;
 
@@ -55,6 +55,8 @@ export interface MailWorkerOptions {
   readonly records: Records;
   /** Decrypts the emails in the outbox. */
   readonly vault: Vault;
+  /** Whether an address gets no mail of any kind. */
+  readonly isSuppressed: (email: string) => Promise<boolean>;
   /**
    * The mail server; absent when none is configured. Emails then wait for the operator until they
    * expire.
@@ -83,6 +85,8 @@ interface Transport {
  */
 export class MailWorker {
   readonly #records: Records;
+  readonly #vault: Vault;
+  readonly #isSuppressed: MailWorkerOptions["isSuppressed"];
   readonly #onError: (error: unknown) => void;
   /**
    * How emails are delivered; `undefined` when there is neither a mail server nor a terminal, in
@@ -98,6 +102,8 @@ export class MailWorker {
 
   constructor(options: MailWorkerOptions) {
     this.#records = options.records;
+    this.#vault = options.vault;
+    this.#isSuppressed = options.isSuppressed;
     this.#onError = options.onError;
     this.#transport = createTransport(options);
   }
@@ -129,11 +135,11 @@ export class MailWorker {
   async #claim(transport: Transport): Promise<number> {
     const left = MAX_IN_FLIGHT - this.#inFlight.size;
     if (left === 0) return 0;
-    const share = partyShare({ total: MAX_IN_FLIGHT, most: MAX_IN_FLIGHT_PER_CAUSE }, left);
-    const causes = [...this.#inFlightByCause].filter(([, count]) => count >= share);
+    const most = left > reserved(MAX_IN_FLIGHT) ? MAX_IN_FLIGHT_PER_CAUSE : 1;
+    const causes = [...this.#inFlightByCause].filter(([, count]) => count >= most);
     const due = await this.#records.claimDue(queuedMails, {
-      // Limited to the share of one cause, because all claimed emails may have the same cause.
-      limit: Math.min(left, Math.floor(share)),
+      // Limited to what one cause may have, because all claimed emails may have the same cause.
+      limit: Math.min(left, most),
       leaseMs: LEASE_MS,
       except: causes.map(([group]) => group),
     });
@@ -163,6 +169,10 @@ export class MailWorker {
    *  it. */
   async #attempt(mail: Stored<QueuedMail>, transport: Transport): Promise<void> {
     try {
+      if (await this.#isSuppressed(decryptEmail(this.#vault, mail).to)) {
+        await transactOnce(this.#records, (tx) => drop(tx, mail));
+        return;
+      }
       await transport.deliver(mail, this.#stopping.signal);
     } catch (error) {
       this.#onError(error);

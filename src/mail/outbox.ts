@@ -56,6 +56,8 @@ export const MAIL_TOPIC = "mail";
 export interface OutboxOptions {
   /** Encrypts emails at rest, because they contain codes and addresses. */
   readonly vault: Vault;
+  /** The link by which the recipient of an email stops all mail; absent if the origin is unknown. */
+  readonly wayOutOf?: (email: string) => string;
   readonly now: () => Date;
 }
 
@@ -73,10 +75,10 @@ const sealContext = (id: string): string => `mail:${id}`;
  *
  * @throws {ZodError} From `queue` for an invalid email, which is a bug in the caller.
  */
-export function createOutbox({ vault, now }: OutboxOptions): Outbox {
+export function createOutbox({ vault, wayOutOf, now }: OutboxOptions): Outbox {
   return {
     queue(tx, { ttlMs, dueInMs, cause, groups = [], ...rest }) {
-      const email = Email.parse(rest);
+      const email = Email.parse(withWayOut(rest, wayOutOf));
       const key = randomUUID();
       tx.insert(queuedMails, {
         key,
@@ -96,6 +98,14 @@ export function createOutbox({ vault, now }: OutboxOptions): Outbox {
       if (dueInMs === undefined) tx.announce(MAIL_TOPIC);
     },
   };
+}
+
+/** Adds the way out of all mail to an email that has no unsubscribe link of its own. */
+function withWayOut(email: Email, wayOutOf: OutboxOptions["wayOutOf"]): Email {
+  if (email.unsubscribeUrl !== undefined || wayOutOf === undefined) return email;
+  const unsubscribeUrl = wayOutOf(email.to);
+  const text = `${email.text.trimEnd()}\n\n-- \nDo not send me mail again: ${unsubscribeUrl}\n`;
+  return { ...email, text, unsubscribeUrl };
 }
 
 /**

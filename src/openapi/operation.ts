@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import type { ProblemCode } from "../lib/problem.ts";
-import type { NetworkQuotaName } from "../limits/count-in-networks.ts";
-import type { QuotaName } from "../limits/quotas.ts";
+import type { RateName } from "../limits/classes.ts";
 import type { HeaderName } from "./headers.ts";
 import type { OAuthErrorCode } from "./refusals.ts";
 import type { SecurityRequirement } from "./security.ts";
@@ -58,17 +57,12 @@ export const TEMPORARY_ERRORS = {
   503: ["temporarily_unavailable"],
 } as const satisfies Operation["errorsByStatus"];
 
-/** Quotas against which each request to an operation counts, in addition to `visits` or `calls`. */
-export type RateLimit =
-  | { readonly per: "address" | "client"; readonly quotas: readonly QuotaName[] }
-  | {
-      /**
-       * Each quota is counted for the address and for the wider networks that contain it
-       * (`networkKeysOf`), and some quotas also over all callers.
-       */
-      readonly per: "network";
-      readonly quotas: readonly NetworkQuotaName[];
-    };
+/** The limit against which each request to an operation counts, in addition to `visits` or `calls`. */
+export interface RateLimit {
+  readonly name: RateName;
+  /** Who the caller is: the address, or the client that is named together with the address. */
+  readonly per: "address" | "client";
+}
 
 /**
  * An HTTP operation: a method at a path. The router, the rate limits, CORS and the OpenAPI document

@@ -137,6 +137,7 @@ function createPages(
     watchlists: alerts.watchlists,
     channels: alerts.channels,
     unsubscribing: alerts.unsubscribing,
+    suppression: auth.suppression,
     context,
     limits: auth.limits,
     isMailShownToOperator: config.mail === undefined,

@@ -89,7 +89,7 @@ describe("a forged client address", () => {
     );
 
   it("does not bypass a rate limit", async () => {
-    const { base: own } = await startTestService({ RATE_LIMITS: "apply=2/3600" });
+    const { base: own } = await startTestService({ RATE_LIMITS: "submissions=2/100000/1000000" });
     const statuses = [];
     for (const from of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) {
       statuses.push((await apply(own, from)).status);
@@ -98,7 +98,10 @@ describe("a forged client address", () => {
   });
 
   it("does not bypass a rate limit behind a proxy that appends the real address", async () => {
-    const { base: own } = await startTestService({ RATE_LIMITS: "apply=2/3600", TRUST_PROXY: "1" });
+    const { base: own } = await startTestService({
+      RATE_LIMITS: "submissions=2/100000/1000000",
+      TRUST_PROXY: "1",
+    });
     const statuses = [];
     for (const from of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) {
       statuses.push((await apply(own, `${from}, 198.51.100.7`)).status);
@@ -397,7 +400,7 @@ describe("a page of another origin", () => {
 
   it("cannot exhaust a visitor's limit of authorization requests through images, frames or scripts", async () => {
     const { base: local } = await startTestService({
-      RATE_LIMITS: `${LOOSE_LIMITS} authorize=2/3600`,
+      RATE_LIMITS: `${LOOSE_LIMITS} authorizations=2/100000/1000000`,
     });
     const { client_id } = await registerPublic(local);
     const { url } = authorizationRequest(local, { client_id });

@@ -26,10 +26,9 @@ import {
   remove,
   replace,
 } from "../../src/store/port/operations.ts";
-import { postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import { postForm, postJson } from "../support/agent.ts";
 import {
   bearer,
-  type Claimable,
   claimedAgent,
   type Headers,
   makeAlert,
@@ -45,12 +44,9 @@ import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 /** Daily limit on delivery retries per account, beyond the first attempt for each event. */
 const REPEATS = 2;
 
-/** Limit on changes to alerts per account. */
-const CHANGES = 40;
-
 const testService = await startTestService({
   ALLOW_INSECURE_WEBHOOKS: "1",
-  RATE_LIMITS: `${LOOSE_LIMITS} alert-repeats=${REPEATS}/86400 alert-change-account=${CHANGES}/3600`,
+  RATE_LIMITS: `${LOOSE_LIMITS} events=${REPEATS}/100000/1000000`,
 });
 const { base } = testService;
 const { records } = testService.service.state.store;
@@ -545,23 +541,6 @@ describe("an application whose access has ended", () => {
   });
 });
 
-describe("changes to alerts", () => {
-  it("are limited per person, however many applications the person uses", async () => {
-    const person = testService.person();
-    const [one, two] = [await application(person), await application(person)];
-    const statuses: number[] = [];
-    for (const { headers } of [one, two]) {
-      const path = `/api/alerts/${await makeAlert(testService, headers)}`;
-      for (let times = 0; times < CHANGES / 2; times += 1) {
-        statuses.push((await ask(headers, path, "PATCH", { label: `${times}` })).status);
-      }
-    }
-    expect(statuses.filter((status) => status === 200)).toHaveLength(CHANGES - 2);
-    expect(statuses.slice(-2)).toEqual([429, 429]);
-    expect(await makeAlert(testService, (await application()).headers)).toMatch(/^alert_/);
-  });
-});
-
 describe("the delivery log of an account", () => {
   it("records a limited number of retries a day, and further retries wait", async () => {
     const inbox = await receiver();
@@ -618,44 +597,6 @@ describe("webhook challenges", () => {
     const dueIn = async () => ((await records.get(deliveries, last))?.dueAt ?? 0) - now;
     await expect.poll(dueIn).toBeGreaterThan(3_600_000);
     expect(inbox.received).toHaveLength(REPEATS);
-  });
-});
-
-describe("delivery attempts of one application", () => {
-  it("leave a share of the person's limit to the person's other applications, and do not count against other people", async () => {
-    const own = await startTestService({
-      ALLOW_INSECURE_WEBHOOKS: "1",
-      RATE_LIMITS: `${LOOSE_LIMITS} alert-repeats=6/86400 alert-repeats-client=3/86400`,
-    });
-    const store = own.service.state.store.records;
-    const application = async (person: Person) => bearer((await person.tokens()).access_token);
-    /** Creates an alert and requests test deliveries. @returns The receiver of the deliveries. */
-    const testFor = async (headers: Headers, times: number) => {
-      const inbox = await receiver();
-      const delivery = { type: "webhook", url: inbox.url };
-      const id = await makeAlert(own, headers, { delivery });
-      const alert = await store.get(alerts, id);
-      if (alert === undefined) throw new Error("the alert is not kept");
-      const way = { ...alert.value.way, state: { is: "active", since: 0 } } as DeliveryMethod;
-      await store.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
-      for (let nth = 0; nth < times; nth += 1) {
-        const sent = await postJson(`${own.base}/api/alerts/${id}/test`, {}, headers);
-        expect(sent.status).toBe(200);
-      }
-      return inbox;
-    };
-    const person = own.person();
-    const headers = await application(person);
-    const greedy = await testFor(headers, 10);
-    await greedy.arrived(3);
-    const agent = (await register(own.base)) as Claimable;
-    const body = { agent_id: agent.client_id, claim_code: agent.claim.code };
-    expect((await postJson(`${own.base}/oauth/claim`, body, headers)).status).toBe(200);
-    const ofAgent = await testFor(bearer(await tokenOf(own.base, agent)), 2);
-    await (await testFor(await application(person), 1)).arrived(1);
-    await (await testFor(await application(own.person()), 3)).arrived(3);
-    expect(greedy.received).toHaveLength(3);
-    expect(ofAgent.received).toHaveLength(0);
   });
 });
 

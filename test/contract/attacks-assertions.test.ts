@@ -332,7 +332,7 @@ describe("registrations with identity assertions", () => {
   it("are rate limited per person, without affecting other people", async () => {
     const limited = await startTestService({
       TRUSTED_ISSUERS: await trustFile(JSON.stringify([entry])),
-      RATE_LIMITS: `${LOOSE_LIMITS} register-account=2/3600`,
+      RATE_LIMITS: `${LOOSE_LIMITS} registrations=2/100000/1000000`,
     });
     const registerFor = async (sub: string) => {
       const claims = { sub, aud: limited.base, resource: limited.base };

@@ -200,7 +200,7 @@ describe("the result that asks for a claim", () => {
   });
 
   it("is subject to the limit on new claim codes", async () => {
-    const limited = await startTestService({ RATE_LIMITS: "claim-start=1/3600" });
+    const limited = await startTestService({ RATE_LIMITS: "claims=1/100000/1000000" });
     const agent = await register(limited.base, { scope: "" });
     const client = await connectMcp(limited.base, await tokenOf(limited.base, agent));
     const later = async () => {
@@ -208,7 +208,7 @@ describe("the result that asks for a claim", () => {
       return textOf(await registerAlert(client));
     };
     expect(await later()).toMatch(/^claim_required: /);
-    expect(await later()).toMatch(/^rate_limited: The limit claim-start allows 1 /);
+    expect(await later()).toMatch(/^rate_limited: The limit claims allows 1 /);
   });
 });
 

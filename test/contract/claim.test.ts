@@ -6,8 +6,7 @@ import type { Caller } from "../../src/access/caller.ts";
 import { anonymousScopeCeiling, type Scope } from "../../src/access/scopes.ts";
 import { claimRouter } from "../../src/http/oauth/claim-endpoints.ts";
 import type { LimitOverrides } from "../../src/limits/classes.ts";
-import { createLimits } from "../../src/limits/memory-limits.ts";
-import type { Quota, QuotaName } from "../../src/limits/quotas.ts";
+import { createLimits } from "../../src/limits/limits.ts";
 import { accounts } from "../../src/principals/accounts/accounts.ts";
 import { grants } from "../../src/principals/accounts/grants.ts";
 import { type Agent, clientGroup, clients } from "../../src/principals/agents/agent.ts";
@@ -32,10 +31,8 @@ const MINUTE_MS = 60_000;
 const ALL: readonly Scope[] = ["signals:read", "factor:read", "darkpool:read", "alerts:write"];
 const tokens = collection<Omit<Caller, "scopes"> & { readonly scopes: readonly Scope[] }>("tokens");
 
-type Limits = Readonly<Partial<Record<QuotaName, Quota>>>;
-
 /** Starts only the claim endpoints, on their own port and store. */
-async function start(overrides: Limits = {}, numbers: LimitOverrides = {}) {
+async function start(overrides: LimitOverrides = {}) {
   const { records, clock } = await openStore(embedded);
   const app = express();
   const base = await serveForTest(app);
@@ -53,7 +50,7 @@ async function start(overrides: Limits = {}, numbers: LimitOverrides = {}) {
   app.use(
     claimRouter({
       claims,
-      limits: createLimits({ overrides, numbers }),
+      limits: createLimits({ overrides }),
       findRegisteredClient: createRegistrationTokenLookup(records),
       baseUrl: base,
       now,
@@ -203,9 +200,8 @@ describe("POST /oauth/claim with a person's token", () => {
 
   it("lets exactly one of a hundred people claim the agent", async () => {
     const { register, claim, signIn } = await start({
-      "wrong-code": { points: 1000, windowSeconds: 60 },
-      "claim-address": { points: 1000, windowSeconds: 60 },
-      "claim-agent": { points: 1000, windowSeconds: 60 },
+      guesses: eachCaller(1_000),
+      claims: eachCaller(1_000),
     });
     const { code } = await register();
     const people = Array.from({ length: 100 }, (_, index) => `acc_${index}`);
@@ -219,8 +215,8 @@ describe("POST /oauth/claim with a person's token", () => {
 
   it("does not disclose why a code is rejected", async () => {
     const { clock, register, claim, signIn } = await start({
-      "claim-address": { points: 1000, windowSeconds: 60 },
-      "claim-user": { points: 1000, windowSeconds: 60 },
+      guesses: eachCaller(1_000),
+      claims: eachCaller(1_000),
     });
     const wrong = "00000000";
     await register("agt_wrong");
@@ -260,10 +256,8 @@ describe("POST /oauth/claim with a person's token", () => {
 
   it("rejects the correct code after a hundred concurrent wrong ones", async () => {
     const { register, claim } = await start({
-      "wrong-code": { points: 1000, windowSeconds: 60 },
-      "claim-address": { points: 1000, windowSeconds: 60 },
-      "claim-user": { points: 1000, windowSeconds: 60 },
-      "claim-agent": { points: 1000, windowSeconds: 60 },
+      guesses: eachCaller(1_000),
+      claims: eachCaller(1_000),
     });
     const { code } = await register();
     const wrong = { agent_id: "agt_1", claim_code: "00000000" };
@@ -418,7 +412,7 @@ describe("a credential for a claim", () => {
   });
 
   it("is rejected with 429 after too many unknown credentials, while valid credentials still work", async () => {
-    const { claim, register } = await start({}, { visits: eachCaller(2) });
+    const { claim, register } = await start({ visits: eachCaller(2) });
     const { code } = await register();
     await claim("unknown", body);
     await claim("unknown", body);
@@ -492,8 +486,7 @@ describe("the body of a claim request", () => {
 });
 
 describe("the rate limits of claims", () => {
-  const one = { points: 1, windowSeconds: 60 };
-  const many = { points: 1000, windowSeconds: 60 };
+  const one = eachCaller(1);
   const wrong = (agent_id: string) => ({ agent_id, claim_code: "00000000" });
 
   async function expectLimited(answer: Promise<Response>) {
@@ -503,19 +496,8 @@ describe("the rate limits of claims", () => {
     return body;
   }
 
-  it("count the attempts to claim an agent, whether or not the agent exists", async () => {
-    const { claim, register } = await start({ "claim-agent": one });
-    await register();
-    const descriptions = [];
-    for (const agent of ["agt_1", "agt_none"]) {
-      expect((await claim("acc_ann", wrong(agent))).status).toBe(400);
-      descriptions.push((await expectLimited(claim("acc_bob", wrong(agent)))).error_description);
-    }
-    expect(descriptions[0]).toBe(descriptions[1]);
-  });
-
   it("count the agent's own attempts separately, so that others cannot lock it out", async () => {
-    const { claim, register } = await start({ "claim-agent": one });
+    const { claim, register } = await start({ claims: one });
     await register();
     await claim("acc_bob", wrong("agt_1"));
     expect((await claim("agt_1", wrong("agt_1"))).status).toBe(409);
@@ -523,20 +505,20 @@ describe("the rate limits of claims", () => {
   });
 
   it("count the attempts of a person", async () => {
-    const { claim } = await start({ "claim-user": one });
+    const { claim } = await start({ claims: one });
     expect((await claim("acc_ann", wrong("agt_1"))).status).toBe(400);
     await expectLimited(claim("acc_ann", wrong("agt_2")));
     expect((await claim("acc_bob", wrong("agt_2"))).status).toBe(400);
   });
 
-  it("count the attempts from an address", async () => {
-    const { claim } = await start({ "claim-address": one, "claim-agent": many });
+  it("count the attempts from a network", async () => {
+    const { claim } = await start({ claims: { caller: 9, network: 1, total: 99 } });
     expect((await claim("acc_ann", wrong("agt_1"))).status).toBe(400);
     await expectLimited(claim("acc_bob", wrong("agt_2")));
   });
 
   it("count new codes for each agent", async () => {
-    const { begin, register } = await start({ "claim-start": one });
+    const { begin, register } = await start({ claims: one });
     await register();
     await register("agt_2");
     expect((await begin("agt_1", { agent_id: "agt_1" })).status).toBe(200);

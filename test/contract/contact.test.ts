@@ -280,8 +280,8 @@ describe("the early-access page", () => {
     expect(await applicationsOf()).toEqual(before);
   });
 
-  it("limits early-access applications per day", async () => {
-    const own = await startTestService({ RATE_LIMITS: "apply-day=1/86400" });
+  it("limits early-access applications", async () => {
+    const own = await startTestService({ RATE_LIMITS: "submissions=1/100000/1000000" });
     expect((await send("/apply", ada, own.base)).status).toBe(200);
     expect((await send("/apply", ada, own.base)).status).toBe(429);
   });
@@ -324,7 +324,7 @@ describe.each([
   });
 
   it("shares its rate limit with the API", async () => {
-    const own = await startTestService({ RATE_LIMITS: "contact=2/3600 apply=2/3600" });
+    const own = await startTestService({ RATE_LIMITS: "submissions=2/100000/1000000" });
     for (let time = 0; time < 3; time += 1) {
       expect((await send(path, { ...filled, email: "wrong" }, own.base)).status).toBe(400);
     }

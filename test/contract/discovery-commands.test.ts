@@ -215,7 +215,7 @@ describe("the table of errors in auth.md", async () => {
       { authorization: `Bearer ${token}` },
     );
   /** A service whose limits on registrations and messages are 0. */
-  const strict = await startTestService({ RATE_LIMITS: "register=0/60 contact=0/60" });
+  const strict = await startTestService({ RATE_LIMITS: "registrations=0/0/0 submissions=0/0/0" });
   /** Requests that cause each error, by status and name. Store errors have their own tests. */
   const causes: Readonly<Record<string, () => Promise<Response>>> = {
     "400 invalid_client_metadata": () =>

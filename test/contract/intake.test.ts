@@ -6,7 +6,7 @@ import { createAuditor } from "../../src/access/auditor.ts";
 import { LastUseTracker } from "../../src/access/last-use.ts";
 import { intakeRouter } from "../../src/http/api/apply-and-contact.ts";
 import { notFoundHandler, SECURITY_HEADERS } from "../../src/http/errors.ts";
-import { createLimits } from "../../src/limits/memory-limits.ts";
+import { createLimits } from "../../src/limits/limits.ts";
 import { IntakeService } from "../../src/principals/applications/intake.ts";
 import {
   applicantFocuses,
@@ -316,7 +316,7 @@ describe("an early-access application", () => {
       }
       const response = await from("192.0.2.1", "a5@host.example");
       expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(3590);
-      expect(response.headers.get("ratelimit")).toMatch(/^"apply";r=0;t=\d+$/);
+      expect(response.headers.get("ratelimit")).toMatch(/^"submissions";r=0;t=\d+$/);
       await refused(response, 429, "rate_limited");
       expect(await readApplications(records)).toHaveLength(5);
       expect((await from("192.0.2.2", "a6@host.example")).status).toBe(200);

@@ -8,7 +8,7 @@ const [ATTACKER, OWNER] = ["203.0.113.1", "198.51.100.1"];
 /** Starts a service with strict limits on guessing, which trusts a proxy for the client address. */
 const strict = (more: Readonly<Record<string, string>> = {}) =>
   startTestService({
-    RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900 secret-address=3/900`,
+    RATE_LIMITS: `${LOOSE_LIMITS} guesses=3/100000/1000000`,
     TRUST_PROXY: "1",
     ...more,
   });
@@ -63,7 +63,9 @@ describe("a caller who guesses claim codes", () => {
 
 describe("a caller who guesses sign-in codes", () => {
   it("is locked out of both sign-in and claims", async () => {
-    const testService = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900` });
+    const testService = await startTestService({
+      RATE_LIMITS: `${LOOSE_LIMITS} guesses=3/100000/1000000`,
+    });
     const tokens = await testService.person().tokens();
     const { web, email } = testService.person();
     const page = await web.submit((await web.get("/sign-in")).form("/sign-in"), { email });
@@ -80,7 +82,9 @@ describe("a caller who guesses sign-in codes", () => {
   });
 
   it("is not locked out by an occasional wrong code", async () => {
-    const testService = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900` });
+    const testService = await startTestService({
+      RATE_LIMITS: `${LOOSE_LIMITS} guesses=3/100000/1000000`,
+    });
     const { web, email } = testService.person();
     const page = await web.submit((await web.get("/sign-in")).form("/sign-in"), { email });
     await web.submit(page.form("/sign-in/code"), { code: "00000000" });

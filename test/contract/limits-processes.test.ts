@@ -10,7 +10,8 @@ const START_MS = 60_000;
 type Services = readonly [TestService, TestService, TestService];
 
 /** Rate limits, each of which one test exceeds. */
-const LIMITS = "apply=7/3600 secret-address=3/900 calls-unclaimed=30/100000/1000000 contact=4/3600";
+const LIMITS =
+  "guesses=3/100000/1000000 calls-unclaimed=30/100000/1000000 submissions=4/100000/1000000";
 
 /**
  * Starts services on one database, one after another, since each start keeps the processor busy.
@@ -20,6 +21,7 @@ async function servicesOn(databaseUrl: string): Promise<Services> {
     DATABASE_URL: databaseUrl,
     MASTER_KEY: Buffer.alloc(32, 7).toString("base64"),
     RATE_LIMITS: `${LOOSE_LIMITS} ${LIMITS}`,
+    TRUST_PROXY: "1",
   };
   return [await startTestService(env), await startTestService(env), await startTestService(env)];
 }
@@ -27,15 +29,15 @@ async function servicesOn(databaseUrl: string): Promise<Services> {
 const statusesOf = async (answers: readonly Promise<Response>[]) =>
   (await Promise.all(answers)).map(({ status }) => status);
 
-const post = ({ base }: TestService, path: string, body: object) =>
+const post = ({ base }: TestService, path: string, body: object, from: string) =>
   fetch(base + path, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", "x-forwarded-for": from },
     body: JSON.stringify(body),
   });
 
 const contact = (testService: TestService) =>
-  post(testService, "/api/contact", { email: "ada@example.com", message: "hello" });
+  post(testService, "/api/contact", { email: "ada@example.com", message: "hello" }, "198.51.100.1");
 
 const onPostgres = describe.skipIf(!postgresAvailable);
 onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
@@ -49,13 +51,16 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
   it("all processes together allow as many requests as a single process, however the requests are distributed", async () => {
     const statuses = await statusesOf(
       Array.from({ length: 60 }, (_, at) =>
-        post(services[at % 3] as TestService, "/api/apply", {
-          ...{ name: "Ada", email: `ada-${at}@example.com` },
-        }),
+        post(
+          services[at % 3] as TestService,
+          "/api/apply",
+          { name: "Ada", email: `ada-${at}@example.com` },
+          "192.0.2.1",
+        ),
       ),
     );
-    expect(statuses.filter((status) => status === 200)).toHaveLength(7);
-    expect(statuses.filter((status) => status === 429)).toHaveLength(53);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(4);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(56);
   });
 
   // When the database takes longer than 250 ms, each process counts alone, and a call in flight may

@@ -57,7 +57,7 @@ describe("the RateLimit fields", () => {
       }
       for (const { parameters } of state) {
         expect(Object.keys(parameters)).toEqual(["r", "t"]);
-        expect(parameters.t).toSatisfy((t: number) => t >= 0 && t <= 3600);
+        expect(parameters.t).toSatisfy((t: number) => t >= 0 && t <= 86_400);
         expect(parameters.r).toSatisfy((r: number) => r >= 0 && r < 100_000);
       }
     }
@@ -84,7 +84,7 @@ describe("rate limits over MCP", () => {
   });
 
   it("tell the caller of a tool which limit was exceeded and when to retry", async () => {
-    const { base, person } = await strict("alert-change=1/3600");
+    const { base, person } = await strict("changes=1/100000/1000000");
     const { access_token } = await person().tokens({ scope: "alerts:write signals:read" });
     const { eras } = mcpAsks(base, access_token);
     const change = {
@@ -101,7 +101,7 @@ describe("rate limits over MCP", () => {
     expect(texts[0]).toMatch(/^not_found: /);
     for (const text of texts.slice(1)) {
       expect(text).toMatch(
-        /^rate_limited: The limit alert-change allows 1 in 3600 seconds\. Retry in 3[56]\d\d seconds\./,
+        /^rate_limited: The limit changes allows 1 in 3600 seconds\. Retry in 3[56]\d\d seconds\./,
       );
     }
   });

@@ -2,15 +2,17 @@ import express, { type ErrorRequestHandler, type RequestHandler } from "express"
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { toOAuthError } from "../../src/http/oauth/oauth-errors.ts";
 import { limitRequestsBy } from "../../src/http/rate-limits.ts";
-import { ipAddressKey } from "../../src/limits/address-key.ts";
-import { createLimits, type LimitsOptions } from "../../src/limits/memory-limits.ts";
+import { ipAddressKey, partyAt } from "../../src/limits/address-key.ts";
+import type { LimitNumbers } from "../../src/limits/classes.ts";
+import { createLimits, type LimitsOptions } from "../../src/limits/limits.ts";
 import { postJson, register } from "../support/agent.ts";
+import { eachCaller } from "../support/limits.ts";
 import { serveForTest } from "../support/local-server.ts";
 import { problemHandler } from "../support/route-listener.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { createWeb } from "../support/web.ts";
 
-const byAddress = (req: express.Request) => ipAddressKey(req.ip);
+const byAddress = (req: express.Request) => partyAt(req.ip);
 
 interface Site {
   /** Number of reverse proxies in front of the service. */
@@ -40,7 +42,7 @@ function limitsOf(overrides: LimitsOptions["overrides"] = {}) {
   return createLimits({ overrides, now: () => Date.now() });
 }
 
-const two = { apply: { points: 2, windowSeconds: 3600 } };
+const two = { submissions: eachCaller(2) };
 
 describe("a rate-limited route", () => {
   beforeEach(() => {
@@ -49,90 +51,93 @@ describe("a rate-limited route", () => {
   });
 
   it("reports the remaining quota with every answer", async () => {
-    const ask = await serve({ limited: [limitRequestsBy(limitsOf(two), "apply", byAddress)] });
+    const ask = await serve({
+      limited: [limitRequestsBy(limitsOf(two), "submissions", byAddress)],
+    });
     const told = [];
     for (let at = 0; at < 3; at += 1) {
       const { status, headers } = await ask();
       told.push([status, headers.get("ratelimit-policy"), headers.get("ratelimit")]);
     }
-    const policy = '"apply";q=2;w=3600';
+    const policy = '"submissions";q=2;w=3600';
     expect(told).toEqual([
-      [200, policy, '"apply";r=1;t=3600'],
-      [200, policy, '"apply";r=0;t=3600'],
-      [429, policy, '"apply";r=0;t=3600'],
+      [200, policy, '"submissions";r=1;t=3600'],
+      [200, policy, '"submissions";r=0;t=3600'],
+      [429, policy, '"submissions";r=0;t=3600'],
     ]);
   });
 
   it("answers with a problem document that names the limit and the time to retry", async () => {
-    const limits = limitsOf({ apply: { points: 0, windowSeconds: 90 } });
-    const ask = await serve({ limited: [limitRequestsBy(limits, "apply", byAddress)] });
+    const limits = limitsOf({ submissions: eachCaller(0) });
+    const ask = await serve({ limited: [limitRequestsBy(limits, "submissions", byAddress)] });
     const answer = await ask();
-    expect(answer.headers.get("retry-after")).toBe("90");
+    expect(answer.headers.get("retry-after")).toBe("3600");
     expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);
     expect(await answer.json()).toEqual({
       type: "urn:market-signal:problem:rate_limited",
       title: "Too many requests.",
       status: 429,
       code: "rate_limited",
-      detail: "The limit apply allows 0 in 90 seconds.",
-      next: "Retry in 90 seconds.",
+      detail: "The limit submissions allows 0 in 3600 seconds.",
+      next: "Retry in 3600 seconds.",
       instance: "/",
       requestId: expect.any(String),
     });
   });
 
   it("rounds the wait up, so that a client that waits exactly that long succeeds", async () => {
-    const limits = limitsOf({ apply: { points: 1, windowSeconds: 90 } });
-    const ask = await serve({ limited: [limitRequestsBy(limits, "apply", byAddress)] });
+    const limits = limitsOf({ submissions: eachCaller(1) });
+    const ask = await serve({ limited: [limitRequestsBy(limits, "submissions", byAddress)] });
     await ask();
-    vi.setSystemTime(Date.now() + 88_001);
+    vi.setSystemTime(Date.now() + 3_598_001);
     const answer = await ask();
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "2"]);
-    expect(answer.headers.get("ratelimit")).toBe('"apply";r=0;t=2');
+    expect(answer.headers.get("ratelimit")).toBe('"submissions";r=0;t=2');
   });
 
-  it("consumes its quotas in order and stops at the first that is exceeded", async () => {
-    const limits = limitsOf({
-      apply: { points: 1, windowSeconds: 60 },
-      "apply-day": { points: 2, windowSeconds: 86_400 },
-    });
-    const quotas = ["apply", "apply-day"] as const;
-    const ask = await serve({ limited: [limitRequestsBy(limits, quotas, byAddress)] });
-    const first = await ask();
-    expect(first.headers.get("ratelimit-policy")).toBe('"apply";q=1;w=60, "apply-day";q=2;w=86400');
-    expect(first.headers.get("ratelimit")).toBe('"apply";r=0;t=60, "apply-day";r=1;t=86400');
-    const second = await ask();
-    expect([second.status, second.headers.get("retry-after")]).toEqual([429, "60"]);
-    expect(second.headers.get("ratelimit")).toBe('"apply";r=0;t=60');
-    expect(await second.json()).toMatchObject({ detail: expect.stringContaining("limit apply ") });
-    expect(await limits.peek("apply-day", "127.0.0.1")).toMatchObject({ points: 1 });
+  it("tells a network, and all callers together, whose number refuses", async () => {
+    const told = async (numbers: LimitNumbers) => {
+      const limited = [
+        limitRequestsBy(limitsOf({ submissions: numbers }), "submissions", byAddress),
+      ];
+      const ask = await serve({ limited });
+      await ask();
+      const answer = await ask();
+      const { detail } = (await answer.json()) as { readonly detail: string };
+      return [answer.headers.get("ratelimit-policy"), detail];
+    };
+    expect(await told({ caller: 9, network: 1, total: 99 })).toEqual([
+      '"submissions-network";q=1;w=3600',
+      "The limit submissions-network allows 1 in 3600 seconds to your network.",
+    ]);
+    expect(await told({ caller: 9, network: 9, total: 1 })).toEqual([
+      '"submissions-total";q=1;w=3600',
+      "The limit submissions-total allows 1 in 3600 seconds to all callers.",
+    ]);
   });
 
-  it("can be limited by several quotas, all of which the RateLimit field lists", async () => {
-    const limits = limitsOf({
-      register: { points: 9, windowSeconds: 60 },
-      "register-site": { points: 1, windowSeconds: 30 },
-    });
+  it("can be limited by several classes, all of which the RateLimit field lists", async () => {
+    const limits = limitsOf({ registrations: eachCaller(9), claims: eachCaller(1) });
     const limited = [
-      limitRequestsBy(limits, "register", byAddress),
-      limitRequestsBy(limits, "register-site", () => "all"),
+      limitRequestsBy(limits, "registrations", byAddress),
+      limitRequestsBy(limits, "claims", byAddress),
     ];
     const ask = await serve({ limited });
     await ask();
     const answer = await ask();
     expect(answer.status).toBe(429);
-    expect(answer.headers.get("ratelimit")).toBe('"register";r=7;t=60, "register-site";r=0;t=30');
-    expect(answer.headers.get("retry-after")).toBe("30");
+    expect(answer.headers.get("ratelimit")).toBe('"registrations";r=7;t=600, "claims";r=0;t=3600');
+    expect(answer.headers.get("retry-after")).toBe("3600");
   });
 
   it("answers OAuth clients with OAuth error codes", async () => {
-    const limits = limitsOf({ token: { points: 0, windowSeconds: 60 } });
-    const limited = [limitRequestsBy(limits, "token", byAddress)];
+    const limits = limitsOf({ "token-requests": eachCaller(0) });
+    const limited = [limitRequestsBy(limits, "token-requests", byAddress)];
     const ask = await serve({ limited, translate: toOAuthError });
     const answer = await ask();
     expect(answer.status).toBe(429);
     expect(answer.headers.get("retry-after")).toBe("60");
-    expect(answer.headers.get("ratelimit")).toBe('"token";r=0;t=60');
+    expect(answer.headers.get("ratelimit")).toBe('"token-requests";r=0;t=60');
     const { error, error_description } = (await answer.json()) as Record<string, string>;
     expect(error).toBe("temporarily_unavailable");
     // Characters that RFC 6749 section 5.2 allows in `error_description`.
@@ -144,8 +149,8 @@ describe("a rate-limited route", () => {
 describe("the client address that is counted", () => {
   /** Returns the rate limit keys that the service derives for `X-Forwarded-For` values. */
   async function keysOf(hops: number, forwarded: readonly (string | undefined)[]) {
-    const limits = limitsOf({ apply: { points: 1000, windowSeconds: 60 } });
-    const ask = await serve({ hops, limited: [limitRequestsBy(limits, "apply", byAddress)] });
+    const limits = limitsOf({ submissions: eachCaller(1000) });
+    const ask = await serve({ hops, limited: [limitRequestsBy(limits, "submissions", byAddress)] });
     const keys = [];
     for (const each of forwarded) keys.push(await (await ask(each)).text());
     return keys;
@@ -174,13 +179,15 @@ describe("the client address that is counted", () => {
   });
 
   it("cannot be varied to bypass a limit", async () => {
-    const ask = await serve({ limited: [limitRequestsBy(limitsOf(two), "apply", byAddress)] });
+    const ask = await serve({
+      limited: [limitRequestsBy(limitsOf(two), "submissions", byAddress)],
+    });
     const statuses = [];
     for (let at = 0; at < 6; at += 1) statuses.push((await ask(`203.0.113.${at}`)).status);
     expect(statuses).toEqual([200, 200, 429, 429, 429, 429]);
     const behind = await serve({
       hops: 1,
-      limited: [limitRequestsBy(limitsOf(two), "apply", byAddress)],
+      limited: [limitRequestsBy(limitsOf(two), "submissions", byAddress)],
     });
     const forged = [];
     for (let at = 0; at < 4; at += 1) {
@@ -194,7 +201,7 @@ describe("a caller over a limit", () => {
   const strict = (limits: string) => startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
 
   it("cannot use up the sign-in codes of other callers", async () => {
-    const { base, emailsTo } = await strict("code-address=1/3600 code-email=1/3600");
+    const { base, emailsTo } = await strict("code-mails=1/100000/1000000");
     const ask = async (email: string) => {
       const web = createWeb(base);
       return (await web.submit((await web.get("/sign-in")).form("/sign-in"), { email })).status;
@@ -205,7 +212,7 @@ describe("a caller over a limit", () => {
   });
 
   it("cannot use up the claim attempts of other callers", async () => {
-    const { base, person } = await strict("claim-user=1/3600 claim-agent=2/3600");
+    const { base, person } = await strict("claims=1/100000/1000000");
     const { client_id: agent_id } = await register(base);
     const [attacker, victim] = [await person().tokens(), await person().tokens()];
     const claim = async ({ access_token }: { access_token: string }) => {
@@ -220,7 +227,7 @@ describe("a caller over a limit", () => {
   });
 
   it("cannot use up the claim attempts of other callers on the claim page", async () => {
-    const { person } = await strict("claim-user=1/3600 claim-agent=2/3600");
+    const { person } = await strict("claims=1/100000/1000000");
     const [attacker, victim] = [person(), person()];
     const tryCode = async ({ web }: typeof attacker) => {
       const form = (await web.get("/claim")).form("/claim");
@@ -234,7 +241,9 @@ describe("a caller over a limit", () => {
 
 describe("API key management", () => {
   it("has a rate limit per account", async () => {
-    const { person } = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} key-change=2/3600` });
+    const { person } = await startTestService({
+      RATE_LIMITS: `${LOOSE_LIMITS} changes=2/100000/1000000`,
+    });
     const [one, other] = [person(), person()];
     await Promise.all([one.signIn(), other.signIn()]);
     await one.createKey(["signals:read"]);

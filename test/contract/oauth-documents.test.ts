@@ -1,7 +1,9 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import type { LimitOverrides } from "../../src/limits/classes.ts";
 import { getWith, register } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
+import { eachCaller } from "../support/limits.ts";
 import { authorizationRequest, CALLBACK } from "../support/person.ts";
 import { embedded } from "../support/stores.ts";
 import { createVisitor, exchange, giveConsent, interactionOn } from "../support/visitor.ts";
@@ -27,10 +29,8 @@ const fetchWeb: typeof fetch = async (input) => {
 };
 
 const { records } = await embedded.open({ now: () => Date.now() });
-const start = (limits = {}) =>
-  startAuthServer({ records, now: () => new Date(), fetch: fetchWeb, limits, proxyHops: 1 });
-
-const TWO = { points: 2, windowSeconds: 600 };
+const start = (numbers: LimitOverrides = {}) =>
+  startAuthServer({ records, now: () => new Date(), fetch: fetchWeb, numbers, proxyHops: 1 });
 
 beforeEach(() => {
   web.clear();
@@ -158,62 +158,49 @@ describe("a client with a client ID metadata document", () => {
       headers: { "x-forwarded-for": from },
     });
 
-  async function expectLimited(answer: Response, quota: string) {
+  async function expectLimited(answer: Response, name: string) {
     expect([answer.status, answer.headers.get("location")]).toEqual([429, null]);
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(590);
     expect(await answer.json()).toEqual({
       error: "temporarily_unavailable",
-      error_description: expect.stringContaining(`The limit ${quota} allows 2 in 600 seconds.`),
+      error_description: expect.stringContaining(`The limit ${name} allows 2 in 3600 seconds`),
     });
   }
 
   it.each([
-    ["fetch-address", (number: number) => `https://app-${number}.example/client.json`],
-    ["fetch-host", (number: number) => `https://app.example/${number}.json`],
-    ["fetch-host-site", (number: number) => `https://app.example/${number}.json`],
-    ["fetch-host-all", (number: number) => `https://app.example/${number}.json`],
+    ["document-fetches", (number: number) => `https://app-${number}.example/client.json`],
+    ["host-requests", (number: number) => `https://app.example/${number}.json`],
   ])(
     "causes only as many fetches by this server as the limit %s allows",
-    async (quota, addressOf) => {
-      const server = await start({ [quota]: TWO });
-      // A single network may use only a part of the limit that all clients share.
-      const most = quota === "fetch-host-all" ? 1 : 2;
-      for (let number = 0; number < most; number += 1) {
+    async (name, addressOf) => {
+      const server = await start({ [name]: eachCaller(2) });
+      for (let number = 0; number < 2; number += 1) {
         expect((await askFor(server, addressOf(number))).status).toBe(400);
       }
-      await expectLimited(await askFor(server, addressOf(most)), quota);
-      expect(asked).toHaveLength(most);
+      await expectLimited(await askFor(server, addressOf(2)), name);
+      expect(asked).toHaveLength(2);
     },
   );
 
   it("stays available to others while one /24 network sends many requests for the client's host", async () => {
     web.set(CLIENT_ID, document);
-    const server = await start({ "fetch-host-site": TWO });
+    const server = await start({ "host-requests": { caller: 9, network: 2, total: 99 } });
     for (const number of [0, 1]) {
       await askFor(server, `https://app.example/${number}.json`, `203.0.113.${number}`);
     }
-    await expectLimited(await askFor(server, CLIENT_ID, "203.0.113.9"), "fetch-host-site");
-    expect((await askFor(server, CLIENT_ID)).status).toBe(303);
-  });
-
-  it("stays available to others while one network provider sends requests for the client's host from many /48 networks", async () => {
-    web.set(CLIENT_ID, document);
-    const server = await start({ "fetch-host-provider": TWO });
-    for (const number of [0, 1]) {
-      await askFor(server, `https://app.example/${number}.json`, `2001:db8:${number}::1`);
-    }
-    await expectLimited(await askFor(server, CLIENT_ID, "2001:db8:9::1"), "fetch-host-provider");
+    const refused = await askFor(server, CLIENT_ID, "203.0.113.9");
+    await expectLimited(refused, "host-requests-network");
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
   it("stays available to others while some networks use up the limit of the client's host", async () => {
     web.set(CLIENT_ID, document);
-    const server = await start({ "fetch-host-all": { points: 100, windowSeconds: 600 } });
+    const server = await start({ "host-requests": { caller: 100, network: 100, total: 100 } });
     for (let at = 0; at < 200; at += 1) {
-      const address = `2001:db${at % 4}:${at.toString(16)}::1`;
+      const address = `2001:db${at % 4}:${(at % 20).toString(16)}::1`;
       await askFor(server, `https://app.example/${at}.json`, address);
     }
-    expect(asked.length).toBeLessThan(100);
+    expect(asked).toHaveLength(80);
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
@@ -224,11 +211,11 @@ describe("a client with a client ID metadata document", () => {
       if (String(input) !== CLIENT_ID) await end;
       return fetchWeb(input);
     };
-    const options = { now: () => new Date(), limits: {}, proxyHops: 1 };
+    const options = { now: () => new Date(), proxyHops: 1 };
     const server = await startAuthServer({ records, fetch: fetchSlowly, ...options });
     const statuses: number[] = [];
     const asking = Array.from({ length: 30 }, async (_, at) => {
-      const from = `2001:db8:${at}::1`;
+      const from = `2001:db8:1:${at}::1`;
       const { status } = await askFor(server, `https://app-${at}.example/client.json`, from);
       statuses.push(status);
     });
@@ -239,13 +226,13 @@ describe("a client with a client ID metadata document", () => {
     expect(statuses.filter((status) => status === 400)).toHaveLength(8);
   });
 
-  it.each(["fetch-address", "fetch-host-site", "fetch-host-all"])(
+  it.each(["document-fetches", "host-requests"])(
     "is served from the cache for an hour while the limit %s prevents a fetch",
-    async (quota) => {
+    async (name) => {
       vi.useFakeTimers({ toFake: ["Date"] });
       onTestFinished(() => void vi.useRealTimers());
       web.set(CLIENT_ID, document);
-      const server = await start({ [quota]: { points: 1, windowSeconds: 100_000 } });
+      const server = await start({ [name]: eachCaller(1) });
       expect((await askFor(server, CLIENT_ID)).status).toBe(303);
       vi.setSystemTime(Date.now() + 59 * 60_000);
       expect((await askFor(server, CLIENT_ID)).status).toBe(303);
@@ -260,7 +247,7 @@ describe("a client with a client ID metadata document", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     web.set(CLIENT_ID, document);
-    const server = await start({ "fetch-address": TWO });
+    const server = await start({ "document-fetches": eachCaller(2) });
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
     web.delete(CLIENT_ID);
     for (const status of [400, 429]) {
@@ -271,21 +258,12 @@ describe("a client with a client ID metadata document", () => {
 
   it("stays available to others while a caller requests missing documents", async () => {
     web.set(CLIENT_ID, document);
-    const server = await start({ "fetch-host": TWO });
+    const server = await start({ "host-requests": eachCaller(2) });
     for (const number of [0, 1, 2]) {
       await askFor(server, `https://app.example/${number}.json`, "203.0.113.1");
     }
-    await expectLimited(await askFor(server, CLIENT_ID, "203.0.113.1"), "fetch-host");
+    await expectLimited(await askFor(server, CLIENT_ID, "203.0.113.1"), "host-requests");
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
-  });
-
-  it("does not count against the fetch limit of its host when its metadata document exists", async () => {
-    const server = await start({ "fetch-host": TWO });
-    for (const number of [0, 1, 2]) {
-      const client_id = `https://app.example/${number}.json`;
-      web.set(client_id, { ...document, client_id });
-      expect((await askFor(server, client_id)).status).toBe(303);
-    }
   });
 
   it("has its metadata document fetched again after a short time when the document was missing", async () => {
@@ -306,7 +284,7 @@ describe("a client with private_key_jwt and a jwks_uri", () => {
   const jwks_uri = "https://keys.example/jwks.json";
 
   /** Registers a client with `private_key_jwt`. @returns The client and its token request. */
-  async function signing(limits = {}) {
+  async function signing(limits: LimitOverrides = {}) {
     const { privateKey, publicKey } = await generateKeyPair("ES256");
     const server = await start(limits);
     const { client_id } = await register(server.local, {
@@ -344,13 +322,13 @@ describe("a client with private_key_jwt and a jwks_uri", () => {
 
   it("gets a rate limit error, not an authentication error, when it exceeds a limit", async () => {
     const { ask } = await signing({
-      "fetch-address": { ...TWO, points: 0 },
-      "secret-address": { ...TWO, points: 1 },
+      "document-fetches": eachCaller(0),
+      guesses: eachCaller(1),
     });
     for (let at = 0; at < 2; at += 1) {
       const { status, body } = await ask();
       expect([status, body.error]).toEqual([429, "temporarily_unavailable"]);
-      expect(body.error_description).toContain("The limit fetch-address allows 0");
+      expect(body.error_description).toContain("The limit document-fetches allows 0");
     }
   });
 });

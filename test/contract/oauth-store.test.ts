@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { createAuditor } from "../../src/access/auditor.ts";
 import { anonymousScopeCeiling } from "../../src/access/scopes.ts";
 import { createStoreAdapter } from "../../src/auth/oidc/store-adapter.ts";
-import { createLimits } from "../../src/limits/memory-limits.ts";
+import { createLimits } from "../../src/limits/limits.ts";
 import { clients } from "../../src/principals/agents/agent.ts";
 import { UnclaimedCapacity } from "../../src/principals/agents/unclaimed-capacity.ts";
 import type { AuditEntry } from "../../src/store/audit-entry.ts";

@@ -323,7 +323,7 @@ describe("too many claim attempts", () => {
   }
 
   it("are rejected for one person, even across agents", async () => {
-    const own = await startTestService({ RATE_LIMITS: "claim-user=2/3600" });
+    const own = await startTestService({ RATE_LIMITS: "claims=2/100000/1000000" });
     const [one, two] = [own.person(), own.person()];
     const tries = [
       [one, "a"],
@@ -334,27 +334,8 @@ describe("too many claim attempts", () => {
     expect(await answers(tries)).toEqual([400, 400, 429, 400]);
   });
 
-  it("are rejected for one agent, even across people", async () => {
-    const own = await startTestService({ RATE_LIMITS: "claim-agent=2/3600" });
-    const tries = ["a", "a", "a", "b"].map((agentId) => [own.person(), agentId] as const);
-    expect(await answers(tries)).toEqual([400, 400, 429, 400]);
-  });
-
-  it("are rejected for one agent, however its id is spelled", async () => {
-    const own = await startTestService({ RATE_LIMITS: "claim-agent=2/3600" });
-    const tries = ["a", " a", "a\t ", "b"].map((agentId) => [own.person(), agentId] as const);
-    expect(await answers(tries)).toEqual([400, 400, 429, 400]);
-  });
-
-  it("are counted only for the person and the address when the agent id is malformed", async () => {
-    const own = await startTestService({ RATE_LIMITS: "claim-agent=2/3600 claim-address=4/3600" });
-    const id = "x".repeat(201);
-    const tries = [id, id, id, "", "a"].map((agentId) => [own.person(), agentId] as const);
-    expect(await answers(tries)).toEqual([400, 400, 400, 400, 429]);
-  });
-
-  it("are rejected for one address, even across people and agents", async () => {
-    const own = await startTestService({ RATE_LIMITS: "claim-address=2/3600" });
+  it("are rejected for one network, even across people and agents", async () => {
+    const own = await startTestService({ RATE_LIMITS: "claims=9/2/1000" });
     const tries = ["a", "b", "c", "d"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 429, 429]);
   });

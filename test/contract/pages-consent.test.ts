@@ -332,7 +332,7 @@ describe("an authorization request", () => {
   });
 
   it("over the rate limit shows a page with the time to retry", async () => {
-    const strict = await startTestService({ RATE_LIMITS: "authorize=1/60" });
+    const strict = await startTestService({ RATE_LIMITS: "authorizations=1/100000/1000000" });
     const { client_id } = await registerPublic(strict.base);
     const ask = (accept: string) => {
       const { url } = authorizationRequest(strict.base, { client_id, resource: strict.base });

@@ -4,13 +4,13 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";
 import { admin } from "../support/admin.ts";
-import { getWith, postForm, register, tokenOf } from "../support/agent.ts";
+import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
 import { freePort, startProcess, temporaryFolder } from "../support/process.ts";
 
 const DATA_DIR = temporaryFolder();
 const METRICS_PORT = await freePort();
 const { baseUrl, child } = await startProcess({
-  ...{ DATA_DIR, METRICS_PORT, LOG_LEVEL: "debug", RATE_LIMITS: "revoke=1/3600" },
+  ...{ DATA_DIR, METRICS_PORT, LOG_LEVEL: "debug", RATE_LIMITS: "submissions=0/0/0" },
 });
 
 interface Line {
@@ -111,12 +111,13 @@ describe("metrics", () => {
 
   it("count tool calls by outcome, and rejections by limit", async () => {
     await getWith(token, `${baseUrl}/api/signals?symbol=NONE.SIM`);
-    await postForm(`${baseUrl}/oauth/revoke`, { token: "none" });
+    const inquiry = { email: "ada@example.com", message: "Hello" };
+    expect((await postJson(`${baseUrl}/api/contact`, inquiry)).status).toBe(429);
     const found = await samples();
     const calls = "market_signal_tool_call_duration_seconds_count";
     expect(found[`${calls}{tool="get_signal",outcome="unknown_symbol"}`]).toBe(1);
     expect(found[`${calls}{tool="get_signal",outcome="ok"}`]).toBeGreaterThanOrEqual(1);
-    expect(found['market_signal_limit_denials_total{quota="revoke"}']).toBe(1);
+    expect(found['market_signal_limit_denials_total{quota="submissions"}']).toBe(1);
     expect(found.market_signal_leader).toBe(1);
     expect(found.market_signal_agents_evicted_total).toBe(0);
     expect(found.market_signal_agents_refused_total).toBe(0);
@@ -141,14 +142,14 @@ describe("the status command", () => {
     const text = await ask();
     expect(text).toMatch(/^Server {4}version 1\.0\.0\+\S+, up \d+ s, leads$/m);
     expect(text).toMatch(/^Market {4}sandbox, as of \S+Z, \d+ s ago, \d+ instruments$/m);
-    expect(text).toMatch(/^Limits {4}refused since the start: revoke 1$/m);
+    expect(text).toMatch(/^Limits {4}refused since the start: submissions 1$/m);
     expect(text).toMatch(/^Queue {5}0 deliveries wait, 0 are due$/m);
     expect(text).toContain("A server runs and answered.");
     expect(JSON.parse(await ask("--json"))).toMatchObject({
       ...{ answeredBy: "server", engine: "embedded", mode: "sandbox" },
       queue: { waiting: 0, due: 0, oldestDueMs: 0 },
       alerts: { active: 0, polled: 0, pending: 0, disabled: 0 },
-      server: { isLeader: true, shed: 0, lastErrors: [], denials: { revoke: 1 } },
+      server: { isLeader: true, shed: 0, lastErrors: [], denials: { submissions: 1 } },
     });
   });
 

@@ -14,8 +14,8 @@ import { DeliveryWorker } from "../../src/alerts/delivery/worker.ts";
 import { openKeyring } from "../../src/keys/keyring.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { scheduleTimer } from "../../src/lib/loop.ts";
-import { createLimits } from "../../src/limits/memory-limits.ts";
-import type { QuotaOverrides } from "../../src/limits/quota-state.ts";
+import type { LimitOverrides } from "../../src/limits/classes.ts";
+import { createLimits } from "../../src/limits/limits.ts";
 import { startMaintenance } from "../../src/maintenance/maintenance.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { put } from "../../src/store/port/operations.ts";
@@ -144,10 +144,10 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
   };
 }
 
-const overridesOf = ({ messagesPerHour }: DelivererOptions): QuotaOverrides =>
+const overridesOf = ({ messagesPerHour }: DelivererOptions): LimitOverrides =>
   messagesPerHour === undefined
     ? {}
-    : { "channel-messages": { points: messagesPerHour, windowSeconds: 3_600 } };
+    : { messages: { caller: messagesPerHour, network: 1e6, total: 1e7 } };
 
 function counting(sender: WebhookSender) {
   let sent = 0;

@@ -609,7 +609,6 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     const sessions = new BrowserSessions({ ...people, records, secure: true });
     await sessions.open(await sessions.browserOf(undefined), id);
     const signIn = new EmailCodeSignIn({
-      hashAddress: String,
       ...{
         ...people,
         records,

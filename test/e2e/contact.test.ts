@@ -10,7 +10,7 @@ import { startBrowser } from "../support/browser.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
 import { startTestService } from "../support/test-service.ts";
 
-const testService = await startTestService({ RATE_LIMITS: "contact=2/3600 apply=5/3600" });
+const testService = await startTestService({ RATE_LIMITS: "submissions=7/100000/1000000" });
 const { base } = testService;
 const { records } = testService.service.state.store;
 const browser = await startBrowser();

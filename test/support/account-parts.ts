@@ -18,12 +18,19 @@ export const tokens = collection<object>("oidc:AccessToken");
 /** Creates the account components on the records of a store, with the clock of a store. */
 export function peopleOf({ clock }: Pick<TestStore, "clock">, records: Records) {
   const now = () => new Date(clock.now);
-  const audit = createAuditor({ hashAddress: (address) => `hash of ${address}`, now });
+  const hashAddress = (address: string): string => `hash of ${address}`;
+  const audit = createAuditor({ hashAddress, now });
   const fail = (error: unknown) => {
     throw error;
   };
   const lastUse = new LastUseTracker({ records, now, onError: fail });
-  return { now, audit, lastUse, accounts: new AccountService({ records, now, audit, lastUse }) };
+  return {
+    now,
+    audit,
+    hashAddress,
+    lastUse,
+    accounts: new AccountService({ records, now, audit, lastUse }),
+  };
 }
 
 /** Reads the unsealed audit rows, oldest first, as action, actor and target. */

@@ -9,7 +9,7 @@ import { type AppOptions, createApp } from "../../src/http/app.ts";
 import { createOpenStreams } from "../../src/http/open-streams.ts";
 import type { StartLoop } from "../../src/lib/loop.ts";
 import { scheduleTimer, startLoop } from "../../src/lib/loop.ts";
-import type { Quota, QuotaName } from "../../src/limits/quotas.ts";
+import type { LimitOverrides } from "../../src/limits/classes.ts";
 import { BrowserSessions } from "../../src/principals/accounts/browser-sessions.ts";
 import { ClaimService } from "../../src/principals/agents/claims.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
@@ -33,7 +33,7 @@ const LISTED = ["ALDER.SIM", "BRINE.SIM"].map((symbol) =>
 
 /** Options of the application under test. */
 interface Choice extends Partial<Pick<AppOptions, "onSignal">> {
-  readonly limits?: Readonly<Partial<Record<QuotaName, Quota>>>;
+  readonly limits?: LimitOverrides;
 }
 
 /**

@@ -13,8 +13,7 @@ import {
   newMessageId,
 } from "../../src/alerts/delivery/delivery.ts";
 import type { LimitOverrides } from "../../src/limits/classes.ts";
-import { createLimits } from "../../src/limits/memory-limits.ts";
-import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/quotas.ts";
+import { createLimits, type Limits } from "../../src/limits/limits.ts";
 import { accounts } from "../../src/principals/accounts/accounts.ts";
 import { grants } from "../../src/principals/accounts/grants.ts";
 import { accountRecordsGroup, clientGroup, clients } from "../../src/principals/agents/agent.ts";
@@ -27,24 +26,18 @@ import { looseNumbers } from "./limits.ts";
 import type { TestStore } from "./stores.ts";
 import { endpointKey, vault } from "./webhook-alerts.ts";
 
-const LOOSE: Quota = { points: 100_000, windowSeconds: 3_600 };
-
-/** Low limits for a test; all other limits are never reached. */
-type SomeLimits = Readonly<Partial<Record<QuotaName, Quota>>>;
-
 /** Options of the service under test. */
 interface Choice extends Partial<Pick<AlertDependencies, "records" | "standsStill">> {
-  readonly limits?: SomeLimits;
+  /** Low limits; all other limits are never reached. */
+  readonly limits?: LimitOverrides;
 }
 
 /** Creates limits that are never reached, except for the given ones. */
-export function looseLimits(overrides: SomeLimits = {}, numbers: LimitOverrides = {}): Limits {
-  const loose = Object.fromEntries(Object.keys(quotas).map((name) => [name, LOOSE]));
-  return createLimits({
-    overrides: { ...loose, ...overrides },
-    numbers: { ...looseNumbers, ...numbers },
-  });
+export function looseLimits(overrides: LimitOverrides = {}): Limits {
+  return createLimits({ overrides: { ...looseNumbers, ...overrides } });
 }
+
+const hashAddress = (address: string): string => `hash of ${address}`;
 
 /** Dependencies of an alert service on a store, with the clock of the store as wall clock. */
 export function alertDependencies(
@@ -62,7 +55,8 @@ export function alertDependencies(
       urlPolicy: {},
       baseUrl: "https://signals.test",
     },
-    audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
+    audit: createAuditor({ hashAddress, now }),
+    hashAddress,
     limits: looseLimits(limits),
     standsStill: () => false,
     ...choice,

@@ -17,8 +17,7 @@ import { ProtectedResource, type ResourcePath } from "../../src/http/protected-r
 import type { Route } from "../../src/http/route-table.ts";
 import { sendJson } from "../../src/http/send-response.ts";
 import type { LimitOverrides } from "../../src/limits/classes.ts";
-import { createLimits } from "../../src/limits/memory-limits.ts";
-import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/quotas.ts";
+import { createLimits, type Limits } from "../../src/limits/limits.ts";
 import { AccountService } from "../../src/principals/accounts/accounts.ts";
 import { BrowserSessions } from "../../src/principals/accounts/browser-sessions.ts";
 import { ClaimService } from "../../src/principals/agents/claims.ts";
@@ -60,7 +59,6 @@ interface AuthServerOptions {
   /** Public URL; absent: the URL where it listens. */
   readonly publicUrl?: string;
   /** Low limits for a test; all other limits are never reached. */
-  readonly limits?: Readonly<Partial<Record<QuotaName, Quota>>>;
   readonly numbers?: LimitOverrides;
   /** Fetches the URLs in client metadata; absent: every fetch fails. */
   readonly fetch?: typeof fetch;
@@ -100,8 +98,6 @@ export interface AuthServer extends Parts {
   /** Reported errors that are not the fault of the caller, oldest first. */
   readonly failures: readonly unknown[];
 }
-
-const OUT_OF_REACH: Quota = { points: 1_000_000, windowSeconds: 60 };
 
 const hashAddress = (address: string): string => `hash of ${address}`;
 
@@ -169,11 +165,10 @@ function createParts(
   const audit = auditOf(options);
   const anonymousScopes = anonymousScopeCeiling;
   const lastUse = new LastUseTracker({ records, now, onError });
-  const far = Object.keys(quotas).map((name) => [name, OUT_OF_REACH]);
   return {
     lastUse,
     accounts: new AccountService({ records, now, audit, lastUse }),
-    sessions: new BrowserSessions({ records, now, secure: false, audit }),
+    sessions: new BrowserSessions({ records, now, secure: false, audit, hashAddress: String }),
     apiKeys: new ApiKeyService({ records, mode: "sandbox", now, audit, lastUse }),
     claims: new ClaimService({
       records,
@@ -191,10 +186,7 @@ function createParts(
       baseUrl,
       anonymousScopes,
     }),
-    limits: createLimits({
-      overrides: { ...Object.fromEntries(far), ...options.limits },
-      numbers: { ...looseNumbers, ...options.numbers },
-    }),
+    limits: createLimits({ overrides: { ...looseNumbers, ...options.numbers } }),
   };
 }
 interface Mounted extends ReturnType<typeof createParts> {

@@ -7,7 +7,7 @@ import { DELIVERIES_TOPIC, deliveries } from "../../src/alerts/delivery/delivery
 import type { WebhookSender } from "../../src/alerts/delivery/sender.ts";
 import { DeliveryWorker, type DeliveryWorkerOptions } from "../../src/alerts/delivery/worker.ts";
 import { scheduleTimer } from "../../src/lib/loop.ts";
-import { createLimits } from "../../src/limits/memory-limits.ts";
+import { createLimits } from "../../src/limits/limits.ts";
 import { announce } from "../../src/store/port/operations.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { outletsOn } from "./channels.ts";

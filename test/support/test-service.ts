@@ -8,7 +8,6 @@ import pino from "pino";
 import { onTestFinished, TestRunner } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
-import { quotas } from "../../src/limits/quotas.ts";
 import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import type { MarketSettings } from "../../src/sources/open-market.ts";
@@ -25,10 +24,7 @@ import { acquireSandbox, usesPooledSandbox } from "./sandbox-pool.ts";
 export const SANDBOX_NOW = new Date("2026-11-21T05:00:30.000Z");
 
 /** Value of `RATE_LIMITS` with limits that only tests of limits reach. */
-export const LOOSE_LIMITS = [
-  ...Object.keys(quotas).map((name) => `${name}=100000/3600`),
-  limitsSetting(looseNumbers),
-].join(" ");
+export const LOOSE_LIMITS = limitsSetting(looseNumbers);
 
 /** The whole service in the test's process, on its own socket, with people who use it. */
 export interface TestService {

@@ -1,5 +1,4 @@
 import type { Caller } from "../../access/caller.ts";
-import type { QuotaCounter } from "../../limits/count-in-order.ts";
 import { transact } from "../../store/transact.ts";
 import { accountAlertsGroup, type StoredAlert } from "../alert.ts";
 import { SECRET_ROTATION_OVERLAP_MS } from "../delivery/signing.ts";
@@ -69,7 +68,7 @@ interface RedeliveredAlert extends AlertWithNextSteps {
  * `...ForAccount` methods, every method works on alerts that the caller may access and throws the
  * problem `not_found` for any other alert. Instants are milliseconds since the epoch.
  *
- * Methods that change something count against the limit `alert-change` and may throw
+ * Methods that change something count against the limit `changes` and may throw
  * `rate_limited`.
  */
 export class AlertService {
@@ -145,7 +144,7 @@ export class AlertService {
   async test(request: AlertRequest): Promise<AlertWithNextSteps & { readonly eventId: string }> {
     const { caller, alertId } = request;
     await requireOwnedAlert(this.#dependencies, caller, alertId);
-    await this.#countChange(caller, ["alert-test", alertId]);
+    await this.#countChange(caller);
     const { alert, eventId } = await sendTestEvent(this.#dependencies, request);
     return { ...(await this.#view(alert)), eventId, nextSteps: nextStepsAfterSending };
   }
@@ -223,8 +222,8 @@ export class AlertService {
     return alertViewOf(this.#dependencies, alert);
   }
 
-  #countChange(caller: Caller, ...more: readonly QuotaCounter[]): Promise<void> {
-    return countAlertChange(this.#dependencies.limits, caller, ...more);
+  #countChange(caller: Caller): Promise<void> {
+    return countAlertChange(this.#dependencies.limits, caller);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Auditor } from "../../access/auditor.ts";
-import type { Limits } from "../../limits/quotas.ts";
+import type { Limits } from "../../limits/limits.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
 import type { Archive } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
@@ -10,6 +10,8 @@ export interface AlertDependencies extends WebhookUrlKeys {
   readonly records: Records;
   readonly archive: Archive;
   readonly audit: Auditor;
+  /** Hashes a network, because the store contains no addresses in plain text. */
+  readonly hashAddress: (address: string) => string;
   /** Rate limits for changes and test events. */
   readonly limits: Limits;
   /** Decides which URLs a webhook may have. */

@@ -1,12 +1,10 @@
 import { ownerExists, quotaOwner } from "../../auth/entitlement.ts";
-import { partyShare } from "../../limits/share.ts";
 import type { RecordReader, Stored } from "../../store/port/records.ts";
 import { type AlertOwner, ownerKey } from "../alert.ts";
 
 /**
  * Maximum share of an account's quota that one application (an OAuth client of the person),
- * together with the agents that it claimed, may use while the rest of the account uses nothing. The
- * share shrinks as the rest uses more (`partyShare`).
+ * together with the agents that it claimed, may use.
  */
 const APPLICATION_SHARE = 1 / 2;
 
@@ -42,8 +40,7 @@ export async function createQuotaShareCheck(
   const members = (await Promise.all(found)).flat();
   return (counted, total) => {
     const own = counted.filter(({ value }) => members.includes(ownerKey(value.owner)));
-    const left = total - counted.length;
-    return own.length >= partyShare({ total, most: total * APPLICATION_SHARE }, left);
+    return own.length >= total * APPLICATION_SHARE;
   };
 }
 

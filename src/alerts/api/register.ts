@@ -1,6 +1,8 @@
+import { callerAddress } from "../../access/auditor.ts";
 import type { Caller } from "../../access/caller.ts";
 import type { Scope } from "../../access/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
+import { networkOf } from "../../limits/address-key.ts";
 import { type Transaction, transact } from "../../store/transact.ts";
 import {
   ALERTS_TOPIC,
@@ -117,7 +119,8 @@ function buildAlert(options: AlertDependencies, caller: Caller, wanted: NewAlert
     channelId === undefined
       ? wayTo(url, { alertId, owner }, at, caller.scopes, options)
       : { way: { by: "channel", channelId } as const };
-  const value: Alert = { ...rest, owner, way, createdAt: at, isPaused: false };
+  const network = options.hashAddress(networkOf(callerAddress()));
+  const value: Alert = { ...rest, owner, network, way, createdAt: at, isPaused: false };
   const alert = { key: alertId, value, groups: groupsOfAlert(alertId, owner) };
   return { alert, ...(secret !== undefined && { secret }) };
 }

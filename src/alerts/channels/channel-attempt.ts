@@ -1,7 +1,7 @@
 import type { Auditor } from "../../access/auditor.ts";
 import type { Scope } from "../../access/scopes.ts";
 import type { Vault } from "../../keys/vault.ts";
-import type { Limits, QuotaState } from "../../limits/quotas.ts";
+import type { LimitState, Limits } from "../../limits/limits.ts";
 import type { Outbox, OutgoingMail } from "../../mail/outbox.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import { type Change, type Transaction, transactOnce } from "../../store/transact.ts";
@@ -221,7 +221,7 @@ async function prepareDigest(
   if (counted.isExceeded) {
     return { instead: (tx) => rescheduleDigest(tx, delivery, counted.resetMs) };
   }
-  const message = digestMessage(delivery, told, { ...options.channels, limit: counted.policy });
+  const message = digestMessage(delivery, told, { ...options.channels, limit: counted });
   return { message, members: told.map((event) => event.delivery) };
 }
 
@@ -256,7 +256,7 @@ async function prepareEvent(
     }
   }
   const instead = isRepeatedAttempt(delivery)
-    ? delayDeliveryUntilReset(delivery, await countRepeatedAttempt(alert.value.owner, options))
+    ? delayDeliveryUntilReset(delivery, await countRepeatedAttempt(alert.value, options.limits))
     : undefined;
   if (instead !== undefined) return { instead };
   const counted = await countMessage(delivery, channel, options);
@@ -302,10 +302,12 @@ async function countMessage(
   delivery: StoredDelivery,
   channel: StoredChannel,
   { limits, vault }: ChannelAttemptOptions,
-): Promise<QuotaState> {
-  const key = `${channel.value.accountId} ${channelTargetKey(decryptChannelTarget(vault, channel))}`;
-  if (delivery.value.attempts === 0) return limits.count("channel-messages", key);
-  return { ...(await limits.peek("channel-messages", key)), isExceeded: false };
+): Promise<LimitState> {
+  const { accountId } = channel.value;
+  const target = channelTargetKey(decryptChannelTarget(vault, channel));
+  const party = { caller: accountId, network: accountId, target };
+  if (delivery.value.attempts === 0) return limits.admit("messages", party);
+  return { ...(await limits.check("messages", party)), isExceeded: false };
 }
 
 const drop = (delivery: StoredDelivery): InsteadOfSending => ({
@@ -349,7 +351,10 @@ async function repeatsUsedUp(
 ): Promise<Change | undefined> {
   if (!isRepeatedAttempt(delivery)) return undefined;
   const person: AlertOwner = { kind: "user", id: accountId, accountId };
-  return delayDeliveryUntilReset(delivery, await countRepeatedAttempt(person, options));
+  return delayDeliveryUntilReset(
+    delivery,
+    await countRepeatedAttempt({ owner: person }, options.limits),
+  );
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { Auditor } from "../../access/auditor.ts";
+import { callerAddress } from "../../access/auditor.ts";
 import type { Vault } from "../../keys/vault.ts";
-import { countInSharedQuota } from "../../limits/count-in-networks.ts";
-import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
-import type { Limits } from "../../limits/quotas.ts";
-import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
-import { emailGroup } from "../../mail/email-address.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import type { Limits } from "../../limits/limits.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
+import { emailGroup, mailboxOf } from "../../mail/email-address.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
 import { accounts } from "../../principals/accounts/accounts.ts";
 import type { Archive } from "../../store/port/archive.ts";
@@ -90,8 +90,8 @@ type NewChannel = Pick<StoredChannel, "key" | "value" | "groups">;
  * account and throws the problem `not_found` for any other channel. A channel receives only codes
  * until the person has entered the code that was sent to it.
  *
- * Methods that change something count against the limit `channel-change`. Methods that send a code
- * also count against `channel-code` and related limits. Any of them may throw `rate_limited`.
+ * Methods that change something count against the limit `changes`. Methods that send a code
+ * also count against `code-mails` and `mailbox-codes`. Any of them may throw `rate_limited`.
  */
 export class ChannelService {
   readonly #options: ChannelServiceOptions;
@@ -135,7 +135,7 @@ export class ChannelService {
    */
   async addOwnMailbox(accountId: string, email: string): Promise<void> {
     if (!(await this.hasNone(accountId))) return;
-    await this.#count([["channel-change", accountId]]);
+    await this.#countChange(accountId);
     const target = { kind: "email", to: email } as const;
     const at = this.#options.now().getTime();
     const channel = this.#newChannel({ accountId, name: OWN_MAILBOX_CHANNEL_NAME }, target, () =>
@@ -257,7 +257,7 @@ export class ChannelService {
    */
   async verify(accountId: string, channelId: string, typed: string): Promise<boolean> {
     const { vault, now } = this.#options;
-    await this.#count([["channel-change", accountId]]);
+    await this.#countChange(accountId);
     const at = now().getTime();
     let isRight = false;
     await this.#change(accountId, channelId, "channel.code_entered", (tx, channel) => {
@@ -277,7 +277,7 @@ export class ChannelService {
     channelId: string,
     schedule: ChannelSchedule,
   ): Promise<void> {
-    await this.#count([["channel-change", accountId]]);
+    await this.#countChange(accountId);
     await this.#change(accountId, channelId, "channel.scheduled", (tx, channel) => {
       releaseHeldDeliveries(tx, channel);
       return { ...channel.value, schedule };
@@ -290,7 +290,7 @@ export class ChannelService {
    * @throws {Problem} `wrong_state` when the channel must be verified first.
    */
   async setPaused(accountId: string, channelId: string, isPaused: boolean): Promise<void> {
-    await this.#count([["channel-change", accountId]]);
+    await this.#countChange(accountId);
     const since = this.#options.now().getTime();
     await this.#change(accountId, channelId, "channel.paused", (tx, channel) => {
       const { is } = channel.value.state;
@@ -306,7 +306,7 @@ export class ChannelService {
    * recorded, but not sent.
    */
   async setShared(accountId: string, channelId: string, isShared: boolean): Promise<void> {
-    await this.#count([["channel-change", accountId]]);
+    await this.#countChange(accountId);
     const action = isShared ? "channel.shared" : "channel.unshared";
     await this.#change(accountId, channelId, action, async (tx, { value: before }) => {
       const value = { ...before, isShared };
@@ -325,7 +325,7 @@ export class ChannelService {
    * @throws {Problem} `wrong_state` unless the channel is active.
    */
   async test(accountId: string, channelId: string): Promise<void> {
-    await this.#count([["channel-change", accountId]]);
+    await this.#countChange(accountId);
     const body = JSON.stringify(testMessage(this.#options));
     const at = this.#options.now().getTime();
     await this.#change(accountId, channelId, "channel.tested", (tx, channel) => {
@@ -343,7 +343,7 @@ export class ChannelService {
    */
   async remove(accountId: string, channelId: string): Promise<void> {
     const { records, audit } = this.#options;
-    await this.#count([["channel-change", accountId]]);
+    await this.#countChange(accountId);
     await transact(records, async (tx) => {
       await requireChannel(tx, accountId, channelId);
       const all = await readKept(tx, alerts, accountAlertsGroup(accountId));
@@ -381,35 +381,25 @@ export class ChannelService {
   }
 
   /**
-   * Counts a code against four limits: the person's changes, the person's codes, the person's codes
-   * to this target, and all codes to this target, which may belong to someone else. For ntfy, where
-   * a person can choose any host, a limit per host applies too.
+   * Counts a code: as a change, as a code of the person, and for its target, which may belong to
+   * someone else. For ntfy, where a person can choose any host, it counts for the host too.
    *
    * @throws {Problem} `rate_limited`.
    */
   async #countCode(accountId: string, target: ChannelTarget): Promise<void> {
     const { limits } = this.#options;
-    const key = channelTargetKey(target);
-    const counted = await this.#count([
-      ["channel-change", accountId],
-      ["channel-code", accountId],
-      ["channel-code-target", `${accountId} ${key}`],
-    ]);
-    const ofTarget = counted.slice(-1);
-    const ofAll = [await countInSharedQuota(limits, ofTarget, ["channel-code-target-all", key])];
-    if (target.kind === "ntfy") {
-      const { hostname } = new URL(target.url);
-      ofAll.push(await countInSharedQuota(limits, ofTarget, ["challenge-host-all", hostname]));
-    }
-    const refusal = rateLimitProblem(ofAll);
-    if (refusal !== undefined) throw refusal;
+    const party = partyAt(callerAddress(), accountId);
+    await this.#countChange(accountId);
+    await requireAdmission(limits, "code-mails", party);
+    const mailbox = target.kind === "email" ? mailboxOf(target.to) : channelTargetKey(target);
+    await requireAdmission(limits, "mailbox-codes", { ...party, target: mailbox });
+    if (target.kind !== "ntfy") return;
+    const { hostname } = new URL(target.url);
+    await requireAdmission(limits, "host-requests", { ...party, target: hostname });
   }
 
-  async #count(counters: readonly QuotaCounter[]) {
-    const counted = await countAgainstQuotasInOrder(this.#options.limits, counters);
-    const refusal = rateLimitProblem(counted);
-    if (refusal !== undefined) throw refusal;
-    return counted;
+  #countChange(accountId: string): Promise<void> {
+    return requireAdmission(this.#options.limits, "changes", partyAt(callerAddress(), accountId));
   }
 }
 

@@ -2,7 +2,7 @@ import type { Scope } from "../../access/scopes.ts";
 import { eventTextOf } from "../../answers/event-text.ts";
 import { DIRECTION_EVIDENCE_TEXT, DIRECTION_LIMITS_TEXT } from "../../answers/meaning.ts";
 import { isEntitledToEvents } from "../../auth/entitlement.ts";
-import type { Quota } from "../../limits/quotas.ts";
+import type { LimitState } from "../../limits/limits.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Records } from "../../store/port/records.ts";
 import type { Change } from "../../store/transact.ts";
@@ -93,7 +93,7 @@ export const requeueOrDelete =
 /** Options for the text of a digest. */
 interface DigestTextOptions extends MessageTextOptions {
   /** The limit on messages to one mailbox or chat. */
-  readonly limit: Quota;
+  readonly limit: Pick<LimitState, "most" | "seconds">;
 }
 
 /**
@@ -125,5 +125,5 @@ export function digestMessage(
   };
 }
 
-const overLimitText = ({ points, windowSeconds }: Quota): string =>
-  `Gathered, because at most ${points} messages in ${windowSeconds / 60} minutes are sent here.`;
+const overLimitText = ({ most, seconds }: DigestTextOptions["limit"]): string =>
+  `Gathered, because at most ${most} messages in ${seconds / 60} minutes are sent here.`;

@@ -1,18 +1,17 @@
 import type { Auditor } from "../../access/auditor.ts";
 import type { Scope } from "../../access/scopes.ts";
 import { redactEventBody } from "../../answers/event.ts";
-import { isEntitledToEvents, quotaOwner } from "../../auth/entitlement.ts";
+import { isEntitledToEvents } from "../../auth/entitlement.ts";
 import type { Vault } from "../../keys/vault.ts";
-import { countForClientAndAccount } from "../../limits/count-for-client.ts";
-import { countInSharedQuota } from "../../limits/count-in-networks.ts";
-import type { Limits, QuotaState } from "../../limits/quotas.ts";
+import type { LimitState, Limits } from "../../limits/limits.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import { type Change, transactOnce } from "../../store/transact.ts";
 import {
   type AlertOwner,
   alerts,
+  type EventSource,
+  eventParty,
   isDeliveryActive,
-  ownerKey,
   type StoredAlert,
   type Webhook,
 } from "../alert.ts";
@@ -99,41 +98,34 @@ async function insteadOfSending(
   webhook: Webhook,
   options: DeliveryAttemptOptions,
 ): Promise<Change | undefined> {
-  const { owner } = alert.value;
   if (delivery.value.type !== CHALLENGE_MESSAGE_TYPE) {
     if (!isDeliveryActive(alert.value)) return hold(delivery, alert);
     if (!isRepeatedAttempt(delivery)) return undefined;
-    return delayDeliveryUntilReset(delivery, await countRepeatedAttempt(owner, options));
+    return delayDeliveryUntilReset(
+      delivery,
+      await countRepeatedAttempt(alert.value, options.limits),
+    );
   }
   if (!isCurrentChallenge(delivery.value.body, webhook.state)) {
     return (tx) => deleteDelivery(tx, delivery);
   }
   const url = openWebhookUrl(options.vault, alert.key, webhook);
-  return delayDeliveryUntilReset(delivery, await countChallenge(owner, url, options));
+  return delayDeliveryUntilReset(delivery, await countChallenge(alert.value, url, options.limits));
 }
 
 /**
- * Counts a challenge against three limits: the owner's limit on attempts without a new event,
- * because an owner can register any number of hosts; a limit per owner and host; and a limit per
- * host. Each account has a share of the host's limit, so that a few accounts cannot block a host
- * that many accounts use.
+ * Counts a challenge as an attempt without a new event, because an owner can register any number of
+ * hosts, and for its host, so that the service cannot be used to attack one.
  */
 async function countChallenge(
-  owner: AlertOwner,
+  source: EventSource,
   url: string,
-  options: DeliveryAttemptOptions,
-): Promise<QuotaState> {
-  const { records, limits } = options;
-  const attempt = await countRepeatedAttempt(owner, options);
+  limits: Limits,
+): Promise<LimitState> {
+  const attempt = await countRepeatedAttempt(source, limits);
   if (attempt.isExceeded) return attempt;
-  const { accountId, kind, id } = owner;
-  const host = new URL(url).hostname.replace(/\.+$/, "");
-  const [ofClient, ofAccount = ofClient] = await countForClientAndAccount(limits, {
-    client: ["challenge-host-client", `${ownerKey(await quotaOwner(records, owner))} ${host}`],
-    account: ["challenge-host", `${accountId ?? `${kind}:${id}`} ${host}`],
-  });
-  if (ofAccount.isExceeded) return ofAccount;
-  return countInSharedQuota(limits, [ofAccount], ["challenge-host-all", host]);
+  const target = new URL(url).hostname.replace(/\.+$/, "");
+  return limits.admit("host-requests", { ...eventParty(source), target });
 }
 
 /**

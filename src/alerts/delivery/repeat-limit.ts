@@ -1,16 +1,7 @@
-import { quotaOwner } from "../../auth/entitlement.ts";
-import { countForClientAndAccount } from "../../limits/count-for-client.ts";
-import type { Limits, QuotaState } from "../../limits/quotas.ts";
-import type { Records } from "../../store/port/records.ts";
+import type { LimitState, Limits } from "../../limits/limits.ts";
 import type { Change } from "../../store/transact.ts";
-import { type AlertOwner, ownerKey, quotaGroup } from "../alert.ts";
+import { type EventSource, eventParty } from "../alert.ts";
 import { deliveries, type StoredDelivery } from "./delivery.ts";
-
-/** Dependencies of `countRepeatedAttempt`. */
-export interface RepeatLimitOptions {
-  readonly records: Records;
-  readonly limits: Limits;
-}
 
 /** Whether an attempt is a retry, or sends a message that was not caused by a new event. */
 export const isRepeatedAttempt = ({ value }: StoredDelivery): boolean =>
@@ -18,23 +9,17 @@ export const isRepeatedAttempt = ({ value }: StoredDelivery): boolean =>
 
 /**
  * Counts an attempt that was not caused by a new event. Attempts are logged for 30 days, so without
- * this limit one account could fill the disk.
+ * this limit a few accounts could fill the disk.
  */
-export async function countRepeatedAttempt(
-  owner: AlertOwner,
-  { records, limits }: RepeatLimitOptions,
-): Promise<QuotaState> {
-  const [ofClient, ofAccount = ofClient] = await countForClientAndAccount(limits, {
-    client: ["alert-repeats-client", ownerKey(await quotaOwner(records, owner))],
-    account: ["alert-repeats", quotaGroup(owner)],
-  });
-  return ofAccount;
+export function countRepeatedAttempt(alert: EventSource, limits: Limits): Promise<LimitState> {
+  const { caller, network } = eventParty(alert);
+  return limits.admit("events", { caller: `again ${caller}`, network });
 }
 
 /** Delays a delivery until its rate limit resets; `undefined` when the limit is not exceeded. */
 export function delayDeliveryUntilReset(
   delivery: StoredDelivery,
-  { isExceeded, resetMs }: QuotaState,
+  { isExceeded, resetMs }: LimitState,
 ): Change | undefined {
   return isExceeded ? rescheduleDelivery(delivery, resetMs) : undefined;
 }

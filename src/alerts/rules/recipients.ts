@@ -1,10 +1,8 @@
 import type { Scope } from "../../access/scopes.ts";
 import { eventPayload, type MarketEvent } from "../../answers/event.ts";
 import { methodChangePayload } from "../../answers/method-change.ts";
-import { isEntitledToEvents, quotaOwner } from "../../auth/entitlement.ts";
-import { countForClientAndAccount } from "../../limits/count-for-client.ts";
-import type { Limits } from "../../limits/quotas.ts";
-import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
+import { isEntitledToEvents } from "../../auth/entitlement.ts";
+import type { Limits } from "../../limits/limits.ts";
 import type { Market } from "../../market/market.ts";
 import { collection, type Records } from "../../store/port/records.ts";
 import type { Change, Transaction } from "../../store/transact.ts";
@@ -14,9 +12,8 @@ import {
   type AlertStatus,
   alertStatusAt,
   alerts,
+  eventParty,
   eventSubject,
-  ownerKey,
-  quotaGroup,
   type StoredAlert,
 } from "../alert.ts";
 import {
@@ -116,17 +113,13 @@ async function recipientOf(
 async function mayRecord(
   { value }: StoredAlert,
   at: number,
-  { records, limits, scopesOf }: FanOutOptions,
+  { limits, scopesOf }: FanOutOptions,
 ): Promise<boolean> {
   const { owner } = value;
   if (!recordsEvents(alertStatusAt(value, at))) return false;
   if (!isEntitledToEvents(await scopesOf(owner))) return false;
-  // Events are kept for 30 days, so without a limit one account could fill the disk.
-  const counted = await countForClientAndAccount(limits, {
-    client: ["alert-events-client", ownerKey(await quotaOwner(records, owner))],
-    account: ["alert-events", quotaGroup(owner)],
-  });
-  return rateLimitProblem(counted) === undefined;
+  // Events are kept for 30 days, so without a limit a few accounts could fill the disk.
+  return !(await limits.admit("events", eventParty(value))).isExceeded;
 }
 
 /** Adds the event that another method scores to a pending commit, for one alert. */

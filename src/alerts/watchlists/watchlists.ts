@@ -79,7 +79,7 @@ interface WatchlistEdit {
  * person's clients can read it, and only the person's API keys can change it. On the account page
  * the person can change all lists.
  *
- * Methods that change something count against the limit `alert-change` and may throw
+ * Methods that change something count against the limit `changes` and may throw
  * `rate_limited`.
  */
 export class WatchlistService {

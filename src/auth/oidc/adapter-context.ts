@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
 import type { Auditor } from "../../access/auditor.ts";
-import type { Limits } from "../../limits/quotas.ts";
+import type { Limits } from "../../limits/limits.ts";
 import type { UnclaimedCapacity } from "../../principals/agents/unclaimed-capacity.ts";
 import type { Collection, Records } from "../../store/port/records.ts";
 

@@ -3,7 +3,7 @@ import { createAuditor } from "../../access/auditor.ts";
 import { type Scope, scopeDescriptions } from "../../access/scopes.ts";
 import { matchesClientSecret } from "../../access/secrets.ts";
 import { paths } from "../../lib/paths.ts";
-import type { Limits } from "../../limits/quotas.ts";
+import type { Limits } from "../../limits/limits.ts";
 import type { AccountService } from "../../principals/accounts/accounts.ts";
 import type { BrowserSession } from "../../principals/accounts/browser-sessions.ts";
 import type { ClaimService } from "../../principals/agents/claims.ts";

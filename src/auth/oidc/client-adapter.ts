@@ -1,8 +1,7 @@
 import { type AdapterPayload, errors, Provider } from "oidc-provider";
 import { hashClientSecret, isHashedSecret } from "../../access/secrets.ts";
-import { networkKeysOf } from "../../limits/address-key.ts";
-import { countForClientAndAccount } from "../../limits/count-for-client.ts";
-import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
+import { networkKeysOf, partyAt } from "../../limits/address-key.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import { accounts } from "../../principals/accounts/accounts.ts";
 import { deleteAccess, grants } from "../../principals/accounts/grants.ts";
 import { deleteAgent, evictAssertedAgents } from "../../principals/accounts/owned-agents.ts";
@@ -83,19 +82,17 @@ function newClientFor(clientId: string, metadata: AdapterPayload): NewClient {
 }
 
 /**
- * Counts the registration against a rate limit if the agent has an owner, since each such
- * registration adds a row to the audit log.
+ * Counts the registration of an agent with an owner, since each adds a row to the audit log.
  * @throws {Problem} `rate_limited`
  */
 async function countRegistration({ owner }: Agent, { limits }: ClientAdapterContext) {
   if (owner === undefined) return;
-  const refusal = rateLimitProblem([await limits.count("register-account", owner.accountId)]);
-  if (refusal !== undefined) throw refusal;
+  const party = partyAt(Provider.ctx?.ip, `account:${owner.accountId}`);
+  await requireAdmission(limits, "registrations", party);
 }
 
 /**
- * Counts the update against rate limits if the agent has an owner, since each such update adds a
- * row to the audit log, and a person can own many agents.
+ * Counts the update of an agent with an owner, since each adds a row to the audit log.
  * @throws {Problem} `rate_limited`
  */
 async function countUpdate(
@@ -103,12 +100,7 @@ async function countUpdate(
   { limits }: ClientAdapterContext,
 ): Promise<void> {
   if (agent.owner === undefined) return;
-  const counted = await countForClientAndAccount(limits, {
-    client: ["manage", `owned ${key}`],
-    account: ["manage-account", agent.owner.accountId],
-  });
-  const refusal = rateLimitProblem(counted);
-  if (refusal !== undefined) throw refusal;
+  await requireAdmission(limits, "changes", partyAt(Provider.ctx?.ip, `owned ${key}`));
 }
 
 /** Stores a new client. A client without an owner uses up capacity (`UnclaimedCapacity`). */

@@ -1,16 +1,18 @@
 import { type ClientMetadata, Provider } from "oidc-provider";
 import { scopeDescriptions } from "../../access/scopes.ts";
-import type { Problem } from "../../lib/problem.ts";
-import { type NetworkKeys, networkKeysOf } from "../../limits/address-key.ts";
-import { countInSharedQuota } from "../../limits/count-in-networks.ts";
-import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
-import type { Limits } from "../../limits/quotas.ts";
+import { Problem } from "../../lib/problem.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import { concurrencyClasses } from "../../limits/classes.ts";
+import { Concurrency } from "../../limits/concurrency.ts";
+import type { Limits, Party } from "../../limits/limits.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
-import { ConcurrentFetches } from "./concurrent-fetches.ts";
 import { LastGoodResponses, RecentFailures } from "./fetch-cache.ts";
 
 /** The type of the global `fetch`. */
 export type GlobalFetch = typeof fetch;
+
+/** `Retry-After` of a request whose fetch found no room, in seconds; every fetch ends within it. */
+const RETRY_SECONDS = 3;
 
 /** Version of the Client ID Metadata Document draft; oidc-provider requires its acknowledgment. */
 const DRAFT = "draft-02";
@@ -55,20 +57,10 @@ export function prepareDocumentMetadata(document: ClientMetadata): ClientMetadat
  */
 export const metadataDocumentFeature = { enabled: true, ack: DRAFT } as const;
 
-/** The target host of a fetch, and the networks of the caller that caused it. */
-interface FetchOrigin {
-  readonly host: string;
-  /** The networks of the caller; `undefined` outside a request. */
-  readonly networks: NetworkKeys | undefined;
-}
-
 /**
  * Creates the fetch function for metadata documents and key sets at URLs that clients supply.
- * Fetches are limited per address (`fetch-address`); more strictly for a host that failed for that
- * address (`fetch-host`); per host and site (`fetch-host-site`); per host and provider network
- * (`fetch-host-provider`); per host in total, so that this server cannot be used to attack the host
- * (`fetch-host-all`, of which each network has a share); and by the number of concurrent fetches
- * (`ConcurrentFetches`).
+ * Fetches are limited per host (`host-requests`), so that this server cannot be used to attack one;
+ * to any host (`document-fetches`); and by what is under way (`fetches`).
  *
  * A URL that failed is not fetched again for a short time. When a limit is reached, or a host fails
  * temporarily, the last successful response of the past hour is used, so that nobody can block the
@@ -79,23 +71,24 @@ interface FetchOrigin {
 export function createLimitedFetch(fetchGuarded: GlobalFetch, limits: Limits): GlobalFetch {
   const failures = new RecentFailures();
   const lastGood = new LastGoodResponses();
-  const underWay = new ConcurrentFetches();
+  const underWay = new Concurrency(concurrencyClasses.fetches);
+  const refusalOf = async (host: string, party: Party): Promise<Problem | undefined> =>
+    underWay.refusing(party) === undefined ? limitProblem(host, party, limits) : tooManyFetches();
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     const instead = (failure: unknown) => lastGood.get(url) ?? Promise.reject(failure);
     if (failures.has(url)) return instead(new Error(`${url} failed a moment ago`));
-    const asking = { host: new URL(url).host, networks: networksOfCaller() };
-    const network = widestNetworkOf(asking);
-    const refusal = (await limitProblem(asking, limits)) ?? underWay.limitProblem(network);
+    const party = partyAt(Provider.ctx?.ip);
+    const refusal = await refusalOf(new URL(url).host, party);
     if (refusal !== undefined) return instead(refusal);
-    const response = await underWay
-      .run(network, () => fetchGuarded(input, init))
-      .catch((error: unknown) => error);
+    const leave = underWay.enter(party);
+    const response = await fetchGuarded(input, init)
+      .catch((error: unknown) => error)
+      .finally(leave);
     if (response instanceof Response && response.status === 200) {
       return lastGood.store(url, response);
     }
     failures.add(url);
-    await countFailure(asking, limits);
     if (!(response instanceof Response)) return instead(response);
     if (isTemporaryFailure(response)) return lastGood.get(url) ?? response;
     lastGood.delete(url);
@@ -106,34 +99,20 @@ export function createLimitedFetch(fetchGuarded: GlobalFetch, limits: Limits): G
 /** Whether a response is a temporary failure, which says nothing about the document. */
 const isTemporaryFailure = ({ status }: Response): boolean => status === 429 || status >= 500;
 
-const widestNetworkOf = ({ networks }: FetchOrigin): string =>
-  networks?.provider ?? networks?.site ?? "";
-
-function networksOfCaller(): NetworkKeys | undefined {
-  const { ctx } = Provider;
-  return ctx && networkKeysOf(ctx.ip);
-}
-
 async function limitProblem(
-  { host, networks }: FetchOrigin,
+  target: string,
+  party: Party,
   limits: Limits,
 ): Promise<Problem | undefined> {
-  const ofAll: QuotaCounter = ["fetch-host-all", host];
-  if (networks === undefined) return rateLimitProblem([await limits.count(...ofAll)]);
-  const { address, site, provider } = networks;
-  const failed = await limits.peek("fetch-host", `${host} ${address}`);
-  if (failed.isExceeded) return rateLimitProblem([failed]);
-  const counted = await countAgainstQuotasInOrder(limits, [
-    ["fetch-address", address],
-    ["fetch-host-site", `${host} ${site}`],
-    ...(provider === undefined ? [] : [["fetch-host-provider", `${host} ${provider}`] as const]),
-  ]);
-  const isOver = counted.some(({ isExceeded }) => isExceeded);
-  return rateLimitProblem(
-    isOver ? counted : [await countInSharedQuota(limits, counted.slice(1), ofAll)],
+  return (
+    rateLimitProblem([await limits.admit("document-fetches", party)]) ??
+    rateLimitProblem([await limits.admit("host-requests", { ...party, target })])
   );
 }
 
-async function countFailure({ host, networks }: FetchOrigin, limits: Limits): Promise<void> {
-  if (networks !== undefined) await limits.count("fetch-host", `${host} ${networks.address}`);
-}
+const tooManyFetches = (): Problem =>
+  new Problem("rate_limited", {
+    detail: "Too many client documents are being fetched for your network.",
+    next: `Retry in ${RETRY_SECONDS} seconds.`,
+    headers: { "Retry-After": String(RETRY_SECONDS) },
+  });

@@ -6,7 +6,7 @@ import {
   Provider,
 } from "oidc-provider";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { countForClientAndAccount } from "../../limits/count-for-client.ts";
+import { partyAt } from "../../limits/address-key.ts";
 import {
   deleteGrant,
   deleteGrantById,
@@ -326,11 +326,8 @@ class StoreAdapter implements Adapter {
     const agent = (await records.get(clients, client))?.value.agent;
     if (accountId === undefined && (agent === undefined || !isAudited(agent))) return false;
     const account = accountId ?? agent?.owner?.accountId ?? client;
-    const counted = await countForClientAndAccount(limits, {
-      client: ["token-revoked-client", `${client} ${account}`],
-      account: ["token-revoked", account],
-    });
-    return counted.every((each) => each?.isExceeded === false);
+    const party = partyAt(Provider.ctx?.ip, `${client} ${account}`);
+    return !(await limits.admit("audit-rows", party)).isExceeded;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import type { Auditor } from "../../access/auditor.ts";
-import { widestNetwork } from "../../limits/address-key.ts";
-import type { Limits } from "../../limits/quotas.ts";
+import { networkOf } from "../../limits/address-key.ts";
+import type { Limits } from "../../limits/limits.ts";
 import type { Records } from "../../store/port/records.ts";
 import { transact } from "../../store/transact.ts";
 
@@ -18,7 +18,7 @@ interface RejectionAuditOptions {
 }
 
 /**
- * Audits rejected token requests, up to an hourly number per network (quota `token-refused`). Without
+ * Audits rejected token requests, up to an hourly number per network (`audit-rows`). Without
  * it, clients could fill the audit log, which is stored for more than a year, by sending wrong
  * tokens. The audit row of an unknown client omits the client id that was sent.
  */
@@ -31,7 +31,8 @@ export function auditRejectedTokenRequests(
     const ctx = context as KoaContextWithOIDC;
     const error = rejectionIn(ctx);
     if (error === undefined) return;
-    if ((await limits.count("token-refused", widestNetwork(ctx.ip))).isExceeded) return;
+    const network = networkOf(ctx.ip);
+    if ((await limits.admit("audit-rows", { caller: network, network })).isExceeded) return;
     const { clientId } = ctx.oidc.entities.Client ?? {};
     const actor = error === "invalid_client" ? "anonymous" : (clientId ?? "anonymous");
     const entry = { action: "token.refused", actor, target: clientId ?? "unknown client" };

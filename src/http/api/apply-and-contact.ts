@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler, type RequestHandler, Router } from "
 import type { z } from "zod";
 import { withCallerAddress } from "../../access/auditor.ts";
 import { Problem, type ProblemCode } from "../../lib/problem.ts";
-import type { Limits } from "../../limits/quotas.ts";
+import type { Limits } from "../../limits/limits.ts";
 import { applicationOperations } from "../../openapi/operations/applications.ts";
 import { BODY_PROBLEMS } from "../../openapi/problems.ts";
 import { ApplicationFields, InquiryFields } from "../../principals/applications/fields.ts";

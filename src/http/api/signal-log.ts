@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { z } from "zod";
 import { Problem } from "../../lib/problem.ts";
-import type { Limits } from "../../limits/quotas.ts";
+import type { Limits } from "../../limits/limits.ts";
 import { proofFileText } from "../../log/log-reader.ts";
 import type { SignalLog } from "../../log/signal-log.ts";
 import {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Caller } from "../../access/caller.ts";
 import { CSV_MEDIA_TYPE, csvEncoder } from "../../tables/csv.ts";
 import { PARQUET_MEDIA_TYPE, parquetEncoder } from "../../tables/parquet.ts";
@@ -29,11 +29,16 @@ const ROWS_PER_PART = 200;
  */
 const ROWS_PER_GROUP = 1_000;
 
+/** Number of parts of the longest body that is sent in one piece. */
+const PARTS_AT_ONCE = 3;
+
 /** The request, the caller and the stream registry with which a table is sent. */
 export interface TableResponseContext {
   readonly context: RequestContext;
   readonly caller: Caller;
   readonly streams: OpenStreams;
+  /** Waits until the next part may be computed; default: the next turn of the event loop. */
+  readonly turn?: () => Promise<unknown>;
 }
 
 /** A table to be sent. */
@@ -101,13 +106,18 @@ function* partsOf(
  * connection is reset, so that the client cannot mistake a truncated body for a complete one.
  */
 async function sendParts(
-  { context, caller, streams }: TableResponseContext,
+  { context, caller, streams, turn = nextTurn }: TableResponseContext,
   parts: Iterator<Part, undefined>,
   coding: ContentCoding | undefined,
 ): Promise<void> {
   const { res } = context;
-  const first = [parts.next(), parts.next(), parts.next()].flatMap(({ value }) => value ?? []);
+  const first: Part[] = [];
   let next = parts.next();
+  while (!next.done && first.length < PARTS_AT_ONCE) {
+    first.push(next.value);
+    await turn();
+    next = parts.next();
+  }
   if (next.done) {
     const whole = Buffer.concat(first.map((part) => Buffer.from(part)));
     const body = coding === undefined ? whole : await compress(coding, whole);

@@ -11,12 +11,11 @@ import { withCallerAddress } from "../../access/auditor.ts";
 import type { Caller } from "../../access/caller.ts";
 import type { Scope } from "../../access/scopes.ts";
 import { Problem } from "../../lib/problem.ts";
-import { newCodeCounters } from "../../limits/claim-counters.ts";
-import { countAgainstQuotasInOrder } from "../../limits/count-in-order.ts";
-import type { Limits } from "../../limits/quotas.ts";
-import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import type { Limits } from "../../limits/limits.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import type { IssuedClaimCode } from "../../principals/agents/claim-records.ts";
-import { type ClaimService, claimLinks } from "../../principals/agents/claims.ts";
+import { agentClaimsKey, type ClaimService, claimLinks } from "../../principals/agents/claims.ts";
 import type { Tool } from "../../tool/tool.ts";
 
 /** Dependencies of `createClaimRequest`. */
@@ -58,12 +57,8 @@ const ELICITATION = "claim";
  * claimed in the meantime; `store_unavailable`.
  */
 export function createClaimRequest({ claims, limits, baseUrl }: ClaimRequestOptions): RequestClaim {
-  const countNewCode = async (agentId: string, ip: string | undefined): Promise<void> => {
-    const refusal = rateLimitProblem(
-      await countAgainstQuotasInOrder(limits, newCodeCounters(agentId, ip)),
-    );
-    if (refusal !== undefined) throw refusal;
-  };
+  const countNewCode = (agentId: string, ip: string | undefined): Promise<void> =>
+    requireAdmission(limits, "claims", partyAt(ip, agentClaimsKey(agentId)));
   return async ({ tool, caller, ip, request }) => {
     const { id: agentId } = caller;
     const code = await withCallerAddress(ip, () =>

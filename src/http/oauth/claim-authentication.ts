@@ -3,7 +3,7 @@ import { isAudienceAllowed } from "../../access/audience.ts";
 import type { Authenticate, Caller } from "../../access/caller.ts";
 import type { Scope } from "../../access/scopes.ts";
 import { partyAt } from "../../limits/address-key.ts";
-import type { Limits } from "../../limits/quotas.ts";
+import type { Limits } from "../../limits/limits.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { isFreshSignIn } from "../../principals/accounts/browser-sessions.ts";
 import type { ActingApplication } from "../../principals/agents/agent.ts";

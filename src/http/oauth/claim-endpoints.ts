@@ -2,17 +2,15 @@ import { type RequestHandler, Router } from "express";
 import { z } from "zod";
 import { withCallerAddress } from "../../access/auditor.ts";
 import { parseJson } from "../../lib/json.ts";
-import { ipAddressKey } from "../../limits/address-key.ts";
-import { claimStartCounters, newCodeCounters } from "../../limits/claim-counters.ts";
-import { CodeGuessGuard } from "../../limits/code-guard.ts";
-import { countAgainstQuotasInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
-import type { Limits } from "../../limits/quotas.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import { GuessGuard } from "../../limits/guess-guard.ts";
+import type { Limits } from "../../limits/limits.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { claimOperations } from "../../openapi/operations/claims.ts";
-import { type ClaimService, claimLinks } from "../../principals/agents/claims.ts";
+import { agentClaimsKey, type ClaimService, claimLinks } from "../../principals/agents/claims.ts";
 import { OAuthError } from "../errors.ts";
 import { mountOperations } from "../mount.ts";
-import { requireWithinLimits } from "../rate-limits.ts";
+import { admitRequest } from "../rate-limits.ts";
 import {
   type AgentClaimCaller,
   type ClaimAuthenticationOptions,
@@ -80,7 +78,7 @@ export function claimRouter(options: ClaimRouterOptions): Router {
     ...createBodyParser("application/json", MAX_BYTES),
     authenticated(authenticateClaim, path),
   ];
-  const guard = new CodeGuessGuard(limits);
+  const guard = new GuessGuard(limits);
   mountOperations(router, claimOperations, {
     claim_agent: [
       ...read("/oauth/claim"),
@@ -143,55 +141,35 @@ const requireAgent: RequestHandler = ({ body }, _res, next) => {
 };
 
 /**
- * Limits claim attempts by the agent id in the request, whether or not the agent exists, so that
- * the limits do not reveal which agents exist. Attempts by the agent itself have their own counter,
- * so that others cannot use it up. An agent can try only its own code, so wrong codes that others
- * send from the same address do not lock it out.
+ * Limits claim attempts. An agent can try only its own code, so wrong codes that others send from
+ * the same address do not lock it out. A person's attempts count apart for each application, so that
+ * one application cannot use up those of the others.
  */
-function attemptLimits(limits: Limits, guard: CodeGuessGuard): RequestHandler {
-  return async ({ body: { principal, data }, ip }, res, next) => {
-    const ofAgent = ["claim-agent", `${principal.kind}:${data.agent_id}`] as const;
-    if (principal.kind === "person") await guard.check(ip);
-    const counters =
-      principal.kind === "agent"
-        ? [ofAgent, ...claimStartCounters(ip)]
-        : [
-            ["claim-address", ipAddressKey(ip)] as const,
-            ...applicationCounters(principal),
-            ofAgent,
-          ];
-    requireWithinLimits(res, await countAgainstQuotasInOrder(limits, counters));
+function attemptLimits(limits: Limits, guard: GuessGuard): RequestHandler {
+  return async ({ body: { principal }, ip }, res, next) => {
+    if (principal.kind === "person") await guard.check(partyAt(ip));
+    await admitRequest(limits, { res }, "claims", partyAt(ip, claimantKey(principal)));
     next();
   };
 }
 
-/**
- * Counters of a claim attempt that an application makes for a person. The first counter counts only
- * this application, so that one application cannot use up the attempts of the person and their
- * other applications.
- */
-const applicationCounters = ({
-  accountId,
-  through,
-}: Extract<AgentClaimCaller, { kind: "person" }>): readonly QuotaCounter[] => [
-  ["claim-user", `${accountId} ${through.clientId}`],
-  ["claim-account", accountId],
-];
+const claimantKey = (principal: AgentClaimCaller): string =>
+  principal.kind === "agent"
+    ? agentClaimsKey(principal.agentId)
+    : `${principal.accountId} ${principal.through.clientId}`;
 
 /** Limits the number of new codes for an authenticated agent. */
 function startLimits(limits: Limits): RequestHandler {
   return async ({ body, ip }, res, next) => {
-    requireWithinLimits(
-      res,
-      await countAgainstQuotasInOrder(limits, newCodeCounters(body.data.agent_id, ip)),
-    );
+    const caller = agentClaimsKey(body.data.agent_id);
+    await admitRequest(limits, { res }, "claims", partyAt(ip, caller));
     next();
   };
 }
 
 function complete(
   { claims, baseUrl }: ClaimRouterOptions,
-  guard: CodeGuessGuard,
+  guard: GuessGuard,
 ): RequestHandler<object, unknown, AuthenticatedRequest<"/oauth/claim">> {
   return async ({ body: { principal, data }, ip }, res) => {
     const claim = { agentId: data.agent_id, code: data.claim_code };
@@ -201,7 +179,7 @@ function complete(
         : claims.completeByPerson(claim, principal),
     );
     const isGuess = principal.kind === "person" && outcome.status === "invalid_claim_code";
-    if (isGuess) await guard.recordWrongCode(ip);
+    if (isGuess) await guard.record(partyAt(ip));
     res.json(claimedBody(outcome, { agentId: data.agent_id, claims, baseUrl }));
   };
 }

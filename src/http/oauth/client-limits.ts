@@ -1,11 +1,9 @@
 import { type AdmitToken, requestHooksOf } from "../../auth/oidc/request-state.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { ipAddressKey } from "../../limits/address-key.ts";
-import { countForClientAndAccount } from "../../limits/count-for-client.ts";
-import { countInNetworks } from "../../limits/count-in-networks.ts";
-import type { Limits } from "../../limits/quotas.ts";
-import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
-import { requireWithinLimits } from "../rate-limits.ts";
+import { ipAddressKey, partyAt } from "../../limits/address-key.ts";
+import { GuessGuard } from "../../limits/guess-guard.ts";
+import type { Limits } from "../../limits/limits.ts";
+import { admitRequest } from "../rate-limits.ts";
 import type { FormRequest, OAuthRequest } from "./oauth-request.ts";
 
 /** Forwards a request to the authorization server. */
@@ -57,9 +55,8 @@ function subjectOf(assertion: string): string {
 }
 
 /**
- * Limits token requests per client. Anyone can send any client id, so requests are counted per
- * client and address; only tokens issued after authentication count for the client as a whole. A
- * public client is shared by many people, so its tokens do not count for the client as a whole.
+ * Limits token requests. Anyone can send any client id, so requests are counted per client and
+ * address.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -68,41 +65,30 @@ export function limitTokenRequests(
   forward: ForwardRequest<FormRequest>,
 ): ForwardRequest<ClientRequest> {
   return async (request) => {
-    const { res, named } = request;
-    const { clientId, method, address } = named;
-    const client = fingerprint(clientId);
-    const given = method && (await limits.peek("token", client));
-    if (given?.isExceeded) return requireWithinLimits(res, [given]);
-    requireWithinLimits(res, [await limits.count("token", `${client} ${address}`)]);
-
+    const { res, ip, named } = request;
+    const caller = `${fingerprint(named.clientId)} ${named.address}`;
+    await admitRequest(limits, { res }, "token-requests", partyAt(ip, caller));
     await forward(request);
-    if (method && res.statusCode === 200) await limits.count("token", client);
   };
 }
 
 /**
  * Limits the tokens issued per hour. A token is valid for an hour, so this also limits the number
- * of valid tokens. Tokens of an unclaimed agent count against the agent and against the networks of
- * its address; all other tokens count against the client together with the person, and against the
- * person across all clients. The client is counted first, because it is authenticated: once it
- * exceeds its own limit, its requests do not count against the shared limits.
+ * of valid tokens. Tokens of an unclaimed agent count for the agent; all other tokens count for the
+ * client together with the person.
  *
  * @returns A function that throws the problem `rate_limited`.
  */
 export function createTokenAdmission(limits: Limits, { res, ip }: OAuthRequest): AdmitToken {
-  return async ({ clientId, accountId }) => {
-    if (accountId === undefined) {
-      requireWithinLimits(res, [
-        await limits.count("token-unclaimed-client", fingerprint(clientId)),
-      ]);
-      return requireWithinLimits(res, await countInNetworks(limits, "token-unclaimed", ip));
-    }
-    const counted = await countForClientAndAccount(limits, {
-      client: ["token-client", fingerprint(`${clientId} ${accountId}`)],
-      account: ["token-account", accountId],
-    });
-    requireWithinLimits(res, counted);
-  };
+  return ({ clientId, accountId }) =>
+    accountId === undefined
+      ? admitRequest(limits, { res }, "tokens-unclaimed", partyAt(ip, fingerprint(clientId)))
+      : admitRequest(
+          limits,
+          { res },
+          "tokens",
+          partyAt(ip, fingerprint(`${clientId} ${accountId}`)),
+        );
 }
 
 /**
@@ -117,26 +103,16 @@ export function limitClientAuthentication(
   limits: Limits,
   forward: ForwardRequest<ClientRequest>,
 ): ForwardRequest<FormRequest> {
+  const guard = new GuessGuard(limits);
   return async (request) => {
     const address = ipAddressKey(request.ip);
     const named = { ...namedClient(request), address };
     const { clientId, method } = named;
-    const key = `${address} ${fingerprint(clientId)}`;
-    const refusal = rateLimitProblem([await limits.peek("secret-address", key)]);
-    if (refusal !== undefined) throw refusal;
-
+    const party = partyAt(request.ip, `${address} ${fingerprint(clientId)}`);
+    await guard.check(party);
     // A request without a client has nothing to authenticate.
     if (method !== undefined || clientId !== "") {
-      requestHooksOf(request.res).beforeAssertionStored = async () =>
-        requireWithinLimits(
-          request.res,
-          await countInNetworks(limits, "client-assertion", request.ip),
-        );
-      requestHooksOf(request.res).onFailedClientAuthentication = async () => {
-        await limits.count("secret-address", key);
-        if (method !== "secret") return undefined;
-        return rateLimitProblem([await limits.count("secret-client", fingerprint(clientId))]);
-      };
+      requestHooksOf(request.res).onFailedClientAuthentication = () => guard.record(party);
     }
     await forward({ ...request, named });
   };

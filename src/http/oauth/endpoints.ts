@@ -14,8 +14,8 @@ import { RESPONSE_MODES } from "../../auth/oidc/response-corrections.ts";
 import { revokePresentedToken } from "../../auth/oidc/revocation.ts";
 import { paths } from "../../lib/paths.ts";
 import { Problem } from "../../lib/problem.ts";
-import { countInNetworks } from "../../limits/count-in-networks.ts";
-import type { Limits } from "../../limits/quotas.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import type { Limits } from "../../limits/limits.ts";
 import { authorizationServerDocuments } from "../../openapi/operations/documents.ts";
 import { registrationOperations } from "../../openapi/operations/registration.ts";
 import {
@@ -28,7 +28,7 @@ import type { ApiKeyService } from "../../principals/keys/api-keys.ts";
 import { methodNotAllowedProblem, rejectOtherMethods, serveGetOnly } from "../allowed-methods.ts";
 import { internalErrorProblem, isOpenedInBrowser, OAuthError } from "../errors.ts";
 import { mountOperations, routeOf } from "../mount.ts";
-import { countPublicRequest, requireWithinLimits } from "../rate-limits.ts";
+import { admitRequest, countPublicRequest } from "../rate-limits.ts";
 import { queryOf } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
 import { sendJson } from "../send-response.ts";
@@ -187,13 +187,12 @@ function createForwarder({ provider, baseUrl }: OAuthOptions): ForwardRequest {
 }
 
 /**
- * Counts an authorization request against the networks of its address just before it is stored, so
- * that rejected requests do not count.
+ * Counts an authorization request just before it is stored, so that rejected requests do not count.
  */
 function countStoredRequest(limits: Limits): RequestHandler {
   return (req, res, next) => {
     requestHooksOf(res).beforeAuthorizationStored = async () =>
-      requireWithinLimits(res, await countInNetworks(limits, "authorize", req.ip));
+      admitRequest(limits, { res }, "authorizations", partyAt(req.ip));
     next();
   };
 }
@@ -244,29 +243,11 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
     {
       register_client: [...registration, forwardFromExpress],
       get_client: [forwardFromExpress],
-      update_client: [...registration, hashSecretInBody, limitUpdates(limits, forwardFromExpress)],
+      update_client: [...registration, hashSecretInBody, forwardFromExpress],
       delete_client: [forwardFromExpress],
     },
     limits,
   );
-}
-
-/**
- * Limits the updates of one client across all addresses, so that they cannot flood the audit log,
- * which records updates of claimed agents. Anyone can send any client id, so only accepted updates
- * count.
- */
-function limitUpdates(
-  limits: Limits,
-  forward: (req: Request, res: Response) => Promise<void>,
-): RequestHandler {
-  return async (req, res) => {
-    const clientId = String(req.params.clientId);
-    const given = await limits.peek("manage", clientId);
-    if (given.isExceeded) return requireWithinLimits(res, [given]);
-    await forward(req, res);
-    if (res.statusCode === 200) await limits.count("manage", clientId);
-  };
 }
 
 /** Converts the errors of the body parser to problems. */

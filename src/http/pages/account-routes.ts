@@ -1,6 +1,6 @@
 import { Router } from "express";
 import { z } from "zod";
-import { accountAlertsGroup } from "../../alerts/alert.ts";
+import { callerAddress } from "../../access/auditor.ts";
 import { watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
 import { Ticker } from "../../answers/common.ts";
 import {
@@ -9,6 +9,8 @@ import {
   NO_ACTIVE_CONTENT_MESSAGE,
 } from "../../lib/label.ts";
 import { Problem } from "../../lib/problem.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import { MAX_API_KEYS_PER_ACCOUNT } from "../../principals/keys/api-keys.ts";
 import { canonicalSymbols } from "../../tool/alert-input.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
@@ -55,7 +57,7 @@ const KEY_LIMIT_REACHED: FieldErrors = [
  * that act on their behalf.
  */
 export function accountRoutes(options: PageContext): Router {
-  const { accounts, keys, alerts, watchlists, throttle } = options;
+  const { accounts, keys, alerts, watchlists, limits } = options;
   const router = Router();
   const signedIn = createServeSignedIn(options);
   const mountRemoval = (path: string, end: (accountId: string, id: string) => Promise<boolean>) => {
@@ -80,7 +82,7 @@ export function accountRoutes(options: PageContext): Router {
     )
     .all(rejectOtherMethods(["post"]));
   mountRemoval("/account/keys/:id/revoke", async (accountId, id) => {
-    await throttle({ "key-change": accountId });
+    await requireAdmission(limits, "changes", partyAt(callerAddress(), accountId));
     return keys.revoke(id, accountId, accountId);
   });
   mountRemoval("/account/agents/:id/remove", (accountId, id) =>
@@ -107,7 +109,7 @@ export function accountRoutes(options: PageContext): Router {
 
 async function changeWatchlist(visit: SignedInVisit, options: PageContext): Promise<void> {
   const { req, res, account } = visit;
-  const { watchlists, context, throttle } = options;
+  const { watchlists, context, limits } = options;
   const key = String(req.params.id);
   const id = symbolsField(key);
   const entered = submittedValue(req, id) ?? "";
@@ -121,7 +123,7 @@ async function changeWatchlist(visit: SignedInVisit, options: PageContext): Prom
   const words = entered.split(/[\s,]+/).filter(Boolean);
   const { data, error } = validateInput(ListedSymbols, { symbols: words });
   if (data === undefined) return refuse(`The symbols: ${error.issues[0]?.message}`);
-  await throttle({ "alert-change-account": accountAlertsGroup(account.id) });
+  await requireAdmission(limits, "changes", partyAt(req.ip, account.id));
   try {
     const symbols = canonicalSymbols(data.symbols, context);
     await watchlists.changeForAccount(account.id, key, { symbols, version });
@@ -139,7 +141,7 @@ async function createKey(visit: SignedInVisit, options: PageContext): Promise<vo
     return showAccount(visit, options, { errors, keyName: submittedValue(req, "name") });
   }
   const { name, scope } = data;
-  await options.throttle({ "key-change": account.id });
+  await requireAdmission(options.limits, "changes", partyAt(req.ip, account.id));
   const made = await options.keys.createFor(account.id, { name, scopes: scope });
   if (made === undefined) return showAccount(visit, options, { errors: KEY_LIMIT_REACHED });
   options.show(res, newKeyPage({ name, key: made.key }));

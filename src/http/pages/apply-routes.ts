@@ -1,6 +1,8 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import { paths } from "../../lib/paths.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import { ApplicationFields } from "../../principals/applications/fields.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { applyPage, queuePlacePage } from "./apply.ts";
@@ -37,7 +39,7 @@ export function earlyAccessRoutes(options: PageContext): Router {
 async function apply(
   req: Request,
   res: Response,
-  { csrf, show, throttleNetworks, intake }: PageContext,
+  { csrf, show, limits, intake }: PageContext,
 ): Promise<void> {
   const { formToken, session } = await csrf.requireOwnForm(req);
   const isSignedIn = session !== undefined;
@@ -48,7 +50,7 @@ async function apply(
     return show(res, applyPage({ ...view, errors: errorSentences(errors) }));
   }
   const { name, email, focus } = data;
-  await throttleNetworks(["apply", "apply-day"], req.ip);
+  await requireAdmission(limits, "submissions", partyAt(req.ip));
   const seat = await intake.apply({ name, email, focus });
   show(res, queuePlacePage({ isSignedIn, name, email, focus, ...seat }));
 }

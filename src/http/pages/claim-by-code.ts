@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { ipAddressKey } from "../../limits/address-key.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import { queryOf } from "../request-context.ts";
 import { claimConfirmPage, claimedPage, claimFormPage, grantsNoScope } from "./claim.ts";
 import type { ClaimVisit } from "./claim-visit.ts";
@@ -70,20 +71,13 @@ export async function completeClaim(visit: ClaimVisit, options: PageContext): Pr
 
 /**
  * Counts an attempt. Showing the agent and completing the claim both check the code, so both count.
- * They use the quotas of POST /oauth/claim, so that a person cannot avoid the limits of one way to
- * claim by using the other. A malformed agent id has no quota of its own.
  */
 async function countAttempt(
   { req, session }: ClaimVisit,
-  { throttle, guard }: PageContext,
+  { limits, guard }: PageContext,
 ): Promise<void> {
-  await guard.check(req.ip);
-  const { data } = validateForm(CodeForm, req);
-  await throttle({
-    "claim-address": ipAddressKey(req.ip),
-    "claim-user": session.accountId,
-    ...(data && { "claim-agent": `person:${data.agent_id}` }),
-  });
+  await guard.check(partyAt(req.ip));
+  await requireAdmission(limits, "claims", partyAt(req.ip, session.accountId));
 }
 
 async function showAgentOfCode(
@@ -105,7 +99,7 @@ async function rejectCode(
   { req, res, browser }: ClaimVisit,
   { show, guard }: PageContext,
 ): Promise<void> {
-  await guard.recordWrongCode(req.ip);
+  await guard.record(partyAt(req.ip));
   const { formToken } = browser;
   show(
     res,

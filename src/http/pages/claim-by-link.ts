@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { ipAddressKey } from "../../limits/address-key.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import {
   claimApprovePage,
   claimCodePage,
@@ -43,7 +44,7 @@ export async function showApproval(
 export async function approveClaim(visit: ClaimVisit, options: PageContext): Promise<void> {
   const { req, res, session } = visit;
   const { accountId } = session;
-  await options.throttle({ "claim-address": ipAddressKey(req.ip), "claim-user": accountId });
+  await requireAdmission(options.limits, "claims", partyAt(req.ip, accountId));
   const { data, errors } = validateForm(ApproveForm, req);
   if (errors !== undefined) {
     return showApproval(visit, options, { attempt: submittedValue(req, "attempt") ?? "", errors });

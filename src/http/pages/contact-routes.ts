@@ -1,5 +1,7 @@
 import { type Request, type Response, Router } from "express";
 import { paths } from "../../lib/paths.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import { InquiryFields } from "../../principals/applications/fields.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { linkToMarkdown } from "../discovery/link-headers.ts";
@@ -40,7 +42,7 @@ export function contactRoutes(options: PageContext): Router {
 async function send(
   req: Request,
   res: Response,
-  { csrf, show, throttleNetworks, intake }: PageContext,
+  { csrf, show, limits, intake }: PageContext,
 ): Promise<void> {
   const { formToken, session } = await csrf.requireOwnForm(req);
   const isSignedIn = session !== undefined;
@@ -53,6 +55,6 @@ async function send(
     const view = { formToken, isSignedIn, ...asTyped, errors: errorSentences(errors) };
     return show(res, contactPage(view));
   }
-  await throttleNetworks(["contact"], req.ip);
+  await requireAdmission(limits, "submissions", partyAt(req.ip));
   show(res, contactSentPage({ isSignedIn, ...(await intake.contact(data)) }));
 }

@@ -2,6 +2,8 @@ import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import { isScope } from "../../access/scopes.ts";
 import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import type { Browser, BrowserSession } from "../../principals/accounts/browser-sessions.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { accessDeniedPage, consentPage, tooManyApplicationsPage } from "./consent-page.ts";
@@ -59,7 +61,7 @@ async function handleDecision(req: UidRequest, res: Response, options: PageConte
   const isChosen = allowed.length > 0 || scopes.length === 0;
   if (data === undefined || !isChosen) return showConsent(visit, options, NO_SCOPE_SELECTED);
   if (!(await canAuthorize(visit, options))) return show(res, tooManyApplicationsPage());
-  await options.throttle({ consent: visit.session.accountId });
+  await requireAdmission(options.limits, "changes", partyAt(visit.req.ip, visit.session.accountId));
   continueRequest(visit, await interactions.consent(req, res, allowed), options);
 }
 

@@ -5,8 +5,9 @@ import type { UnsubscribeService } from "../../alerts/channels/unsubscribing.ts"
 import type { WatchlistService } from "../../alerts/watchlists/watchlists.ts";
 import type { Interactions } from "../../auth/oidc/interactions.ts";
 import type { OperatorAccess } from "../../auth/operator-access.ts";
-import type { CodeGuessGuard } from "../../limits/code-guard.ts";
-import type { Limits } from "../../limits/quotas.ts";
+import type { GuessGuard } from "../../limits/guess-guard.ts";
+import type { Limits } from "../../limits/limits.ts";
+import type { MailSuppression } from "../../mail/suppression.ts";
 import type { AccountService } from "../../principals/accounts/accounts.ts";
 import type { BrowserSessions } from "../../principals/accounts/browser-sessions.ts";
 import type { EmailCodeSignIn } from "../../principals/accounts/email-code-sign-in.ts";
@@ -19,7 +20,6 @@ import type { CodeOnPage } from "./code-on-page.ts";
 import type { CsrfGuard } from "./form.ts";
 import type { SetupFacts } from "./operator/setup-items.ts";
 import type { SendPage } from "./page-answer.ts";
-import type { Throttle, ThrottleNetworks } from "./throttle.ts";
 
 /** Dependencies of the pages. */
 export interface PagesOptions {
@@ -44,6 +44,8 @@ export interface PagesOptions {
   readonly channels: ChannelService;
   /** Stops the emails to an address, given the token of an unsubscribe link. */
   readonly unsubscribing: UnsubscribeService;
+  /** Stops all mail to a mailbox, given the token of the link in an email. */
+  readonly suppression: MailSuppression;
   /** Context of the tools, in which symbols are looked up. */
   readonly context: ToolContext;
   readonly limits: Limits;
@@ -67,7 +69,5 @@ export interface PagesOptions {
 export interface PageContext extends PagesOptions {
   readonly csrf: CsrfGuard;
   readonly show: SendPage;
-  readonly throttle: Throttle;
-  readonly throttleNetworks: ThrottleNetworks;
-  readonly guard: CodeGuessGuard;
+  readonly guard: GuessGuard;
 }

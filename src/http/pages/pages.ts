@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import { withCallerAddress } from "../../access/auditor.ts";
 import { paths } from "../../lib/paths.ts";
-import { CodeGuessGuard } from "../../limits/code-guard.ts";
+import { GuessGuard } from "../../limits/guess-guard.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { alertRoutes } from "./alerts/alert-routes.ts";
 import { earlyAccessRoutes } from "./apply-routes.ts";
@@ -17,7 +17,6 @@ import { createPageSender } from "./page-answer.ts";
 import type { PageContext, PagesOptions } from "./page-context.ts";
 import { signInRoutes } from "./sign-in-routes.ts";
 import { styleHref, styleRoute } from "./style-route.ts";
-import { createThrottle, createThrottleNetworks } from "./throttle.ts";
 import { UNSUBSCRIBE_PATH, unsubscribeRoutes } from "./unsubscribe-routes.ts";
 import { watchlistAddRoutes } from "./watchlist-add.ts";
 
@@ -45,11 +44,9 @@ const ACTION_PATHS = [
 export function pagesRouter(options: PagesOptions): Router {
   const { name, baseUrl, sessions, limits, now, onError } = options;
   const show = createPageSender({ name, stylePath: styleHref });
-  const throttle = createThrottle(limits);
-  const throttleNetworks = createThrottleNetworks(limits);
-  const guard = new CodeGuessGuard(limits);
+  const guard = new GuessGuard(limits);
   const csrf = createCsrfGuard(sessions, baseUrl);
-  const parts: PageContext = { ...options, show, throttle, throttleNetworks, guard, csrf };
+  const parts: PageContext = { ...options, show, guard, csrf };
   const router = Router();
   router.use(styleRoute(), copyScriptRoute());
   router.use(ACTION_PATHS, provideCallerAddress);

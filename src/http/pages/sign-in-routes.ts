@@ -1,8 +1,9 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import { Problem } from "../../lib/problem.ts";
-import { ipAddressKey, widestNetwork } from "../../limits/address-key.ts";
-import { EmailAddress } from "../../mail/email-address.ts";
+import { networkOf, partyAt } from "../../limits/address-key.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
+import { EmailAddress, mailboxOf } from "../../mail/email-address.ts";
 import type { Browser } from "../../principals/accounts/browser-sessions.ts";
 import type { UpstreamSignIn } from "../../principals/accounts/upstream-sign-in.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
@@ -80,27 +81,25 @@ function sendRoute(router: Router, options: PageContext): void {
 }
 
 /**
- * Counts a request for a code. Anyone can request codes for any address, so others can use up the
- * shared quota of an address, but never the separate quota of the browsers that the person has
- * already used.
+ * Counts a request for a code. Anyone can request codes for any address, so all codes to a mailbox
+ * count together, except those for a browser or a network from which the person signed in before:
+ * strangers cannot use up these. All known browsers count together, because each sign-in makes
+ * another browser known.
  *
  * @throws {Problem} `rate_limited`
  */
 async function countCode(
   { ip, headers }: Request,
   email: string,
-  { sessions, throttle, throttleNetworks }: PageContext,
+  { sessions, limits }: PageContext,
 ): Promise<void> {
-  const browser = await sessions.knownBrowser(headers.cookie, email);
-  // All known browsers share one quota: each sign-in makes another browser known, so separate
-  // quotas would allow more codes with each sign-in.
-  if (browser !== undefined) return throttle({ "code-browser": email });
-  await throttleNetworks(["code-address"], ip);
-  await throttle({
-    "code-email": `${email} ${ipAddressKey(ip)}`,
-    "code-email-network": `${email} ${widestNetwork(ip)}`,
-    "code-email-all": email,
-  });
+  const known = await sessions.knows(headers.cookie, email, networkOf(ip));
+  if (known !== undefined) {
+    const caller = `${known} ${email}`;
+    return requireAdmission(limits, "code-mails", { caller, network: caller });
+  }
+  await requireAdmission(limits, "code-mails", partyAt(ip));
+  await requireAdmission(limits, "mailbox-codes", { ...partyAt(ip), target: mailboxOf(email) });
 }
 
 /** Parameters of a sign-in page. */
@@ -131,9 +130,9 @@ function signInPageFor(
 }
 
 function codeRoute(router: Router, options: PageContext): void {
-  const { csrf, show, throttle, guard, sessions, signIn, isMailShownToOperator, signUp } = options;
+  const { csrf, show, guard, sessions, signIn, isMailShownToOperator, signUp } = options;
   const refuse = async ({ req, res, browser, place, email }: RejectedCode) => {
-    await guard.recordWrongCode(req.ip);
+    await guard.record(partyAt(req.ip));
     const pending = await signIn.pending(browser.secret);
     if (pending === undefined) {
       return show(res, signInPageFor(browser, options, { place, email, error: NO_CODE }));
@@ -161,15 +160,13 @@ function codeRoute(router: Router, options: PageContext): void {
       const pending = await signIn.pending(browser.secret);
       const { cookie } = req.headers;
       // Attempts from a known browser are limited by the number of codes that it can request.
-      if (pending === undefined || !(await sessions.knownBrowser(cookie, pending.email))) {
-        await guard.check(req.ip);
-        await throttle({ "code-tries": ipAddressKey(req.ip) });
-      }
+      const known = pending && (await sessions.knows(cookie, pending.email, networkOf(req.ip)));
+      if (known !== "browser") await guard.check(partyAt(req.ip));
       const { data } = validateForm(CodeForm, req);
       const accountId = data && (await signIn.complete(browser.secret, data.code));
       if (accountId === undefined)
         return refuse({ req, res, browser, place, email: pending?.email });
-      const remembered = await sessions.rememberBrowser(cookie, accountId);
+      const remembered = await sessions.rememberBrowser(cookie, accountId, networkOf(req.ip));
       if (remembered !== undefined) res.append("set-cookie", remembered);
       res.append("set-cookie", await sessions.open(browser, accountId)).redirect(303, place);
     })
@@ -184,14 +181,14 @@ interface RejectedCode extends Pick<SignInPageParameters, "place" | "email"> {
 }
 
 function providerRoutes(router: Router, options: PageContext): void {
-  const { csrf, show, throttleNetworks, sessions, upstream, baseUrl } = options;
+  const { csrf, show, limits, sessions, upstream, baseUrl } = options;
   if (upstream === undefined) return;
 
   router
     .route("/sign-in/provider")
     .post(...readForm, async (req, res) => {
       const { secret } = await csrf.requireOwnForm(req);
-      await throttleNetworks(["code-address"], req.ip);
+      await requireAdmission(limits, "code-mails", partyAt(req.ip));
       const { href } = await upstream.start(
         secret,
         safeReturnPath(submittedValue(req, "return_to")),

@@ -14,22 +14,49 @@ export const UNSUBSCRIBE_PATH = "/unsubscribe";
  * page, a session or a form token (RFC 8058 section 3.2), so the token in the link is sufficient. A
  * GET changes nothing, because programs that scan mail follow links.
  */
-export function unsubscribeRoutes({ show, unsubscribing }: PageContext): Router {
+export function unsubscribeRoutes({ show, unsubscribing, suppression }: PageContext): Router {
   const router = Router();
   router
     .route(`${UNSUBSCRIBE_PATH}/:token`)
     .get(async (req, res) => {
+      const isStopped = await suppression.stateOf(tokenOf(req));
+      if (isStopped !== undefined) return show(res, isStopped ? stoppedPage(req) : stopPage);
       const channel = await unsubscribing.channelOf(tokenOf(req));
       if (channel === undefined) throw noSuchLink();
       show(res, channel.state.is === "disabled" ? endedPage : unsubscribeConfirmPage(channel.hint));
     })
     .post(async (req, res) => {
+      if (await suppression.stop(tokenOf(req))) return show(res, stoppedPage(req));
       if (!(await unsubscribing.unsubscribe(tokenOf(req)))) throw noSuchLink();
       show(res, endedPage);
     })
     .all(rejectOtherMethods(["get", "post"]));
+  router
+    .route(`${UNSUBSCRIBE_PATH}/:token/allow`)
+    .post(async (req, res) => {
+      if (!(await suppression.allow(tokenOf(req)))) throw noSuchLink();
+      show(res, allowedPage);
+    })
+    .all(rejectOtherMethods(["post"]));
   return router;
 }
+
+const stopPage: PageAnswer = {
+  heading: "No more mail",
+  body: html`<p class="lead">Nothing will be sent to your mailbox any more: no codes, so that nobody can sign in with it, and no alerts.</p>
+<form method="post"><button class="main">Do not send me mail again</button></form>`,
+};
+
+const stoppedPage = ({ params }: Request): PageAnswer => ({
+  heading: "No more mail",
+  body: html`<p class="lead">Nothing is sent to your mailbox any more.</p>
+<form method="post" action="${UNSUBSCRIBE_PATH}/${String(params.token)}/allow"><button>Send me mail again</button></form>`,
+});
+
+const allowedPage: PageAnswer = {
+  heading: "Mail is sent again",
+  body: html`<p class="lead">Mail is sent to your mailbox again.</p>`,
+};
 
 const tokenOf = ({ params }: Request): string => String(params.token);
 

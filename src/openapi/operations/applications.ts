@@ -75,7 +75,7 @@ export const applicationOperations = [
   {
     ...common,
     id: "apply",
-    limit: { per: "network", quotas: ["apply", "apply-day"] },
+    limit: { per: "address", name: "submissions" },
     path: "/api/apply",
     summary: "Apply for early access",
     description: `Reserves a place in the queue. The first application of an address is kept. Later ones change nothing, but every answer repeats its own request, so that nobody learns who applied before; every token stands for the one that is kept. ${BODY_RULES}`,
@@ -87,7 +87,7 @@ export const applicationOperations = [
   {
     ...common,
     id: "contact",
-    limit: { per: "network", quotas: ["contact"] },
+    limit: { per: "address", name: "submissions" },
     path: paths.contact,
     summary: "Ask a question",
     description: `Records an inquiry for the operator. ${BODY_RULES}`,

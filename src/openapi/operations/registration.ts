@@ -142,7 +142,7 @@ const METADATA_ERRORS = [
 export const registrationOperations = [
   {
     id: "register_client",
-    limit: { per: "network", quotas: ["register"] },
+    limit: { per: "address", name: "registrations" },
     method: "post",
     path: paths.register,
     tag: "Access",
@@ -169,7 +169,7 @@ export const registrationOperations = [
   {
     ...managementCommon,
     id: "get_client",
-    limit: { per: "client", quotas: ["manage-read"] },
+    limit: { per: "address", name: "visits" },
     method: "get",
     summary: "Read a registration",
     description: "The client's own registration (RFC 7592), without its secret.",
@@ -180,7 +180,7 @@ export const registrationOperations = [
   {
     ...managementCommon,
     id: "update_client",
-    limit: { per: "client", quotas: ["manage"] },
+    limit: { per: "client", name: "changes" },
     method: "put",
     summary: "Replace a registration",
     description:
@@ -197,7 +197,7 @@ export const registrationOperations = [
   {
     ...managementCommon,
     id: "delete_client",
-    limit: { per: "client", quotas: ["manage"] },
+    limit: { per: "client", name: "changes" },
     method: "delete",
     summary: "Delete a registration",
     description: "Deletes the client with its tokens and alerts.",

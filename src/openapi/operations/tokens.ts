@@ -139,7 +139,7 @@ export const tokenOperation = {
 export const authorizationOperations = [
   {
     id: "revoke_token",
-    limit: { per: "address", quotas: ["revoke"] },
+    limit: { per: "address", name: "visits" },
     method: "post",
     path: paths.revoke,
     tag: "Access",

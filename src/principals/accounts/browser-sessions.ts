@@ -3,6 +3,7 @@ import { parseCookie, stringifySetCookie } from "cookie";
 import type { Auditor } from "../../access/auditor.ts";
 import { isEqualConstantTime } from "../../access/secrets.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
+import { emailGroup } from "../../mail/email-address.ts";
 import { type Collection, collection, type Records } from "../../store/port/records.ts";
 import { type Transaction, transact } from "../../store/transact.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
@@ -80,10 +81,16 @@ export interface Browser {
 /** Sessions by the hash of the browser's secret. */
 export const browserSessionRecords = collection<BrowserSession>("sessions", { ttlMs: SESSION_MS });
 
-/** The last account that signed in at a browser, by the hash of the known-browser cookie. */
-const knownBrowsers = collection<{ readonly accountId: string }>("known-browsers", {
-  ttlMs: KNOWN_BROWSER_MS,
-});
+/** A browser at which a person has signed in. */
+interface KnownBrowser {
+  /** The last account that signed in. */
+  readonly accountId: string;
+  /** Hash of the network from which it signed in; absent in older records. */
+  readonly network?: string;
+}
+
+/** Browsers at which a person has signed in, by the hash of the known-browser cookie. */
+const knownBrowsers = collection<KnownBrowser>("known-browsers", { ttlMs: KNOWN_BROWSER_MS });
 
 /** Dependencies of `BrowserSessions`. */
 interface BrowserSessionsOptions {
@@ -91,6 +98,8 @@ interface BrowserSessionsOptions {
   readonly now: () => Date;
   /** Whether the service is reached over https. */
   readonly secure: boolean;
+  /** Hashes a network, because the store contains no addresses in plain text. */
+  readonly hashAddress: (address: string) => string;
   readonly audit: Auditor;
 }
 
@@ -106,22 +115,24 @@ export function isFreshSignIn(signedInAt: number, now: number): boolean {
  * replaces the secret, which makes a planted cookie worthless (session fixation).
  *
  * A second cookie marks browsers in which a person has signed in before. It does not authenticate
- * the person: it only gives the browser separate rate limits, which other people who enter the same
- * email address cannot use up.
+ * the person: it only gives the browser, and the network of the sign-in, separate rate limits, which
+ * other people who enter the same email address cannot use up.
  */
 export class BrowserSessions {
   readonly #records: Records;
   readonly #now: () => Date;
   readonly #audit: Auditor;
   readonly #secure: boolean;
+  readonly #hashAddress: (address: string) => string;
   readonly #sessionCookie: string;
   readonly #knownBrowserCookie: string;
 
-  constructor({ records, now, secure, audit }: BrowserSessionsOptions) {
+  constructor({ records, now, secure, audit, hashAddress }: BrowserSessionsOptions) {
     this.#records = records;
     this.#now = now;
     this.#audit = audit;
     this.#secure = secure;
+    this.#hashAddress = hashAddress;
     const prefix = secure ? HOST_PREFIX : "";
     this.#sessionCookie = prefix + SESSION_COOKIE;
     this.#knownBrowserCookie = prefix + KNOWN_BROWSER_COOKIE;
@@ -193,18 +204,27 @@ export class BrowserSessions {
   }
 
   /**
-   * Finds the rate limit key of a known browser.
+   * Whether a person signed in before at this browser, or from this network.
    *
    * @param cookieHeader The request's Cookie header.
-   * @param email Normalized.
-   * @returns The key if the last person to sign in at this browser has this email address.
+   * @param email Normalized email address of the person.
+   * @param network The network of the request (`networkOf`).
    */
-  async knownBrowser(cookieHeader: string | undefined, email: string): Promise<string | undefined> {
+  async knows(
+    cookieHeader: string | undefined,
+    email: string,
+    network: string,
+  ): Promise<"browser" | "network" | undefined> {
     const secret = secretIn(cookieHeader, this.#knownBrowserCookie);
-    const key = secret === undefined ? undefined : fingerprint(secret);
-    const known = key === undefined ? undefined : await this.#records.get(knownBrowsers, key);
+    const known = secret && (await this.#records.get(knownBrowsers, fingerprint(secret)));
     const account = known && (await this.#records.get(accounts, known.value.accountId));
-    return account?.value.email === email ? key : undefined;
+    if (account && account.value.email === email) return "browser";
+    const [own] = await this.#records.list(accounts, { group: emailGroup(email), limit: 1 });
+    if (own === undefined) return undefined;
+    const group = accountRecordsGroup(own.key);
+    const all = await this.#records.list(knownBrowsers, { group, limit: MAX_LISTED });
+    const hash = this.#hashAddress(network);
+    return all.some(({ value }) => value.network === hash) ? "network" : undefined;
   }
 
   /** Marks the browser as known to an account. @returns `undefined` when the account was
@@ -212,6 +232,7 @@ export class BrowserSessions {
   async rememberBrowser(
     cookieHeader: string | undefined,
     accountId: string,
+    network: string,
   ): Promise<SetCookie | undefined> {
     const secret = newSecret();
     const before = secretIn(cookieHeader, this.#knownBrowserCookie);
@@ -220,7 +241,7 @@ export class BrowserSessions {
       await removeExcess(tx, knownBrowsers, accountId);
       tx.insert(knownBrowsers, {
         key: fingerprint(secret),
-        value: { accountId },
+        value: { accountId, network: this.#hashAddress(network) },
         groups: [accountRecordsGroup(accountId)],
       });
       if (before !== undefined) tx.remove(knownBrowsers, fingerprint(before));

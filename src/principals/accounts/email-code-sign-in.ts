@@ -3,7 +3,7 @@ import { type Auditor, callerAddress } from "../../access/auditor.ts";
 import { isEqualConstantTime } from "../../access/secrets.ts";
 import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { widestNetwork } from "../../limits/address-key.ts";
+import { networkOf } from "../../limits/address-key.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
@@ -93,7 +93,7 @@ export class EmailCodeSignIn {
       text: messageText(code, serviceName),
       ttlMs: isAllowed ? TTL_MS : 0,
       dueInMs: randomInt(MIN_DELAY_MS, MAX_DELAY_MS),
-      cause: hashAddress(widestNetwork(callerAddress())),
+      cause: hashAddress(networkOf(callerAddress())),
     };
     await transact(records, (tx) => {
       tx.put(signInCodes, { key, value });

@@ -33,6 +33,9 @@ import {
   recordRejectedAttempt,
 } from "./complete-claim.ts";
 
+/** Key under which the limit `claims` counts what an agent does for its own claim. */
+export const agentClaimsKey = (agentId: string): string => `agent:${agentId}`;
+
 /**
  * The URLs for claiming an agent: the claim endpoint, the endpoint for a new code, and the page
  * where a person enters the code.

@@ -1,4 +1,6 @@
 import { Problem } from "../../lib/problem.ts";
+import { reserved } from "../../limits/admission.ts";
+import { storageClasses } from "../../limits/classes.ts";
 import { writeAuditEntry } from "../../store/audit-entry.ts";
 import { readRecordPages } from "../../store/port/read-all.ts";
 import {
@@ -15,11 +17,16 @@ import { CLAIM_CODE_LIFETIME_MS } from "./claim-code.ts";
 import { agentClaims } from "./claim-records.ts";
 import { type EvictionCandidate, type UnclaimedAgent, UnclaimedIndex } from "./unclaimed-index.ts";
 
+const MOST = storageClasses.agents;
+
 /**
  * Capacity for unclaimed agents, in agents of ordinary size. Agents that people have authorized
  * have a separate capacity of the same size.
  */
-const CAPACITY = 10_000;
+const CAPACITY = MOST.total - reserved(MOST.total);
+
+/** What is reserved for networks without agents, as a share of the capacity. */
+const RESERVE_SHARE = reserved(MOST.total) / CAPACITY;
 
 /**
  * Metadata size that counts as one agent, in characters of JSON. Most registrations have 500 to
@@ -28,13 +35,7 @@ const CAPACITY = 10_000;
 const CHARACTERS_PER_UNIT = 2_048;
 
 /** Agents in use are not evicted while their network uses at most this share of the capacity. */
-const PROTECTED_SHARE = 1 / 10;
-
-/**
- * When all agents are in use, registrations are admitted up to twice the capacity. A network that
- * already has an agent gets at most this share of the remaining capacity.
- */
-const NETWORK_SHARE = 1 / 100;
+const PROTECTED_SHARE = MOST.network / CAPACITY;
 
 /** Share of the capacity that one eviction frees, so that most registrations need no eviction. */
 const FREED_SHARE = 1 / 100;
@@ -99,12 +100,10 @@ export interface CapacityCounts {
 /**
  * Bounds the number of unclaimed agents, so that a flood of registrations has a bounded cost. The
  * capacity is 10,000 agents of ordinary size. Above it, each registration evicts the newest agent
- * of the network (/24 of IPv4, /48 and /32 of IPv6) that has the most agents. An agent in use, that
- * is, with a valid token, a claim code or a pending authorization, is not evicted while each of its
- * networks uses at most a tenth of the capacity. When all agents are in use, registrations are
- * admitted up to twice the capacity. A network that already has an agent gets at most a hundredth
- * of the remaining capacity. A network without an agent is always admitted, if necessary by
- * evicting an agent in use.
+ * of the network (/24 of IPv4, /48 of IPv6) that has the most agents. An agent in use, that is, with
+ * a valid token, a claim code or a pending authorization, is not evicted while its network uses at
+ * most a tenth of the capacity. When all agents are in use, only networks without an agent are
+ * admitted: first to a reserve, then by evicting an agent in use.
  *
  * Agents that a person has authorized do not count. They have a second capacity of the same size,
  * above which the newest agent of the network or person with the most agents is evicted.
@@ -177,6 +176,11 @@ export class UnclaimedCapacity {
     return this.#now().getTime();
   }
 
+  /** The capacity with the reserve. */
+  #most(): number {
+    return Math.floor(this.#capacity * (1 + RESERVE_SHARE));
+  }
+
   #fits(size: number): boolean {
     return this.#index.size + size <= this.#capacity;
   }
@@ -187,9 +191,9 @@ export class UnclaimedCapacity {
     while (!this.#fits(size) && this.#time() >= this.#retryEvictionAt) await this.#freeOnce(size);
     if (this.#fits(size)) return true;
     const taken = networks.map((network) => this.#index.sizeOf(network));
-    if (taken.every((each) => each === 0)) await this.#displaceOnce(size);
-    const left = 2 * this.#capacity - this.#index.size;
-    return size <= left && taken.every((each) => each === 0 || each < left * NETWORK_SHARE);
+    if (taken.some((each) => each > 0)) return false;
+    await this.#displaceOnce(size);
+    return this.#index.size + size <= this.#most();
   }
 
   #freeOnce(size: number): Promise<void> {
@@ -210,12 +214,12 @@ export class UnclaimedCapacity {
   }
 
   /**
-   * Makes room for a network without agents when twice the capacity is in use. Among networks of
+   * Makes room for a network without agents when the reserve is in use too. Among networks of
    * equal size, the oldest agent is evicted, because the newest agents were themselves admitted
    * this way.
    */
   async #displaceOnce(size: number): Promise<void> {
-    while (this.#index.size + size > 2 * this.#capacity) {
+    while (this.#index.size + size > this.#most()) {
       const before = this.#index.size;
       this.#displacing ??= this.#displace(size).finally(() => {
         this.#displacing = undefined;
@@ -226,7 +230,7 @@ export class UnclaimedCapacity {
   }
 
   async #displace(size: number): Promise<void> {
-    const goal = 2 * this.#capacity - this.#freedAtOnce() - size;
+    const goal = this.#most() - this.#freedAtOnce() - size;
     const candidates = this.#index.evictionOrder({
       now: this.#time(),
       protectedSize: 0,
@@ -409,16 +413,14 @@ export function unclaimedCapacityProblem(): Problem {
 
 /**
  * The index entry of a client. An agent registered before sites were recorded counts as a network
- * of its own. Hashes of sites and of provider networks have different inputs, so they never
- * collide.
+ * of its own.
  */
 function unclaimedOf(id: string, client: ClientRecord, expiresAt: number): UnclaimedAgent {
-  const { registeredAt, site = id, provider } = client.agent;
-  const networks = provider === undefined ? [site] : [site, provider];
+  const { registeredAt, site = id } = client.agent;
   const size = Math.ceil(JSON.stringify(client.metadata).length / CHARACTERS_PER_UNIT);
   return {
     id,
-    networks,
+    networks: [site],
     size,
     registeredAt,
     inUseUntil: registeredAt + CLAIM_CODE_LIFETIME_MS,

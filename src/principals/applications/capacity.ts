@@ -1,21 +1,15 @@
 import { randomInt } from "node:crypto";
 import { Problem } from "../../lib/problem.ts";
-import { widestNetwork } from "../../limits/address-key.ts";
-import { type SharedCapacity, unusedCapacityAtShare } from "../../limits/share.ts";
+import { networkOf } from "../../limits/address-key.ts";
+import { reserved } from "../../limits/admission.ts";
+import { storageClasses } from "../../limits/classes.ts";
 import { collection, type Records, type WriteOptions } from "../../store/port/records.ts";
 import type { Transaction } from "../../store/transact.ts";
 
-/**
- * Maximum number of stored records that anonymous callers can create, by kind of record. A record
- * takes about 3 kB.
- */
-const capacities = { application: 20_000, "queue-token": 30_000, inquiry: 5_000 } as const;
+/** Kinds of records whose number is limited, each by the class `intake`. */
+type SlotKind = "application" | "queue-token" | "inquiry";
 
-/** Kinds of records whose number is limited. */
-type SlotKind = keyof typeof capacities;
-
-/** Maximum share of a kind's slots that one network can take (/32 for IPv6, /24 for IPv4). */
-const MAX_NETWORK_SHARE = 1 / 10;
+const MOST = storageClasses.intake;
 
 /** Occupied slots. The key consists of the kind of record and the number of the slot. */
 export const intakeSlots = collection<true>("intake-seats");
@@ -42,10 +36,9 @@ export interface IntakeSlotOptions {
  * When two thirds of the slots are taken, one caller in 650 finds no free slot in `MAX_ATTEMPTS`
  * attempts.
  *
- * The more slots the caller's network has taken, the fewer the caller can choose from. The last
- * slots are reserved for networks that have taken few (`partyShare`), so that a few networks cannot
- * take all of them. The share need not be exact, so what the network has taken is read outside of
- * the transaction.
+ * The last fifth of the slots is reserved for networks that have none, which get it when the others
+ * seem to be taken. What the network has taken need not be exact, so it is read outside of the
+ * transaction.
  *
  * @param ip Network address of the caller; `undefined` if unknown, in which case the slot counts
  * toward no network.
@@ -58,31 +51,23 @@ export async function takeIntakeSlot(
   { records, hashAddress }: IntakeSlotOptions,
   { kind, ip, placing }: { kind: SlotKind; ip: string | undefined; placing: WriteOptions },
 ): Promise<string> {
-  const total = capacities[kind];
-  const groups = ip === undefined ? [] : [networkSlotsGroup(kind, hashAddress(widestNetwork(ip)))];
+  const groups = ip === undefined ? [] : [networkSlotsGroup(kind, hashAddress(networkOf(ip)))];
   const [group] = groups;
-  const most = total * MAX_NETWORK_SHARE;
-  const held = group === undefined ? [] : await records.list(intakeSlots, { group, limit: most });
-  const available = availableSlots({ total, most }, held.length);
+  const limit = MOST.network;
+  const held = group === undefined ? [] : await records.list(intakeSlots, { group, limit });
+  if (held.length >= limit)
+    throw capacityExceeded("Too many applications or inquiries from your network are pending.");
+  const unreserved = MOST.total - reserved(MOST.total);
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const seat = `${kind}:${randomInt(available)}`;
+    const isFromReserve = held.length === 0 && tries >= MAX_ATTEMPTS / 2;
+    const slot = isFromReserve ? randomInt(unreserved, MOST.total) : randomInt(unreserved);
+    const seat = `${kind}:${slot}`;
     if ((await tx.get(intakeSlots, seat)) !== undefined) continue;
     const placed = { ...placing, groups: [...(placing.groups ?? []), ...groups] };
     tx.insert(intakeSlots, { key: seat, value: true, ...placed });
     return seat;
   }
   throw capacityExceeded("Too many applications or inquiries are pending.");
-}
-
-/**
- * The number of slots that a network can choose from, given how many it has taken.
- *
- * @throws {Problem} `rate_limited` if the network has used up its share.
- */
-function availableSlots(whole: SharedCapacity, held: number): number {
-  if (held >= whole.most)
-    throw capacityExceeded("Too many applications or inquiries from your network are pending.");
-  return Math.floor(whole.total - unusedCapacityAtShare(whole, held));
 }
 
 const capacityExceeded = (detail: string): Problem =>

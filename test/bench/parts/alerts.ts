@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { allScopes } from "../../../src/access/scopes.ts";
 import { AlertEvaluator } from "../../../src/alerts/rules/evaluate-sessions.ts";
-import { createLimits } from "../../../src/limits/memory-limits.ts";
+import { createLimits } from "../../../src/limits/limits.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { openEmbedded } from "../../../src/store/sqlite/open.ts";
 import { alertSteps, createScriptedMarket, symbolSelector } from "../../support/scripted-market.ts";
@@ -57,7 +57,7 @@ async function decided(count: number, sessions: number): Promise<Decided> {
     records,
     now: () => new Date(),
     scopesOf: async () => new Set(allScopes),
-    limits: createLimits({ overrides: { "alert-events": { points: 1e9, windowSeconds: 86_400 } } }),
+    limits: createLimits({ overrides: { events: { caller: 1e9, network: 1e9, total: 2e9 } } }),
   });
   const signals = createSignals();
   const session = async (day: number, changing: number): Promise<number> => {

@@ -43,6 +43,7 @@ function startWorker(
   const failures: string[] = [];
   const onError = (error: unknown) => void failures.push(String(error));
   const worker = new MailWorker({
+    isSuppressed: async () => false,
     ...{ records: store.records, vault, onError, ...clockOf(store) },
     ...options,
   });

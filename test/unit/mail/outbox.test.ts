@@ -70,6 +70,7 @@ describe("an email text that contains SMTP commands", () => {
       "one\r\n.\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<eve@evil.example>\r\nDATA\r\ntwo\n";
     await store.records.commit(stepsOf(outbox.queue, { ...mail, text }));
     const worker = new MailWorker({
+      isSuppressed: async () => false,
       ...{ records: store.records, vault, now, onError: () => {} },
       smtp: { smtpUrl: server.url, from: "signals@mail.example" },
     });
@@ -87,6 +88,7 @@ describe.runIf(process.platform === "linux")("the password of the mail server", 
     const [store, server] = [await openStore(embedded), await startSmtp("127.0.0.2")];
     const failures: unknown[] = [];
     const worker = new MailWorker({
+      isSuppressed: async () => false,
       ...{ records: store.records, vault, now, onError: (error) => failures.push(error) },
       smtp: { smtpUrl: `smtp://me:secret@127.0.0.2:${server.port}`, from: "a@mail.example" },
     });

@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import { allScopes, type Scope } from "../../../access/scopes.ts";
 import { ipAddressKey, partyAt } from "../../../limits/address-key.ts";
-import type { Limits } from "../../../limits/quotas.ts";
+import type { Limits } from "../../../limits/limits.ts";
 import { rateLimitProblem } from "../../../limits/rate-limit-problem.ts";
 import type { AccountService } from "../../../principals/accounts/accounts.ts";
 import type { BrowserSessions } from "../../../principals/accounts/browser-sessions.ts";

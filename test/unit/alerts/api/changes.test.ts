@@ -17,6 +17,7 @@ import {
   newKeyHolder,
   newPerson,
 } from "../../../support/alert-service.ts";
+import { eachCaller } from "../../../support/limits.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
 import { embedded, openStore } from "../../../support/stores.ts";
 import { vault } from "../../../support/webhook-alerts.ts";
@@ -339,8 +340,7 @@ describe("the account of an alert's owner", () => {
 
 describe("changes to alerts", () => {
   it("are rate-limited per caller", async () => {
-    const two = { points: 3, windowSeconds: 60 };
-    const { service, wanted, records } = await openService({ limits: { "alert-change": two } });
+    const { service, wanted, records } = await openService({ limits: { changes: eachCaller(3) } });
     await service.update(wanted, { label: "one" });
     await service.enable(wanted);
     await expect(service.update(wanted, { label: "two" })).rejects.toMatchObject({

@@ -232,17 +232,4 @@ describe("a test event of an alert", () => {
     await refused("expiresAt");
     expect(await waiting()).toEqual([]);
   });
-
-  it("is limited to ten per hour for each alert", async () => {
-    const ten = { points: 10, windowSeconds: 3_600 };
-    const { service, wanted, agent, waiting } = await openService({
-      limits: { "alert-test": ten },
-    });
-    for (let count = 0; count < 10; count += 1) await service.test(wanted);
-    await expect(service.test(wanted)).rejects.toMatchObject({ code: "rate_limited" });
-    expect(await waiting()).toHaveLength(10);
-    const stranger = { ...agent, id: "agent-2" };
-    const other = { caller: stranger, alertId: wanted.alertId };
-    await expect(service.test(other)).rejects.toMatchObject({ code: "not_found" });
-  });
 });

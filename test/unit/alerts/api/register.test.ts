@@ -20,6 +20,7 @@ import {
   newKeyHolder,
   newPerson,
 } from "../../../support/alert-service.ts";
+import { eachCaller } from "../../../support/limits.ts";
 import {
   describeEngines,
   dumpStore,
@@ -131,7 +132,7 @@ describe("the registration of an alert", () => {
 
   it("counts toward the rate limit of changes", async () => {
     const { service, agent } = await openService({
-      limits: { "alert-change": { points: 1, windowSeconds: 60 } },
+      limits: { changes: eachCaller(1) },
     });
     await createTestAlert(service, agent, ALERT_WITH_POLLING);
     await expect(createTestAlert(service, agent, ALERT_WITH_POLLING)).rejects.toMatchObject({

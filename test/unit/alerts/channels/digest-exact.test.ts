@@ -26,7 +26,7 @@ import {
   startReleaseLoop,
 } from "../../../../src/alerts/delivery/held-deliveries.ts";
 import { scheduleTimer as loopSchedule } from "../../../../src/lib/loop.ts";
-import { createLimits } from "../../../../src/limits/memory-limits.ts";
+import { createLimits } from "../../../../src/limits/limits.ts";
 import { replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
@@ -153,7 +153,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** Hourly limit on messages to the chat, low enough that stories exceed it. */
-const MESSAGES = { points: 6, windowSeconds: 3_600 } as const;
+const MESSAGES = { caller: 6, network: 100, total: 1_000 } as const;
 
 /**
  * A delivery process that can be killed after a number of store calls. All later calls fail without
@@ -218,7 +218,7 @@ class World {
     const audit = createAuditor({ hashAddress: () => "", now });
     const limits = createLimits({
       now: () => store.clock.now,
-      overrides: { "channel-messages": MESSAGES },
+      overrides: { messages: MESSAGES },
     });
     const outlets = outletsOn(vault, now);
     const { records, archive } = store;

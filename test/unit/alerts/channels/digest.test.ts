@@ -17,8 +17,8 @@ import {
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { releaseHeldDeliveries } from "../../../../src/alerts/delivery/held-deliveries.ts";
 import { type ScheduleTimer, scheduleTimer as timer } from "../../../../src/lib/loop.ts";
-import { createLimits } from "../../../../src/limits/memory-limits.ts";
-import type { Quota } from "../../../../src/limits/quotas.ts";
+import type { LimitNumbers } from "../../../../src/limits/classes.ts";
+import { createLimits } from "../../../../src/limits/limits.ts";
 import { decryptEmail, queuedMails } from "../../../../src/mail/outbox.ts";
 import { announce, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
@@ -66,7 +66,7 @@ interface Sending {
   /** Initial time of the clock, ISO 8601. */
   readonly start?: string;
   /** Limit on the number of messages. Default: the limit of the service. */
-  readonly messages?: Quota;
+  readonly messages?: LimitNumbers;
   /** Called after each read of the worker, before the worker receives the result. */
   readonly onRead?: (collection: string) => Promise<void>;
   /**
@@ -105,7 +105,7 @@ async function sceneOf(
   const outlets = outletsOn(vault, () => new Date(store.clock.now), chat?.origin);
   const limits = createLimits({
     now: () => store.clock.now,
-    overrides: messages === undefined ? {} : { "channel-messages": messages },
+    overrides: messages === undefined ? {} : { messages },
   });
   const { onRead = async () => {}, isUnpolled = false } = worked;
   const worker = startWorker(
@@ -534,7 +534,7 @@ describeEngines(
 const GATHERED = "Gathered, because at most 3 messages in 60 minutes are sent here.";
 
 describeEngines("messages beyond the hourly limit", (engine) => {
-  const messages = { points: 3, windowSeconds: 3_600 };
+  const messages = { caller: 3, network: 100, total: 1_000 };
 
   it.each(KINDS)(
     "to %s are sent later in one digest that mentions the limit, and none is lost",

@@ -16,7 +16,7 @@ import {
   type createSignatureHeaders,
   verifySignatures,
 } from "../../../../src/alerts/delivery/signing.ts";
-import { createLimits } from "../../../../src/limits/memory-limits.ts";
+import { createLimits } from "../../../../src/limits/limits.ts";
 import { OutboundError } from "../../../../src/outbound/guarded-fetch.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
@@ -502,12 +502,12 @@ describeEngines("the delivery worker", (engine) => {
     for (const each of made)
       await store.records.commit(stepsOf(enqueueChallenge, each, store.clock.now));
     store.clock.now += 5 * SECOND;
-    const overrides = { "challenge-host-all": { points: 2, windowSeconds: 3600 } };
+    const overrides = { "host-requests": { caller: 2, network: 2, total: 2 } };
     await startWorker(store, { limits: createLimits({ overrides }) }).look();
     expect(inbox.received).toHaveLength(2);
   });
 
-  it("challenges a host for a new account after a hundred accounts have used up their share", async () => {
+  it("challenges a host for a new account after others have used up all but the reserve", async () => {
     const store = await openStore(engine);
     const challenged: string[] = [];
     const sender: Pick<WebhookSender, "send"> = {
@@ -516,7 +516,8 @@ describeEngines("the delivery worker", (engine) => {
         return { ...OK, status: 404 };
       },
     };
-    const limits = createLimits({ now: () => store.clock.now });
+    const overrides = { "host-requests": { caller: 10, network: 10, total: 500 } };
+    const limits = createLimits({ overrides, now: () => store.clock.now });
     const { look } = startWorker(store, { sender, limits });
     const ask = async (accountId: string, count: number) => {
       const made = Array.from({ length: count }, (_, at) => {

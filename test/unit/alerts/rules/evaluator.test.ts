@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { allScopes } from "../../../../src/access/scopes.ts";
 import { alertGroup, alerts, type InstrumentSelector } from "../../../../src/alerts/alert.ts";
 import { watchlists } from "../../../../src/alerts/watchlists/watchlist.ts";
-import { type ClientRecord, clients } from "../../../../src/principals/agents/agent.ts";
 import { put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { readAll } from "../../../../src/store/port/read-all.ts";
 import { collection, type Records } from "../../../../src/store/port/records.ts";
 import { looseLimits } from "../../../support/alert-service.ts";
+import { eachCaller } from "../../../support/limits.ts";
 import {
   type AlertOverrides,
   alertSteps,
@@ -240,7 +240,7 @@ describe("events of an account", () => {
       ...alertSteps("b1", { owner: { ...owner, id: "client-2", accountId: "acc_2" } }),
     ]);
     const stage = createScriptedMarket();
-    const limits = looseLimits({ "alert-events": { points: 3, windowSeconds: 86_400 } });
+    const limits = looseLimits({ events: eachCaller(3) });
     const leader = leaderOf(store, stage, { limits });
     stage.close(1, { A: {} });
     await leader.run();
@@ -248,38 +248,6 @@ describe("events of an account", () => {
     const told = (await recordedEventsIn(store)).map(({ alertId }) => alertId);
     const of = (id: string) => told.filter((alertId) => alertId === id).length;
     expect([of("a1") + of("a2"), of("b1")]).toEqual([3, 3]);
-  });
-
-  it("leave part of the limit to a person's other applications, because events for agents claimed through one application count toward that application's share", async () => {
-    const store = await openStore(model);
-    const owner = { kind: "user", id: "acc_1", accountId: "acc_1", clientId: "greedy" } as const;
-    const agent = { kind: "agent", accountId: "acc_1" } as const;
-    const through = { clientId: "greedy", grantId: "grant" };
-    const ownership = { accountId: "acc_1", scopes: allScopes, claimedAt: 0, through };
-    const value: ClientRecord = {
-      metadata: {},
-      agent: { identityType: "anonymous", registeredAt: 0, owner: ownership },
-    };
-    await store.records.commit([
-      ...alertSteps("a0", { owner }),
-      ...["a1", "a2", "a3", "a4", "a5"].flatMap((key) => [
-        put(clients, { key, value }),
-        ...alertSteps(key, { owner: { ...agent, id: key } }),
-      ]),
-      ...alertSteps("b1", { owner: { ...owner, clientId: "other" } }),
-    ]);
-    const stage = createScriptedMarket();
-    const limits = looseLimits({
-      "alert-events": { points: 12, windowSeconds: 86_400 },
-      "alert-events-client": { points: 6, windowSeconds: 86_400 },
-    });
-    const leader = leaderOf(store, stage, { limits });
-    stage.close(1, { A: {} });
-    await leader.run();
-    await play({ stage, leader }, [LONG, {}, LONG, {}, LONG, {}]);
-    const told = (await recordedEventsIn(store)).map(({ alertId }) => alertId);
-    const ofGreedy = told.filter((alertId) => alertId !== "b1").length;
-    expect([ofGreedy, told.length - ofGreedy]).toEqual([6, 2]);
   });
 });
 

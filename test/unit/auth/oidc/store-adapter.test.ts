@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createAuditor, withCallerAddress } from "../../../../src/access/auditor.ts";
 import { withRequestState } from "../../../../src/auth/oidc/request-state.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
-import { createLimits } from "../../../../src/limits/memory-limits.ts";
+import { createLimits } from "../../../../src/limits/limits.ts";
 import { accountRecordsGroup, clients } from "../../../../src/principals/agents/agent.ts";
 import { UnclaimedCapacity } from "../../../../src/principals/agents/unclaimed-capacity.ts";
 import type { AuditEntry } from "../../../../src/store/audit-entry.ts";

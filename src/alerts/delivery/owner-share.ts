@@ -17,11 +17,3 @@ export interface SharedCapacity {
 export function partyShare({ total, most }: SharedCapacity, left: number): number {
   return Math.max(1, Math.min(most, most * (left / (total - most)) ** 2));
 }
-
-/**
- * The unused capacity at which a party reaches its share: the inverse of `partyShare`.
- * @param has Capacity that the party already uses; 0 or more.
- */
-export function unusedCapacityAtShare({ total, most }: SharedCapacity, has: number): number {
-  return (total - most) * Math.sqrt(has / most);
-}

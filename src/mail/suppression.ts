@@ -1,0 +1,88 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { fingerprint } from "../lib/fingerprint.ts";
+import { put, remove } from "../store/port/operations.ts";
+import { collection, type Records } from "../store/port/records.ts";
+import { mailboxOf } from "./email-address.ts";
+
+/** A mailbox that gets no more mail. */
+interface Suppression {
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** Mailboxes that get no more mail, by the hash of the mailbox (`mailboxOf`). */
+const suppressions = collection<Suppression>("mail-suppressions");
+
+/** The way out of all mail: the hash of the mailbox and a MAC over it, separated by a dot. */
+const TOKEN = /^mail_([\w-]{43})\.([\w-]{43})$/;
+
+/** Dependencies of `MailSuppression`. */
+export interface MailSuppressionOptions {
+  readonly records: Records;
+  /** 32-byte key for the MACs of tokens. */
+  readonly key: Uint8Array;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly now: () => Date;
+}
+
+/**
+ * The mailboxes whose people want no more mail of any kind. Every email that has no unsubscribe link
+ * of its own has a link here. The link is sufficient authorization, because it was sent to the
+ * mailbox, and it also allows mail again.
+ */
+export class MailSuppression {
+  readonly #options: MailSuppressionOptions;
+
+  constructor(options: MailSuppressionOptions) {
+    this.#options = options;
+  }
+
+  /** The link by which a mailbox stops all mail. @param email Normalized. */
+  linkOf(email: string): string {
+    const id = fingerprint(mailboxOf(email));
+    return `${this.#options.baseUrl}/unsubscribe/mail_${id}.${this.#mac(id)}`;
+  }
+
+  /** Whether the mailbox of an address gets no mail. @param email Normalized. */
+  async isSuppressed(email: string): Promise<boolean> {
+    return this.#has(fingerprint(mailboxOf(email)));
+  }
+
+  /** Whether the mailbox of a link gets no mail; `undefined` for an invalid link. */
+  async stateOf(token: string): Promise<boolean | undefined> {
+    const id = this.#idOf(token);
+    return id === undefined ? undefined : this.#has(id);
+  }
+
+  /** Stops all mail to the mailbox of a link. @returns Whether the link is valid. */
+  async stop(token: string): Promise<boolean> {
+    const id = this.#idOf(token);
+    if (id === undefined) return false;
+    const { records, now } = this.#options;
+    await records.commit([put(suppressions, { key: id, value: { since: now().getTime() } })]);
+    return true;
+  }
+
+  /** Allows mail to the mailbox of a link again. @returns Whether the link is valid. */
+  async allow(token: string): Promise<boolean> {
+    const id = this.#idOf(token);
+    if (id === undefined) return false;
+    await this.#options.records.commit([remove(suppressions, id)]);
+    return true;
+  }
+
+  async #has(id: string): Promise<boolean> {
+    return (await this.#options.records.get(suppressions, id)) !== undefined;
+  }
+
+  #idOf(token: string): string | undefined {
+    const [, id, mac] = TOKEN.exec(token) ?? [];
+    if (id === undefined || mac === undefined) return undefined;
+    return timingSafeEqual(Buffer.from(mac), Buffer.from(this.#mac(id))) ? id : undefined;
+  }
+
+  #mac(id: string): string {
+    return createHmac("sha256", this.#options.key).update(id).digest("base64url");
+  }
+}

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { alerts } from "../../src/alerts/alert.ts";
+import { ExportTurns } from "../../src/http/api/export-turns.ts";
+import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
+import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
+import { register, tokenOf } from "../support/agent.ts";
+import { bearer, makeAlert } from "../support/alert-events.ts";
+import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
+import { createWeb } from "../support/web.ts";
+
+/** Attacks that exceeded what the service had limits for. */
+
+/** Requests a sign-in code for an email address from an IP address. @returns The status. */
+async function askCode(base: string, email: string, from: string, cookie = ""): Promise<Response> {
+  const web = createWeb(base);
+  const { action, fields } = (await web.get("/sign-in")).form("/sign-in");
+  const body = new URLSearchParams(fields as [string, string][]);
+  body.set("email", email);
+  const own = web.cookie(action);
+  const headers = {
+    cookie: [own, cookie].filter(Boolean).join("; "),
+    origin: base,
+    "x-forwarded-for": from,
+  };
+  return fetch(action, { method: "POST", headers, body, redirect: "manual" });
+}
+
+/** All emails to a mailbox, whatever follows a + in its name. */
+async function mailsTo({ service }: TestService, name: string) {
+  const { records } = service.state.store;
+  const vault = createKeyringVault(service.state.keyring);
+  const all = (await records.list(queuedMails, { limit: 10_000 })).map((mail) =>
+    decryptEmail(vault, mail),
+  );
+  return all.filter(({ to }) => to.split(/[+@]/)[0] === name);
+}
+
+describe("an attacker who sends codes to a stranger's mailbox", () => {
+  it("sends a few, however many accounts, spellings and kinds of codes it uses", async () => {
+    const service = await startTestService({ TRUST_PROXY: "1", RATE_LIMITS: "" });
+    const { base } = service;
+    for (let at = 0; at < 10; at += 1) {
+      await askCode(base, `victim+${at}@example.com`, "198.51.100.1");
+      await askCode(base, "Victim@example.com", `198.51.100.${at}`);
+    }
+    for (let at = 0; at < 3; at += 1) {
+      const person = service.person(`attacker-${at}@example.com`);
+      await person.signIn();
+      const form = (await person.web.get("/account")).form("/account/channels");
+      const to = `victim+channel${at}@example.com`;
+      await person.web.submit(form, { kind: "email", name: `c${at}`, to });
+    }
+    expect((await mailsTo(service, "victim")).length).toBeLessThanOrEqual(6);
+  });
+
+  it("sends none once the mailbox has used the way out, and its person can go back", async () => {
+    const { base, ...service } = await startTestService({ TRUST_PROXY: "1", RATE_LIMITS: "" });
+    await askCode(base, "quiet@example.com", "198.51.100.1");
+    const [mail] = await mailsTo({ base, ...service } as TestService, "quiet");
+    const link = mail?.unsubscribeUrl ?? "";
+    expect(mail?.text).toContain(`Do not send me mail again: ${link}`);
+    const web = createWeb(base);
+    expect((await web.get(link)).html).toContain("Do not send me mail again");
+    const oneClick = { method: "POST", body: "List-Unsubscribe=One-Click" };
+    expect((await fetch(link, oneClick)).status).toBe(200);
+    const stopped = await web.get(link);
+    expect(stopped.html).toContain("Nothing is sent to your mailbox any more.");
+    const { pathname } = new URL(link);
+    expect((await web.submit(stopped.form(`${pathname}/allow`))).status).toBe(200);
+    expect((await web.get(link)).html).toContain('<button class="main">Do not send me mail again');
+    expect((await fetch(`${link}x`, oneClick)).status).toBe(404);
+  });
+});
+
+describe("strangers who request codes for a person's mailbox", () => {
+  const flood = async (base: string, email: string) => {
+    for (let network = 0; network < 6; network += 1) {
+      for (const address of [1, 2, 3]) {
+        for (let at = 0; at < 6; at += 1) {
+          await askCode(base, email, `198.51.${network}.${address}`);
+        }
+      }
+    }
+  };
+
+  it("from 18 addresses in six networks do not keep the person from signing in elsewhere", async () => {
+    const service = await startTestService({ TRUST_PROXY: "1", RATE_LIMITS: "" });
+    await flood(service.base, "victim@example.com");
+    expect((await askCode(service.base, "victim@example.com", "203.0.113.1")).status).toBe(303);
+  });
+
+  it("from any number of networks do not lock out a browser or network at which the person signed in", async () => {
+    const service = await startTestService({
+      TRUST_PROXY: "1",
+      RATE_LIMITS: `${LOOSE_LIMITS} mailbox-codes=1/1/2`,
+    });
+    const person = service.person("known@example.com");
+    await person.signIn();
+    for (let network = 0; network < 9; network += 1) {
+      await askCode(service.base, person.email, `198.51.${network}.1`);
+    }
+    const elsewhere = await askCode(service.base, person.email, "203.0.113.1");
+    expect([elsewhere.status, Number(elsewhere.headers.get("retry-after")) <= 900]).toEqual([
+      429,
+      true,
+    ]);
+    // The person signed in from 127.0.0.1.
+    expect((await askCode(service.base, person.email, "127.0.0.9")).status).toBe(303);
+    const [known] = /market-signal-known=[^;]+/.exec(person.web.cookie(service.base)) ?? [];
+    expect((await askCode(service.base, person.email, "203.0.113.1", known)).status).toBe(303);
+  });
+});
+
+describe("free accounts of one network", () => {
+  it("have their alerts counted together, so that their events fill a bounded part of the disk", async () => {
+    const service = await startTestService();
+    const headers = async () => bearer((await service.person().tokens()).access_token);
+    const ids = [
+      await makeAlert(service, await headers()),
+      await makeAlert(service, await headers()),
+    ];
+    const { records } = service.service.state.store;
+    const kept = await Promise.all(ids.map((id) => records.get(alerts, id)));
+    const networks = kept.map((alert) => alert?.value.network);
+    expect(networks[0]).toMatch(/\S/);
+    expect(networks[1]).toBe(networks[0]);
+    expect(networks[0]).not.toContain("127.0.0");
+  });
+});
+
+describe("many unclaimed agents that export at the same time", () => {
+  it("compute at most two parts in a turn of the event loop, networks in turn", async () => {
+    const turns = new ExportTurns();
+    const started: string[] = [];
+    const wait = (network: string) => turns.next(network).then(() => void started.push(network));
+    const all = [...Array.from({ length: 30 }, () => wait("flood")), wait("honest")];
+    const perTurn: number[] = [];
+    while (started.length < all.length) {
+      const before = started.length;
+      await new Promise((resolve) => setImmediate(resolve));
+      perTurn.push(started.length - before);
+    }
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2);
+    expect(started.indexOf("honest")).toBeLessThan(2);
+  });
+
+  it("have at most two under way each", async () => {
+    const { base } = await startTestService({ RATE_LIMITS: LOOSE_LIMITS });
+    const begin = async (token: string) => {
+      const stop = new AbortController();
+      const url = `${base}/api/export?assetClass=stock`;
+      const { status } = await fetch(url, { headers: bearer(token), signal: stop.signal });
+      return { status, stop: () => stop.abort() };
+    };
+    const agent = await register(base);
+    const tokens = [await tokenOf(base, agent), await tokenOf(base, agent)];
+    const own = await Promise.all([...tokens, ...tokens].map(begin));
+    expect(own.map(({ status }) => status).toSorted()).toEqual([200, 200, 429, 429]);
+    for (const { stop } of own) stop();
+  });
+});
