@@ -3,6 +3,7 @@ import { fingerprint } from "../../lib/fingerprint.ts";
 import { ipAddressKey, partyAt } from "../../limits/address-key.ts";
 import { GuessGuard } from "../../limits/guess-guard.ts";
 import type { Limits } from "../../limits/limits.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import { admitRequest } from "../rate-limits.ts";
 import type { FormRequest, OAuthRequest } from "./oauth-request.ts";
 
@@ -112,6 +113,9 @@ export function limitClientAuthentication(
     await guard.check(party);
     // A request without a client has nothing to authenticate.
     if (method !== undefined || clientId !== "") {
+      const assertions = partyAt(request.ip, `assertions ${party.caller}`);
+      requestHooksOf(request.res).beforeAssertionStored = () =>
+        requireAdmission(limits, "token-requests", assertions);
       requestHooksOf(request.res).onFailedClientAuthentication = () => guard.record(party);
     }
     await forward({ ...request, named });

@@ -3,7 +3,6 @@ import { parseCookie, stringifySetCookie } from "cookie";
 import type { Auditor } from "../../access/auditor.ts";
 import { isEqualConstantTime } from "../../access/secrets.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { emailGroup } from "../../mail/email-address.ts";
 import { type Collection, collection, type Records } from "../../store/port/records.ts";
 import { type Transaction, transact } from "../../store/transact.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
@@ -81,16 +80,10 @@ export interface Browser {
 /** Sessions by the hash of the browser's secret. */
 export const browserSessionRecords = collection<BrowserSession>("sessions", { ttlMs: SESSION_MS });
 
-/** A browser at which a person has signed in. */
-interface KnownBrowser {
-  /** The last account that signed in. */
-  readonly accountId: string;
-  /** Hash of the network from which it signed in; absent in older records. */
-  readonly network?: string;
-}
-
-/** Browsers at which a person has signed in, by the hash of the known-browser cookie. */
-const knownBrowsers = collection<KnownBrowser>("known-browsers", { ttlMs: KNOWN_BROWSER_MS });
+/** The last account that signed in at a browser, by the hash of the known-browser cookie. */
+const knownBrowsers = collection<{ readonly accountId: string }>("known-browsers", {
+  ttlMs: KNOWN_BROWSER_MS,
+});
 
 /** Dependencies of `BrowserSessions`. */
 interface BrowserSessionsOptions {
@@ -219,12 +212,15 @@ export class BrowserSessions {
     const known = secret && (await this.#records.get(knownBrowsers, fingerprint(secret)));
     const account = known && (await this.#records.get(accounts, known.value.accountId));
     if (account && account.value.email === email) return "browser";
-    const [own] = await this.#records.list(accounts, { group: emailGroup(email), limit: 1 });
-    if (own === undefined) return undefined;
-    const group = accountRecordsGroup(own.key);
-    const all = await this.#records.list(knownBrowsers, { group, limit: MAX_LISTED });
-    const hash = this.#hashAddress(network);
-    return all.some(({ value }) => value.network === hash) ? "network" : undefined;
+    // The same is read for an unknown address, so that the time of the answer reveals nothing.
+    const group = this.#networkGroup(email, network);
+    const [found] = await this.#records.list(knownBrowsers, { group, limit: 1 });
+    return found && "network";
+  }
+
+  /** Group of the known browsers of a person in a network. */
+  #networkGroup(email: string, network: string): string {
+    return `signed-in:${fingerprint(`${email} ${this.#hashAddress(network)}`)}`;
   }
 
   /** Marks the browser as known to an account. @returns `undefined` when the account was
@@ -237,12 +233,17 @@ export class BrowserSessions {
     const secret = newSecret();
     const before = secretIn(cookieHeader, this.#knownBrowserCookie);
     const isStored = await transact(this.#records, async (tx) => {
-      if ((await tx.get(accounts, accountId)) === undefined) return false;
+      const account = await tx.get(accounts, accountId);
+      if (account === undefined) return false;
+      const { email } = account.value;
       await removeExcess(tx, knownBrowsers, accountId);
       tx.insert(knownBrowsers, {
         key: fingerprint(secret),
-        value: { accountId, network: this.#hashAddress(network) },
-        groups: [accountRecordsGroup(accountId)],
+        value: { accountId },
+        groups: [
+          accountRecordsGroup(accountId),
+          ...(email === undefined ? [] : [this.#networkGroup(email, network)]),
+        ],
       });
       if (before !== undefined) tx.remove(knownBrowsers, fingerprint(before));
       return true;
