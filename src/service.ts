@@ -2,7 +2,7 @@ import type { RequestListener } from "node:http";
 import type { Logger } from "pino";
 import { extraAuthorizationServerMetadata } from "../wellknown/authorization-server.ts";
 import { createAlertSystem } from "./alerts/create.ts";
-import { sealPlainWebhookUrls, webhookUrlKeysOf } from "./alerts/delivery/webhook-url.ts";
+import { sealPlainWebhookUrls, webhookUrlKeysOf } from "./alerts/delivery/sealed-webhook-url.ts";
 import { createAuthServices } from "./auth/create.ts";
 import type { Config } from "./config/config.ts";
 import type { McpExtension } from "./http/mcp/server-factory.ts";

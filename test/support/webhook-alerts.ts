@@ -6,13 +6,13 @@ import {
   newMessageId,
   type StorableAlert,
 } from "../../src/alerts/delivery/delivery.ts";
+import { sealWebhookUrl } from "../../src/alerts/delivery/sealed-webhook-url.ts";
 import {
   createWebhookSender,
   type WebhookSender,
   type WebhookSenderOptions,
 } from "../../src/alerts/delivery/sender.ts";
 import { createFirstSecret, type PrivateKeyJwk } from "../../src/alerts/delivery/signing.ts";
-import { sealWebhookUrl } from "../../src/alerts/delivery/webhook-url.ts";
 import { createVault, type Vault } from "../../src/keys/vault.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Operation } from "../../src/store/port/records.ts";

@@ -17,14 +17,14 @@ import { requireUsableChannel } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { endpointHealthRecords } from "../delivery/endpoint-health.ts";
 import { releaseHeldDeliveries } from "../delivery/held-deliveries.ts";
-import { createNextSecret } from "../delivery/signing.ts";
 import {
   sealedWebhook,
   sealWebhookUrl,
   type WebhookOf,
   type WebhookUrlKeys,
   webhookEndpoint,
-} from "../delivery/webhook-url.ts";
+} from "../delivery/sealed-webhook-url.ts";
+import { createNextSecret } from "../delivery/signing.ts";
 import { requireWatchlist } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { deleteAlert, requireOwnedAlert } from "./ownership.ts";

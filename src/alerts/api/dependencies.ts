@@ -3,7 +3,7 @@ import type { Limits } from "../../limits/limits.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
 import type { Archive } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
-import type { WebhookUrlKeys } from "../delivery/webhook-url.ts";
+import type { WebhookUrlKeys } from "../delivery/sealed-webhook-url.ts";
 
 /** Dependencies of the alert service. */
 export interface AlertDependencies extends WebhookUrlKeys {

@@ -22,7 +22,7 @@ import {
   queuedDeliveriesGroup,
 } from "../delivery/delivery.ts";
 import { type EndpointHealth, endpointHealthRecords } from "../delivery/endpoint-health.ts";
-import { openWebhookUrl } from "../delivery/webhook-url.ts";
+import { openWebhookUrl } from "../delivery/sealed-webhook-url.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { managedAccountOf } from "./ownership.ts";
 

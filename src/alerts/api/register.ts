@@ -14,8 +14,8 @@ import {
 } from "../alert.ts";
 import { requireUsableChannel } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
+import { sealWebhookUrl } from "../delivery/sealed-webhook-url.ts";
 import { createFirstSecret, decryptSigningSecrets } from "../delivery/signing.ts";
-import { sealWebhookUrl } from "../delivery/webhook-url.ts";
 import { requireWatchlist } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { findAlertByIdempotencyKey, storeIdempotentRequest } from "./idempotency.ts";

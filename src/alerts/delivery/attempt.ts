@@ -26,10 +26,10 @@ import {
   isRepeatedAttempt,
   rescheduleDelivery,
 } from "./repeat-limit.ts";
+import { openWebhookUrl } from "./sealed-webhook-url.ts";
 import type { WebhookResponse, WebhookSender } from "./sender.ts";
 import { createSignatureHeaders, decryptSigningSecrets, type PrivateKeyJwk } from "./signing.ts";
 import { WebhookEndpoint } from "./webhook-endpoint.ts";
-import { openWebhookUrl } from "./webhook-url.ts";
 
 /** Dependencies of `attemptDelivery`. */
 export interface DeliveryAttemptOptions extends RecordAttemptOptions {

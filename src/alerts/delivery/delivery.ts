@@ -3,7 +3,7 @@ import { collection, type Stored } from "../../store/port/records.ts";
 import type { Transaction } from "../../store/transact.ts";
 import type { OwnerIdentity, StoredAlert, Webhook } from "../alert.ts";
 import { CHALLENGE_MESSAGE_TYPE, challengeBody, FIRST_CHALLENGE_DELAY_MS } from "./challenge.ts";
-import { webhookEndpoint } from "./webhook-url.ts";
+import { webhookEndpoint } from "./sealed-webhook-url.ts";
 
 /** A message that is queued for a webhook or a channel. */
 export interface Delivery {

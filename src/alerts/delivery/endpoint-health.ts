@@ -20,7 +20,7 @@ import {
   queuedDeliveriesGroup,
 } from "./delivery.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
-import { webhookEndpoint } from "./webhook-url.ts";
+import { webhookEndpoint } from "./sealed-webhook-url.ts";
 
 /**
  * A webhook or channel is disabled after `afterMs` milliseconds without a success, if it has failed

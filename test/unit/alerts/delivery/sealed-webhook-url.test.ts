@@ -3,7 +3,7 @@ import { alerts } from "../../../../src/alerts/alert.ts";
 import {
   openWebhookUrl,
   sealPlainWebhookUrls,
-} from "../../../../src/alerts/delivery/webhook-url.ts";
+} from "../../../../src/alerts/delivery/sealed-webhook-url.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { describeEngines, openStore } from "../../../support/stores.ts";
 import {
