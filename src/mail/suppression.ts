@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { fingerprint } from "../lib/fingerprint.ts";
-import { put, remove } from "../store/port/operations.ts";
 import { collection, type Records } from "../store/port/records.ts";
+import { transact } from "../store/transact.ts";
 import { mailboxOf } from "./email-address.ts";
 
 /** A mailbox that gets no more mail. */
@@ -60,7 +60,8 @@ export class MailSuppression {
     const id = this.#idOf(token);
     if (id === undefined) return false;
     const { records, now } = this.#options;
-    await records.commit([put(suppressions, { key: id, value: { since: now().getTime() } })]);
+    const value = { since: now().getTime() };
+    await transact(records, (tx) => tx.put(suppressions, { key: id, value }));
     return true;
   }
 
@@ -68,7 +69,7 @@ export class MailSuppression {
   async allow(token: string): Promise<boolean> {
     const id = this.#idOf(token);
     if (id === undefined) return false;
-    await this.#options.records.commit([remove(suppressions, id)]);
+    await transact(this.#options.records, (tx) => tx.remove(suppressions, id));
     return true;
   }
 
