@@ -42,7 +42,7 @@ import { stepsOf } from "../support/steps-of.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 
 /** Daily limit on delivery retries per account, beyond the first attempt for each event. */
-const REPEATS = 2;
+const REPEATS = 6;
 
 const testService = await startTestService({
   ALLOW_INSECURE_WEBHOOKS: "1",
