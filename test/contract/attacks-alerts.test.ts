@@ -302,17 +302,16 @@ describe("another application of the same person", () => {
       await makeAlert(testService, theirs),
       await makeAlert(testService, own),
     ];
-    const poll = async (cursor?: unknown, headers = own) => {
+    const poll = async (cursor?: unknown) => {
       const query = cursor === undefined ? "" : `?cursor=${cursor}`;
-      return (await ask(headers, `/api/alerts/events${query}`)).body;
+      return (await ask(own, `/api/alerts/events${query}`)).body;
     };
     const none = await poll();
     await tell(theirAlert);
     const some = await poll();
-    for (const { nextCursor } of [none, some, await poll(some.nextCursor)]) {
-      expect(nextCursor).toMatch(/^v1\.[\w-]+$/);
+    for (const { nextCursor } of [some, await poll(some.nextCursor)]) {
+      expect(nextCursor).toBe(none.nextCursor);
     }
-    expect(String(some.nextCursor)).toHaveLength(String(none.nextCursor).length);
     const stream = await openStream(`${base}/api/alerts/stream`, own);
     const { id = "" } = await stream.untilBlock((block) => block.id !== undefined);
     expect(id).not.toContain(String(lastAt));
@@ -327,7 +326,6 @@ describe("another application of the same person", () => {
     await resumed.until(1);
     const after = await poll(some.nextCursor);
     expect(await poll(after.nextCursor)).toMatchObject({ events: [], hasMore: false });
-    expect(await poll(some.nextCursor, theirs)).toMatchObject({ code: "invalid_request" });
   });
 
   it("cannot tell from a page whether the first application has later events", async () => {
@@ -365,13 +363,17 @@ describe("another application of the same person", () => {
     expect(await page()).toMatchObject({ events: [{ id: eventId }], hasMore: false });
   });
 
-  it("cannot use the first application's cursor, neither for polling nor for streams", async () => {
+  it("reads nothing with the first application's cursor, and no invented cursor is accepted", async () => {
     const person = testService.person();
     const [theirs, own] = [await application(person), await application(person)];
     await tell(await makeAlert(testService, theirs.headers));
-    const { nextCursor } = (await ask(theirs.headers, "/api/alerts/events")).body;
+    await tell(await makeAlert(testService, theirs.headers));
+    const first = (await ask(theirs.headers, "/api/alerts/events?limit=1")).body;
+    const after = `/api/alerts/events?cursor=${first.nextCursor}`;
+    expect((await ask(theirs.headers, after)).body.events).toHaveLength(1);
+    expect((await ask(own.headers, after)).body).toMatchObject({ events: [], hasMore: false });
     const url = `${base}/api/alerts/stream`;
-    for (const cursor of [String(nextCursor), "v1.", "nonsense", "-1", "1.5", "9".repeat(201)]) {
+    for (const cursor of ["v1.", "nonsense", "-1", "1.5", "9".repeat(201)]) {
       const refused = { status: 400, body: { code: "invalid_request" } };
       expect(await ask(own.headers, `/api/alerts/events?cursor=${cursor}`)).toMatchObject(refused);
       expect(await ask(own.headers, `/api/alerts/stream?cursor=${cursor}`)).toMatchObject(refused);
