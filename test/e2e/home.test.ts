@@ -47,7 +47,7 @@ const open = (address: string, options: BrowserContextOptions = {}) =>
 interface Item {
   readonly symbol: string;
   readonly signal: string;
-  readonly score: number;
+  readonly score: number | null;
   readonly scoreRaw: number;
   readonly scoreSmoothed: number;
   readonly asOf: string;
@@ -71,13 +71,17 @@ const shown = (page: Page): Promise<readonly (readonly (string | null)[])[]> =>
       ),
     );
 
-/** Returns the same cells from the API, read page by page. */
-async function answered(cursor = ""): Promise<readonly (readonly string[])[]> {
+/** Returns the same cells from the API, read page by page; a missing score has no figure. */
+async function answered(cursor = ""): Promise<readonly (readonly (string | null)[])[]> {
   const { items, nextCursor } = await ask<{
     readonly items: readonly Item[];
     readonly nextCursor: string | null;
   }>(`/api/signals?detail=full&limit=500${cursor}`);
-  const rows = items.map(({ symbol, signal, score }) => [symbol, signal, String(score)]);
+  const rows = items.map(({ symbol, signal, score }) => [
+    symbol,
+    signal,
+    score?.toString() ?? null,
+  ]);
   return nextCursor === null ? rows : [...rows, ...(await answered(`&cursor=${nextCursor}`))];
 }
 
