@@ -1,10 +1,8 @@
 import type { LimitLevel } from "../limits/admission.ts";
 import {
-  type LimitName,
   type LimitNumbers,
   type LimitOverrides,
-  limitNumbers,
-  type RateClass,
+  type RateName,
   rateClasses,
 } from "../limits/classes.ts";
 import { formerNames } from "../limits/former-names.ts";
@@ -15,11 +13,6 @@ const CLASS = /^([a-z-]+)=(\d{1,9})\/(\d{1,9})\/(\d{1,9})$/;
 /** A limit as `RATE_LIMITS` had it before there were classes: points and seconds. */
 const FORMER = /^([a-z-]+)=(\d{1,9})\/(\d{1,6})$/;
 
-/** The classes as they are when `RATE_LIMITS` does not change them, in its format. */
-export const defaultLimits = Object.entries(limitNumbers)
-  .map(([name, { caller, network, total }]) => `${name}=${caller}/${network}/${total}`)
-  .join(" ");
-
 /**
  * Parses `RATE_LIMITS`.
  *
@@ -27,35 +20,37 @@ export const defaultLimits = Object.entries(limitNumbers)
  * former limit.
  */
 export function parseLimits(text: string): LimitOverrides {
-  const changed: Partial<Record<LimitName, LimitNumbers>> = {};
+  const changed: Partial<Record<RateName, LimitNumbers>> = {};
   for (const part of text.split(/\s+/).filter((each) => each !== "")) {
     const [, name = "", ...numbers] = CLASS.exec(part) ?? [];
-    if (isLimitName(name)) {
+    if (isRateName(name)) {
       const [caller = 0, network = 0, total = 0] = numbers.map(Number);
       changed[name] = { caller, network, total };
       continue;
     }
     const [replacement, level, most] = replacementOf(part);
-    const before = changed[replacement] ?? limitNumbers[replacement];
+    const before = changed[replacement] ?? rateClasses[replacement];
     changed[replacement] = withNumber(before, level, most);
   }
   return changed;
 }
 
-const isLimitName = (name: string): name is LimitName => Object.hasOwn(limitNumbers, name);
+const isRateName = (name: string): name is RateName => Object.hasOwn(rateClasses, name);
 
 /** The number of a class that a former limit stands for. */
-function replacementOf(part: string): readonly [LimitName, LimitLevel, number] {
+function replacementOf(part: string): readonly [RateName, LimitLevel, number] {
   const [, name = "", points, seconds] = FORMER.exec(part) ?? [];
   const [replacement, level] =
-    formerNames[name] ?? (isLimitName(name) ? ([name, "caller"] as const) : []);
-  if (replacement === undefined) throw new Error(`${part} names no limit.`);
-  const window = (rateClasses as Readonly<Record<string, RateClass>>)[replacement]?.seconds;
+    formerNames[name] ?? (isRateName(name) ? ([name, "caller"] as const) : []);
+  if (replacement === undefined) {
+    const names = Object.keys(rateClasses).join(", ");
+    throw new Error(`${part} names no limit; the names are ${names}.`);
+  }
+  const window = rateClasses[replacement].seconds;
   if (level !== undefined && Number(seconds) === window)
     return [replacement, level, Number(points)];
-  const within = window === undefined ? "" : `, within ${window} seconds`;
   throw new Error(
-    `${part}: write ${replacement}=<caller>/<network>/<total> instead${within}; docs/limits.md explains it.`,
+    `${part}: write ${replacement}=<caller>/<network>/<total> instead, within ${window} seconds; docs/limits.md explains it.`,
   );
 }
 

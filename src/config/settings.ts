@@ -6,7 +6,7 @@ import { isHttpsOrLoopback } from "../outbound/loopback.ts";
 import { parseReplay, REPLAY_SYNTAX } from "../sources/replay-settings.ts";
 import { misspelledSetting } from "./misspelled.ts";
 import { liveVariables } from "./provider-settings.ts";
-import { defaultLimits, parseLimits } from "./rate-limits.ts";
+import { parseLimits } from "./rate-limits.ts";
 
 /** Value of `MARKET` for live data from providers. */
 export const LIVE_MARKET = "live";
@@ -243,9 +243,10 @@ export const environmentVariables = {
           return z.NEVER;
         }
       }),
-    allowed: `<name>=<caller>/<network>/<total>, separated by spaces, such as registrations=100/300/5000; names and defaults: ${defaultLimits}`,
+    allowed:
+      "<name>=<caller>/<network>/<total>, separated by spaces, such as registrations=100/300/5000",
     fallback: "none",
-    about: "limits that differ from their defaults; docs/limits.md explains them",
+    about: "limits that differ from their defaults; docs/limits.md has their names and numbers",
   },
   SANDBOX_SESSION_SECONDS: {
     schema: wholeNumber(1, 86_400).default(60),

@@ -276,5 +276,5 @@ export const limitNumbers: Readonly<Record<LimitName, LimitNumbers>> = {
   ...storageClasses,
 };
 
-/** Numbers that replace the defaults. */
-export type LimitOverrides = Readonly<Partial<Record<LimitName, LimitNumbers>>>;
+/** Numbers that replace the defaults of limits in a window of time. */
+export type LimitOverrides = Readonly<Partial<Record<RateName, LimitNumbers>>>;

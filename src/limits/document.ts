@@ -37,7 +37,7 @@ Every limit of the service is one of the classes below, and each has three numbe
 
 **A refusal** is 429 with \`Retry-After\`; its \`detail\` names the number that refused, such as \`calls\` for the caller, \`calls-network\` or \`calls-total\`, and \`next\` says when to retry. Answers carry \`RateLimit\` fields with what is left to the caller. \`market_signal_limit_denials_total\` of the metrics counts refusals by the same names.
 
-**Other numbers.** \`RATE_LIMITS="registrations=1000/3000/20000 calls=1200/24000/600000"\` sets caller, network and total of a class; windows stay as they are. Where many agents share addresses (a platform that hosts them, a popular egress), raise the network's number of \`registrations\`, \`tokens-unclaimed\`, \`calls-unclaimed\` and \`claims\`, and what the proxy passes (\`limit_req\` in \`deploy/nginx.conf\`). Names from before version 1.0.0 set the number that replaced them, or stop the start with a message that names it.
+**Other numbers.** \`RATE_LIMITS="registrations=1000/3000/20000 calls=1200/24000/600000"\` sets caller, network and total of a class in a window of time; windows, and the other classes, stay as they are. Where many agents share addresses (a platform that hosts them, a popular egress), raise the network's number of \`registrations\`, \`tokens-unclaimed\`, \`calls-unclaimed\` and \`claims\`, and what the proxy passes (\`limit_req\` in \`deploy/nginx.conf\`). Names from before version 1.0.0 set the number that replaced them, or stop the start with a message that names it.
 
 **Floods of whole providers**, from thousands of networks, are the proxy's task: \`deploy/nginx.conf\` passes 200 requests a second of each network and 2,000 in all. What is left then is divided by the rule above.
 
@@ -62,5 +62,7 @@ ${table(`Class | ${COLUMNS} | Why`, concurrent)}
 ${table(`Class | ${COLUMNS} | Why`, stored)}
 
 **Eviction.** Where the total of \`agents\` is reached, the newest agent of the network that holds most gives way; one that is in use (a live token, a claim code, an open authorization) never does while its network holds less than the network's number.
+
+**A new limit** is a class in \`src/limits/classes.ts\`, a call of \`admit\` where the action is, and this page (\`UPDATE_DOCS=1 npx vitest run test/unit/limits/classes.test.ts\`).
 `;
 }

@@ -1,12 +1,12 @@
 import type { LimitLevel } from "./admission.ts";
-import type { LimitName } from "./classes.ts";
+import type { RateName } from "./classes.ts";
 
 /**
  * What became of each name that `RATE_LIMITS` had before there were classes: a number of a class,
  * which takes the old number if the length of the window is the same; or a class alone, where the
  * old number has no counterpart.
  */
-export const formerNames: Readonly<Record<string, readonly [LimitName, LimitLevel?]>> = {
+export const formerNames: Readonly<Record<string, readonly [RateName, LimitLevel?]>> = {
   register: ["registrations", "caller"],
   "register-site": ["registrations", "network"],
   "register-provider": ["registrations"],
@@ -70,6 +70,7 @@ export const formerNames: Readonly<Record<string, readonly [LimitName, LimitLeve
   "fetch-host-all": ["host-requests", "total"],
   "fetch-address": ["document-fetches", "caller"],
   "credential-address": ["visits"],
+  exports: ["calls"],
   "calls-account": ["calls"],
   "calls-anonymous": ["calls-unclaimed", "caller"],
   "alert-change": ["changes", "caller"],
