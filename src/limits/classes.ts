@@ -65,7 +65,7 @@ export const rateClasses = {
   registrations: {
     caller: 300,
     network: 1_000,
-    total: 20_000,
+    total: 100_000,
     seconds: 600,
     counts: "registrations of clients",
     by: "address; the person, where an assertion names one",

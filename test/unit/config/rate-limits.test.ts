@@ -13,7 +13,7 @@ describe("RATE_LIMITS", () => {
 
   it("takes a former name whose window is as long, and makes the wider numbers no smaller", () => {
     expect(parseLimits("register=5000/600 register-site=6000/600")).toEqual({
-      registrations: { caller: 5_000, network: 6_000, total: 20_000 },
+      registrations: { caller: 5_000, network: 6_000, total: 100_000 },
     });
     expect(parseLimits("authorize-all=50/600 calls=700/60")).toEqual({
       authorizations: { caller: 300, network: 1_000, total: 50 },
