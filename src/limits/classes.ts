@@ -28,6 +28,11 @@ export interface RateClass extends LimitNumbers, LimitDescription {
   readonly seconds: number;
   /** The three numbers hold for each target, such as a mailbox, instead of the whole service. */
   readonly per?: "mailbox" | "host" | "mailbox or chat";
+  /**
+   * What is counted has happened already, so the caller's number counts it also where the network's
+   * or the total would refuse it; these two then bound only what is stored of others.
+   */
+  readonly countsWhatHappened?: true;
 }
 
 /** A limit on what is under way, or stored, at the same time. */
@@ -122,9 +127,11 @@ export const rateClasses = {
     network: 100,
     total: 20_000,
     seconds: 900,
+    countsWhatHappened: true,
     counts: "wrong secrets of clients, wrong claim codes and wrong sign-in codes",
     by: "address, for secrets together with the client",
-    because: "guessing; a caller over the limit is locked out, for longer each time",
+    because:
+      "guessing; a caller over its own number is locked out, for longer each time; the numbers of the network and in total lock nobody out",
   },
   claims: {
     caller: 20,
@@ -141,7 +148,7 @@ export const rateClasses = {
     total: 10_000,
     seconds: 3_600,
     counts: "codes sent to any mailbox or chat",
-    by: "address for sign-in, person for channels; for a browser or network from which the person signed in before, the person",
+    by: "address for sign-in, person for channels; not counted for a browser in which the person signed in before",
     because: "the mail server's reputation",
   },
   "mailbox-codes": {
@@ -152,8 +159,9 @@ export const rateClasses = {
     per: "mailbox or chat",
     counts:
       "codes of every kind sent to one mailbox, whatever follows a + in its name, or to one chat",
-    by: "address for sign-in, person for channels",
-    because: "nobody's mailbox is flooded, and strangers only slow its owner down",
+    by: "address for sign-in, person for channels; browsers in which the person signed in before are counted apart",
+    because:
+      "nobody's mailbox is flooded, and strangers do not lock its owner out of known browsers",
   },
   "document-fetches": {
     caller: 30,

@@ -6,6 +6,7 @@ import {
   type LimitNumbers,
   type LimitOverrides,
   limitNumbers,
+  type RateClass,
   type RateName,
   rateClasses,
 } from "./classes.ts";
@@ -99,6 +100,7 @@ type WindowKind = LimitLevel | "reserve";
 interface CountedClass {
   readonly name: RateName;
   readonly most: LimitNumbers;
+  readonly countsWhatHappened: boolean;
   readonly windowMs: number;
   readonly windows: Readonly<Record<WindowKind, QuotaWindows<Window>>>;
 }
@@ -134,13 +136,28 @@ export function createLimits({
   const { counters, timeoutMs, onError = () => {} } = shared ?? {};
   const client = counters && new CounterClient({ counters, now, schedule, timeoutMs, onError });
   const sync = client && new Sync(client, now, schedule);
+
+  /** Counts what has happened for the caller alone. */
+  const countCaller = async (counted: CountedClass, party: Party): Promise<LimitState> => {
+    const windows = openWindows(counted, party, now());
+    if (client === undefined) windows.caller.unconfirmed += 1;
+    else await addShared(client, counted, windows.caller);
+    markExhausted(counted, party, windows);
+    const refusing = used(windows.caller) > counted.most.caller ? "caller" : undefined;
+    return stateOf(counted, windows, { at: now(), refusing });
+  };
+
   return {
     async admit(name, party) {
       const counted = classOf(name);
       const at = now();
       const seen = windowsOf(counted, party, at);
       const known = refusingLevel(counted.most, usedOf(counted, seen));
-      if (known !== undefined) return stateOf(counted, seen, { at, refusing: known });
+      if (known !== undefined) {
+        return counted.countsWhatHappened && known !== "caller"
+          ? countCaller(counted, party)
+          : stateOf(counted, seen, { at, refusing: known });
+      }
       const windows = openWindows(counted, party, at);
       const counting = [windows.caller, windows.network, windows[poolOf(counted, windows)]];
       let refusing: LimitLevel | undefined;
@@ -166,7 +183,8 @@ export function createLimits({
 }
 
 function createClass(name: RateName, overrides: LimitOverrides): CountedClass {
-  const windowMs = rateClasses[name].seconds * 1000;
+  const rate: RateClass = rateClasses[name];
+  const windowMs = rate.seconds * 1000;
   const windowsFor = (kind: WindowKind) =>
     createQuotaWindows<Window>((key, at) => ({
       name: `${name} ${kind} ${PLAIN.test(key) ? key : hash("sha256", key, "base64url")}`,
@@ -178,6 +196,7 @@ function createClass(name: RateName, overrides: LimitOverrides): CountedClass {
   return {
     name,
     most: overrides[name] ?? limitNumbers[name],
+    countsWhatHappened: rate.countsWhatHappened ?? false,
     windowMs,
     windows: {
       caller: windowsFor("caller"),
@@ -255,6 +274,16 @@ function stateOf(
   };
 }
 
+/** Counts an action in one window. @returns The points of the window in the database. */
+async function addShared(
+  client: CounterClient,
+  { windowMs }: CountedClass,
+  window: Window,
+): Promise<number> {
+  window.unconfirmed += 1;
+  return (await client.add(requestFor(window, 1, windowMs)))?.points ?? used(window);
+}
+
 /**
  * Counts an action in the database. What it answers decides, because other processes may have
  * counted meanwhile.
@@ -266,11 +295,8 @@ async function countShared(
   counted: CountedClass,
   windows: PartyWindows,
 ): Promise<LimitLevel | undefined> {
-  const { most, windowMs } = counted;
-  const add = async (window: Window) => {
-    window.unconfirmed += 1;
-    return (await client.add(requestFor(window, 1, windowMs)))?.points ?? used(window);
-  };
+  const { most } = counted;
+  const add = (window: Window) => addShared(client, counted, window);
   const pool = poolOf(counted, windows);
   const [ofCaller, ofNetwork, ofPool] = await Promise.all([
     add(windows.caller),

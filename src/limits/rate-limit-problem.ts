@@ -47,6 +47,22 @@ export async function requireAdmission(
   if (refusal !== undefined) throw refusal;
 }
 
+/**
+ * Counts an action in several classes: in all of them or, if one refuses it, in none. Actions that
+ * are counted at the same instant can be counted in some of them.
+ *
+ * @throws {Problem} `rate_limited` if it is refused.
+ */
+export async function requireAdmissions(
+  limits: Limits,
+  classes: readonly (readonly [RateName, Party])[],
+): Promise<void> {
+  const states = await Promise.all(classes.map(([name, party]) => limits.check(name, party)));
+  const refusal = rateLimitProblem(states);
+  if (refusal !== undefined) throw refusal;
+  for (const [name, party] of classes) await requireAdmission(limits, name, party);
+}
+
 /** Seconds until the window ends, rounded up so that a retry is not too early. */
 export function secondsUntilReset({ resetMs }: Pick<LimitState, "resetMs">): number {
   return Math.ceil(resetMs / 1000);

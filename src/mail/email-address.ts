@@ -36,13 +36,22 @@ export const EmailAddress = z
     error: `must have at most ${MAX_LOCAL_LENGTH} characters before the @`,
   });
 
+/** Domains of one mail host that ignores dots in names. */
+const DOTLESS_DOMAINS = ["gmail.com", "googlemail.com"];
+
 /**
  * The mailbox that an address most likely belongs to: what follows a + in the name of a mailbox
- * usually makes no other mailbox (RFC 5233).
+ * usually makes no other mailbox (RFC 5233), and Gmail ignores dots and has two domains.
  *
  * @param email Normalized email address.
  */
-export const mailboxOf = (email: string): string => email.replace(/(?<=.)\+[^@]*(?=@)/, "");
+export function mailboxOf(email: string): string {
+  const at = email.lastIndexOf("@");
+  const [name, domain] = [email.slice(0, at).replace(/(?<=.)\+.*$/, ""), email.slice(at + 1)];
+  return DOTLESS_DOMAINS.includes(domain)
+    ? `${name.replaceAll(".", "")}@gmail.com`
+    : `${name}@${domain}`;
+}
 
 /**
  * Group of all records that are stored under an email address, in all collections.

@@ -168,7 +168,7 @@ function createParts(
   return {
     lastUse,
     accounts: new AccountService({ records, now, audit, lastUse }),
-    sessions: new BrowserSessions({ records, now, secure: false, audit, hashAddress: String }),
+    sessions: new BrowserSessions({ records, now, secure: false, audit }),
     apiKeys: new ApiKeyService({ records, mode: "sandbox", now, audit, lastUse }),
     claims: new ClaimService({
       records,

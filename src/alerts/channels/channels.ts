@@ -3,7 +3,7 @@ import { callerAddress } from "../../access/auditor.ts";
 import type { Vault } from "../../keys/vault.ts";
 import { partyAt } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/limits.ts";
-import { requireAdmission } from "../../limits/rate-limit-problem.ts";
+import { requireAdmission, requireAdmissions } from "../../limits/rate-limit-problem.ts";
 import { emailGroup, mailboxOf } from "../../mail/email-address.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
 import { accounts } from "../../principals/accounts/accounts.ts";
@@ -389,13 +389,14 @@ export class ChannelService {
   async #countCode(accountId: string, target: ChannelTarget): Promise<void> {
     const { limits } = this.#options;
     const party = partyAt(callerAddress(), accountId);
-    await this.#countChange(accountId);
-    await requireAdmission(limits, "code-mails", party);
     const mailbox = target.kind === "email" ? mailboxOf(target.to) : channelTargetKey(target);
-    await requireAdmission(limits, "mailbox-codes", { ...party, target: mailbox });
-    if (target.kind !== "ntfy") return;
-    const { hostname } = new URL(target.url);
-    await requireAdmission(limits, "host-requests", { ...party, target: hostname });
+    const host = target.kind === "ntfy" ? new URL(target.url).hostname : undefined;
+    await requireAdmissions(limits, [
+      ["changes", party],
+      ["code-mails", party],
+      ["mailbox-codes", { ...party, target: mailbox }],
+      ...(host === undefined ? [] : [["host-requests", { ...party, target: host }] as const]),
+    ]);
   }
 
   #countChange(accountId: string): Promise<void> {

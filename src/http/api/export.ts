@@ -45,6 +45,7 @@ export function exportRoute({ context, api, streams }: ExportOptions): Route {
     const query = parseInput(PanelQuery, queryParameters(request.req));
     const hasFactors = caller.scopes.has("factor:read");
     await turn();
+    if (res.destroyed) return;
     const page = panelPage(query, context, hasFactors);
     const etag = versionOf(`panel ${hasFactors} ${JSON.stringify(query)}`);
     const { format } = query;

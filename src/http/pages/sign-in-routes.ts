@@ -1,8 +1,8 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import { Problem } from "../../lib/problem.ts";
-import { networkOf, partyAt } from "../../limits/address-key.ts";
-import { requireAdmission } from "../../limits/rate-limit-problem.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import { requireAdmission, requireAdmissions } from "../../limits/rate-limit-problem.ts";
 import { EmailAddress, mailboxOf } from "../../mail/email-address.ts";
 import type { Browser } from "../../principals/accounts/browser-sessions.ts";
 import type { UpstreamSignIn } from "../../principals/accounts/upstream-sign-in.ts";
@@ -82,9 +82,9 @@ function sendRoute(router: Router, options: PageContext): void {
 
 /**
  * Counts a request for a code. Anyone can request codes for any address, so all codes to a mailbox
- * count together, except those for a browser or a network from which the person signed in before:
- * strangers cannot use up these. All known browsers count together, because each sign-in makes
- * another browser known.
+ * count together, except those for a browser in which the person signed in before: strangers cannot
+ * use up these. All known browsers count together, because each sign-in makes another browser
+ * known.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -93,13 +93,16 @@ async function countCode(
   email: string,
   { sessions, limits }: PageContext,
 ): Promise<void> {
-  const known = await sessions.knows(headers.cookie, email, networkOf(ip));
-  if (known !== undefined) {
-    const caller = `${known} ${email}`;
-    return requireAdmission(limits, "code-mails", { caller, network: caller });
+  const target = mailboxOf(email);
+  if (await sessions.knows(headers.cookie, email)) {
+    const own = { caller: email, network: email, target: `known ${target}` };
+    return requireAdmission(limits, "mailbox-codes", own);
   }
-  await requireAdmission(limits, "code-mails", partyAt(ip));
-  await requireAdmission(limits, "mailbox-codes", { ...partyAt(ip), target: mailboxOf(email) });
+  const party = partyAt(ip);
+  await requireAdmissions(limits, [
+    ["mailbox-codes", { ...party, target }],
+    ["code-mails", party],
+  ]);
 }
 
 /** Parameters of a sign-in page. */
@@ -160,13 +163,13 @@ function codeRoute(router: Router, options: PageContext): void {
       const pending = await signIn.pending(browser.secret);
       const { cookie } = req.headers;
       // Attempts from a known browser are limited by the number of codes that it can request.
-      const known = pending && (await sessions.knows(cookie, pending.email, networkOf(req.ip)));
-      if (known !== "browser") await guard.check(partyAt(req.ip));
+      const isKnown = pending && (await sessions.knows(cookie, pending.email));
+      if (!isKnown) await guard.check(partyAt(req.ip));
       const { data } = validateForm(CodeForm, req);
       const accountId = data && (await signIn.complete(browser.secret, data.code));
       if (accountId === undefined)
         return refuse({ req, res, browser, place, email: pending?.email });
-      const remembered = await sessions.rememberBrowser(cookie, accountId, networkOf(req.ip));
+      const remembered = await sessions.rememberBrowser(cookie, accountId);
       if (remembered !== undefined) res.append("set-cookie", remembered);
       res.append("set-cookie", await sessions.open(browser, accountId)).redirect(303, place);
     })

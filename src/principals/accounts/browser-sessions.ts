@@ -91,8 +91,6 @@ interface BrowserSessionsOptions {
   readonly now: () => Date;
   /** Whether the service is reached over https. */
   readonly secure: boolean;
-  /** Hashes a network, because the store contains no addresses in plain text. */
-  readonly hashAddress: (address: string) => string;
   readonly audit: Auditor;
 }
 
@@ -116,16 +114,14 @@ export class BrowserSessions {
   readonly #now: () => Date;
   readonly #audit: Auditor;
   readonly #secure: boolean;
-  readonly #hashAddress: (address: string) => string;
   readonly #sessionCookie: string;
   readonly #knownBrowserCookie: string;
 
-  constructor({ records, now, secure, audit, hashAddress }: BrowserSessionsOptions) {
+  constructor({ records, now, secure, audit }: BrowserSessionsOptions) {
     this.#records = records;
     this.#now = now;
     this.#audit = audit;
     this.#secure = secure;
-    this.#hashAddress = hashAddress;
     const prefix = secure ? HOST_PREFIX : "";
     this.#sessionCookie = prefix + SESSION_COOKIE;
     this.#knownBrowserCookie = prefix + KNOWN_BROWSER_COOKIE;
@@ -197,30 +193,14 @@ export class BrowserSessions {
   }
 
   /**
-   * Whether a person signed in before at this browser, or from this network.
-   *
-   * @param cookieHeader The request's Cookie header.
+   * Whether the person with an email address signed in at the browser before.
    * @param email Normalized email address of the person.
-   * @param network The network of the request (`networkOf`).
    */
-  async knows(
-    cookieHeader: string | undefined,
-    email: string,
-    network: string,
-  ): Promise<"browser" | "network" | undefined> {
+  async knows(cookieHeader: string | undefined, email: string): Promise<boolean> {
     const secret = secretIn(cookieHeader, this.#knownBrowserCookie);
     const known = secret && (await this.#records.get(knownBrowsers, fingerprint(secret)));
     const account = known && (await this.#records.get(accounts, known.value.accountId));
-    if (account && account.value.email === email) return "browser";
-    // The same is read for an unknown address, so that the time of the answer reveals nothing.
-    const group = this.#networkGroup(email, network);
-    const [found] = await this.#records.list(knownBrowsers, { group, limit: 1 });
-    return found && "network";
-  }
-
-  /** Group of the known browsers of a person in a network. */
-  #networkGroup(email: string, network: string): string {
-    return `signed-in:${fingerprint(`${email} ${this.#hashAddress(network)}`)}`;
+    return account !== undefined && account !== "" && account.value.email === email;
   }
 
   /** Marks the browser as known to an account. @returns `undefined` when the account was
@@ -228,22 +208,16 @@ export class BrowserSessions {
   async rememberBrowser(
     cookieHeader: string | undefined,
     accountId: string,
-    network: string,
   ): Promise<SetCookie | undefined> {
     const secret = newSecret();
     const before = secretIn(cookieHeader, this.#knownBrowserCookie);
     const isStored = await transact(this.#records, async (tx) => {
-      const account = await tx.get(accounts, accountId);
-      if (account === undefined) return false;
-      const { email } = account.value;
+      if ((await tx.get(accounts, accountId)) === undefined) return false;
       await removeExcess(tx, knownBrowsers, accountId);
       tx.insert(knownBrowsers, {
         key: fingerprint(secret),
         value: { accountId },
-        groups: [
-          accountRecordsGroup(accountId),
-          ...(email === undefined ? [] : [this.#networkGroup(email, network)]),
-        ],
+        groups: [accountRecordsGroup(accountId)],
       });
       if (before !== undefined) tx.remove(knownBrowsers, fingerprint(before));
       return true;

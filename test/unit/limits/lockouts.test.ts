@@ -39,6 +39,20 @@ describeEngines("lockouts", (engine) => {
     expect(await lockedFor(limits)).toBe(15);
   });
 
+  it("start for a caller whatever others of its network, and all together, have guessed", async () => {
+    const store = await openStore(engine);
+    const few = { caller: 3, network: 4, total: 10 };
+    const limits = withLockouts(
+      createLimits({ overrides: { guesses: few }, now: () => store.clock.now }),
+      { records: store.records, hashAddress: String, now: () => new Date(store.clock.now) },
+    );
+    for (let other = 2; other < 20; other += 1) await guess(limits, 3, `192.0.2.${other}`);
+    await guess(limits, 3);
+    expect(await lockedFor(limits)).toBe(15);
+    const { level } = await limits.check("guesses", partyOf("192.0.2.99"));
+    expect(level).toBe("network");
+  });
+
   it("double in length each time, up to a day", async () => {
     const store = await openStore(engine);
     const limits = started(store);

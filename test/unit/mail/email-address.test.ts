@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EmailAddress, emailGroup } from "../../../src/mail/email-address.ts";
+import { EmailAddress, emailGroup, mailboxOf } from "../../../src/mail/email-address.ts";
 
 describe("an email address", () => {
   it.each([
@@ -44,4 +44,13 @@ describe("an email address", () => {
     expect(emailGroup("ada@people.example")).toMatch(/^email:[\w-]{43}$/);
     expect(emailGroup("ada@people.example")).not.toBe(emailGroup("bob@people.example"));
   });
+});
+
+it.each([
+  ["a.b+c@example.com", "a.b@example.com"],
+  ["+a@example.com", "+a@example.com"],
+  ["vic.tim+x.y@gmail.com", "victim@gmail.com"],
+  ["vict.im@googlemail.com", "victim@gmail.com"],
+])("the mailbox of %s is %s", (email, mailbox) => {
+  expect(mailboxOf(email)).toBe(mailbox);
 });

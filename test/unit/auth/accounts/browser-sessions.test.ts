@@ -17,13 +17,12 @@ const DAY = 24 * 3_600_000;
 
 async function begin(engine: Engine, secure = true) {
   const store = await openStore(engine);
-  const { accounts, now, audit, hashAddress } = peopleOf(store, store.records);
+  const { accounts, now, audit } = peopleOf(store, store.records);
   const sessions = new BrowserSessions({
     records: store.records,
     now,
     secure,
     audit,
-    hashAddress,
   });
   const { id } = await accounts.findOrCreateByEmail("ada@people.example");
   return { store, sessions, id, secretsOf: sessionsIn(store) };
@@ -171,7 +170,6 @@ describeEngines("browser sessions", (engine) => {
       now,
       secure: true,
       audit,
-      hashAddress: String,
     });
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     expect((await sessions.browserOf(cookie)).session).toBeUndefined();

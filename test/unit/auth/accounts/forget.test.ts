@@ -56,7 +56,7 @@ async function live(store: TestStore, email: string): Promise<string> {
     subject: email,
     label: email,
   });
-  const keeper = new BrowserSessions({ records, now, secure: true, audit, hashAddress: String });
+  const keeper = new BrowserSessions({ records, now, secure: true, audit });
   await keeper.open(await keeper.browserOf(undefined), id);
   const mailbox = createOutbox({ vault: createVault(randomBytes(32)), now });
   const signIn = new EmailCodeSignIn({
