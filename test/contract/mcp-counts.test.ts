@@ -49,14 +49,17 @@ async function beginSlowly({ base, token }: Asked): Promise<Socket> {
   return socket;
 }
 
+/** End of a body in chunks, after which the service may keep the connection open. */
+const LAST_CHUNK = "\r\n0\r\n\r\n";
+
 /** Sends the body of the message. @returns The answer. */
 async function endSlowly(socket: Socket): Promise<string> {
-  let said = "";
-  socket.on("data", (chunk) => {
-    said += chunk;
-  });
   socket.write(BODY);
-  await once(socket, "end");
+  let said = "";
+  for await (const chunk of socket) {
+    said += chunk;
+    if (said.endsWith(LAST_CHUNK)) break;
+  }
   return said;
 }
 
