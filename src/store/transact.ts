@@ -40,7 +40,10 @@ export interface Transaction extends RecordReader {
   put<T>(to: Collection<T>, record: NewRecord<T>): void;
   /** Creates a record that this transaction has found absent, or whose key is random. */
   insert<T>(to: Collection<T>, record: NewRecord<T>): void;
-  /** Changes a record that this transaction has read. Members of `change` that are absent stay. */
+  /**
+   * Changes a record that this transaction has read and not written. Members of `change` that are
+   * absent stay.
+   */
   update<T>(
     of: Collection<T>,
     read: RecordRevision,
@@ -175,6 +178,7 @@ class BufferedTransaction implements Transaction {
     change: { readonly value: T } & ReplaceOptions,
   ): void {
     const id = idOf([of.name, read.key]);
+    if (this.#written.has(id)) throw new Error(`${of.name} ${read.key} was written before`);
     const check = this.#checks.get(id);
     // The change itself fails at another revision.
     if (check?.kind === "check" && check.revision === read.revision) this.#checks.delete(id);
@@ -194,6 +198,7 @@ class BufferedTransaction implements Transaction {
     } else {
       // The removal itself fails at another revision.
       this.#checks.delete(id);
+      this.#written.add(id);
       this.#writes.push(removeUnchanged(from, check));
     }
   }

@@ -23,6 +23,13 @@ const APPLICATION_NAME = `${APPLICATION_PREFIX} ${process.pid}@${hostname()}`.sl
   MAX_NAME_BYTES,
 );
 
+/**
+ * Isolation of all transactions, unless DATABASE_URL has `options` of its own. A commit takes its lock
+ * first and must see what was committed until then; at a stricter level, which a database can have
+ * as its default, it would see only what was there before, and exceed limits.
+ */
+const ISOLATION = "-c default_transaction_isolation=read\\ committed";
+
 /** Connection settings of a database. */
 export interface DatabaseTarget {
   /** Database and host, without the password, for messages. */
@@ -39,7 +46,12 @@ export interface DatabaseTarget {
  * include a password.
  */
 export function parseDatabaseTarget(url: string): DatabaseTarget {
-  const config = { connectionString: url, types: parsers, application_name: APPLICATION_NAME };
+  const config = {
+    connectionString: url,
+    types: parsers,
+    application_name: APPLICATION_NAME,
+    options: ISOLATION,
+  };
   try {
     const { host, port, database } = new Client(config);
     const place = host.startsWith("/") ? host : `${host}:${port}`;

@@ -90,6 +90,20 @@ describeStores("a transaction", (engine) => {
     expect(isMine.filter((mine) => mine)).toHaveLength(1);
   });
 
+  it("can remove a record that it has removed and read again, as composed changes do", async () => {
+    const { records } = await openStore(engine);
+    await transact(records, (tx) => tx.put(counts, { key: "twice", value: 1 }));
+    let attempts = 0;
+    await transact(records, async (tx) => {
+      attempts += 1;
+      for (let at = 0; at < 2; at += 1) {
+        await tx.get(counts, "twice");
+        tx.remove(counts, "twice");
+      }
+    });
+    expect([attempts, await records.get(counts, "twice")]).toEqual([1, undefined]);
+  });
+
   it("can change and remove the records that it read, in any order with their group", async () => {
     const { records } = await openStore(engine);
     const value: Member = { team: "red", isOnCall: true };

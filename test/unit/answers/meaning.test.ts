@@ -14,7 +14,7 @@ const OTHER_NAME = /\b(predictive|outperforms)\b/i;
 const TEXTS = globSync([
   "README.md",
   "docs/*.md",
-  "src/{answers,http,openapi}/**/*.ts",
+  "src/{answers,http,openapi,tool}/**/*.ts",
   "tools/*.ts",
   "wellknown/**/*.ts",
 ]).filter((path) => path !== "src/answers/meaning.ts");

@@ -173,10 +173,13 @@ describe("a page of events", () => {
     }
   });
 
-  it("has no cursor when no event is stored", async () => {
-    const { service, agent } = await openService();
-    const empty = { events: [], cursor: undefined, hasMore: false };
-    expect(await service.events(agent, { cursor: undefined, limit: 10 })).toEqual(empty);
+  it("has a cursor to continue from when no event is stored", async () => {
+    const { service, agent, tell, clock } = await openService();
+    const { events, cursor } = await service.events(agent, { cursor: undefined, limit: 10 });
+    expect(events).toEqual([]);
+    const told = await tell(clock.now);
+    const next = await service.events(agent, { cursor, limit: 10 });
+    expect(next.events.map(({ id }) => id)).toEqual([told]);
   });
 
   it.each(["", "x", "-1", "1.5", "9".repeat(16), "1 ", "\0"])(

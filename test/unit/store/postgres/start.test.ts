@@ -8,6 +8,7 @@ import { put } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { StoreMode } from "../../../../src/store/port/store.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
+import { transact } from "../../../../src/store/transact.ts";
 import { temporaryFolder } from "../../../support/process.ts";
 import { describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
@@ -27,6 +28,28 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     for (const { records } of stores) expect((await records.get(pages, "a"))?.value).toBe(1);
     const versions = await sql(url, "select version from market_signal.migration order by 1");
     expect(versions).toEqual([{ version: 7 }]);
+  });
+
+  it("keeps limits under concurrency, whatever isolation is the default of the database", async () => {
+    const url = await server().createDatabase();
+    const name = new URL(url).pathname.slice(1);
+    await sql(
+      url,
+      `alter database "${name}" set default_transaction_isolation = 'repeatable read'`,
+    );
+    const stores = await Promise.all([open({ url }), open({ url }), open({ url })]);
+    const takeSeat = ({ records }: (typeof stores)[number], key: string) =>
+      transact(records, async (tx) => {
+        const seats = await tx.list(pages, { group: "room", limit: 6 });
+        if (seats.length < 5) tx.insert(pages, { key, value: 1, groups: ["room"] });
+      });
+    await Promise.all(
+      Array.from({ length: 30 }, (_, at) =>
+        takeSeat(stores[at % 3] as (typeof stores)[number], `${at}`),
+      ),
+    );
+    const taken = await stores[0]?.records.list(pages, { group: "room", limit: 30 });
+    expect(taken).toHaveLength(5);
   });
 
   it("finds an existing store of any mode when no mode is given", async () => {
