@@ -49,7 +49,7 @@ ${table(`Class | ${COLUMNS} | Window | Why`, rates)}
 
 **Guessing.** A caller that used up its number of \`guesses\` is locked out, twice as long each time, up to a day, by the hash of its address, over restarts too. The network's and the total number never lock anyone out.
 
-**Codes by mail.** All kinds of codes to one mailbox count together. Browsers in which its owner has signed in before are counted apart, so that strangers never lock the owner out of them; elsewhere, strangers of many networks can delay a code by minutes. Every code comes with a link by which the mailbox gets no more mail of this service at all, until its owner allows it again at the same link.
+**Codes by mail.** All kinds of codes to one mailbox count together. Browsers in which its owner has signed in before are counted apart, so that strangers never lock the owner out of them; elsewhere, strangers of many networks can delay a code by minutes. Every code comes with a link by which the mailbox gets no more mail of this service at all, until its owner allows it again at the same link, or asks the operator to (\`admin mail --allow\`).
 
 ## Under way at the same time
 

@@ -13,6 +13,21 @@ interface Suppression {
 /** Mailboxes that get no more mail, by the hash of the mailbox (`mailboxOf`). */
 const suppressions = collection<Suppression>("mail-suppressions");
 
+/**
+ * Allows mail to the mailbox of an address again, for an operator whom its owner asked.
+ *
+ * @param email Normalized.
+ * @returns Whether the mailbox got no mail.
+ */
+export function allowMail(records: Records, email: string): Promise<boolean> {
+  const id = fingerprint(mailboxOf(email));
+  return transact(records, async (tx) => {
+    const isStopped = (await tx.get(suppressions, id)) !== undefined;
+    if (isStopped) tx.remove(suppressions, id);
+    return isStopped;
+  });
+}
+
 /** The way out of all mail: the hash of the mailbox and a MAC over it, separated by a dot. */
 const TOKEN = /^mail_([\w-]{43})\.([\w-]{43})$/;
 

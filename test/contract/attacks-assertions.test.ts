@@ -333,18 +333,22 @@ describe("registrations with identity assertions", () => {
     const limited = await startTestService({
       TRUSTED_ISSUERS: await trustFile(JSON.stringify([entry])),
       RATE_LIMITS: `${LOOSE_LIMITS} registrations=2/100000/1000000`,
+      TRUST_PROXY: "1",
     });
-    const registerFor = async (sub: string) => {
+    const registerFor = async (sub: string, from: string) => {
       const claims = { sub, aud: limited.base, resource: limited.base };
-      const answer = await postJson(`${limited.base}/oauth/register`, {
+      const application = {
         type: "identity_assertion",
         assertion_type: "urn:ietf:params:oauth:token-type:id-jag",
         assertion: await assertionFor(trusted.issuer, { claims }),
-      });
-      return answer.status;
+      };
+      const headers = { "x-forwarded-for": from };
+      return (await postJson(`${limited.base}/oauth/register`, application, headers)).status;
     };
     const statuses: number[] = [];
-    for (const sub of ["alice", "alice", "alice", "bob"]) statuses.push(await registerFor(sub));
+    for (const [at, sub] of ["alice", "alice", "alice", "bob"].entries()) {
+      statuses.push(await registerFor(sub, `198.51.100.${at}`));
+    }
     expect(statuses).toEqual([201, 201, 429, 201]);
     expect(limited.logged).toEqual([]);
   });

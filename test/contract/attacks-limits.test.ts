@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
+import { mailCommand } from "../../src/cli/commands/mail.ts";
 import { ExportTurns } from "../../src/http/api/export-turns.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
@@ -69,6 +70,25 @@ describe("an attacker who sends codes to a stranger's mailbox", () => {
     expect((await web.submit(stopped.form(`${pathname}/allow`))).status).toBe(200);
     expect((await web.get(link)).html).toContain('<button class="main">Do not send me mail again');
     expect((await fetch(`${link}x`, oneClick)).status).toBe(404);
+  });
+
+  it("sends none to it until the operator, too, has allowed mail again", async () => {
+    const testService = await startTestService({ TRUST_PROXY: "1", RATE_LIMITS: "" });
+    const { base, service } = testService;
+    await askCode(base, "asks@example.com", "198.51.100.1");
+    const [mail] = await mailsTo(testService, "asks");
+    await fetch(mail?.unsubscribeUrl ?? "", { method: "POST" });
+    const { store, keyring } = service.state;
+    const allow = () =>
+      mailCommand.run(
+        { allow: "asks+home@example.com" },
+        { store, folder: "", keyring: async () => keyring, now: Date.now, holder: "server" },
+        () => {},
+      );
+    expect((await allow()).lines).toEqual(["asks+home@example.com gets mail again."]);
+    expect((await allow()).lines).toEqual(["asks+home@example.com had not stopped mail."]);
+    const { html } = await createWeb(base).get(mail?.unsubscribeUrl ?? "");
+    expect(html).not.toContain("Nothing is sent to your mailbox any more.");
   });
 });
 

@@ -360,7 +360,7 @@ const servedCalls: Readonly<Record<string, readonly [args: readonly string[], sa
   "admin alerts disable": [["alert_none"], /^There is no alert alert_none;/],
   "admin alerts enable": [["alert_none"], /^There is no alert alert_none;/],
   "admin audit": [[...list, "--action", "key.created", "--id", "operator"], /key\.created/],
-  "admin mail": [[], /^No message waits\.\n$/],
+  "admin mail": [["--allow", "a@b.example"], /^a@b\.example had not stopped mail\.\n$/],
   "admin setup": [[], /^http:\/\/127\.0\.0\.1:\d+\/operator\?link=/],
   "admin forget": [["a@b.example", "--yes"], /^Nothing is kept of a@b\.example\.\n$/],
   "store backup": [["served.gz"], /^Wrote .* to /],

@@ -1,21 +1,31 @@
 import { z } from "zod";
 import { createKeyringVault } from "../../keys/keyring-vault.ts";
+import { EmailAddress } from "../../mail/email-address.ts";
 import { type Email, emailLines } from "../../mail/email-schema.ts";
 import { decryptEmail, queuedMails } from "../../mail/outbox.ts";
+import { allowMail } from "../../mail/suppression.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { defineStoreCommand } from "../command.ts";
 
-/** Lists the queued emails. */
+/** Lists the queued emails, or allows mail to a mailbox again. */
 export const mailCommand = defineStoreCommand({
   summary: "Shows the messages that wait to be sent, the newest last.",
   notes: [
     "Without SMTP_URL nothing is sent: sign-in codes are read here, and it is the operator who",
-    "passes them on. A message goes when it is sent or of no use any more.",
+    "passes them on. A message goes when it is sent or of no use any more. A mailbox whose owner",
+    "stopped all mail gets no code either; when they ask you, allow it again with --allow.",
   ],
-  options: {},
-  args: z.strictObject({}),
+  options: {
+    allow: { value: "<address>", about: "allow mail to a mailbox that stopped all mail" },
+  },
+  args: z.strictObject({ allow: EmailAddress.optional() }),
 
-  async run(_args, { store, keyring, now }) {
+  async run({ allow }, { store, keyring, now }) {
+    if (allow !== undefined) {
+      const wasStopped = await allowMail(store.records, allow);
+      const line = wasStopped ? `${allow} gets mail again.` : `${allow} had not stopped mail.`;
+      return { isGood: true, lines: [line], result: { allowed: allow, wasStopped }, notes: [] };
+    }
     const vault = createKeyringVault(await keyring());
     const waiting = (await readAll(store.records, queuedMails))
       .toSorted((a, b) => a.value.queuedAt - b.value.queuedAt)
