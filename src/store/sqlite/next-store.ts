@@ -11,7 +11,8 @@ import {
   type StorePaths,
   syncFile,
 } from "./folder.ts";
-import { type RecordDumpRow, RecordTable } from "./record-table.ts";
+import type { RecordDumpRow } from "./record-row.ts";
+import { RecordTable } from "./record-table.ts";
 import { FORMAT_VERSION, PAGE_BYTES, SCHEMA_SQL, StoreFile } from "./store-file.ts";
 
 /** Number of rows per batch of a dump. The event loop can run other work between batches. */

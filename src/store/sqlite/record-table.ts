@@ -1,33 +1,18 @@
-import type { Operation, RecordRevision, Stored } from "../port/records.ts";
-import type { Backlog, DumpRow } from "../port/store.ts";
+import type { Operation, RecordRevision } from "../port/records.ts";
+import type { Backlog } from "../port/store.ts";
 import { type BatchTransaction, PartialWriteError, type UnitOfWork } from "./group-commit.ts";
+import {
+  dumpRowOf,
+  isWhole,
+  namesIn,
+  type RecordContent,
+  type RecordDumpRow,
+  type RecordRow,
+  rowOf,
+  valuesOf,
+} from "./record-row.ts";
 import { damagedRowProblem, isSqliteError } from "./sqlite-errors.ts";
-import { checksumOf, type SqlValue, type StoreFile } from "./store-file.ts";
-
-/** A record in a dump. */
-export type RecordDumpRow = Extract<DumpRow, { table: "record" }>;
-
-/**
- * The content of a record, without its collection, key and revision. Instants are milliseconds
- * since the epoch.
- */
-export interface RecordContent {
-  /** Value of the record, as JSON. */
-  readonly text: string;
-  /** Groups of the record, as a JSON array. */
-  readonly groups: string;
-  readonly expiresAt: number | null;
-  readonly dueAt: number | null;
-  readonly consumedAt: number | null;
-}
-
-/** A row of the record table. */
-export interface RecordRow extends RecordContent {
-  readonly id: number;
-  readonly collection: string;
-  readonly key: string;
-  readonly revision: number;
-}
+import type { SqlValue, StoreFile } from "./store-file.ts";
 
 /** Selection of due records. */
 export interface DueQuery {
@@ -423,19 +408,6 @@ interface GroupQuery {
   readonly now: number;
 }
 
-/** Converts a row to the record that callers see. */
-export function storedOf<T>(row: RecordRow): Stored<T> {
-  return {
-    key: row.key,
-    value: JSON.parse(row.text) as T,
-    revision: row.revision,
-    groups: namesIn(row.groups),
-    expiresAt: row.expiresAt ?? undefined,
-    dueAt: row.dueAt ?? undefined,
-    consumedAt: row.consumedAt ?? undefined,
-  };
-}
-
 /**
  * Verifies the checksums of the next `limit` records after the row number `after`.
  *
@@ -451,12 +423,6 @@ export function findBrokenRecords(file: StoreFile, after: number, limit: number)
 const revisionOf = ({ next }: { readonly next: IteratorResult<RecordRow> }): number =>
   (next.value as RecordRow).revision;
 
-const NO_NAMES: readonly string[] = Object.freeze([]);
-
-function namesIn(groups: string): readonly string[] {
-  return groups === "[]" ? NO_NAMES : JSON.parse(groups);
-}
-
 function isAlive({ expiresAt }: RecordRow, now: number): boolean {
   return expiresAt === null || expiresAt > now;
 }
@@ -464,40 +430,4 @@ function isAlive({ expiresAt }: RecordRow, now: number): boolean {
 /** Compares two records by the order in which they are claimed: by due time, then by revision. */
 function sooner(a: RecordRow, b: RecordRow): number {
   return (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.revision - b.revision;
-}
-
-function isWhole(row: RecordRow, crc: unknown): boolean {
-  return checksumOf(columnsOf(row)) === crc;
-}
-
-/** The columns of a row, followed by their checksum. */
-function valuesOf(row: Omit<RecordRow, "id">): SqlValue[] {
-  const columns = columnsOf(row);
-  return [...columns, checksumOf(columns)];
-}
-
-/** The columns that the checksum covers, in the order of insertion. */
-function columnsOf(row: Omit<RecordRow, "id">): SqlValue[] {
-  const { collection, key, revision, groups, expiresAt, dueAt, consumedAt, text } = row;
-  return [collection, key, revision, groups, expiresAt, dueAt, consumedAt, text];
-}
-
-function rowOf(row: Readonly<Record<string, unknown>>): RecordRow {
-  const { id, collection, key, revision, groups, text } = row as unknown as RecordRow;
-  const instants = row as Readonly<Record<"expires_at" | "due_at" | "consumed_at", number | null>>;
-  return {
-    id,
-    collection,
-    key,
-    revision,
-    groups,
-    text,
-    expiresAt: instants.expires_at,
-    dueAt: instants.due_at,
-    consumedAt: instants.consumed_at,
-  };
-}
-
-function dumpRowOf({ id: _, groups, ...row }: RecordRow): RecordDumpRow {
-  return { table: "record", ...row, groups: JSON.parse(groups) };
 }

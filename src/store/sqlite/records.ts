@@ -11,7 +11,7 @@ import type {
 import { isStorableName, toStorableInstant } from "../port/values.ts";
 import type { OnWarning, StoreGate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { storedOf } from "./record-table.ts";
+import { storedOf } from "./record-row.ts";
 import { commitStepOf, type StoreTables } from "./steps.ts";
 
 /** Dependencies of `SqliteRecords`. */

@@ -1,7 +1,8 @@
 import type { Operation, ReplaceOptions, WriteOptions } from "../port/records.ts";
 import { checkRevision, checkStorableName, jsonText, toStorableInstant } from "../port/values.ts";
 import { type ArchiveTable, archiveDumpRowOf } from "./archive.ts";
-import type { RecordContent, RecordRow, RecordTable } from "./record-table.ts";
+import type { RecordContent, RecordRow } from "./record-row.ts";
+import type { RecordTable } from "./record-table.ts";
 
 /** The tables that a commit can change. */
 export interface StoreTables {
