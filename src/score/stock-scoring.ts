@@ -73,8 +73,8 @@ function observe(measured: MeasuredInstrument, context: ReadingContext): Observe
 
 /**
  * Ranks the stocks that traded in a session among each other, and keeps their standings in their
- * states. If less than half of the stocks that traded in this session or the one before have a bar
- * at its close, bars are late or missing: tables, standings and means then stay those of the close
+ * states. If less than half of the stocks with a bar at this close or the one before have one at
+ * this close, bars are late or missing: tables, standings and means then stay those of the close
  * before, since a few stocks say nothing about the others.
  *
  * @param close.isDecided Whether the session is part of the exponential means; if not, the means
