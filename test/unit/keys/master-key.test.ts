@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { readMasterKey } from "../../../../src/keys/master-key.ts";
+import { readMasterKey } from "../../../src/keys/master-key.ts";
 
 function newFolder(): string {
   const parent = mkdtempSync(join(tmpdir(), "master-key-"));
@@ -81,7 +81,7 @@ describe("the master key", () => {
 
   it("is the same for processes that start concurrently", async () => {
     const folder = newFolder();
-    const module = new URL("../../../../src/keys/master-key.ts", import.meta.url);
+    const module = new URL("../../../src/keys/master-key.ts", import.meta.url);
     const source = `
       import { readMasterKey } from ${JSON.stringify(module.href)};
       import { workerData, parentPort } from "node:worker_threads";

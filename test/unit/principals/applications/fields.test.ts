@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { ApplicationFields, InquiryFields } from "../../../src/principals/applications/fields.ts";
+import {
+  ApplicationFields,
+  InquiryFields,
+} from "../../../../src/principals/applications/fields.ts";
 
 const application = { name: "Ada", email: "ada@host.example" };
 const inquiry = { email: "ada@host.example", message: "Hello" };

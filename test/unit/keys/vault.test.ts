@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createVault } from "../../../../src/keys/vault.ts";
+import { createVault } from "../../../src/keys/vault.ts";
 
 const key = randomBytes(32);
 const vault = createVault(key);

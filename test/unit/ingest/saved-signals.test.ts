@@ -12,7 +12,7 @@ import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { atFileEnd } from "../../support/file-end.ts";
-import { withoutFuture } from "./markets.ts";
+import { withoutFuture } from "../score/markets.ts";
 
 const DAY_MS = 60_000;
 /** Number of days in a sandbox year. The records of a year begin four years before the year. */

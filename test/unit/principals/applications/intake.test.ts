@@ -1,31 +1,34 @@
 import { describe, expect, it } from "vitest";
-import { createAuditor, withCallerAddress } from "../../../src/access/auditor.ts";
-import { LastUseTracker } from "../../../src/access/last-use.ts";
-import { anonymousScopeCeiling } from "../../../src/access/scopes.ts";
-import { createVault } from "../../../src/keys/vault.ts";
-import { emailGroup } from "../../../src/mail/email-address.ts";
-import { createOutbox, decryptEmail, queuedMails } from "../../../src/mail/outbox.ts";
-import { intakeSlots, networkSlotsGroup } from "../../../src/principals/applications/capacity.ts";
-import { createApplicationDecisionService } from "../../../src/principals/applications/decisions.ts";
-import { IntakeService } from "../../../src/principals/applications/intake.ts";
+import { createAuditor, withCallerAddress } from "../../../../src/access/auditor.ts";
+import { LastUseTracker } from "../../../../src/access/last-use.ts";
+import { anonymousScopeCeiling } from "../../../../src/access/scopes.ts";
+import { createVault } from "../../../../src/keys/vault.ts";
+import { emailGroup } from "../../../../src/mail/email-address.ts";
+import { createOutbox, decryptEmail, queuedMails } from "../../../../src/mail/outbox.ts";
+import {
+  intakeSlots,
+  networkSlotsGroup,
+} from "../../../../src/principals/applications/capacity.ts";
+import { createApplicationDecisionService } from "../../../../src/principals/applications/decisions.ts";
+import { IntakeService } from "../../../../src/principals/applications/intake.ts";
 import {
   applicationOfQueueToken,
   readApplications,
   readInquiries,
-} from "../../../src/principals/applications/intake-records.ts";
-import { ApiKeyService } from "../../../src/principals/keys/api-keys.ts";
-import type { AuditEntry } from "../../../src/store/audit-entry.ts";
-import { unsealedAudit } from "../../../src/store/audit-entry.ts";
-import { put, removeGroup } from "../../../src/store/port/operations.ts";
-import type { Records } from "../../../src/store/port/records.ts";
-import type { StoreMode } from "../../../src/store/port/store.ts";
+} from "../../../../src/principals/applications/intake-records.ts";
+import { ApiKeyService } from "../../../../src/principals/keys/api-keys.ts";
+import type { AuditEntry } from "../../../../src/store/audit-entry.ts";
+import { unsealedAudit } from "../../../../src/store/audit-entry.ts";
+import { put, removeGroup } from "../../../../src/store/port/operations.ts";
+import type { Records } from "../../../../src/store/port/records.ts";
+import type { StoreMode } from "../../../../src/store/port/store.ts";
 import {
   describeEngines,
   dumpStore,
   type Engine,
   embedded,
   openStore,
-} from "../../support/stores.ts";
+} from "../../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 const ada = { name: "Ada", email: "ada@host.example", focus: "quant" } as const;

@@ -1,19 +1,19 @@
 import { createPrivateKey, createPublicKey, randomBytes, sign, verify } from "node:crypto";
 import { generateKeyPair, importJWK, jwtVerify, SignJWT } from "jose";
 import { expect, it, vi } from "vitest";
-import { hasStoredKeys, type KeyRecord, keyRecords } from "../../../../src/keys/key-records.ts";
-import { type KeyUse, keyUses } from "../../../../src/keys/key-uses.ts";
-import { type Keyring, openKeyring } from "../../../../src/keys/keyring.ts";
-import { put, remove } from "../../../../src/store/port/operations.ts";
-import type { Records, Stored } from "../../../../src/store/port/records.ts";
-import { sealAll } from "../../../support/audit.ts";
+import { hasStoredKeys, type KeyRecord, keyRecords } from "../../../src/keys/key-records.ts";
+import { type KeyUse, keyUses } from "../../../src/keys/key-uses.ts";
+import { type Keyring, openKeyring } from "../../../src/keys/keyring.ts";
+import { put, remove } from "../../../src/store/port/operations.ts";
+import type { Records, Stored } from "../../../src/store/port/records.ts";
+import { sealAll } from "../../support/audit.ts";
 import {
   describeEngines,
   dumpStore,
   openStore,
   slowRecords,
   type TestStore,
-} from "../../../support/stores.ts";
+} from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 const masterKey = randomBytes(32);

@@ -7,7 +7,7 @@ import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
 import { sealAll } from "../../../support/audit.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
 import { dumpStore, inBatches } from "../../../support/stores.ts";
-import { fill, newFolder, openIn } from "../sqlite/folders.ts";
+import { fill, newFolder, openIn } from "../../store/sqlite/folders.ts";
 
 const AUDIT_ROWS = 40;
 
