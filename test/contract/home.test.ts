@@ -386,30 +386,6 @@ describe("the filter of the market page", () => {
     ]);
   });
 
-  it("maps every instrument by its sector and score", async () => {
-    const [map = ""] = /<section class="map".*?<\/section>/s.exec(await page("")) ?? [];
-    const tiles = [...map.matchAll(/<a class="tile (\w+)" href="([^"]*)">(\S+) <b>(\d+)<\/b>/g)];
-    const { items } = await signals();
-    const bandOf = ({ scoreRaw, ...item }: Item) => {
-      if (isThinlyCovered(item)) return "thin";
-      const bounds = [10, 40, 60, 90];
-      return ["low2", "low1", "even", "high1", "high2"][
-        bounds.filter((at) => scoreRaw >= at).length
-      ];
-    };
-    expect(
-      tiles.map(([, band, path, symbol, score]) => [band, path, symbol, Number(score)]).toSorted(),
-    ).toEqual(
-      items
-        .map((item) => [bandOf(item), `/market/${item.symbol}`, item.symbol, item.score])
-        .toSorted(),
-    );
-    for (const group of map.split('<p class="sector-name">').slice(1)) {
-      const scores = Array.from(group.matchAll(/<b>(\d+)</g), ([, score]) => Number(score));
-      expect(scores).toEqual(scores.toSorted((a, b) => b - a));
-    }
-  });
-
   it("shows the selected values again as escaped text", async () => {
     const html = await page("?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&class=etf&signal=WAIT");
     expect(html).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');

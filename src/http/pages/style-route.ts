@@ -8,7 +8,6 @@ const files = [
   "forms",
   "home",
   "market",
-  "map",
   "instrument",
   "chart",
   "connect",

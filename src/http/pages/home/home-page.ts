@@ -25,7 +25,6 @@ import {
 import { liveRegion, updateStatusRegion } from "./home-context.ts";
 import { comparisonSection } from "./market-compare.ts";
 import type { MarketList } from "./market-list.ts";
-import { marketMap } from "./market-map.ts";
 import { marketTable } from "./market-table.ts";
 import { assetClassNames } from "./marks.ts";
 import { scoreCaveat } from "./score-caveat.ts";
@@ -72,7 +71,7 @@ export function homePage(view: HomeView): PageAnswer {
     list &&
     liveRegion(
       "instruments",
-      html`${comparisonSection(list.compared, query.filter)}${marketTable(list, query.filter)}${marketMap(list.tiles)}`,
+      html`${comparisonSection(list.compared, query.filter)}${marketTable(list, query.filter)}`,
     );
   return {
     errors,

@@ -16,7 +16,6 @@ import { type FullSignalItem, fullSignalItem } from "../../../tool/signal.ts";
 import type { ToolContext } from "../../../tool/tool.ts";
 import type { MarketFilter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
-import type { MapTile } from "./market-map.ts";
 import type { FactorAnswers, FactorName } from "./marks.ts";
 import { peerGroupOf, SPARKLINE_SESSIONS, simpleReturn } from "./peers.ts";
 
@@ -64,8 +63,6 @@ export interface MarketList {
   /** Number of the last page. */
   readonly pages: number;
   readonly rows: readonly MarketRow[];
-  /** All matching instruments, for the market map. */
-  readonly tiles: readonly MapTile[];
   /** Rows of the compared instruments. */
   readonly compared: readonly MarketRow[];
 }
@@ -137,7 +134,6 @@ export function createListMarket(context: ToolContext): ListMarket {
       page,
       pages: Math.max(1, Math.ceil(found.length / PAGE_ROWS)),
       rows: symbols.map((symbol) => rowOf(symbol, maySeeFactors)),
-      tiles: found.map((symbol) => context.snapshots.newest(symbol)),
       compared: comparedOf(filter, all).map((symbol) => rowOf(symbol, maySeeFactors)),
     };
   };

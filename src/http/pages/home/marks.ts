@@ -28,7 +28,7 @@ export const signalShapes: Readonly<Record<Signal, string>> = {
  * Whether the coverage of an instrument is below the minimum for LONG and SHORT of its class. Such a
  * score is drawn hatched and labeled as thin.
  */
-export function hasThinCoverage({ assetClass, coverage }: Covered): boolean {
+function hasThinCoverage({ assetClass, coverage }: Covered): boolean {
   const { minCoverage } = SIGNAL_THRESHOLDS[assetClass];
   return minCoverage !== null && coverage < minCoverage;
 }

@@ -102,7 +102,7 @@ export function breadcrumbTrail({ group, rank, count, previous, next }: PeersVie
 }
 
 /** URL of the market page, filtered to the instruments of a group. */
-export const peerGroupHref = (group: string): string => `${filterHref({ sector: group })}#market`;
+const peerGroupHref = (group: string): string => `${filterHref({ sector: group })}#market`;
 
 /** Section with the peers as cards, each with a sparkline of its smoothed scores. */
 export const peersSection = ({ group, shown }: PeersView, symbol: string): Html | false =>
