@@ -108,7 +108,7 @@ export function marketTable(list: MarketList, filter: MarketFilter): Html {
   // Rows are stacked on narrow screens, and some browsers then drop the table semantics without an
   // explicit role.
   return html`<div class="tools">${countLinks(list, filter)}
-<form id="pick" method="get" action="/#compare">${hiddenFilter(filter)}<p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED_INSTRUMENTS}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form></div>
+<form id="pick" method="get" action="/#compare">${hiddenFilter(filter)}<p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED_INSTRUMENTS}</button> <span class="scripted"><kbd>/</kbd> search</span></p></form></div>
 <table class="market" role="table">
 <caption>${found === 1 ? "One instrument" : html`${found} instruments`}${list.weakMatch && ` whose name has ${WEAK_MATCH[list.weakMatch]}`}. ${SCORE_MEANING} ${SCORE_CAVEAT} ${SIGNAL_RULE}${note}${isBySteadiness && ` ${STEADINESS_MEANING}`}</caption>
 <thead role="rowgroup"><tr role="row">

@@ -7,7 +7,7 @@ const market = scriptOf("/assets/live.js", [
   copy,
   new URL("./live.js", import.meta.url),
   new URL("./crosshair.js", import.meta.url),
-  new URL("./keys.js", import.meta.url),
+  new URL("./search-key.js", import.meta.url),
 ]);
 
 const proof = scriptOf("/assets/proof.js", [copy, new URL("./proof.js", import.meta.url)]);
