@@ -9,7 +9,7 @@ import {
   STEADINESS_RULES,
   type SteadinessReading,
 } from "../score/steadiness.ts";
-import { normalQuantile } from "../statistics/statistics.ts";
+import { normalQuantile } from "../statistics/normal.ts";
 import { InstantAnswer, isoInstant } from "./common.ts";
 
 /** The sentence that says what steadiness is. Pages, tools and docs quote it without rewording. */

@@ -1,8 +1,8 @@
 import type { ExposurePercentiles } from "../score/exposures.ts";
+import { normalQuantile } from "../statistics/normal.ts";
 import { rankCorrelation } from "../statistics/rank-correlation.ts";
 import { residualize } from "../statistics/residuals.ts";
 import { type SeriesSummary, summarizeSeries } from "../statistics/series-summary.ts";
-import { normalQuantile } from "../statistics/statistics.ts";
 
 /** Horizon in sessions of the claim about the score of stocks. */
 export const CLAIM_HORIZON_SESSIONS = 5;

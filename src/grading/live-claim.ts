@@ -1,6 +1,6 @@
 import type { AssetClass } from "../market/instrument.ts";
 import { CANDIDATE } from "../score/candidate.ts";
-import { normalQuantile } from "../statistics/statistics.ts";
+import { normalQuantile } from "../statistics/normal.ts";
 import {
   CLAIM_HORIZON_SESSIONS,
   estimateClaim,

@@ -1,8 +1,9 @@
 import type { AssetClass } from "../market/instrument.ts";
 import { RANGE_PROBABILITIES, type RangeProbability } from "../risk/ranges.ts";
 import { bootstrapInterval, type ConfidenceInterval } from "../statistics/bootstrap.ts";
+import { normalQuantile } from "../statistics/normal.ts";
 import { hasVariance, neweyWestStandardError } from "../statistics/series-summary.ts";
-import { mean, normalQuantile, sampleSd } from "../statistics/statistics.ts";
+import { mean, sampleSd } from "../statistics/statistics.ts";
 import type { NeutralCoefficients } from "./claim-estimate.ts";
 import {
   HEADLINE_HORIZON_SESSIONS,

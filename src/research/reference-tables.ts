@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import canonicalize from "canonicalize";
 import { type CloseTables, STAGES, type Stage } from "../score/close-tables.ts";
 import { openMarket } from "../sources/open-market.ts";
-import { normalQuantile } from "../statistics/statistics.ts";
+import { normalQuantile } from "../statistics/normal.ts";
 import { walkPanel } from "./panel-walk.ts";
 
 /**

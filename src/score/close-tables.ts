@@ -1,6 +1,7 @@
 import { fractionOf, type PeerRank, rankAmong } from "../factors/peer-rank.ts";
 import { type EcdfTable, MIN_PEER_GROUP_SIZE, probabilityOf } from "../statistics/ecdf.ts";
-import { mean, normalQuantile } from "../statistics/statistics.ts";
+import { normalQuantile } from "../statistics/normal.ts";
+import { mean } from "../statistics/statistics.ts";
 import reference from "./reference-tables.json" with { type: "json" };
 import { STEADINESS_INPUTS } from "./steadiness.ts";
 

@@ -1,5 +1,5 @@
 import { rankAmong } from "../factors/peer-rank.ts";
-import { normalCdf, normalQuantile } from "../statistics/statistics.ts";
+import { normalCdf, normalQuantile } from "../statistics/normal.ts";
 import type { InstrumentState } from "./instrument-state.ts";
 import { COIN_STEADINESS_INPUT, type RankedValue, type SteadinessReading } from "./steadiness.ts";
 

@@ -1,7 +1,7 @@
 import type { PeerRank } from "../factors/peer-rank.ts";
 import { FACTORS, type Factor, type FactorReading } from "../factors/reading.ts";
 import type { AssetClass } from "../market/instrument.ts";
-import { normalCdf } from "../statistics/statistics.ts";
+import { normalCdf } from "../statistics/normal.ts";
 
 /**
  * Factor weights: the average of equal weights and of weights by prior evidence. They add up to

@@ -1,6 +1,6 @@
 import { fractionOf } from "../factors/peer-rank.ts";
 import { type MarketReturns, recentVolatility } from "../factors/price-history.ts";
-import { normalCdf, normalQuantile } from "../statistics/statistics.ts";
+import { normalCdf, normalQuantile } from "../statistics/normal.ts";
 import {
   type CloseTables,
   isReferenceStage,

@@ -1,4 +1,5 @@
-import { countBelow, normalQuantile } from "./statistics.ts";
+import { normalQuantile } from "./normal.ts";
+import { countBelow } from "./statistics.ts";
 
 /**
  * An empirical distribution that no longer changes: the value at each probability; both lists are

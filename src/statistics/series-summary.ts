@@ -1,5 +1,6 @@
 import type { ConfidenceInterval } from "./bootstrap.ts";
-import { mean, normalQuantile, sampleSd } from "./statistics.ts";
+import { normalQuantile } from "./normal.ts";
+import { mean, sampleSd } from "./statistics.ts";
 
 /** Statistics of the mean of a series with one value per date. */
 export interface SeriesSummary {

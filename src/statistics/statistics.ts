@@ -1,12 +1,3 @@
-import cdf from "@stdlib/stats-base-dists-normal-cdf";
-import quantile from "@stdlib/stats-base-dists-normal-quantile";
-
-/** Standard normal distribution function. */
-export const normalCdf = (z: number): number => cdf(z, 0, 1);
-
-/** Inverse of `normalCdf`; p must be strictly between 0 and 1. */
-export const normalQuantile = (p: number): number => quantile(p, 0, 1);
-
 /** Clips a value to [-bound, bound]. */
 export const clip = (value: number, bound: number): number =>
   Math.min(bound, Math.max(-bound, value));

@@ -25,7 +25,7 @@ import type { SourcesByFeed } from "../market/market.ts";
 import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, Feed, InstrumentRecords } from "../market/records.ts";
 import type { FactorResult, PastSnapshot, Snapshot, StockRanking } from "../score/snapshot.ts";
-import { normalCdf } from "../statistics/statistics.ts";
+import { normalCdf } from "../statistics/normal.ts";
 import { CandidatesAnswer, candidatesAnswer } from "./candidate.ts";
 import { AnalyzerAnswer, peerTableVersion } from "./method.ts";
 import type { ToolContext } from "./tool.ts";

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { FACTORS } from "../../src/factors/reading.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
 import { BASE_FACTOR_WEIGHTS } from "../../src/score/composite.ts";
-import { normalCdf } from "../../src/statistics/statistics.ts";
+import { normalCdf } from "../../src/statistics/normal.ts";
 import { newToken } from "../support/agent.ts";
 import { duckdb } from "../support/duckdb.ts";
 import { smallMarket } from "../support/small-market.ts";

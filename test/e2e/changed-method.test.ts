@@ -76,7 +76,7 @@ describe("a program whose method was changed", () => {
     );
     writeFileSync(
       join(copy, "src/score/points.ts"),
-      'import { normalCdf } from "../statistics/statistics.ts";\nexport const pointsOf = (z: number) => 100 * normalCdf(z);\n',
+      'import { normalCdf } from "../statistics/normal.ts";\nexport const pointsOf = (z: number) => 100 * normalCdf(z);\n',
     );
     expect(backtest()).toBe(runningMethod().version);
     expect(reports()).toEqual([report]);

@@ -33,7 +33,7 @@ import type { Direction } from "../../src/score/signal-hysteresis.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { STEADINESS_INPUTS, type SteadinessReading } from "../../src/score/steadiness.ts";
-import { normalQuantile } from "../../src/statistics/statistics.ts";
+import { normalQuantile } from "../../src/statistics/normal.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import type { Records } from "../../src/store/port/records.ts";

@@ -4,13 +4,13 @@ import type { AssetClass } from "../../market/instrument.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
 import { bootstrapInterval, type ConfidenceInterval } from "../../statistics/bootstrap.ts";
+import { normalCdf } from "../../statistics/normal.ts";
 import {
   datesPerHorizon,
   type HorizonOverlap,
   type SeriesSummary,
   summarizeSeries,
 } from "../../statistics/series-summary.ts";
-import { normalCdf } from "../../statistics/statistics.ts";
 import { signalReturns } from "./book-returns.ts";
 import { brierSkillOf, type Calibration, calibrate } from "./calibration.ts";
 import { estimateBacktestClaim } from "./claim.ts";

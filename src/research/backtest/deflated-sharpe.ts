@@ -1,5 +1,6 @@
+import { normalCdf, normalQuantile } from "../../statistics/normal.ts";
 import { hasVariance } from "../../statistics/series-summary.ts";
-import { mean, normalCdf, normalQuantile, sampleSd } from "../../statistics/statistics.ts";
+import { mean, sampleSd } from "../../statistics/statistics.ts";
 
 /** The Euler-Mascheroni constant. */
 const EULER_GAMMA = 0.5772156649015329;

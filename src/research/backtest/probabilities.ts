@@ -1,6 +1,7 @@
 import { medianOf } from "../../statistics/median.ts";
+import { normalCdf } from "../../statistics/normal.ts";
 import { datesPerHorizon, type HorizonOverlap } from "../../statistics/series-summary.ts";
-import { mean, normalCdf } from "../../statistics/statistics.ts";
+import { mean } from "../../statistics/statistics.ts";
 import type { ProbabilityForecast } from "./calibration.ts";
 import type { DatedOutcomes, GradedDateValue } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";

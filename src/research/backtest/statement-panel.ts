@@ -4,7 +4,7 @@ import { CANDIDATE } from "../../score/candidate.ts";
 import type { ExposurePercentiles } from "../../score/exposures.ts";
 import { SIGNAL_THRESHOLDS } from "../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
-import { normalQuantile } from "../../statistics/statistics.ts";
+import { normalQuantile } from "../../statistics/normal.ts";
 import type { BacktestSubject } from "./question.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { createSignalCount, type SignalCount } from "./signal-count.ts";

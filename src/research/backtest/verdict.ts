@@ -1,10 +1,10 @@
 import type { BacktestVerdict } from "../../score/backtest-verdicts.ts";
+import { normalQuantile } from "../../statistics/normal.ts";
 import {
   datesPerHorizon,
   type HorizonOverlap,
   type SeriesSummary,
 } from "../../statistics/series-summary.ts";
-import { normalQuantile } from "../../statistics/statistics.ts";
 
 /** Minimum number of independent periods for a verdict. */
 export const MIN_VERDICT_PERIODS = 30;

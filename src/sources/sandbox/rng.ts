@@ -1,5 +1,5 @@
-import quantile from "@stdlib/stats-base-dists-normal-quantile";
 import { GOLDEN_RATIO_STEP, mixBits } from "../../statistics/mix-bits.ts";
+import { normalQuantile } from "../../statistics/normal.ts";
 
 /** A random number generator: uniform numbers strictly between 0 and 1. */
 export type Rng = () => number;
@@ -68,7 +68,7 @@ export function createRngFor(seed: number): RngFor {
 
 /** A standard normal variate. */
 export function standardNormal(rng: Rng): number {
-  return quantile(rng(), 0, 1);
+  return normalQuantile(rng());
 }
 
 /** A uniform integer from 0 through `count` - 1. */

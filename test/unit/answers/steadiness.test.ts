@@ -3,7 +3,7 @@ import { steadinessAnswer } from "../../../src/answers/steadiness.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { STEADINESS_INPUTS } from "../../../src/score/steadiness.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
-import { normalCdf, normalQuantile } from "../../../src/statistics/statistics.ts";
+import { normalCdf, normalQuantile } from "../../../src/statistics/normal.ts";
 import type { FullSignal } from "../../../src/tool/signal.ts";
 import type { ToolCall } from "../../../src/tool/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";

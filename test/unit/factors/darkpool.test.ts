@@ -9,7 +9,8 @@ import {
 import { createShortPressureTracker } from "../../../src/factors/short-pressure.ts";
 import { isBlockTrade } from "../../../src/market/block-size.ts";
 import type { Print, ShortVolume } from "../../../src/market/records.ts";
-import { clippedZ, normalCdf } from "../../../src/statistics/statistics.ts";
+import { normalCdf } from "../../../src/statistics/normal.ts";
+import { clippedZ } from "../../../src/statistics/statistics.ts";
 
 const DAY_MS = 86_400_000;
 

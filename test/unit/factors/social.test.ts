@@ -20,7 +20,7 @@ import {
   createRecentMessages,
   messageWeight,
 } from "../../../src/messages/message-weight.ts";
-import { normalCdf } from "../../../src/statistics/statistics.ts";
+import { normalCdf } from "../../../src/statistics/normal.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -10,8 +10,8 @@ import { joinOutcomes, type StatementOutcome } from "../../../src/research/backt
 import { measureRankBook, rankBookReturns } from "../../../src/research/backtest/rank-book.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import { alphaOf, measureRiskAdjusted } from "../../../src/research/backtest/risk-adjusted.ts";
+import { normalQuantile } from "../../../src/statistics/normal.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
-import { normalQuantile } from "../../../src/statistics/statistics.ts";
 
 const SESSIONS = 120;
 const DAY_MS = 86_400_000;

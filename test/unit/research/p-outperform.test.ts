@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { pOutperform } from "../../../src/research/backtest/probabilities.ts";
-import { normalQuantile } from "../../../src/statistics/statistics.ts";
+import { normalQuantile } from "../../../src/statistics/normal.ts";
 
 describe("the probability of beating the median", () => {
   it.each([

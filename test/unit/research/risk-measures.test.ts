@@ -13,8 +13,8 @@ import {
 import { SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { ECDF_PROBABILITIES } from "../../../src/statistics/ecdf.ts";
+import { normalQuantile } from "../../../src/statistics/normal.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
-import { normalQuantile } from "../../../src/statistics/statistics.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 const FIRST = Date.parse("2018-01-05");

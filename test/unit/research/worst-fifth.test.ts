@@ -8,8 +8,8 @@ import {
   type DatedFalls,
   gradeWorstFifthChance,
 } from "../../../src/research/backtest/risk/worst-fifth.ts";
+import { normalCdf, normalQuantile } from "../../../src/statistics/normal.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
-import { normalCdf, normalQuantile } from "../../../src/statistics/statistics.ts";
 
 describe("the fit of a quadratic logistic", () => {
   it("equals the maximum of the likelihood that scipy finds", () => {

@@ -9,7 +9,7 @@ import {
 } from "../../../src/risk/ranges.ts";
 import type { HorizonRiskTable } from "../../../src/risk/table.ts";
 import { ECDF_PROBABILITIES } from "../../../src/statistics/ecdf.ts";
-import { normalCdf, normalQuantile } from "../../../src/statistics/statistics.ts";
+import { normalCdf, normalQuantile } from "../../../src/statistics/normal.ts";
 import { DAY_MS, madeBars } from "./bars.ts";
 
 const bars = madeBars(700);

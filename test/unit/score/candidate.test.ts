@@ -12,8 +12,8 @@ import type { InstrumentState } from "../../../src/score/instrument-state.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { rankClose } from "../../../src/score/stock-ranking.ts";
+import { normalQuantile } from "../../../src/statistics/normal.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
-import { normalQuantile } from "../../../src/statistics/statistics.ts";
 import { CandidatesAnswer, candidatesAnswer } from "../../../src/tool/candidate.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 

@@ -9,8 +9,8 @@ import {
   type SteadinessInputs,
   yearVolatilityAndBeta,
 } from "../../../src/score/steadiness.ts";
+import { normalCdf, normalQuantile } from "../../../src/statistics/normal.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
-import { normalCdf, normalQuantile } from "../../../src/statistics/statistics.ts";
 import { historyOf, referenceBars, referenceMarket } from "../factors/reference.ts";
 
 const COUNT = 40;

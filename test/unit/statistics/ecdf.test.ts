@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ecdfZ, freezeEcdfTable } from "../../../src/statistics/ecdf.ts";
-import { normalQuantile } from "../../../src/statistics/statistics.ts";
+import { normalQuantile } from "../../../src/statistics/normal.ts";
 
 const table = {
   values: [-2, -1, 0, 1, 2],

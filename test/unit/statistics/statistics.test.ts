@@ -9,6 +9,7 @@ import {
 import { maxDrawdown, wealthPath } from "../../../src/research/backtest/drawdown.ts";
 import { bootstrapInterval } from "../../../src/statistics/bootstrap.ts";
 import { medianOf } from "../../../src/statistics/median.ts";
+import { normalQuantile } from "../../../src/statistics/normal.ts";
 import { randomAt, shuffled } from "../../../src/statistics/random.ts";
 import {
   rankCorrelation,
@@ -25,7 +26,7 @@ import {
   type SeriesSummary,
   summarizeSeries,
 } from "../../../src/statistics/series-summary.ts";
-import { mean, normalQuantile, sampleSd } from "../../../src/statistics/statistics.ts";
+import { mean, sampleSd } from "../../../src/statistics/statistics.ts";
 
 /** The rank correlation coefficients of the worked example. */
 const WORKED = [0.03, -0.01, 0.05, 0, 0.02, 0.04, -0.03, 0.06, 0.01, -0.02, 0.03, 0.02];

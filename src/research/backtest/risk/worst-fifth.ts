@@ -1,7 +1,7 @@
 import { bootstrapInterval, type ConfidenceInterval } from "../../../statistics/bootstrap.ts";
+import { normalQuantile } from "../../../statistics/normal.ts";
 import { ranks } from "../../../statistics/rank-correlation.ts";
 import { datesPerHorizon, type HorizonOverlap } from "../../../statistics/series-summary.ts";
-import { normalQuantile } from "../../../statistics/statistics.ts";
 import { brierSkillOf, type Calibration, calibrate } from "../calibration.ts";
 import type { ReturnGrid } from "../return-grid.ts";
 import { MIN_VERDICT_PERIODS } from "../verdict.ts";
