@@ -45,9 +45,8 @@ export const paths = {
 /** Path of the page about an instrument. */
 export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;
 
-/** Names of the published skills, in lower-case words with hyphens. */
-export const SKILL_NAMES = ["market-signals", "register-agent", "alert-webhooks"] as const;
-export type SkillName = (typeof SKILL_NAMES)[number];
+/** Name of a published skill, in lower-case words with hyphens. */
+export type SkillName = "market-signals" | "register-agent" | "alert-webhooks";
 
 /** Path of a skill. */
 export const skillPath = (name: SkillName) => `/.well-known/agent-skills/${name}/SKILL.md` as const;

@@ -52,13 +52,6 @@ describe("the OpenAPI document", () => {
     expect(render()).toContain("An agent registers itself");
     expect(render({ anonymousScopes: [] })).not.toContain("An agent registers itself");
   });
-
-  it("cannot be created when a well-known document has no description", () => {
-    const unknown = { path: "/unknown.json", mediaTypes: ["application/json"] } as const;
-    expect(() => openApiDocument(site, [...discoveryDocuments, unknown])).toThrow(
-      /\/unknown\.json/,
-    );
-  });
 });
 
 /** JSON Schema of a tool's answer, as published. */
