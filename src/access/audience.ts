@@ -10,6 +10,9 @@ export function isAudienceAllowed(granted: string, wanted: string): boolean {
   return wanted === granted || wanted === granted + MCP_PATH;
 }
 
+/** The resources of this server: the whole service, and its MCP endpoint. */
+export const resourcesOf = (baseUrl: string): readonly string[] => [baseUrl, baseUrl + MCP_PATH];
+
 function canonical(uri: string): string | undefined {
   return URL.parse(uri)?.href.replace(/\/$/, "");
 }
@@ -21,7 +24,7 @@ function canonical(uri: string): string | undefined {
  */
 export function resolveResource(indicator: string, baseUrl: string): string | undefined {
   const wanted = canonical(indicator);
-  return [baseUrl, baseUrl + MCP_PATH].find((known) => canonical(known) === wanted);
+  return resourcesOf(baseUrl).find((known) => canonical(known) === wanted);
 }
 
 /**
@@ -33,7 +36,7 @@ export function allowedResources(
   named: readonly string[] | undefined,
   baseUrl: string,
 ): readonly string[] {
-  const here = [baseUrl, baseUrl + MCP_PATH];
+  const here = resourcesOf(baseUrl);
   if (named === undefined) return here;
   const meant = named.map((indicator) => resolveResource(indicator, baseUrl) ?? "");
   return here.filter((resource) => meant.some((granted) => isAudienceAllowed(granted, resource)));

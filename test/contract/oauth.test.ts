@@ -440,8 +440,21 @@ describe("the resource parameter of a token request", () => {
     expect(await statusWith(token, "/mcp")).toBe(200);
   });
 
-  it.each(["https://evil.example", "/api", "/mcp?x=1", "/mcp#x", "not a uri"])(
-    "is rejected when it is %j",
+  it.each(["https://evil.example", "/api", "/mcp?x=1"])(
+    "is rejected, naming the resources that exist, when it is %j",
+    async (resource) => {
+      const asked = resource.startsWith("/") ? base + resource : resource;
+      const response = await askToken(await register(), { resource: asked });
+      expect(response.status).toBe(400);
+      expect(await json(response)).toEqual({
+        error: "invalid_target",
+        error_description: `the resources of this server are ${base} and ${base}/mcp`,
+      });
+    },
+  );
+
+  it.each(["/mcp#x", "not a uri"])(
+    "is rejected when it is no resource indicator at all, such as %j",
     async (resource) => {
       const asked = resource.startsWith("/") ? base + resource : resource;
       const response = await askToken(await register(), { resource: asked });

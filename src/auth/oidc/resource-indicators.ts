@@ -1,5 +1,5 @@
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from "oidc-provider";
-import { isAudienceAllowed, resolveResource } from "../../access/audience.ts";
+import { isAudienceAllowed, resolveResource, resourcesOf } from "../../access/audience.ts";
 import {
   isScope,
   parseScopeNames,
@@ -36,7 +36,11 @@ export interface ResourcePolicy {
  */
 function resolveAudience(resource: string, baseUrl: string): string {
   const audience = resolveResource(resource, baseUrl);
-  if (audience === undefined) throw new errors.InvalidTarget();
+  if (audience === undefined) {
+    throw new errors.InvalidTarget(
+      `the resources of this server are ${resourcesOf(baseUrl).join(" and ")}`,
+    );
+  }
   return audience;
 }
 
