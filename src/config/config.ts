@@ -12,6 +12,7 @@ import {
   FILES_MARKET_PATTERN,
   LIVE_MARKET,
   readVariables,
+  removedVariables,
   type SettingValues,
   storeVariables,
 } from "./settings.ts";
@@ -67,11 +68,6 @@ export interface Config {
    * Number of reverse proxies in front of the service, each of which appends to `X-Forwarded-For`.
    */
   readonly proxyHops: number;
-  /**
-   * Whether common MCP requests are handled by long-lived MCP servers instead of a new server for
-   * each request.
-   */
-  readonly mcpFastPath: boolean;
   /** Rate limits that replace the defaults. */
   readonly rateLimits: LimitOverrides;
   /** Time for which a process that is shutting down still accepts connections, in milliseconds. */
@@ -89,7 +85,7 @@ export interface Config {
  * must not start.
  */
 export function readConfig(env: Environment): Config {
-  const values = readVariables(env, environmentVariables);
+  const values = readVariables(env, environmentVariables, removedVariables);
   const isSandbox = values.MARKET === "sandbox";
   checkTogether(values);
   return {
@@ -113,7 +109,6 @@ export function readConfig(env: Environment): Config {
     },
     telegramUrl: values.TELEGRAM_API_URL,
     proxyHops: values.TRUST_PROXY,
-    mcpFastPath: values.MCP_FAST_PATH,
     rateLimits: values.RATE_LIMITS,
     drainMs: 1_000 * (values.DRAIN_SECONDS ?? (values.DATABASE_URL ? SHARED_DRAIN_SECONDS : 0)),
     metricsPort: values.METRICS_PORT,

@@ -221,16 +221,6 @@ export const environmentVariables = {
     fallback: "`0`",
     about: "reverse proxies in front, each of which adds to `X-Forwarded-For`",
   },
-  MCP_FAST_PATH: {
-    schema: z
-      .enum(["0", "1"])
-      .default("1")
-      .transform((text) => text === "1"),
-    allowed: "1, or 0 to leave every MCP request to the SDK",
-    fallback: "`1`",
-    about:
-      "`0` leaves every MCP request to the SDK's own handler, which answers the same several times slower",
-  },
   RATE_LIMITS: {
     schema: z
       .string()
@@ -282,6 +272,12 @@ export const environmentVariables = {
   },
 } as const;
 
+/** Settings of earlier versions, each with what holds in its place. */
+export const removedVariables = {
+  MCP_FAST_PATH:
+    "usual MCP messages are always answered by the fast path, all others by the SDK's handler",
+} as const;
+
 /** A setting with its schema, default and purpose. */
 interface Setting {
   readonly schema: z.ZodType;
@@ -307,11 +303,16 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Parses environment variables.
  *
- * @throws {Error} With one line per invalid variable, with its allowed values, and one per variable
- * that looks like a misspelled setting.
+ * @param removed What holds in place of each setting that is gone.
+ * @throws {Error} With one line per invalid variable, with its allowed values, one per variable that
+ * looks like a misspelled setting, and one per setting that is gone.
  */
-export function readVariables<V extends Variables>(env: Environment, known: V): SettingValues<V> {
-  const wrong = [...misspellingsIn(env, Object.keys(known))];
+export function readVariables<V extends Variables>(
+  env: Environment,
+  known: V,
+  removed: Readonly<Record<string, string>> = {},
+): SettingValues<V> {
+  const wrong = [...misspellingsIn(env, Object.keys(known)), ...removedIn(env, removed)];
   const entries = Object.entries(known).map(([name, { schema, allowed, secret }]) => {
     const text = env[name] === "" ? undefined : env[name];
     const result = schema.safeParse(text);
@@ -338,6 +339,14 @@ function misspellingsIn(env: Environment, known: readonly string[]): readonly st
     return [`${name}: there is no such setting; did you mean ${meant}? Rename or unset it.`];
   });
 }
+
+const removedIn = (
+  env: Environment,
+  removed: Readonly<Record<string, string>>,
+): readonly string[] =>
+  Object.entries(removed).flatMap(([name, instead]) =>
+    env[name] ? [`${name}: this setting is gone; ${instead}. Unset it.`] : [],
+  );
 
 /**
  * Whether a URL can be an issuer: https, or http on this machine. Without TLS, an ID token from

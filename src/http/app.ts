@@ -79,8 +79,6 @@ export interface AppOptions {
    */
   readonly routers: readonly Router[];
   readonly tokenRoute: Route;
-  /** Whether ordinary MCP requests bypass the SDK's slower handler. */
-  readonly mcpFastPath: boolean;
   /** Additional MCP features; set only by tests. */
   readonly mcpAddition?: McpExtension | undefined;
   readonly readiness: Readiness;

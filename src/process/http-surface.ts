@@ -93,7 +93,6 @@ export function createHttpSurface(options: HttpSurfaceOptions): App {
       webhookKeysRouter(alerts.keySet),
     ],
     tokenRoute: oauth.tokenRoute,
-    mcpFastPath: config.mcpFastPath,
     mcpAddition: options.mcpAddition,
     readiness,
     signalLog: options.signalLog,

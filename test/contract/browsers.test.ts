@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { getWith, newToken, postJson } from "../support/agent.ts";
+import { handlers } from "../support/mcp-usual.ts";
 import { sendRaw } from "../support/raw.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -16,16 +17,15 @@ const MODERN = {
 
 /** A message in each era of the MCP protocol, with the header fields of that era. */
 const eras = {
-  legacy: { headers: {}, params: {} },
+  legacy: { headers: {}, eraMeta: {} },
   modern: {
     headers: { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" },
-    params: { _meta: MODERN },
+    eraMeta: MODERN,
   },
 };
 
-describe.each(["1", "0"])("the MCP endpoint with MCP_FAST_PATH=%s", async (path) => {
-  const testService = await startTestService({ MCP_FAST_PATH: path });
-  const token = await newToken(testService.base);
+describe.each(handlers)("the MCP endpoint by $handler", async ({ meta }) => {
+  const token = await newToken(base);
 
   it.each([
     ["legacy", "*/*"],
@@ -33,8 +33,9 @@ describe.each(["1", "0"])("the MCP endpoint with MCP_FAST_PATH=%s", async (path)
     ["modern", "*/*"],
     ["modern", undefined],
   ] as const)("answers a %s message with Accept: %s", async (era, accept) => {
-    const { headers, params } = eras[era];
-    const { status, body } = await sendRaw(`${testService.base}/mcp`, {
+    const { headers, eraMeta } = eras[era];
+    const params = { _meta: { ...eraMeta, ...meta } };
+    const { status, body } = await sendRaw(`${base}/mcp`, {
       method: "POST",
       headers: {
         "content-type": "application/json",

@@ -2,6 +2,7 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
+import { handlers } from "../support/mcp-usual.ts";
 import { sendRaw } from "../support/raw.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -9,13 +10,17 @@ const LEGACY = {
   accept: "application/json, text/event-stream",
   "content-type": "application/json",
 };
-const message = (params: object = {}) =>
-  JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params });
 
 const deep = (levels: number): object => (levels === 0 ? {} : { a: deep(levels - 1) });
 
-describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
-  const testService = await startTestService({ MCP_FAST_PATH: path });
+const testService = await startTestService();
+
+describe.each(handlers)("a message for $handler", async ({ meta }) => {
+  const message = (params: object = {}) =>
+    JSON.stringify({
+      ...{ jsonrpc: "2.0", id: 1, method: "tools/list" },
+      params: { ...params, _meta: meta },
+    });
   const token = await newToken(testService.base);
   const send = (body: string | Buffer, headers: Record<string, string | undefined> = {}) =>
     sendRaw(`${testService.base}/mcp`, {
@@ -64,7 +69,6 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
 
   it("counts once against the limit, and is answered with Retry-After when it exceeds the limit", async () => {
     const strict = await startTestService({
-      MCP_FAST_PATH: path,
       RATE_LIMITS: "calls-unclaimed=5/100000/1000000",
     });
     const by = await newToken(strict.base);

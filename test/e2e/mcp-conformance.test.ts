@@ -35,27 +35,18 @@ const aboutSessions = ["server-sse-multiple-streams", "server-sse-polling"];
  */
 const isOfTasks = (name: string) => name.startsWith("tasks-");
 
-/**
- * The two code paths that answer messages; MCP_FAST_PATH=0 leaves all messages to the SDK's
- * handler.
- */
-const paths = [
-  { name: "with the fast path", env: { MCP_FAST_PATH: "1" } },
-  { name: "without the fast path", env: { MCP_FAST_PATH: "0" } },
-];
-
-describe.each(paths)("the MCP endpoint $name", async ({ name: path, env }) => {
+describe("the MCP endpoint", async () => {
   /**
    * The complete service with its authentication gate, plus the tools that the conformance suite
    * calls.
    */
-  const testService = await startTestService(env, { mcpAddition: fixtures });
+  const testService = await startTestService({}, { mcpAddition: fixtures });
   const url = `${await startBearerProxy(testService.base, await newToken(testService.base))}/mcp`;
 
   async function run(revision: string, excuseOf: (name: string) => string | undefined) {
     const { ended } = startKit("server", "--url", url, "--requirements", revision);
     const { code, scenarios } = await ended;
-    printScenarios(`MCP server ${path}, requirements of ${revision}`, scenarios, excuseOf);
+    printScenarios(`MCP server, requirements of ${revision}`, scenarios, excuseOf);
     return { code, scenarios };
   }
 

@@ -103,7 +103,6 @@ export async function startAlertApp({
     },
     ...{ onError, log: pino({ level: "silent" }), meters: NO_METERS, signalLog: undefined },
     onReport: () => {},
-    mcpFastPath: true,
   });
   server.on("request", app.handle);
   atFileEnd(() => new Promise((resolve) => server.close(resolve)));

@@ -203,6 +203,17 @@ export const oddMessages: fc.Arbitrary<OddMessage> = fc.oneof(
     .map(([body, { headers }]) => ({ body, headers })),
 );
 
+/**
+ * The message with a content type that means the same, but with which the fast path leaves it to
+ * the SDK's handler.
+ */
+export const forSdk = ({ body, headers }: OddMessage): OddMessage => ({
+  body,
+  headers: { ...headers, ...("content-type" in headers && { "content-type": SDK_TYPE }) },
+});
+
+const SDK_TYPE = "application/json;a=b";
+
 /** Response headers that matter to the client. */
 const MEANT = [
   ...["content-type", "cache-control", "x-accel-buffering", "www-authenticate", "allow"],

@@ -11,6 +11,15 @@ globalAgent.maxSockets = 256;
  */
 export const ways = ["modern", "legacy", "modern with progress", "batch"] as const;
 
+/**
+ * `_meta` with which a usual message reaches each of the two handlers: the fast path, or the SDK's
+ * own handler, to which the fast path leaves every message that asks for progress.
+ */
+export const handlers = [
+  { handler: "the fast path", meta: {} },
+  { handler: "the SDK's handler", meta: { progressToken: 1 } },
+] as const;
+
 /** A tool call as a client sends it. */
 export interface ToolCall {
   readonly way: (typeof ways)[number];

@@ -47,8 +47,6 @@ export interface McpEndpointOptions extends McpServerOptions {
    * rejected a message.
    */
   readonly onReport: (error: unknown) => void;
-  /** Whether ordinary requests bypass the SDK's slower handler. */
-  readonly mcpFastPath: boolean;
 }
 
 type NewServer = ReturnType<typeof createServerFactory>;
@@ -63,13 +61,13 @@ type AnswerMessage = (context: RequestContext, received: ReceivedMessage) => Pro
 
 /**
  * Creates the MCP endpoint for every protocol revision from 2024-11-05 to 2026-07-28, without
- * sessions. Two long-lived servers answer ordinary requests, unless the fast path is disabled.
+ * sessions. Two long-lived servers answer ordinary requests.
  */
 export function createMcpEndpoint(options: McpEndpointOptions): Handler {
-  const { baseUrl, mcp, mcpFastPath, onReport } = options;
+  const { baseUrl, mcp, onReport } = options;
   const newServer = createServerFactory(options);
   const answerBySdk = createSdkHandler(newServer, options);
-  const fastPath = mcpFastPath ? createFastPath({ newServer, onReport }) : undefined;
+  const fastPath = createFastPath({ newServer, onReport });
   const requireOwnOrigin = createOriginGuard(baseUrl);
   return async (context) => {
     const { req, res } = context;
@@ -85,7 +83,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Handler {
     if (Array.isArray(message)) await mcp.countAdditionalCalls(context, caller, message.length - 1);
     mcp.requireScopes(caller, requiredScopes(message, mcp, caller));
     await runInTraceOf(message, async () => {
-      const answer = () => plain && fastPath?.(plain, authInfoOf(caller, context.ip));
+      const answer = () => plain && fastPath(plain, authInfoOf(caller, context.ip));
       // For changes, the audit log records the client's address.
       const answering = isRead ? answer() : withCallerAddress(context.ip, answer);
       if (answering === undefined) await answerBySdk(context, { caller, message });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readConfig, readStoreSettings } from "../../../src/config/config.ts";
 import { misspelledSetting } from "../../../src/config/misspelled.ts";
-import { environmentVariables } from "../../../src/config/settings.ts";
+import { environmentVariables, removedVariables } from "../../../src/config/settings.ts";
 
 const settings = Object.keys(environmentVariables);
 
@@ -101,5 +101,18 @@ describe("a variable that looks like a misspelled setting", () => {
       expect(misspelledSetting(name, others), name).toBeUndefined();
     }
     expect(misspelledSetting("DATABASE_URL\u001b", settings)).toBeUndefined();
+  });
+});
+
+describe("a setting that is gone", () => {
+  it("stops the start, says what holds in its place, and does not repeat its value", () => {
+    expect(Object.keys(removedVariables)).not.toEqual([]);
+    for (const [name, instead] of Object.entries(removedVariables)) {
+      const read = () => readConfig({ [name]: "hunter2" });
+      expect(read).toThrow(`${name}: this setting is gone; ${instead}. Unset it.`);
+      expect(read).not.toThrow("hunter2");
+      expect(() => readConfig({ [name]: "" })).not.toThrow();
+      expect(() => readStoreSettings({ [name]: "hunter2" })).not.toThrow();
+    }
   });
 });
