@@ -35,19 +35,16 @@ import {
 import { type PageRequest, paginate, readablePage } from "../src/tool/pagination.ts";
 import {
   briefSignalAnswer,
-  briefSignalItem,
   directionEvidenceAnswer,
   type FailedSymbol,
   fullSignalAnswer,
-  fullSignalItem,
-  SIGNAL_HISTORY_COLUMNS,
   SignalAnswer,
   SignalHistory,
   SignalPage,
   signalChanges,
   signalCounts,
 } from "../src/tool/signal.ts";
-import { scoreChange, signalColumns } from "../src/tool/signal-table.ts";
+import { SIGNAL_HISTORY, scoreChange, signalColumns, signalItem } from "../src/tool/signal-row.ts";
 import { defineTool, type ToolCall, type ToolContext } from "../src/tool/tool.ts";
 import { WatchlistNameInput } from "../src/tool/watchlist.ts";
 import { DayOrInstantInput, requestedDayMember } from "../src/tool/when.ts";
@@ -353,9 +350,7 @@ function page(list: readonly PastSnapshot[], query: Query, context: ToolContext)
     ...request,
     query,
     render: (snapshot) => ({
-      ...(detail === "full"
-        ? fullSignalItem(snapshot, context)
-        : briefSignalItem(snapshot, context)),
+      ...signalItem({ snapshot, context }, detail),
       ...(isBySteadiness(query) && { steadiness: steadinessPoints(snapshot) }),
     }),
     columns: signalColumns,
@@ -433,7 +428,7 @@ function historySelection(
 }
 
 function history(symbol: string, query: Query, context: ToolContext) {
-  const { detail, fields = SIGNAL_HISTORY_COLUMNS[detail] } = query;
+  const { detail, fields = SIGNAL_HISTORY[detail] } = query;
   const columns = chosenColumns(signalColumns, fields);
   const [list, request] = historySelection(symbol, query, context);
   const { items, nextCursor } = readablePage(list, {

@@ -6,7 +6,7 @@ import { getTrackRecord } from "../../tools/get-track-record.ts";
 import { offExchangeDayColumns } from "../answers/off-exchange-table.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
-import { signalColumns } from "../tool/signal-table.ts";
+import { signalColumns } from "../tool/signal-row.ts";
 import {
   evidenceText,
   factorColumnHeads,

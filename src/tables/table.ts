@@ -20,6 +20,16 @@ export interface Column<R> extends ColumnHead {
   readonly round?: (value: number) => number;
 }
 
+/** The cell of a record, rounded in a brief answer. */
+export function cellOf<R>(
+  { cell, round }: Pick<Column<R>, "cell" | "round">,
+  record: R,
+  detail: "brief" | "full",
+): Cell {
+  const value = cell(record);
+  return detail === "brief" && round && typeof value === "number" ? round(value) : value;
+}
+
 /** Rows of the same kind; the columns that identify a row come first. */
 export interface Table {
   readonly columns: readonly ColumnHead[];

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { DetailLevel } from "../answers/common.ts";
 import { Problem } from "../lib/problem.ts";
 import type { RecordList } from "../market/records.ts";
-import type { Cell, Column } from "../tables/table.ts";
+import { type Cell, type Column, cellOf } from "../tables/table.ts";
 import { type PageRequest, readablePage } from "./pagination.ts";
 
 /** Requested column names. */
@@ -48,11 +48,7 @@ export const cellsOfRecord = <R>(
   columns: readonly Column<R>[],
   record: R,
   detail: DetailLevel,
-): Cell[] =>
-  columns.map(({ cell, round }) => {
-    const value = cell(record);
-    return detail === "brief" && round && typeof value === "number" ? round(value) : value;
-  });
+): Cell[] => columns.map((column) => cellOf(column, record, detail));
 
 /**
  * A request for a page of a list. Items are shown by `render`, or as table rows if the query has

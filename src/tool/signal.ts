@@ -8,15 +8,12 @@ import {
   InstantAnswer,
   InstrumentAnswer,
   InstrumentAnswerMembers,
-  InstrumentIdentity,
-  instrumentIdentityOf,
   isoInstant,
   snapshotId,
 } from "../answers/common.ts";
 import { noProbabilityReason, SCORE_MEANING } from "../answers/meaning.ts";
 import { NextReportFields, nextReportAnswer } from "../answers/next-report.ts";
 import { RiskAnswer, rangesAt80Percent, riskAnswer } from "../answers/risk.ts";
-import { roundPointDifference } from "../answers/rounding.ts";
 import { exactSignal, roundedSignal, sessionOfSnapshot } from "../answers/signal-point.ts";
 import {
   STEADINESS_MEANING,
@@ -37,12 +34,11 @@ import {
   scoreHorizonText,
 } from "../score/backtest-verdicts.ts";
 import { FORCED_WAIT_REASONS, SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
-import { type PastSnapshot, SNAPSHOT_STATUSES } from "../score/snapshot.ts";
+import type { PastSnapshot } from "../score/snapshot.ts";
 import { FieldTable } from "./fields.ts";
-import { scoreChange } from "./signal-table.ts";
+import { SignalItem, SignalSeries } from "./signal-row.ts";
 import type { ToolContext } from "./tool.ts";
 
-const Status = z.enum(SNAPSHOT_STATUSES);
 const Points = z.number().min(0).max(100);
 const Fraction = z.number().min(0).max(1);
 
@@ -164,40 +160,6 @@ export const SignalAnswer = FullSignal.partial({
 /** The full signal answer for one instrument. */
 export type FullSignal = z.input<typeof FullSignal>;
 
-/** One instrument in a list of signals, in full. */
-const FullSignalItem = z.object({
-  ...InstrumentIdentity.shape,
-  sector: z.string().nullable(),
-  asOf: InstantAnswer,
-  status: Status,
-  signal: DirectionAnswer,
-  score: Points.int().nullable(),
-  scoreRaw: Points.nullable(),
-  scoreSmoothed: Points.nullable(),
-  scoreChange: z
-    .number()
-    .nullable()
-    .describe("Points since the close before the last; null: there is none."),
-  confidence: Fraction,
-  coverage: Fraction,
-  steadiness: Points.int()
-    .nullable()
-    .optional()
-    .describe("Of a list that is sorted or filtered by it; null: not ranked."),
-});
-
-/** One instrument in a list of signals, in full. */
-export type FullSignalItem = z.input<typeof FullSignalItem>;
-
-const Item = FullSignalItem.partial({
-  assetClass: true,
-  exchange: true,
-  sector: true,
-  asOf: true,
-  scoreRaw: true,
-  scoreSmoothed: true,
-});
-
 /** A requested symbol for which there is no result. */
 const FailedSymbol = z.object({
   symbol: z.string().describe("The symbol as requested."),
@@ -219,7 +181,7 @@ export const SignalPage = z.object({
     })
     .describe("Of all that match, on this page or not."),
   total: z.int().describe("How many match, insufficientData included."),
-  items: z.array(Item).optional(),
+  items: z.array(SignalItem).optional(),
   ...FieldTable.shape,
   evidence: z.array(BriefEvidence).describe("One for each asset class among the items."),
   failed: z
@@ -229,28 +191,11 @@ export const SignalPage = z.object({
   nextCursor: z.string().nullable(),
 });
 
-/** The columns of a signal history, each with one value per session, oldest first. */
-const Columns = z.object({
-  session: z.array(z.string()).describe("The day; an instant where sessions are shorter."),
-  score: z.array(z.int().nullable()),
-  price: z.array(z.number().nullable()).describe("Close as traded."),
-  asOf: z.array(InstantAnswer),
-  status: z.array(Status),
-  signal: z.array(DirectionAnswer),
-  scoreRaw: z.array(Points.nullable()),
-  scoreSmoothed: z.array(Points.nullable()),
-  confidence: z.array(Fraction),
-  coverage: z.array(Fraction),
-  return: z
-    .array(z.number().nullable())
-    .describe("Of the session, as a fraction, dividends and splits included; null: no bar."),
-});
-
 /** The signals of one instrument over time. */
 export const SignalHistory = z.object({
   ...InstrumentAnswer.shape,
   evidence: BriefEvidence,
-  history: Columns.partial()
+  history: SignalSeries.partial()
     .loose()
     .describe("Columns, oldest first: session, score and price; all with detail=full; or fields."),
   signals: z
@@ -364,41 +309,6 @@ export function briefSignalAnswer(
     logged: logged && { index: logged.index },
   };
 }
-
-/** Renders a snapshot in full, as an item of a list of instruments. */
-export function fullSignalItem(
-  snapshot: PastSnapshot,
-  context: Pick<ToolContext, "snapshots">,
-): FullSignalItem {
-  const { instrument, at, status } = snapshot;
-  return {
-    ...instrumentIdentityOf(instrument),
-    sector: instrument.sector,
-    asOf: isoInstant(at),
-    status,
-    ...exactSignal(snapshot),
-    scoreChange: scoreChange(snapshot, context),
-  };
-}
-
-/** Renders a snapshot in brief, as an item of a list of instruments. */
-export function briefSignalItem(
-  snapshot: PastSnapshot,
-  context: Pick<ToolContext, "snapshots">,
-): z.input<typeof Item> {
-  const { instrument, status } = snapshot;
-  const change = scoreChange(snapshot, context);
-  const { symbol, name } = instrument;
-  const { signal, score, confidence, coverage } = roundedSignal(snapshot);
-  const rounded = change === null ? null : roundPointDifference(change);
-  return { symbol, name, signal, score, scoreChange: rounded, confidence, coverage, status };
-}
-
-/** The default columns of a signal history, if the query has no `fields`. */
-export const SIGNAL_HISTORY_COLUMNS: Readonly<Record<DetailLevel, readonly string[]>> = {
-  brief: ["session", "score", "price"],
-  full: Columns.keyof().options,
-};
 
 /** The sessions in which the signal of a history changed, and the first session of the history. */
 export const signalChanges = (

@@ -6,7 +6,7 @@ import { resolveSymbol, type SymbolResolution } from "../../../market/symbols.ts
 import { CSV_MEDIA_TYPE, csvEncoder } from "../../../tables/csv.ts";
 import { tableOf } from "../../../tables/table.ts";
 import { notCoveredReason } from "../../../tool/lookup.ts";
-import { signalColumns } from "../../../tool/signal-table.ts";
+import { signalColumns } from "../../../tool/signal-row.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
 import { queryOf } from "../../request-context.ts";
 import { untrustedText } from "../elements.ts";

@@ -12,7 +12,7 @@ import {
 import type { Direction } from "../../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import { fullFactorsAnswer } from "../../../tool/factors.ts";
-import { type FullSignalItem, fullSignalItem } from "../../../tool/signal.ts";
+import { type FullSignalItem, fullSignalItem } from "../../../tool/signal-row.ts";
 import type { ToolContext } from "../../../tool/tool.ts";
 import type { MarketFilter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
@@ -91,7 +91,7 @@ export function createListMarket(context: ToolContext): ListMarket {
   const rowOf = (symbol: string, maySeeFactors: boolean): MarketRow => {
     const snapshot = context.snapshots.newest(symbol);
     return {
-      signal: fullSignalItem(snapshot, context),
+      signal: fullSignalItem({ snapshot, context }),
       missing: snapshot.missingFactors,
       price: snapshot.price,
       currency: snapshot.instrument.currency,
