@@ -2,7 +2,7 @@ import type { Operation } from "../src/openapi/operation.ts";
 import { alertOperations } from "../src/openapi/operations/alerts.ts";
 import { applicationOperations } from "../src/openapi/operations/applications.ts";
 import { claimOperations } from "../src/openapi/operations/claims.ts";
-import { exportOperations } from "../src/openapi/operations/export.ts";
+import { marketOperations } from "../src/openapi/operations/market.ts";
 import { registrationOperations } from "../src/openapi/operations/registration.ts";
 import { signalLogOperations } from "../src/openapi/operations/signal-log.ts";
 import {
@@ -23,7 +23,7 @@ const withFixedPath = (operations: readonly Operation[]): readonly Operation[] =
 export const endpoints = {
   tools: withFixedPath(toolOperations),
   /** REST operations that no tool has. */
-  besideTools: withFixedPath([...exportOperations, ...alertOperations]),
+  besideTools: withFixedPath([...marketOperations, ...alertOperations]),
   /** Applications and inquiries, which need no credential. */
   intake: withFixedPath(applicationOperations),
   log: withFixedPath(signalLogOperations),

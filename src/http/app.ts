@@ -36,6 +36,7 @@ import { mcpProtocol } from "./mcp/protocol.ts";
 import { mcpRoute } from "./mcp/route.ts";
 import type { McpExtension } from "./mcp/server-factory.ts";
 import type { OpenStreams } from "./open-streams.ts";
+import { createAdmission } from "./operation-routes.ts";
 import { createErrorPageSender } from "./pages/error.ts";
 import { type HomeOptions, homeRouter } from "./pages/home/home-routes.ts";
 import { createPageSender } from "./pages/page-answer.ts";
@@ -159,20 +160,17 @@ function programRoutes(options: AppOptions): readonly Route[] {
   const { context, name, now, readiness, streams, repeat } = options;
   const answers = measuredToolAnswers(createToolAnswers(context), options.meters);
   const api = new ProtectedResource(options, "");
+  const isSimulated = context.market.source.simulated;
+  const admit = createAdmission({ api, limits: options.limits, isSimulated });
   return [
     mcpRoute({ ...options, answers, mcp: new ProtectedResource(options, "/mcp") }),
     options.tokenRoute,
     ...restRoutes({ answers, api, streams }),
-    openbbRoute({ answers, api }),
-    exportRoute({ context, api, streams }),
-    alertStreamRoute({ api, log: options.eventLog, streams, repeat }),
-    methodRoute({ context, api, tables: options.tables }),
-    ...logRoutes({
-      api,
-      limits: options.limits,
-      signalLog: options.signalLog,
-      isOpen: context.market.source.simulated,
-    }),
+    openbbRoute({ answers, api, admit }),
+    exportRoute({ context, admit, streams }),
+    alertStreamRoute({ admit, log: options.eventLog, streams, repeat }),
+    methodRoute({ context, admit, tables: options.tables }),
+    ...logRoutes({ admit, signalLog: options.signalLog, isSimulated }),
     healthRoute({ context, name, now, readiness }),
     ...probeRoutes(readiness),
   ];

@@ -1,5 +1,5 @@
 import { discoveryDocuments } from "../../wellknown/index.ts";
-import { paths } from "../lib/paths.ts";
+import type { Operation } from "../openapi/operation.ts";
 import { allOperations } from "../openapi/operations/all-operations.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -12,6 +12,11 @@ const API = "/api/";
 /** HTTP methods in the order in which `Access-Control-Allow-Methods` lists them. */
 const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 
+const operations = allOperations(discoveryDocuments);
+
+/** A path up to its first variable. */
+const prefixOf = ({ path }: Operation): string => path.replace(/\{.*/, "");
+
 /**
  * The value of `Access-Control-Allow-Methods` by path or, for paths with a variable, by the prefix
  * before the variable. The value is empty for paths that authenticate with cookies, because other
@@ -19,21 +24,21 @@ const METHODS = ["get", "post", "put", "patch", "delete"] as const;
  */
 const policies: ReadonlyMap<string, string> = new Map(
   [
-    ...Map.groupBy(allOperations(discoveryDocuments), ({ path, allowsAnyOrigin }) =>
-      allowsAnyOrigin && path.startsWith(API) ? API : path.replace(/\{.*/, ""),
+    ...Map.groupBy(operations, (operation) =>
+      operation.allowsAnyOrigin && operation.path.startsWith(API) ? API : prefixOf(operation),
     ),
-  ].map(([path, operations]) => {
-    const open = operations.filter(({ allowsAnyOrigin }) => allowsAnyOrigin);
+  ].map(([path, group]) => {
+    const open = group.filter(({ allowsAnyOrigin }) => allowsAnyOrigin);
     const methods = METHODS.filter((method) => open.some((one) => one.method === method));
     return [path, methods.join(", ").toUpperCase()];
   }),
 );
 
 /**
- * Prefixes that match paths of any depth: API paths, which share one policy, and tile paths, whose
+ * Prefixes that match paths of any depth: API paths, which share one policy, and paths whose
  * variable contains slashes.
  */
-const TREES = [API, `${paths.logTiles}/`];
+const TREES = [API, ...operations.filter(({ takesRest }) => takesRest).map(prefixOf)];
 
 function policyFor(path: string): string | undefined {
   const tree = TREES.find((one) => path.startsWith(one));

@@ -1,6 +1,6 @@
 import type { RequestHandler, Router } from "express";
 import { ipAddressKey, partyAt } from "../limits/address-key.ts";
-import type { Limits } from "../limits/limits.ts";
+import type { Limits, Party } from "../limits/limits.ts";
 import type { Operation, RateLimit } from "../openapi/operation.ts";
 import { rejectOtherMethods } from "./allowed-methods.ts";
 import { limitRequestsBy } from "./rate-limits.ts";
@@ -34,9 +34,10 @@ export function mountOperations<const O extends Operation>(
 }
 
 /** Creates the entry of an operation for the route table. */
-export const routeOf = ({ method, path }: Operation, handle: Handler): Route => ({
+export const routeOf = ({ method, path, takesRest }: Operation, handle: Handler): Route => ({
   method: method.toUpperCase() as Route["method"],
   path,
+  ...(takesRest && { takesRest }),
   handle,
 });
 
@@ -55,10 +56,18 @@ const camelCase = (name: string): string =>
  *
  * @throws {Problem} `rate_limited`
  */
-export function createRateLimitHandler(limits: Limits, { name, per }: RateLimit): RequestHandler {
-  // Unauthenticated requests can contain any client id. The id is counted together with the
-  // address, so that others cannot use up the client's number.
-  return limitRequestsBy(limits, name, ({ params, ip }) =>
-    per === "client" ? partyAt(ip, `${params.clientId} ${ipAddressKey(ip)}`) : partyAt(ip),
-  );
+export const createRateLimitHandler = (limits: Limits, limit: RateLimit): RequestHandler =>
+  limitRequestsBy(limits, limit.name, (req) => partyOf(limit, req));
+
+/** The part of a request from which its party follows. */
+interface SentRequest {
+  readonly ip: string | undefined;
+  readonly params: Readonly<Record<string, unknown>>;
 }
+
+/**
+ * The party against whose numbers a request counts. Unauthenticated requests can contain any client
+ * id. The id is counted together with the address, so that others cannot use up the client's number.
+ */
+export const partyOf = ({ per }: RateLimit, { ip, params }: SentRequest): Party =>
+  per === "client" ? partyAt(ip, `${params.clientId} ${ipAddressKey(ip)}`) : partyAt(ip);

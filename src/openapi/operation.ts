@@ -3,7 +3,7 @@ import type { ProblemCode } from "../lib/problem.ts";
 import type { RateName } from "../limits/classes.ts";
 import type { HeaderName } from "./headers.ts";
 import type { OAuthErrorCode } from "./refusals.ts";
-import type { SecurityRequirement } from "./security.ts";
+import type { Access } from "./security.ts";
 
 /** Groups of operations (OpenAPI tags) with their descriptions, in display order. */
 export const operationTags = {
@@ -39,17 +39,26 @@ export interface SuccessResponse {
 }
 
 /** Describes a JSON body. */
-export const jsonContent = (schema: z.ZodType): BodyContent => ({
-  mediaType: "application/json",
-  schema,
-});
+export const jsonContent = <S extends z.ZodType>(schema: S) =>
+  ({ mediaType: "application/json", schema }) as const satisfies BodyContent;
 
 /** Describes a successful response with a JSON body. */
-export const jsonResponse = (
+export const jsonResponse = <S extends z.ZodType>(
   description: string,
-  schema: z.ZodType,
+  schema: S,
   headers: readonly HeaderName[] = [],
-): SuccessResponse => ({ description, content: [jsonContent(schema)], headers });
+) => ({ description, content: [jsonContent(schema)], headers }) as const satisfies SuccessResponse;
+
+/** The JSON body of an operation's response 200. */
+export type JsonAnswer<O extends Operation> = O["answers"] extends {
+  readonly 200: {
+    readonly content: readonly [
+      { readonly mediaType: "application/json"; readonly schema: infer S extends z.ZodType },
+    ];
+  };
+}
+  ? z.input<S>
+  : never;
 
 /** OAuth errors of every operation that is rate limited, by status. */
 export const TEMPORARY_ERRORS = {
@@ -57,7 +66,7 @@ export const TEMPORARY_ERRORS = {
   503: ["temporarily_unavailable"],
 } as const satisfies Operation["errorsByStatus"];
 
-/** The limit against which each request to an operation counts, in addition to `visits` or `calls`. */
+/** A limit on requests. */
 export interface RateLimit {
   readonly name: RateName;
   /** Who the caller is: the address, or the client that is named together with the address. */
@@ -74,11 +83,12 @@ export interface Operation {
   readonly method: HttpMethod;
   /** Path in which `{name}` stands for a variable segment. */
   readonly path: string;
+  /** Whether the last variable stands for the rest of the path, including slashes. */
+  readonly takesRest?: true;
   readonly tag: OperationTag;
   readonly summary: string;
   readonly description?: string;
-  /** Alternative security requirements; empty for a public operation. */
-  readonly security: readonly SecurityRequirement[];
+  readonly access: Access;
   /** Schemas of the path, query and header parameters. */
   readonly pathMembers?: z.ZodObject;
   readonly query?: z.ZodObject;
@@ -86,6 +96,11 @@ export interface Operation {
   readonly exampleQuery?: Readonly<Record<string, string>>;
   readonly header?: z.ZodObject;
   readonly body?: BodyContent;
+  /**
+   * The limit against which requests without a credential count. Absent if Express serves the
+   * operation and its general limit `visits` is enough, and for probes, which are not limited.
+   * Requests with a credential count as `calls`.
+   */
   readonly limit?: RateLimit;
   /**
    * Whether pages of any origin may call the operation (CORS); safe, because no cookie

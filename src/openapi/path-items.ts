@@ -4,6 +4,7 @@ import { type JsonObject, jsonSchemaOf } from "./components.ts";
 import { type ExampleRequest, recordedHttpExchanges } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
 import { type RecordedExamples, responsesOf } from "./responses.ts";
+import { securityOf, withScopes } from "./security.ts";
 
 /** The `paths` of the OpenAPI document: operations by path and method. */
 export function pathItems(operations: readonly Operation[]): JsonObject {
@@ -16,15 +17,15 @@ export function pathItems(operations: readonly Operation[]): JsonObject {
 }
 
 function operationObject(operation: Operation): JsonObject {
-  const { id, tag, summary, description, security, body } = operation;
+  const { id, tag, summary, access, body } = operation;
   const examples = recordedHttpExchanges[id] ?? {};
   const parameters = parametersOf(operation, examples);
   return {
     operationId: id,
     tags: [tag],
     summary,
-    description: description ?? `${summary}.`,
-    security,
+    description: descriptionOf(operation),
+    security: securityOf(access),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {
@@ -35,6 +36,13 @@ function operationObject(operation: Operation): JsonObject {
     responses: responsesOf(operation, examples),
   };
 }
+
+/** The description of an operation, which says what scopes it needs. */
+export const descriptionOf = ({
+  summary,
+  description = `${summary}.`,
+  access,
+}: Operation): string => withScopes(description, access);
 
 /** The request bodies of recorded examples. */
 function bodyExamples(examples: RecordedExamples) {

@@ -15,6 +15,7 @@ import {
 } from "./operation.ts";
 import { allOperations } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
+import { descriptionOf } from "./path-items.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS, problemStatus } from "./problems.ts";
 import type { OAuthErrorCode } from "./refusals.ts";
 import { typeText } from "./type-text.ts";
@@ -64,13 +65,17 @@ function sections(operations: readonly Operation[]): readonly string[] {
 
 /** What an operation does, takes and answers. */
 function usage(operation: Operation): string {
-  const { summary, description: words = `${summary}.`, body } = operation;
-  const { pathMembers, query, header } = operation;
+  const { pathMembers, query, header, body } = operation;
   const members = { Path: pathMembers, Query: query, Header: header, Body: body?.schema };
   const inputs = Object.entries(members).flatMap(([place, schema]) =>
     schema === undefined ? [] : `- ${place}: ${membersOf(jsonSchemaOf(schema, "input"))}`,
   );
-  return [`${words}\n`, ...inputs, ...answersOf(operation), ...failuresOf(operation)].join("\n");
+  return [
+    `${descriptionOf(operation)}\n`,
+    ...inputs,
+    ...answersOf(operation),
+    ...failuresOf(operation),
+  ].join("\n");
 }
 
 /**

@@ -56,14 +56,39 @@ type SchemeName = keyof ReturnType<typeof securitySchemes>;
 /** A security requirement: scopes by the name of the security scheme. */
 export type SecurityRequirement = Readonly<Partial<Record<SchemeName, readonly string[]>>>;
 
-/** A sentence with the required scopes, to append to a description. */
-export const scopeSentence = (needed: readonly Scope[]): string =>
-  `${needed.length === 1 ? "Scope" : "Scopes"}: ${needed.map((scope) => `\`${scope}\``).join(", ")}.`;
+/** Who may call an operation. */
+export type Access = "public" | ScopedAccess | OwnCredentials;
 
-/** Security requirements that a credential of any kind meets if it has the given scopes. */
-export const anyCredentialWith = (...needed: readonly Scope[]): readonly SecurityRequirement[] => [
-  { oauth2: needed },
-  { openIdConnect: needed },
-  { bearer: [] },
-  { apiKey: [] },
-];
+/** Any credential, an access token or an API key, that has all of the scopes. */
+interface ScopedAccess {
+  readonly scopes: readonly Scope[];
+  /** Whether the operation is public in the sandbox, whose data are simulated. */
+  readonly isPublicInSandbox?: true;
+}
+
+/** Credentials that only the handler of the operation knows how to check. */
+interface OwnCredentials {
+  /** Alternative requirements. */
+  readonly anyOf: readonly SecurityRequirement[];
+}
+
+/** The alternative security requirements of an operation; empty if it is public. */
+export function securityOf(access: Access): readonly SecurityRequirement[] {
+  if (access === "public") return [];
+  if ("anyOf" in access) return access.anyOf;
+  const { scopes } = access;
+  return [{ oauth2: scopes }, { openIdConnect: scopes }, { bearer: [] }, { apiKey: [] }];
+}
+
+/** Adds the required scopes to the description of an operation. */
+export function withScopes(description: string, access: Access): string {
+  if (access === "public" || "anyOf" in access || access.scopes.length === 0) return description;
+  const { scopes, isPublicInSandbox } = access;
+  const names = scopes.map((scope) => `\`${scope}\``).join(", ");
+  const sentences = [
+    description,
+    `${scopes.length === 1 ? "Scope" : "Scopes"}: ${names}.`,
+    ...(isPublicInSandbox ? ["The sandbox asks for no credential."] : []),
+  ];
+  return sentences.join(" ");
+}

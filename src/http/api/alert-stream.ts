@@ -1,17 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import type { Caller } from "../../access/caller.ts";
-import { alertScopes } from "../../access/scopes.ts";
 import type { EventLog, LoggedEvent, LoggedEventPage } from "../../alerts/api/event-log.ts";
 import type { StartLoop } from "../../lib/loop.ts";
 import { Problem } from "../../lib/problem.ts";
-import { alertOperations } from "../../openapi/operations/alerts.ts";
-import { routeOf } from "../mount.ts";
+import { streamAlertEvents } from "../../openapi/operations/alerts.ts";
 import type { OpenStreams } from "../open-streams.ts";
-import type { ProtectedResource } from "../protected-resource.ts";
+import { type Admit, operationRoute } from "../operation-routes.ts";
 import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
-
-const [streamAlertEvents] = alertOperations;
 
 /** Interval of the fallback poll in milliseconds; needed because a change notice can be lost. */
 const POLL_INTERVAL_MS = 5_000;
@@ -39,7 +35,7 @@ const MAX_CURSOR = 200;
 
 /** Dependencies of the alert stream. */
 export interface AlertStreamOptions {
-  readonly api: ProtectedResource;
+  readonly admit: Admit;
   readonly log: EventLog;
   readonly streams: OpenStreams;
   readonly repeat: StartLoop;
@@ -51,10 +47,9 @@ export interface AlertStreamOptions {
  * the cursor in the query; without either, at the current time.
  */
 export function alertStreamRoute(options: AlertStreamOptions): Route {
-  const { api, log } = options;
-  return routeOf(streamAlertEvents, async (context) => {
+  const { admit, log } = options;
+  return operationRoute(streamAlertEvents, admit, async ({ context, caller }) => {
     const { req, res } = context;
-    const caller = await api.authorize(context, alertScopes);
     const requested = cursorOf(req);
     const cursor = requested ?? (await log.end(caller));
     // Reads the first page here, so that an invalid cursor is rejected before the response starts.

@@ -4,20 +4,15 @@ import { partyAt } from "../../limits/address-key.ts";
 import type { LimitLevel } from "../../limits/admission.ts";
 import { concurrencyClasses } from "../../limits/classes.ts";
 import { Concurrency } from "../../limits/concurrency.ts";
-import { exportOperations } from "../../openapi/operations/export.ts";
-import { PanelQuery, panelPage } from "../../tool/export-page.ts";
+import { exportPanel } from "../../openapi/operations/market.ts";
+import { panelPage } from "../../tool/export-page.ts";
 import type { ToolContext } from "../../tool/tool.ts";
-import { routeOf } from "../mount.ts";
 import type { OpenStreams } from "../open-streams.ts";
-import type { ProtectedResource } from "../protected-resource.ts";
-import { queryParameters } from "../request-context.ts";
+import { type Admit, operationRoute } from "../operation-routes.ts";
 import type { Route } from "../route-table.ts";
 import { createTableEtags } from "./answers.ts";
 import { ExportTurns } from "./export-turns.ts";
-import { parseInput } from "./parse.ts";
 import { sendTable } from "./table-response.ts";
-
-const [exportPanel] = exportOperations;
 
 /** `Retry-After` of a refused export, in seconds. */
 const RETRY_SECONDS = "10";
@@ -25,31 +20,31 @@ const RETRY_SECONDS = "10";
 /** Dependencies of the export. */
 export interface ExportOptions {
   readonly context: ToolContext;
-  readonly api: ProtectedResource;
+  readonly admit: Admit;
   readonly streams: OpenStreams;
 }
 
 /** GET /api/export: scores, factors and prices of all instruments of an asset class over time. */
-export function exportRoute({ context, api, streams }: ExportOptions): Route {
+export function exportRoute({ context, admit, streams }: ExportOptions): Route {
   const versionOf = createTableEtags(context);
   const underWay = new Concurrency(concurrencyClasses.exports);
   const turns = new ExportTurns();
-  return routeOf(exportPanel, async (request) => {
-    const caller = await api.authorize(request, ["signals:read"]);
-    const { res, ip } = request;
+  return operationRoute(exportPanel, admit, async (request) => {
+    const { caller } = request;
+    const { res, ip } = request.context;
     const party = partyAt(ip, callerKey(caller));
     const level = underWay.refusing(party);
     if (level !== undefined) throw tooManyExports(level);
     if (!res.destroyed) res.once("close", underWay.enter(party));
     const turn = () => turns.next(party.network);
-    const query = parseInput(PanelQuery, queryParameters(request.req));
+    const query = request.query();
     const hasFactors = caller.scopes.has("factor:read");
     await turn();
     if (res.destroyed) return;
     const page = panelPage(query, context, hasFactors);
     const etag = versionOf(`panel ${hasFactors} ${JSON.stringify(query)}`);
     const { format } = query;
-    await sendTable({ context: request, caller, streams, turn }, { ...page, format, etag });
+    await sendTable({ ...request, streams, turn }, { ...page, format, etag });
   });
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isoInstant } from "../../answers/common.ts";
 import { runningMethod } from "../../method/running.ts";
+import type { JsonAnswer } from "../../openapi/operation.ts";
 import { serviceStatusOperations } from "../../openapi/operations/service-status.ts";
 import { programVersion } from "../../telemetry/program-version.ts";
 import type { ComponentStates, Readiness } from "../../telemetry/readiness.ts";
@@ -9,7 +10,7 @@ import { routeOf } from "../mount.ts";
 import type { Route } from "../route-table.ts";
 import { sendJson } from "../send-response.ts";
 
-const [, getHealth, getReadiness, getLiveness] = serviceStatusOperations;
+const [getHealth, getReadiness, getLiveness] = serviceStatusOperations;
 
 /** Dependencies of the health routes. */
 export interface HealthOptions {
@@ -45,9 +46,9 @@ export function healthRoute({ context, name, readiness, now }: HealthOptions): R
   const about = `market ${market.mode}${simulated ? " (simulated data)" : ""}`;
   return routeOf(getHealth, async ({ res }) => {
     const reasons = await failureReasons(readiness);
-    const health = {
+    const health: JsonAnswer<typeof getHealth> = {
       status: reasons.length === 0 ? "ok" : "degraded",
-      ...(reasons.length > 0 && { reasons }),
+      ...(reasons.length > 0 && { reasons: [...reasons] }),
       engine: `${name} ${programVersion()}, ${about}`,
       timestamp: now().toISOString(),
       security: SECURITY,

@@ -1,32 +1,30 @@
 import { findInstruments } from "../../../tools/find-instruments.ts";
 import { strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../lib/problem.ts";
-import { openbbOperations } from "../../openapi/operations/openbb.ts";
+import { getOpenbbWidget } from "../../openapi/operations/market.ts";
 import { NO_FILTER, type WidgetData, type WidgetSource } from "../../openbb/widget.ts";
 import { widgetSources } from "../../openbb/widgets.ts";
 import type { Tool, ToolCall } from "../../tool/tool.ts";
-import { routeOf } from "../mount.ts";
+import { type Admit, operationRoute } from "../operation-routes.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { queryOf } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 import { sendAnswer } from "../send-response.ts";
 import type { TableTool, ToolAnswers } from "./answers.ts";
 
-const [getWidget] = openbbOperations;
-
 /** Dependencies of the widget route. */
 interface WidgetOptions {
   readonly answers: ToolAnswers;
   readonly api: ProtectedResource;
+  readonly admit: Admit;
 }
 
 /**
  * GET /api/openbb/{widget}: the result of a tool in the format that an OpenBB Workspace widget
  * displays.
  */
-export function openbbRoute({ answers, api }: WidgetOptions): Route {
-  return routeOf(getWidget, async (context) => {
-    const caller = await api.authorize(context);
+export function openbbRoute({ answers, api, admit }: WidgetOptions): Route {
+  return operationRoute(getOpenbbWidget, admit, async ({ context, caller }) => {
     const source = sourceOf(context.params.widget ?? "");
     api.requireScopes(caller, source.tool.scopes);
     const call = { caller, scopes: caller.scopes, idempotencyKey: undefined };

@@ -1,26 +1,14 @@
 import type { ServerResponse } from "node:http";
-import type { z } from "zod";
 import { Problem } from "../../lib/problem.ts";
-import type { Limits } from "../../limits/limits.ts";
 import { proofFileText } from "../../log/log-reader.ts";
 import type { SignalLog } from "../../log/signal-log.ts";
-import {
-  ConsistencyQuery,
-  LeafIndex,
-  type LogConsistency,
-  signalLogOperations,
-} from "../../openapi/operations/signal-log.ts";
+import { ConsistencyQuery, signalLogOperations } from "../../openapi/operations/signal-log.ts";
 import { parseTilePath } from "../../tree/tile-path.ts";
 import { compress, negotiateContentCoding } from "../content-coding.ts";
-import { routeOf } from "../mount.ts";
-import type { ProtectedResource } from "../protected-resource.ts";
-import { countPublicRequest } from "../rate-limits.ts";
+import { type Admit, operationRoutes } from "../operation-routes.ts";
 import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
-import { sendJson } from "../send-response.ts";
 import { parseInput } from "./parse.ts";
-
-const [getCheckpoint, getKeys, getEntries, getTile, getProof, getConsistency] = signalLogOperations;
 
 /**
  * Values of `Cache-Control`. Tiles never change, so they are immutable. Responses that require a
@@ -38,82 +26,62 @@ const BYTES = "application/octet-stream";
 
 /** Dependencies of the signal log's routes. */
 export interface LogRoutesOptions {
-  readonly api: ProtectedResource;
-  readonly limits: Limits;
+  readonly admit: Admit;
   /** The signal log of the market; `undefined` if the market has none. */
   readonly signalLog: SignalLog | undefined;
   /** Whether anyone may read the entries, because they are simulated. */
-  readonly isOpen: boolean;
+  readonly isSimulated: boolean;
 }
 
 /**
  * Routes of the signal log: its checkpoint, keys, entries and tiles as C2SP tlog-tiles specifies
  * them, and proofs for clients that do not download tiles.
  */
-export function logRoutes({ api, limits, signalLog, isOpen }: LogRoutesOptions): readonly Route[] {
+export function logRoutes({ admit, signalLog, isSimulated }: LogRoutesOptions): readonly Route[] {
   const log = (): SignalLog => {
     if (signalLog !== undefined) return signalLog;
     throw notFound("This market has no log, because it is fixed at one instant.");
   };
-  const readPublic = (context: RequestContext) => countPublicRequest(limits, context);
-  const readEntries = async (context: RequestContext): Promise<void> => {
-    if (isOpen) await readPublic(context);
-    else await api.authorize(context, ["signals:read"]);
-  };
-  const checkpointOf = async ({ reader }: SignalLog) => {
-    const checkpoint = await reader.checkpoint();
-    if (checkpoint === undefined) throw notFound("The log has no checkpoint yet.");
-    return checkpoint;
-  };
-  return [
-    routeOf(getCheckpoint, async (context) => {
-      await readPublic(context);
-      const { note } = await checkpointOf(log());
-      send(context.res, { type: TEXT, cache: CACHE.newest, body: note });
-    }),
-    routeOf(getKeys, async (context) => {
-      await readPublic(context);
+  return operationRoutes(signalLogOperations, admit, {
+    async get_log_checkpoint({ context }) {
+      const checkpoint = await log().reader.checkpoint();
+      if (checkpoint === undefined) throw notFound("The log has no checkpoint yet.");
+      send(context.res, { type: TEXT, cache: CACHE.newest, body: checkpoint.note });
+    },
+    async get_log_keys({ context }) {
       // The keys are available before the first checkpoint, because witnesses need them to cosign
       // it.
       const origin = await log().reader.origin();
       if (origin === undefined) throw notFound("The log has not begun yet.");
       const body = `${log().verifiersOf(origin).join("\n")}\n`;
       send(context.res, { type: TEXT, cache: CACHE.newest, body });
-    }),
-    {
-      ...routeOf(getEntries, async (context) => {
-        await readEntries(context);
-        const bundle = parseTilePath(`entries/${context.params.bundle}`);
-        const found = bundle && (await log().reader.bundle(bundle));
-        if (found === undefined) throw notFound("The log has no such bundle.");
-        const cache = isOpen ? CACHE.open : CACHE.scoped;
-        await sendCompressed(context, { type: BYTES, cache, body: found });
-      }),
-      takesRest: true,
     },
-    {
-      ...routeOf(getTile, async (context) => {
-        await readPublic(context);
-        const tile = parseTilePath(context.params.tile ?? "");
-        const found =
-          tile && tile.level !== "entries"
-            ? await log().reader.tile({ ...tile, level: tile.level })
-            : undefined;
-        if (found === undefined) throw notFound("The log has no such tile.");
-        send(context.res, { type: BYTES, cache: CACHE.open, body: found });
-      }),
-      takesRest: true,
+    async get_log_entries({ context }) {
+      const bundle = parseTilePath(`entries/${context.params.bundle}`);
+      const found = bundle && (await log().reader.bundle(bundle));
+      if (found === undefined) throw notFound("The log has no such bundle.");
+      const cache = isSimulated ? CACHE.open : CACHE.scoped;
+      await sendCompressed(context, { type: BYTES, cache, body: found });
     },
-    routeOf(getProof, async (context) => {
-      await readEntries(context);
-      const index = parseInput(LeafIndex, context.params.index);
+    async get_log_tile({ context }) {
+      const tile = parseTilePath(context.params.tile ?? "");
+      const found =
+        tile && tile.level !== "entries"
+          ? await log().reader.tile({ ...tile, level: tile.level })
+          : undefined;
+      if (found === undefined) throw notFound("The log has no such tile.");
+      send(context.res, { type: BYTES, cache: CACHE.open, body: found });
+    },
+    async get_log_proof({ context, param }) {
+      const index = param("index");
       const proven = await log().reader.prove(index);
       if (proven === undefined) throw await beyond(log(), `entry ${index}`);
       send(context.res, { type: TEXT, cache: CACHE.own, body: proofFileText(proven) });
-    }),
-    routeOf(getConsistency, async (context) => {
-      await readPublic(context);
-      const { from, to } = parseInput(ConsistencyQuery, Object.fromEntries(queryOf(context.req)));
+    },
+    async get_log_consistency({ context }) {
+      // Of a repeated parameter, the last value counts.
+      const sizes = Object.fromEntries(queryOf(context.req));
+      const { from, to } = parseInput(ConsistencyQuery, sizes);
       if (from > to) {
         throw new Problem("invalid_request", {
           detail: "from, to: the earlier tree is larger than the later one.",
@@ -123,7 +91,7 @@ export function logRoutes({ api, limits, signalLog, isOpen }: LogRoutesOptions):
       const proven = await log().reader.proveConsistency(from, to);
       if (proven === undefined) throw await beyond(log(), `size ${to}`);
       const { origin, fromRoot, toRoot, proof } = proven;
-      const answer: z.input<typeof LogConsistency> = {
+      return {
         origin,
         from,
         fromRoot: base64(fromRoot),
@@ -131,9 +99,8 @@ export function logRoutes({ api, limits, signalLog, isOpen }: LogRoutesOptions):
         toRoot: base64(toRoot),
         proof: proof.map(base64),
       };
-      sendJson(context.res, JSON.stringify(answer));
-    }),
-  ];
+    },
+  });
 }
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");

@@ -3,9 +3,8 @@ import { alertOperations } from "./alerts.ts";
 import { applicationOperations } from "./applications.ts";
 import { claimOperations } from "./claims.ts";
 import { type DocumentRoute, documentOperations } from "./documents.ts";
-import { exportOperations } from "./export.ts";
+import { marketOperations } from "./market.ts";
 import { mcpOperations } from "./mcp.ts";
-import { openbbOperations } from "./openbb.ts";
 import { registrationOperations } from "./registration.ts";
 import { serviceStatusOperations } from "./service-status.ts";
 import { signalLogOperations } from "./signal-log.ts";
@@ -15,8 +14,7 @@ import { toolOperations } from "./tools.ts";
 /** Every operation except pages for people, in display order. */
 export const allOperations = (documents: readonly DocumentRoute[]): readonly Operation[] => [
   ...toolOperations,
-  ...exportOperations,
-  ...openbbOperations,
+  ...marketOperations,
   ...serviceStatusOperations,
   ...signalLogOperations,
   ...alertOperations,

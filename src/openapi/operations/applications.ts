@@ -62,7 +62,7 @@ export const RecordedInquiry = z.object({
 const common = {
   method: "post",
   tag: "Applications",
-  security: [],
+  access: "public",
   problems: ["invalid_request", ...PUBLIC_PROBLEMS, "internal_error", "store_unavailable"],
 } as const;
 

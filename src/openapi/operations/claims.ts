@@ -70,7 +70,7 @@ export const ClaimStartedBody = z.object({
 const common = {
   method: "post",
   tag: "Access",
-  security: [{ oauth2: [] }, { bearer: [] }, { registrationToken: [] }],
+  access: { anyOf: [{ oauth2: [] }, { bearer: [] }, { registrationToken: [] }] },
   allowsAnyOrigin: true,
   problems: OAUTH_BODY_PROBLEMS,
 } as const;

@@ -86,7 +86,7 @@ function operationOf(document: DocumentRoute): Operation {
     method: "get",
     path,
     tag: "Discovery",
-    security: [],
+    access: "public",
     answers: {
       200: { description: "The document.", content, headers: ["ETag"] },
       304: { description: "Not modified.", headers: ["ETag"] },

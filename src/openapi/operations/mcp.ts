@@ -3,7 +3,6 @@ import { paths } from "../../lib/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, type Operation } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
-import { anyCredentialWith } from "../security.ts";
 
 /** Schema of a JSON-RPC 2.0 message. */
 export const JsonRpcMessage = z.looseObject({
@@ -45,7 +44,7 @@ export const mcpOperations = [
     tag: "MCP",
     summary: "Send a message of the Model Context Protocol",
     description: `Streamable HTTP without sessions: one JSON-RPC message in each request. MCP clients send these requests themselves; the server card is at \`${paths.serverCard}\`. Each tool needs the scope that its REST operation needs, resources and prompts need signals:read. A tool that an agent must be claimed for first says so in its result, with the code \`claim_required\`.`,
-    security: anyCredentialWith(),
+    access: { scopes: [] },
     allowsAnyOrigin: true,
     header: Headers,
     body: jsonContent(JsonRpcMessage),

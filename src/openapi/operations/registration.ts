@@ -119,7 +119,7 @@ const ClientId = z.object({
 const managementCommon = {
   path: `${paths.register}/{client_id}`,
   tag: "Access",
-  security: [{ registrationToken: [] }],
+  access: { anyOf: [{ registrationToken: [] }] },
   allowsAnyOrigin: true,
   pathMembers: ClientId,
 } as const;
@@ -149,7 +149,7 @@ export const registrationOperations = [
     summary: "Register an agent or an application",
     description:
       "Dynamic client registration (RFC 7591); no credential is needed. Keep `client_secret` and `registration_access_token`: they are not shown again. The registration of an agent expires after a day without a token, and after 30 days without a claim.",
-    security: [],
+    access: "public",
     allowsAnyOrigin: true,
     body: BODY,
     answers: { 201: { description: "The client as it was registered.", ...CLIENT } },

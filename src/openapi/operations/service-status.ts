@@ -2,12 +2,8 @@ import { z } from "zod";
 import { InstantAnswer } from "../../answers/common.ts";
 import { paths } from "../../lib/paths.ts";
 import { MarketMode } from "../../market/market.ts";
-import { PUBLISHED_METHOD_VERSION } from "../../method/running.ts";
-import { MethodDocument, MethodQuery, MethodVersion } from "../../tool/method.ts";
-import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, jsonResponse, type Operation } from "../operation.ts";
-import { PROTECTED_PROBLEMS, TRANSIENT_PROBLEMS } from "../problems.ts";
-import { anyCredentialWith } from "../security.ts";
+import { TRANSIENT_PROBLEMS } from "../problems.ts";
 
 /** Schema of the health of the service. */
 export const HealthBody = z.object({
@@ -43,34 +39,8 @@ export const Liveness = z.object({ status: z.literal("alive") });
 
 const READINESS = [jsonContent(ReadinessBody)];
 
-/** Operations that return the status of the service and its scoring method. */
+/** Operations that return the status of the service. */
 export const serviceStatusOperations = [
-  {
-    id: "get_method",
-    method: "get",
-    path: "/api/method/{version}",
-    tag: "Market",
-    summary: "Get the scoring method",
-    description:
-      "Weights, thresholds and tables of peers, to recompute the score in any answer of get_factors. Scope: `factor:read`.",
-    security: anyCredentialWith("factor:read"),
-    allowsAnyOrigin: true,
-    pathMembers: z.object({
-      version: MethodVersion.meta({
-        description: "methodVersion of an answer.",
-        examples: [PUBLISHED_METHOD_VERSION],
-      }),
-    }),
-    query: MethodQuery,
-    answers: {
-      200: jsonResponse("The method with the requested tables.", MethodDocument, [
-        "ETag",
-        ...LIMIT_HEADERS,
-      ]),
-      304: { description: "Not modified.", headers: ["ETag"] },
-    },
-    problems: [...PROTECTED_PROBLEMS, "not_found", "not_available_then"],
-  },
   {
     id: "get_health",
     method: "get",
@@ -79,7 +49,7 @@ export const serviceStatusOperations = [
     summary: "Get the health of the service",
     description:
       "Always 200; `status` is the state of the components, and `reasons` says what is wrong.",
-    security: [],
+    access: "public",
     allowsAnyOrigin: true,
     answers: {
       200: jsonResponse("The health of the service.", HealthBody),
@@ -93,7 +63,7 @@ export const serviceStatusOperations = [
     tag: "Service",
     summary: "Get the readiness of the service",
     description: "For load balancers.",
-    security: [],
+    access: "public",
     answers: {
       200: { description: "Requests can be served.", content: READINESS },
       503: {
@@ -111,7 +81,7 @@ export const serviceStatusOperations = [
     tag: "Service",
     summary: "Get the liveness of the process",
     description: "For supervisors that restart a hanging process; checks no component.",
-    security: [],
+    access: "public",
     answers: {
       200: jsonResponse("The process is alive.", Liveness),
     },

@@ -3,7 +3,6 @@ import { paths } from "../../lib/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonResponse, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
-import { anyCredentialWith, scopeSentence } from "../security.ts";
 
 const TEXT = [{ mediaType: "text/plain", schema: z.string() }];
 const BYTES = [
@@ -19,13 +18,11 @@ export const ConsistencyQuery = z.strictObject({
   to: Count.describe("Size of the later tree, at most that of the checkpoint."),
 });
 
-/** Schema of the index of a leaf, as a path parameter. */
-export const LeafIndex = Count.describe("Index of the entry, from 0.");
+const LeafIndex = Count.describe("Index of the entry, from 0.");
 
 const Hash = z.base64().describe("SHA-256 in base64.");
 
-/** Schema of a consistency proof. */
-export const LogConsistency = z.object({
+const LogConsistency = z.object({
   origin: z.string().describe("The log."),
   from: z.int().min(0),
   fromRoot: Hash,
@@ -44,7 +41,8 @@ export const signalLogOperations = [
     summary: "Get the signed checkpoint",
     description:
       "Origin, size and root hash, signed (C2SP tlog-checkpoint). Keep it: what a later checkpoint does not extend was rewritten.",
-    security: [],
+    access: "public",
+    limit: { per: "address", name: "visits" },
     allowsAnyOrigin: true,
     answers: { 200: { description: "The newest checkpoint.", content: TEXT } },
     problems: [...PUBLIC_PROBLEMS, "not_found"],
@@ -56,7 +54,8 @@ export const signalLogOperations = [
     tag: "Log",
     summary: "Get the keys of checkpoints",
     description: "A verifier key per line (C2SP signed-note), the newest first.",
-    security: [],
+    access: "public",
+    limit: { per: "address", name: "visits" },
     allowsAnyOrigin: true,
     answers: { 200: { description: "The keys.", content: TEXT } },
     problems: [...PUBLIC_PROBLEMS, "not_found"],
@@ -65,10 +64,12 @@ export const signalLogOperations = [
     id: "get_log_entries",
     method: "get",
     path: `${paths.logTiles}/entries/{bundle}`,
+    takesRest: true,
     tag: "Log",
     summary: "Get a bundle of entries",
-    description: `Up to 256 entries, each behind its length (C2SP tlog-tiles). ${scopeSentence(["signals:read"])} The sandbox asks for no credential.`,
-    security: anyCredentialWith("signals:read"),
+    description: `Up to 256 entries, each behind its length (C2SP tlog-tiles).`,
+    access: { scopes: ["signals:read"], isPublicInSandbox: true },
+    limit: { per: "address", name: "visits" },
     allowsAnyOrigin: true,
     pathMembers: z.object({
       bundle: z.string().meta({
@@ -83,10 +84,12 @@ export const signalLogOperations = [
     id: "get_log_tile",
     method: "get",
     path: `${paths.logTiles}/{tile}`,
+    takesRest: true,
     tag: "Log",
     summary: "Get a tile of the tree",
     description: "Up to 256 hashes (C2SP tlog-tiles).",
-    security: [],
+    access: "public",
+    limit: { per: "address", name: "visits" },
     allowsAnyOrigin: true,
     pathMembers: z.object({
       tile: z.string().meta({
@@ -103,8 +106,9 @@ export const signalLogOperations = [
     path: `${paths.logProof}/{index}`,
     tag: "Log",
     summary: "Get an entry with its proof",
-    description: `A \`.tlog-proof\` file (C2SP tlog-proof), whose extra data is the entry: \`market-signal verify\` checks it offline. ${scopeSentence(["signals:read"])} The sandbox asks for no credential.`,
-    security: anyCredentialWith("signals:read"),
+    description: `A \`.tlog-proof\` file (C2SP tlog-proof), whose extra data is the entry: \`market-signal verify\` checks it offline.`,
+    access: { scopes: ["signals:read"], isPublicInSandbox: true },
+    limit: { per: "address", name: "visits" },
     allowsAnyOrigin: true,
     pathMembers: z.object({ index: LeafIndex }),
     answers: { 200: { description: "The proof.", content: TEXT, headers: LIMIT_HEADERS } },
@@ -117,7 +121,8 @@ export const signalLogOperations = [
     tag: "Log",
     summary: "Prove that a tree extends an earlier one",
     description: "For who kept an earlier checkpoint (RFC 6962 section 2.1.2).",
-    security: [],
+    access: "public",
+    limit: { per: "address", name: "visits" },
     allowsAnyOrigin: true,
     query: ConsistencyQuery,
     answers: {

@@ -91,7 +91,7 @@ const userInfo = {
   tag: "Access",
   summary: "Read the claims of the signed-in person",
   description: "For an access token with the scope `openid`, which a person consented to.",
-  security: [{ openIdConnect: ["openid"] }, { bearer: [] }],
+  access: { anyOf: [{ openIdConnect: ["openid"] }, { bearer: [] }] },
   answers: {
     200: jsonResponse("The claims of the person.", UserInfo, LIMIT_HEADERS),
   },
@@ -118,7 +118,7 @@ export const tokenOperation = {
   summary: "Get an access token",
   description:
     "The client authenticates in the form, by HTTP Basic, or with a signed assertion (RFC 7523). No other credential is needed.",
-  security: [],
+  access: "public",
   allowsAnyOrigin: true,
   body: { mediaType: FORM_MEDIA_TYPE, schema: TokenRequest },
   answers: {
@@ -146,7 +146,7 @@ export const authorizationOperations = [
     summary: "Revoke a token or an API key",
     description:
       "The holder of a credential can revoke it. A client that authenticates can only revoke its own. Unknown and expired tokens get the same response (RFC 7009).",
-    security: [],
+    access: "public",
     allowsAnyOrigin: true,
     body: { mediaType: FORM_MEDIA_TYPE, schema: RevocationBody },
     answers: { 200: { description: "The credential is no longer valid.", headers: LIMIT_HEADERS } },
@@ -165,7 +165,7 @@ export const authorizationOperations = [
     summary: "Request access from a person",
     description:
       "Authorization code flow with PKCE, to be opened in a browser: the person signs in and decides, and the browser is sent to `redirect_uri` with `code`, `state` and `iss`, or with `error`.",
-    security: [],
+    access: "public",
     query: AuthorizationQuery,
     answers: {
       303: {

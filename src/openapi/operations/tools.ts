@@ -4,7 +4,6 @@ import { isAboutAlerts, type Tool, type ToolRoute } from "../../tool/tool.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { HttpMethod, Operation, SuccessResponse } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
-import { anyCredentialWith, scopeSentence } from "../security.ts";
 import { csvContent, FormatQuery } from "../tables.ts";
 import { type RouteOverrides, routeOverridesOf } from "./tool-routes.ts";
 
@@ -32,8 +31,8 @@ function operationOf(tool: Tool, route: ToolRoute): Operation {
     method: route.method.toLowerCase() as HttpMethod,
     path: route.path,
     tag: isAboutAlerts(tool) ? "Alerts" : "Market",
-    description: `${description} ${scopeSentence(tool.scopes)}`,
-    security: anyCredentialWith(...tool.scopes),
+    description,
+    access: { scopes: tool.scopes },
     allowsAnyOrigin: true,
     ...requestOf(tool, route, overrides),
     ...(overrides.exampleQuery && { exampleQuery: overrides.exampleQuery }),

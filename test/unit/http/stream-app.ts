@@ -8,6 +8,7 @@ import { anonymousScopeCeiling, type Scope } from "../../../src/access/scopes.ts
 import type { EventLog, LoggedEvent } from "../../../src/alerts/api/event-log.ts";
 import { alertStreamRoute } from "../../../src/http/api/alert-stream.ts";
 import { createOpenStreams, type OpenStreams } from "../../../src/http/open-streams.ts";
+import { createAdmission } from "../../../src/http/operation-routes.ts";
 import { ProtectedResource } from "../../../src/http/protected-resource.ts";
 import type { StartLoop } from "../../../src/lib/loop.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
@@ -98,7 +99,8 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
     },
     "",
   );
-  const route = alertStreamRoute({ api, log, streams, repeat });
+  const admit = createAdmission({ api, limits: looseLimits(), isSimulated: true });
+  const route = alertStreamRoute({ admit, log, streams, repeat });
   server.on("request", listenerOf([route], { onError, proxyHops: 1 }));
   onTestFinished(() => {
     server.closeAllConnections();

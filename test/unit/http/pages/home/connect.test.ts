@@ -160,8 +160,8 @@ function statusOfGet(address: string): number {
   const operations = allOperations([]).filter(({ path }) => path === pathname);
   const get = operations.find(({ method }) => method === "get");
   if (get === undefined) return operations.length === 0 ? 200 : 405;
-  const takesKey = get.security.some((schemes) => "apiKey" in schemes);
-  if (get.security.length > 0 && !takesKey) return 401;
+  const takesKey = typeof get.access === "object" && "scopes" in get.access;
+  if (get.access !== "public" && !takesKey) return 401;
   return (get.query ?? z.object()).safeParse({}).success ? 200 : 400;
 }
 
