@@ -7,7 +7,6 @@ import { exportPanelCommand } from "./commands/export-panel.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { downloadLogCommand } from "./commands/log-download.ts";
 import { serveCommand } from "./commands/serve.ts";
-import { trainCommand } from "./commands/train.ts";
 import { verifyLogCommand } from "./commands/verify-log.ts";
 import { witnessLogsCommand } from "./commands/witness.ts";
 import { storeCommands } from "./store-commands.ts";
@@ -25,5 +24,4 @@ export const commands: Commands = new Map<string, Command>([
   ["check", checkFolderCommand],
   ["backtest", backtestCommand],
   ["explain", explainCommand],
-  ["train", trainCommand],
 ]);

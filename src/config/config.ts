@@ -45,11 +45,6 @@ export interface Config {
   readonly baseUrl: string | undefined;
   readonly market: MarketSettings;
   readonly store: StoreSettings;
-  /**
-   * File of a trained model that rates messages together with the lexicon; `undefined` to use the
-   * lexicon alone.
-   */
-  readonly socialModelFile: string | undefined;
   /** Scopes of agents without an owner. */
   readonly anonymousScopes: readonly Scope[];
   /** Who can create an account. */
@@ -94,7 +89,6 @@ export function readConfig(env: Environment): Config {
     baseUrl: values.BASE_URL,
     market: marketChoice(values),
     store: storeSettingsOf(values),
-    socialModelFile: values.SOCIAL_MODEL,
     // No scopes for live data by default: most providers license their data for personal use only.
     anonymousScopes:
       values.ANONYMOUS_SCOPES ?? (values.MARKET === LIVE_MARKET ? [] : anonymousScopeCeiling),

@@ -107,15 +107,6 @@ export const environmentVariables = {
     fallback: "none",
     about: "with `files`: replays this history through the whole service; market time then stops",
   },
-  SOCIAL_MODEL: {
-    schema: z
-      .string()
-      .transform((path) => resolve(path))
-      .optional(),
-    allowed: "a file that training wrote",
-    fallback: "none",
-    about: "sentiment model that reads messages beside the lexicon; answers contain its hash",
-  },
   ANONYMOUS_SCOPES: {
     schema: z
       .string()
@@ -276,6 +267,7 @@ export const environmentVariables = {
 export const removedVariables = {
   MCP_FAST_PATH:
     "usual MCP messages are always answered by the fast path, all others by the SDK's handler",
+  SOCIAL_MODEL: "messages are read by the lexicon alone",
 } as const;
 
 /** A setting with its schema, default and purpose. */

@@ -9,11 +9,6 @@ import { type MarketSettings, type OpenedMarket, openMarket } from "../sources/o
 import type { ComponentState } from "../telemetry/readiness.ts";
 import type { LiveMarkets, LiveMarketsOptions } from "./live.ts";
 import type { SavedSignalsFile } from "./saved-signals.ts";
-import {
-  openSentimentReader,
-  type SentimentAnalyzer,
-  type SentimentReader,
-} from "./sentiment-model.ts";
 import { serveRecordedSnapshots } from "./session-archive.ts";
 import type { WarmStart } from "./warm-start.ts";
 
@@ -28,16 +23,11 @@ const CONFIRMED_MS = 3_600_000;
  *  milliseconds. */
 const HELD_MS = 10;
 
-/** Settings of what is scored, and how messages are read. */
+/** Settings of what is scored. */
 interface ScoringSettings {
   readonly market: MarketSettings;
   /** Absolute path of the data folder. */
   readonly store: { readonly folder: string };
-  /**
-   * File of a trained model that rates messages together with the lexicon; `undefined` to use the
-   * lexicon alone.
-   */
-  readonly socialModelFile: string | undefined;
 }
 
 /** Options of `openScoring`. */
@@ -73,26 +63,21 @@ export interface ScoredMarket {
 /**
  * Adds an engine to a market; nothing is scored yet.
  *
- * @param polarityOf How bullish (1) or bearish (-1) a message is. Default: the lexicon decides.
  * @param keeper Signals stored by earlier replays of the same records. Default: every session is
  * scored.
- * @param model SHA-256 of the sentiment model. Default: the lexicon alone is used.
  */
 export function createScoredMarket(
   { market, clock }: OpenedMarket,
-  polarityOf?: SentimentReader["polarityOf"],
   keeper?: SavedSignalsStore,
-  model?: SentimentAnalyzer["modelSha256"],
 ): ScoredMarket {
   const snapshots = createSnapshotArchive();
-  const engine = new ScoringEngine(market, snapshots, polarityOf, keeper, model ?? undefined);
+  const engine = new ScoringEngine(market, snapshots, keeper);
   return { market, clock, engine, snapshots };
 }
 
 /** A market with its scores. */
 export interface Scoring {
   readonly market: Market;
-  readonly analyser: SentimentAnalyzer;
   readonly snapshots: MemoryArchive;
   readonly updates: Pick<SignalUpdates, "onUpdate">;
   /** The live providers; `undefined` if the market is recorded or simulated. */
@@ -139,20 +124,14 @@ export interface Scoring {
  * @throws {Error} If a file or folder cannot be used; the message says what to do.
  */
 export async function openScoring(options: ScoringOptions): Promise<Scoring> {
-  const { settings, log } = options;
+  const { log } = options;
   const wall = () => options.now().getTime();
   // Not first for a request: where the code was changed, this takes seconds.
   const { version } = runningMethod();
-  const { analyser, polarityOf } = await openSentimentReader(settings.socialModelFile);
   const { live, ...opened } = await openConfigured(options);
-  const saved = await openSavedSignals(
-    opened.market,
-    `${version} ${analyser.modelSha256 ?? "lexicon"}`,
-    options,
-  );
-  const { market, clock, engine, snapshots } =
-    options.sandbox ?? createScoredMarket(opened, polarityOf, saved, analyser.modelSha256);
-  const warm = await openWarmStart({ market, clock, engine, snapshots }, analyser, options);
+  const saved = await openSavedSignals(opened.market, version, options);
+  const { market, clock, engine, snapshots } = options.sandbox ?? createScoredMarket(opened, saved);
+  const warm = await openWarmStart({ market, clock, engine, snapshots }, options);
   const shownUntil = await warm?.show(clock.advance(wall()));
   let isHeld = () => false;
   const refresh = new ScoreRefresh({
@@ -198,7 +177,6 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   }
   return {
     market,
-    analyser,
     snapshots,
     ...(clock.endsAt !== undefined && { recordedUntil: clock.endsAt }),
     updates: { onUpdate: (listener) => refresh.updates.onUpdate(listener) },
@@ -268,7 +246,6 @@ async function openSavedSignals(
  */
 async function openWarmStart(
   { market, snapshots }: ScoredMarket,
-  analyser: SentimentAnalyzer,
   { settings, log, deriveKey, sandbox }: ScoringOptions,
 ): Promise<WarmStart | undefined> {
   const { mode } = market;
@@ -279,7 +256,7 @@ async function openWarmStart(
     snapshots,
     folder: settings.store.folder,
     key: deriveKey("last-scores"),
-    origin: [settings.market, analyser],
+    origin: settings.market,
     log,
   });
 }

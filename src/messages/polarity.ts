@@ -1,4 +1,3 @@
-import { type HashedLinearModel, modeledPolarity } from "./hashed-linear.ts";
 import { boundedMessageText, tokenize, URL_PATTERN } from "./message/tokens.ts";
 import { lexiconUnits } from "./message/units.ts";
 import { sumOfValences } from "./message/verdicts.ts";
@@ -12,14 +11,10 @@ const COPY_NOISE = new RegExp(String.raw`${URL_PATTERN}|^\s*rt\b|@\w+:?|\d`, "gu
 /**
  * Polarity of a message in [-1, 1], positive if bullish, 0 if no entry matches: s / sqrt(s^2 + 6),
  * where s is the sum of all valences. Only the first 1,000 UTF-16 code units are read.
- *
- * @param model If given, the result is the mean of the lexicon's and this model's polarity.
  */
-export function messagePolarity(text: string, model?: HashedLinearModel): number {
-  const tokens = tokenize(text);
-  const sum = sumOfValences(lexiconUnits(tokens));
-  const read = sum / Math.sqrt(sum * sum + HALFWAY);
-  return model === undefined ? read : (read + modeledPolarity(model, tokens)) / 2;
+export function messagePolarity(text: string): number {
+  const sum = sumOfValences(lexiconUnits(tokenize(text)));
+  return sum / Math.sqrt(sum * sum + HALFWAY);
 }
 
 /**

@@ -24,6 +24,9 @@ const RECORDS_PER_STEP = 20_000;
  */
 const [CLOSE, LIST] = [-1, -2];
 
+/** Name of the analyzer of message texts, with which every series begins. */
+const ANALYZER = "lexicon";
+
 /**
  * Computes the series that scores belong to, an id of the data behind them: the first digits of the
  * SHA-256 of all records known at an instant, over all instruments and scored feeds, and of the
@@ -51,9 +54,8 @@ export class RecordSeries {
    */
   #isInterim = false;
 
-  /** @param reader Identifies the analyzer of message texts: the lexicon, or a trained model. */
-  constructor(reader: string) {
-    this.#hash.text(reader);
+  constructor() {
+    this.#hash.text(ANALYZER);
   }
 
   /**

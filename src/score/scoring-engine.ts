@@ -59,29 +59,18 @@ export class ScoringEngine {
   readonly #market: Market;
   readonly #archive: SnapshotArchive;
   readonly #readText: MessageTextAnalyzer;
-  readonly #reader: string;
   readonly #keeper: SavedSignalsStore | undefined;
   #run: ReplayRun | undefined;
 
   /**
-   * @param polarityOf Returns the polarity of a text in [-1, 1], positive if bullish; the lexicon's
-   * polarity by default.
-   * @param keeper Stores signals of earlier replays with the same method and text reader, from
-   * which a replay can continue; without it, every session is scored.
-   * @param reader Identifies the analyzer of message texts.
+   * @param keeper Stores signals of earlier replays with the same method, from which a replay can
+   * continue; without it, every session is scored.
    */
-  constructor(
-    market: Market,
-    archive: SnapshotArchive,
-    polarityOf?: ((text: string) => number) | undefined,
-    keeper?: SavedSignalsStore | undefined,
-    reader = "lexicon",
-  ) {
+  constructor(market: Market, archive: SnapshotArchive, keeper?: SavedSignalsStore | undefined) {
     this.#market = market;
     this.#archive = archive;
-    this.#readText = createMessageTextAnalyzer(polarityOf);
+    this.#readText = createMessageTextAnalyzer();
     this.#keeper = keeper;
-    this.#reader = reader;
   }
 
   /**
@@ -144,7 +133,7 @@ export class ScoringEngine {
         fund: undefined,
       })),
       calendars: [listed.closes, coins.closes],
-      series: new RecordSeries(this.#reader),
+      series: new RecordSeries(),
       authors,
       readMentions: mentionReader(authors),
       list: [],

@@ -11,7 +11,7 @@ import type { ToolContext } from "./tool.ts";
  * computed at the first request and cached.
  */
 export function createToolContext(
-  { market, analyser, snapshots, recordedUntil, marketNow, knownUntil, isProvisional }: Scoring,
+  { market, snapshots, recordedUntil, marketNow, knownUntil, isProvisional }: Scoring,
   { service, watchlists, channels }: Pick<AlertSystem, "service" | "watchlists" | "channels">,
   signalLog?: SignalLog,
 ): ToolContext {
@@ -27,7 +27,6 @@ export function createToolContext(
     alerts: service,
     watchlists,
     channels,
-    analyser,
     ...(signalLog && { signalLog }),
     market: {
       mode: market.mode,

@@ -27,7 +27,7 @@ import type { Bar, Feed, InstrumentRecords } from "../market/records.ts";
 import type { FactorResult, PastSnapshot, Snapshot, StockRanking } from "../score/snapshot.ts";
 import { normalCdf } from "../statistics/normal.ts";
 import { CandidatesAnswer, candidatesAnswer } from "./candidate.ts";
-import { AnalyzerAnswer, peerTableVersion } from "./method.ts";
+import { ANALYZER, AnalyzerAnswer, peerTableVersion } from "./method.ts";
 import type { ToolContext } from "./tool.ts";
 
 const FactorInputAnswer = z.object({
@@ -147,7 +147,7 @@ export function fullFactorsAnswer(
 ): FullFactors {
   const { instrument, score, confidence, tables } = snapshot;
   const factors = storedFactors(snapshot);
-  const { analyser, market } = context;
+  const { market } = context;
   const records = market.records(instrument.symbol);
   const known = countKnownRecords(records.bars, snapshot.at);
   const bars = records.bars.slice(Math.max(0, known - MAX_INDICATOR_BARS), known);
@@ -165,8 +165,8 @@ export function fullFactorsAnswer(
     confidence,
     sector: instrument.sector,
     ...(snapshot.ranking && { ranking: rankingAnswer(snapshot.ranking, snapshot.signal) }),
-    tableVersion: tables === undefined ? null : peerTableVersion(tables, analyser).version,
-    analyser,
+    tableVersion: tables === undefined ? null : peerTableVersion(tables).version,
+    analyser: ANALYZER,
     factors: {
       momentum: answer("momentum", technicalIndicators(bars)),
       valuation: answer("valuation"),

@@ -4,7 +4,6 @@ import { z } from "zod";
 import { InstantAnswer, isoInstant, isoInstantOrNull, Provenance } from "../answers/common.ts";
 import { riskParameters } from "../answers/risk.ts";
 import { FACTORS } from "../factors/reading.ts";
-import type { SentimentAnalyzer } from "../ingest/sentiment-model.ts";
 import { Problem } from "../lib/problem.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { runningMethod } from "../method/running.ts";
@@ -25,18 +24,15 @@ import type { ToolContext } from "./tool.ts";
 /** The quantile at each of `normalisation.probabilities`, ascending. */
 const Knots = z.array(z.number()).length(METHOD_CONSTANTS.normalisation.probabilities.length);
 
-/**
- * The analyzer of messages: the lexicon alone, or the lexicon with a trained model. Using a trained
- * model changes the scores.
- */
+/** The analyzer of messages, which is part of the content of every peer table. */
+export const ANALYZER = { name: "lexicon", modelSha256: null } as const;
+
 export const AnalyzerAnswer = z
   .object({
-    name: z.enum(["lexicon", "lexicon_and_model"]),
-    modelSha256: z.string().nullable().describe("SHA-256 of the trained model's file; null: none."),
+    name: z.literal(ANALYZER.name),
+    modelSha256: z.null().describe("No model is trained."),
   })
-  .describe(
-    "How messages were analyzed: by the lexicon, or by the mean of lexicon and trained model.",
-  );
+  .describe("How messages were analyzed: by the lexicon.");
 
 const GroupMeanAnswer = z.object({ mean: z.number(), count: z.int() });
 
@@ -134,7 +130,7 @@ export const MethodDocument = z.object({
 
 /** The method that the service uses, with the context to render it. */
 export interface MethodInUse {
-  readonly context: Pick<ToolContext, "market" | "analyser">;
+  readonly context: Pick<ToolContext, "market">;
   /** The tables of all retained snapshots, newest first. */
   readonly tables: readonly PeerTables[];
 }
@@ -158,12 +154,12 @@ export function methodAnswer(
       next: `Ask for ${current}.`,
     });
   }
-  const { market, analyser } = context;
+  const { market } = context;
   const isReference = wanted === "reference";
   const chosen =
     wanted === undefined || isReference
       ? newestOfEach(isReference ? [] : tables)
-      : [named(tables, { wanted, analyser })];
+      : [named(tables, wanted)];
   return {
     version: current,
     methodHash,
@@ -172,10 +168,10 @@ export function methodAnswer(
     factors: [...FACTORS],
     parameters: {
       ...METHOD_CONSTANTS,
-      social: { ...METHOD_CONSTANTS.social, analyser },
+      social: { ...METHOD_CONSTANTS.social, analyser: ANALYZER },
       risk: riskParameters(market),
     },
-    tables: chosen.map((table) => tableAnswer(table, analyser)),
+    tables: chosen.map(tableAnswer),
     ...(isReference && { reference: referenceAnswer }),
   };
 }
@@ -196,13 +192,9 @@ const newestOfEach = (tables: readonly PeerTables[]): readonly PeerTables[] =>
  * Finds the peer table with the requested version. To save work, only tables of the requested class
  * and epoch are hashed.
  */
-function named(
-  tables: readonly PeerTables[],
-  { wanted, analyser }: { readonly wanted: string; readonly analyser: SentimentAnalyzer },
-): PeerTables {
+function named(tables: readonly PeerTables[], wanted: string): PeerTables {
   const table = tables.find(
-    (one) =>
-      wanted.startsWith(epochName(one)) && peerTableVersion(one, analyser).version === wanted,
+    (one) => wanted.startsWith(epochName(one)) && peerTableVersion(one).version === wanted,
   );
   if (table !== undefined) return table;
   throw new Problem("not_available_then", {
@@ -217,20 +209,14 @@ interface PeerTableVersion {
   readonly sha256: string;
 }
 
-/**
- * Caches the version of each table, since thousands of answers share a table. The table alone is a
- * sufficient key, because each table belongs to one analyzer.
- */
+/** Caches the version of each table, since thousands of answers share a table. */
 const names = new WeakMap<PeerTables, PeerTableVersion>();
 
 /** The version, and the hash, under which a table is published. */
-export function peerTableVersion(
-  tables: PeerTables,
-  analyser: SentimentAnalyzer,
-): PeerTableVersion {
+export function peerTableVersion(tables: PeerTables): PeerTableVersion {
   const known = names.get(tables);
   if (known !== undefined) return known;
-  const text = canonicalize(contentOf(tables, analyser)) as string;
+  const text = canonicalize(contentOf(tables)) as string;
   const sha256 = createHash("sha256").update(text).digest("hex");
   const name = { version: `${epochName(tables)}${sha256.slice(0, 16)}`, sha256 };
   names.set(tables, name);
@@ -241,19 +227,23 @@ export function peerTableVersion(
 const epochName = ({ assetClass, epoch }: PeerTables): string =>
   `${assetClass}/${epoch === null ? "none" : isoInstant(epoch)}/`;
 
-const tableAnswer = (tables: PeerTables, analyser: SentimentAnalyzer): z.input<typeof Table> => ({
-  ...peerTableVersion(tables, analyser),
-  content: contentOf(tables, analyser),
+const tableAnswer = (tables: PeerTables): z.input<typeof Table> => ({
+  ...peerTableVersion(tables),
+  content: contentOf(tables),
 });
 
-function contentOf(
-  { assetClass, epoch, momentum, stocks, coins, social }: PeerTables,
-  analyser: SentimentAnalyzer,
-): z.input<typeof TableContent> {
+function contentOf({
+  assetClass,
+  epoch,
+  momentum,
+  stocks,
+  coins,
+  social,
+}: PeerTables): z.input<typeof TableContent> {
   return {
     assetClass,
     epoch: isoInstantOrNull(epoch),
-    analyser,
+    analyser: ANALYZER,
     momentum: Object.fromEntries(
       Object.entries(momentum).map(([name, { values }]) => [name, [...values]]),
     ),

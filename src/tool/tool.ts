@@ -4,7 +4,6 @@ import type { Scope } from "../access/scopes.ts";
 import type { AlertService } from "../alerts/api/alert-service.ts";
 import type { ChannelService } from "../alerts/channels/channels.ts";
 import type { WatchlistService } from "../alerts/watchlists/watchlists.ts";
-import type { SentimentAnalyzer } from "../ingest/sentiment-model.ts";
 import type { SignalLog } from "../log/signal-log.ts";
 import type { MarketView } from "../market/market-view.ts";
 import type { RecordList } from "../market/records.ts";
@@ -21,8 +20,6 @@ export interface ToolContext {
   readonly channels: Pick<ChannelService, "idOf">;
   /** The signal log; absent in a market with a stopped clock. */
   readonly signalLog?: ToolSignalLog;
-  /** The analyzer of messages for the social factor. */
-  readonly analyser: SentimentAnalyzer;
   readonly market: MarketView;
   readonly snapshots: {
     /**

@@ -38,9 +38,8 @@ function answersAbout(size: number): ToolAnswers {
   const engine = new ScoringEngine(market, snapshots);
   const at = closeOf(WARM_SESSIONS - 1);
   engine.refresh(at);
-  const analyser = { name: "lexicon", modelSha256: null } as const;
   const clock = { marketNow: () => at, knownUntil: () => at, isProvisional: () => false };
-  const scoring = { market, analyser, snapshots, ...clock };
+  const scoring = { market, snapshots, ...clock };
   // The service's other parts are missing, because get_signal does not use them.
   return createToolAnswers(createToolContext(scoring as unknown as Scoring, {} as AlertSystem));
 }

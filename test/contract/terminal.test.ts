@@ -135,7 +135,6 @@ const cases = (
     own(HOSTILE, "--market", market, "--date", "2014-01-03"),
     own("ACME", "--market", market, "--date", "2014-01-03"),
   ],
-  train: [own("--in", file("none")), { args: ["--in", file("junk.gz")] }],
 });
 
 /** Runs a command line in this process. @returns What it printed. */

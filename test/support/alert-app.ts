@@ -134,7 +134,6 @@ const contextOf = (dependencies: AlertDependencies): ToolContext => {
     alerts: new AlertService(dependencies),
     watchlists: new WatchlistService(dependencies),
     channels: { idOf: unknown },
-    analyser: { name: "lexicon", modelSha256: null },
     market: {
       mode: "sandbox",
       source: { id: "test", name: "Test", terms: "None.", simulated: true },

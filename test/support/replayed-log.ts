@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { LEXICON_SENTIMENT_READER } from "../../src/ingest/sentiment-model.ts";
 import { newYorkInstant } from "../../src/market/new-york.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
@@ -19,7 +18,7 @@ import { model, openStore } from "./stores.ts";
 export async function replayedLog(path: string, from: string, to: string) {
   const market = await readMarketFolder(path, { until: newYorkInstant(to, "23:59") });
   const snapshots = createSnapshotArchive();
-  const engine = new ScoringEngine(market, snapshots, LEXICON_SENTIMENT_READER.polarityOf);
+  const engine = new ScoringEngine(market, snapshots);
   const first = newYorkInstant(from, "00:00");
   const bars = market.recordsUntil(Number.MAX_SAFE_INTEGER).flatMap((one) => [...one.bars]);
   const closes = new Set(bars.map(({ availableAt }) => availableAt));

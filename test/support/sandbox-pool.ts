@@ -7,8 +7,8 @@ import { openMarket } from "../../src/sources/open-market.ts";
 const SANDBOX = { kind: "sandbox", sessionSeconds: 60, seed: 1 } as const;
 
 /** Whether a service with these settings can use a sandbox of the pool. */
-export const usesPooledSandbox = ({ market, socialModelFile }: Config): boolean =>
-  socialModelFile === undefined && isDeepStrictEqual(market, SANDBOX);
+export const usesPooledSandbox = ({ market }: Config): boolean =>
+  isDeepStrictEqual(market, SANDBOX);
 
 const idle: ScoredMarket[] = [];
 

@@ -1,7 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { z } from "zod";
-import { LEXICON_SENTIMENT_READER } from "../../ingest/sentiment-model.ts";
 import { createFolder } from "../../lib/create-folder.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import type { Market } from "../../market/market.ts";
@@ -163,7 +162,7 @@ export const explainCommand = defineLocalCommand({
     const { tables, ...snapshot } = explanation.snapshot;
     const candidate = recordedCandidate(snapshot.candidate);
     // The tables are long and published by the service; their version is enough to identify them.
-    const version = tables && peerTableVersion(tables, LEXICON_SENTIMENT_READER.analyser);
+    const version = tables && peerTableVersion(tables);
     return {
       isGood: true,
       lines: explanationLines(explanation, version),

@@ -1,8 +1,4 @@
 import { readFileSync } from "node:fs";
-import {
-  type LabeledMessage,
-  trainHashedLinear,
-} from "../../../src/messages/hashed-linear/training.ts";
 import { messagePolarity } from "../../../src/messages/polarity.ts";
 import { median } from "../harness/numbers.ts";
 import { showProgress } from "../harness/progress.ts";
@@ -14,40 +10,33 @@ const MESSAGES = 50_000;
 /** Goal: messages per second on one core. */
 const ASKED = 50_000;
 
-/** Measures the reading of social messages, with and without a trained model. */
-export async function analyser({ isQuick }: Effort): Promise<Part> {
-  showProgress(`Reading ${MESSAGES.toLocaleString("en")} messages repeatedly`);
-  const labelled = readMessages();
-  const model = trainHashedLinear(labelled, { seed: 1, onEpoch: () => {} });
-  const texts = textsFrom(labelled);
-  const readers = {
-    "by lexicon": (text: string) => messagePolarity(text),
-    "by lexicon and model": (text: string) => messagePolarity(text, model),
-  };
-  const rounds = Array.from({ length: isQuick ? 3 : 7 });
-  const raw = Object.entries(readers).map(
-    ([name, read]) => [name, rounds.map(() => rateOf(texts, read))] as const,
-  );
-  const rows = raw.map(
-    ([name, rates]): Row => ({
-      ...{ budget: `social analyser ${name}`, figure: median(rates) },
-      ...{ unit: "messages a second of CPU", goal: { least: ASKED } },
-    }),
-  );
-  return { rows, raw: Object.fromEntries(raw) };
+interface Message {
+  readonly text: string;
 }
 
-const readMessages = (): readonly LabeledMessage[] =>
+/** Measures the reading of social messages, by the lexicon. */
+export async function analyser({ isQuick }: Effort): Promise<Part> {
+  showProgress(`Reading ${MESSAGES.toLocaleString("en")} messages repeatedly`);
+  const texts = textsFrom(readMessages());
+  const rates = Array.from({ length: isQuick ? 3 : 7 }, () => rateOf(texts, messagePolarity));
+  const row: Row = {
+    ...{ budget: "social analyser by lexicon", figure: median(rates) },
+    ...{ unit: "messages a second of CPU", goal: { least: ASKED } },
+  };
+  return { rows: [row], raw: { "by lexicon": rates } };
+}
+
+const readMessages = (): readonly Message[] =>
   readFileSync(new URL("../../fixtures/messages.jsonl", import.meta.url), "utf8")
     .trim()
     .split("\n")
-    .map((line) => JSON.parse(line) as LabeledMessage);
+    .map((line) => JSON.parse(line) as Message);
 
 /**
  * Joins two sentences into a message of about 90 characters, and adds a number that makes each
  * message unique.
  */
-function textsFrom(labelled: readonly LabeledMessage[]): readonly string[] {
+function textsFrom(labelled: readonly Message[]): readonly string[] {
   return Array.from({ length: MESSAGES }, (_, at) => {
     const said = (step: number) => labelled[(at * step) % labelled.length]?.text ?? "";
     return `${said(7)}. ${said(11)} ${at}`;

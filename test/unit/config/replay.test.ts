@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../../src/config/config.ts";
 
@@ -78,12 +77,5 @@ describe("the settings of a market", () => {
       asOf,
     });
     expect(readConfig(HISTORY).market).toMatchObject({ kind: "files", asOf: undefined });
-  });
-});
-
-describe("the setting SOCIAL_MODEL", () => {
-  it("is the path of a file, or empty", () => {
-    expect(readConfig({ SOCIAL_MODEL: "model.bin" }).socialModelFile).toBe(resolve("model.bin"));
-    expect(readConfig({ SOCIAL_MODEL: "" }).socialModelFile).toBeUndefined();
   });
 });

@@ -44,7 +44,7 @@ const endingAt = (day: number): Market => {
 /** Returns all snapshots that an engine serves after it was refreshed on the given days. */
 function served(one: Market, days: readonly number[], keeper?: SavedSignalsStore) {
   const archive = createSnapshotArchive();
-  const engine = new ScoringEngine(one, archive, undefined, keeper);
+  const engine = new ScoringEngine(one, archive, keeper);
   for (const day of days) engine.refresh(day * DAY_MS);
   return archive.allNewest().map((newest) => ({
     newest: JSON.parse(JSON.stringify({ ...newest, tables: undefined })),

@@ -1,7 +1,6 @@
 import type { AlertService } from "../../../src/alerts/api/alert-service.ts";
 import type { ChannelService } from "../../../src/alerts/channels/channels.ts";
 import type { WatchlistService } from "../../../src/alerts/watchlists/watchlists.ts";
-import { LEXICON_SENTIMENT_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnownRecords } from "../../../src/market/point-in-time.ts";
 import {
@@ -83,21 +82,13 @@ export const marketOf = (
   servedFrom: () => origin,
 });
 
-/** Polarities by text, so that each text is classified only once. */
-const polarities = new Map<string, number>();
-function polarityOf(text: string): number {
-  const known = polarities.get(text) ?? LEXICON_SENTIMENT_READER.polarityOf(text);
-  polarities.set(text, known);
-  return known;
-}
-
 /**
  * Returns the newest snapshot of each instrument at an instant, and the snapshots of earlier closes
  * as stored at a later instant.
  */
 export function scoredAt(market: Market, at: number, later = at) {
   const archive = createSnapshotArchive();
-  const engine = new ScoringEngine(market, archive, polarityOf);
+  const engine = new ScoringEngine(market, archive);
   engine.refresh(at);
   const newest = new Map(archive.allNewest().map((one) => [one.instrument.symbol, one] as const));
   engine.refresh(later);
@@ -170,7 +161,6 @@ export function toolContextAt(market: Market, at: number) {
     alerts: nothing<AlertService>(),
     watchlists: nothing<WatchlistService>(),
     channels: nothing<ChannelService>(),
-    analyser: LEXICON_SENTIMENT_READER.analyser,
     market: {
       mode: market.mode,
       source: market.source,

@@ -25,10 +25,7 @@ const said = (author: string | null, hours: number, text = `buy ${author} ${hour
 });
 
 /** Returns the effective messages and the bullishness of each instrument. */
-function sentimentOf(
-  mentions: Readonly<Record<string, readonly Mention[]>>,
-  polarityOf?: (text: string) => number,
-) {
+function sentimentOf(mentions: Readonly<Record<string, readonly Mention[]>>) {
   const records = Object.entries(mentions).map(
     ([symbol, list]): InstrumentRecords => ({
       instrument: {
@@ -51,7 +48,7 @@ function sentimentOf(
     servedFrom: () => AT - DAY_MS,
   };
   const archive = createSnapshotArchive();
-  new ScoringEngine(market, archive, polarityOf).refresh(AT);
+  new ScoringEngine(market, archive).refresh(AT);
   const inputOf = (symbol: string, name: string) =>
     archive.newest(symbol)?.factors.social.inputs.find((input) => input.name === name)?.value;
   return (symbol: string) => ({
@@ -98,11 +95,6 @@ describe("the message stream of an instrument", () => {
     const bot = Array.from({ length: 12 }, (_, hour) => ({ ...said("z", hour), symbolCount: 9 }));
     expect(sentimentOf({ B: [...early, ...bot] })("B").messages).toBe(0);
     expect(sentimentOf({ B: [...early, ...five] })("B").messages).toBeGreaterThan(3);
-  });
-
-  it("classifies texts with the given sentiment model", () => {
-    expect(sentimentOf({ B: five })("B").value).toBeGreaterThan(0);
-    expect(sentimentOf({ B: five }, () => -1)("B").value).toBeLessThan(0);
   });
 });
 

@@ -1,7 +1,6 @@
 // @module-tag nightly
 
 import { describe, expect, it } from "vitest";
-import { LEXICON_SENTIMENT_READER } from "../../../src/ingest/sentiment-model.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
 import type { SavedSignals, SavedSignalsStore } from "../../../src/score/saved-signals.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
@@ -15,14 +14,6 @@ const TIMEOUT_MS = 600_000;
 const YEARS = [2016, 2017, 2018, 2019, 2020, 2021, 2022];
 
 const newYear = (year: number): number => newYorkInstant(`${year}-01-01`, "00:00");
-
-/** Polarities by text, so that each text is classified only once. */
-const polarities = new Map<string, number>();
-function polarityOf(text: string): number {
-  const known = polarities.get(text) ?? LEXICON_SENTIMENT_READER.polarityOf(text);
-  polarities.set(text, known);
-  return known;
-}
 
 describe.skipIf(isMissing)("signals on real history", { timeout: TIMEOUT_MS }, async () => {
   if (isMissing) return;
@@ -41,7 +32,7 @@ describe.skipIf(isMissing)("signals on real history", { timeout: TIMEOUT_MS }, a
     use?: SavedSignalsStore,
   ): ReadonlyMap<string, string> {
     const archive = createSnapshotArchive();
-    new ScoringEngine(market, archive, polarityOf, use).refresh(at);
+    new ScoringEngine(market, archive, use).refresh(at);
     const records = archive.allNewest().flatMap(({ instrument: { symbol } }) =>
       [...archive.history(symbol, newYear(year), newYear(year + 1) - 1)].map((record) => {
         const text = JSON.stringify({ ...record, tables: null, factors: null });

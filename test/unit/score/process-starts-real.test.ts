@@ -1,7 +1,6 @@
 // @module-tag nightly
 
 import { describe, expect, it } from "vitest";
-import { LEXICON_SENTIMENT_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
 import type { SavedSignals, SavedSignalsStore } from "../../../src/score/saved-signals.ts";
@@ -34,14 +33,6 @@ const starts = Array.from({ length: STARTS }, (_, index) => {
   return { index, at, end, runsMs, hasKept: index % 2 === 1 };
 });
 
-/** Polarities by text, so that each text is classified only once. */
-const polarities = new Map<string, number>();
-function polarityOf(text: string): number {
-  const known = polarities.get(text) ?? LEXICON_SENTIMENT_READER.polarityOf(text);
-  polarities.set(text, known);
-  return known;
-}
-
 const kept: SavedSignals[] = [];
 const keep = (signals: SavedSignals) => void kept.push(signals);
 const forgetful: SavedSignalsStore = { keep, newest: () => undefined };
@@ -73,14 +64,14 @@ describe.skipIf(isMissing)("signals on real history", { timeout: TIMEOUT_MS }, a
   /** The expected signals of all sessions, scored in one run at the end of the data. */
   const reference = createSnapshotArchive();
   const everything = { ...whole, servedFrom: () => Number.NEGATIVE_INFINITY };
-  new ScoringEngine(everything, reference, polarityOf).refresh(ENDS[2]);
+  new ScoringEngine(everything, reference).refresh(ENDS[2]);
 
   it.each(starts)(
     "are the same whenever the process starts (start $index)",
     ({ at, end, runsMs, hasKept }) => {
       const market = folders.get(end) as Market;
       const archive = createSnapshotArchive();
-      const engine = new ScoringEngine(market, archive, polarityOf, hasKept ? keeper : forgetful);
+      const engine = new ScoringEngine(market, archive, hasKept ? keeper : forgetful);
       engine.refresh(at);
       engine.refresh(at + runsMs);
       let sessions = 0;

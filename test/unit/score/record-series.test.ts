@@ -93,22 +93,21 @@ it("a snapshot id does not depend on where the market records end or on instrume
 const CLOSES = Array.from({ length: DAYS + 1 }, (_, day) => closeOf(day));
 
 /** Returns the series of the given records, which is read up to `END` in one pass. */
-function seriesOf(list: readonly InstrumentRecords[], reader = "lexicon"): RecordSeries {
-  const series = new RecordSeries(reader);
+function seriesOf(list: readonly InstrumentRecords[]): RecordSeries {
+  const series = new RecordSeries();
   for (const _ of series.extend(list, [CLOSES, []], END));
   return series;
 }
 
 const nameOf = (...of: Parameters<typeof seriesOf>) => seriesOf(...of).at(END);
 
-it("the series id depends on the sentiment model, the instruments and their sectors", () => {
+it("the series id depends on the instruments and their sectors", () => {
   const records = METHOD_MARKET.recordsUntil(END);
   const name = nameOf(records);
   expect(name).toMatch(/^[0-9a-f]{16}$/);
   const [first, ...rest] = records as [InstrumentRecords, ...InstrumentRecords[]];
   const inSector = (sector: string) => ({ ...first, instrument: { ...first.instrument, sector } });
   const others = [
-    nameOf(records, "a model"),
     nameOf(rest),
     nameOf([inSector("Other"), ...rest]),
     nameOf([inSector(""), ...rest]),
@@ -133,7 +132,7 @@ it("the series id does not depend on how many records a process reads at a time"
   tags: ["full"],
 }, () => {
   const once = seriesOf(METHOD_MARKET.recordsUntil(END));
-  const steps = new RecordSeries("lexicon");
+  const steps = new RecordSeries();
   for (let day = 0; day <= DAYS; day++) {
     // Also reads between two closes, each time from a new list.
     for (const at of [closeOf(day) - 7_200_000, closeOf(day)]) {
@@ -166,7 +165,7 @@ function grow(
 
 it("the series id does not depend on whether the lists of records grow while they are read", () => {
   const growing = recent.map((one) => between(one, END));
-  const series = new RecordSeries("lexicon");
+  const series = new RecordSeries();
   const once = seriesOf(recent);
   for (const at of recentCloses) {
     for (const [place, one] of growing.entries()) {
@@ -235,7 +234,7 @@ it("the series id does not depend on weekly volumes, which are never scored", ()
 
 it("the series id depends on the calendar", () => {
   const records = METHOD_MARKET.recordsUntil(END);
-  const holiday = new RecordSeries("lexicon");
+  const holiday = new RecordSeries();
   for (const _ of holiday.extend(records, [CLOSES.toSpliced(DAYS - 10, 1), []], END));
   const usual = seriesOf(records);
   expect(holiday.at(closeOf(DAYS - 11))).toBe(usual.at(closeOf(DAYS - 11)));

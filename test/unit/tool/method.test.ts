@@ -1,12 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { SentimentAnalyzer } from "../../../src/ingest/sentiment-model.ts";
 import { NO_STAGES } from "../../../src/score/close-tables.ts";
 import { emptyPeerTables, type PeerTables } from "../../../src/score/peers.ts";
 import { MethodVersion, peerTableVersion } from "../../../src/tool/method.ts";
-
-const LEXICON: SentimentAnalyzer = { name: "lexicon", modelSha256: null };
-const MODEL: SentimentAnalyzer = { name: "lexicon_and_model", modelSha256: "ab".repeat(32) };
 
 const frozen: PeerTables = {
   ...emptyPeerTables("stock"),
@@ -17,24 +13,17 @@ const frozen: PeerTables = {
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 describe("the version of a normalization table", () => {
-  it("consists of the asset class, the close and a hash of the canonical content, including the sentiment model", () => {
+  it("consists of the asset class, the close and a hash of the canonical content, including the analyzer of messages", () => {
     const content =
       '{"analyser":{"modelSha256":null,"name":"lexicon"},"assetClass":"stock","epoch":"2015-06-30T20:15:00.000Z","momentum":{},"social":{"mean":0.25,"sd":0.5}}';
-    expect(peerTableVersion(frozen, LEXICON)).toEqual({
+    expect(peerTableVersion(frozen)).toEqual({
       version: `stock/2015-06-30T20:15:00.000Z/${sha256(content).slice(0, 16)}`,
       sha256: sha256(content),
     });
   });
 
-  it("changes with the sentiment model, even if there are no messages", () => {
-    const silent = { ...frozen, social: undefined };
-    const [lexicon, model] = [LEXICON, MODEL].map((one) => peerTableVersion({ ...silent }, one));
-    expect(model?.version).not.toBe(lexicon?.version);
-    expect(model?.sha256).not.toBe(lexicon?.sha256);
-  });
-
   it("is defined even before the first close", () => {
-    expect(peerTableVersion(emptyPeerTables("crypto"), LEXICON).version).toMatch(
+    expect(peerTableVersion(emptyPeerTables("crypto")).version).toMatch(
       /^crypto\/none\/[0-9a-f]{16}$/,
     );
   });
@@ -49,7 +38,7 @@ describe("the version of a normalization table", () => {
       return { ...frozen, stocks };
     };
     const tables = [frozen, near, ranked(-0.5, 0.5), ranked(-0.5, 0.5 + Number.EPSILON)];
-    const versions = tables.map((one) => peerTableVersion(one, LEXICON).version);
+    const versions = tables.map((one) => peerTableVersion(one).version);
     expect(new Set(versions).size).toBe(tables.length);
   });
 });
