@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 import type { Commands } from "./command-line.ts";
-import { backtestCommand, explainCommand } from "./commands/backtest.ts";
+import { backtestCommand } from "./commands/backtest.ts";
 import { checkFolderCommand } from "./commands/check.ts";
 import { drillCommand } from "./commands/drill.ts";
 import { exportPanelCommand } from "./commands/export-panel.ts";
@@ -23,5 +23,4 @@ export const commands: Commands = new Map<string, Command>([
   ["export", exportPanelCommand],
   ["check", checkFolderCommand],
   ["backtest", backtestCommand],
-  ["explain", explainCommand],
 ]);

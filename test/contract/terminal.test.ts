@@ -131,10 +131,6 @@ const cases = (
       ...["--market", market, "--symbols", HOSTILE, "--from", "2014-01-01", "--to", "2014-02-01"],
     ),
   ],
-  explain: [
-    own(HOSTILE, "--market", market, "--date", "2014-01-03"),
-    own("ACME", "--market", market, "--date", "2014-01-03"),
-  ],
 });
 
 /** Runs a command line in this process. @returns What it printed. */

@@ -5,15 +5,12 @@ import { createFolder } from "../../lib/create-folder.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import type { Market } from "../../market/market.ts";
 import { resolveSymbol } from "../../market/symbols.ts";
-import { recordedCandidate } from "../../method/recorded-candidate.ts";
-import { explainScore } from "../../research/backtest/explain.ts";
 import {
   BACKTEST_SUBJECTS,
   type BacktestQuestion,
   defaultPace,
   GRADING_PACES,
 } from "../../research/backtest/question.ts";
-import { explanationLines } from "../../research/backtest/report/explanation-text.ts";
 import { reportPage, setsPage } from "../../research/backtest/report/page.ts";
 import { setsLines, summaryLines } from "../../research/backtest/report/summary.ts";
 import { CLASS_WORDS } from "../../research/backtest/report/words.ts";
@@ -21,7 +18,6 @@ import { runBacktest } from "../../research/backtest/run-backtest.ts";
 import { measureTogether, type SetResult } from "../../research/backtest/together.ts";
 import { appendTrials, readTrials } from "../../research/backtest/trial-log.ts";
 import { openMarket } from "../../sources/open-market.ts";
-import { peerTableVersion } from "../../tool/method.ts";
 import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
 
@@ -38,12 +34,6 @@ const Symbols = z
   .transform((text) => text.split(",").map((name) => name.trim()))
   .refine((names) => names.every((name) => name !== ""), "needs symbols with commas between them");
 
-const marketOption = {
-  value: "<folder>",
-  isRequired: true,
-  about: "a market folder, as MARKET=files:<folder> has it",
-} as const;
-
 /** Grades the scores of a market folder by the subsequent returns. */
 export const backtestCommand = defineLocalCommand({
   summary: "Grades every score of a market folder by the returns that followed.",
@@ -56,7 +46,12 @@ export const backtestCommand = defineLocalCommand({
     "Stocks are judged by the neutral rank correlation over 5 sessions, the raw one beside it.",
   ],
   options: {
-    market: { ...marketOption, isRepeatable: true },
+    market: {
+      value: "<folder>",
+      isRequired: true,
+      isRepeatable: true,
+      about: "a market folder, as MARKET=files:<folder> has it",
+    },
     from: { value: "<date>", isRequired: true, about: "first session that is graded" },
     to: { value: "<date>", isRequired: true, about: "last session of which anything is used" },
     symbols: {
@@ -139,38 +134,6 @@ function reportOf(sets: readonly SetResult[]) {
   const several = { sets, together: measureTogether(sets) };
   return { result: several, page: setsPage(several), lines: setsLines(several) };
 }
-
-/** Shows how one score was computed. */
-export const explainCommand = defineLocalCommand({
-  summary: "Shows how one score of a market folder came about, number by number.",
-  notes: [],
-  operand: "<symbol>",
-  options: {
-    market: marketOption,
-    date: { value: "<date>", isRequired: true, about: "the session, such as 2015-06-30" },
-  },
-  args: z.strictObject({
-    symbol: z.string("name an instrument").min(1, "is empty"),
-    market: Folder,
-    date: z.string("is missing: name the session").pipe(IsoDate),
-  }),
-
-  async run({ symbol, market: path, date }, { folder, progress }) {
-    progress.say("reading the market folder");
-    const market = await openFolder(resolve(folder, path));
-    const explanation = explainScore(market, symbolIn(market, symbol), date);
-    const { tables, ...snapshot } = explanation.snapshot;
-    const candidate = recordedCandidate(snapshot.candidate);
-    // The tables are long and published by the service; their version is enough to identify them.
-    const version = tables && peerTableVersion(tables);
-    return {
-      isGood: true,
-      lines: explanationLines(explanation, version),
-      result: { ...explanation, snapshot: { ...snapshot, candidate, tables: version ?? null } },
-      notes: [],
-    };
-  },
-});
 
 async function openFolder(path: string): Promise<Market> {
   const { market } = await openMarket({ kind: "files", folder: path, asOf: undefined }, {});

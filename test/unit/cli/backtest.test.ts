@@ -42,12 +42,6 @@ describe("the command line of a backtest", () => {
     expect(read(line)).toMatchObject({ args: { market: ["a", "b"] } });
   });
 
-  it("can request the explanation of a single score", () => {
-    expect(read("explain AAPL --market m --date 2015-06-30")).toMatchObject({
-      args: { market: "m", symbol: "AAPL", date: "2015-06-30" },
-    });
-  });
-
   it.each([
     ["backtest --from 2014-01-01 --to 2015-01-01", "--market: is missing: name a market folder."],
     ["backtest --market m --to 2015-01-01", "--from: is missing: name the first date."],
@@ -73,10 +67,6 @@ describe("the command line of a backtest", () => {
       "backtest --market m --from 2014-01-01 --to 2015-01-01 extra",
       "There is nothing to do with extra.",
     ],
-    ["explain AAPL --market m", "--date: is missing: name the session."],
-    ["explain AAPL --market m --date soon", "--date: is not a date such as 2014-12-31."],
-    ["explain --market m --date 2015-01-01", "<symbol>: name an instrument."],
-    ["explain AAPL --market m --date 2015-01-01 more", "There is nothing to do with more."],
     ["backtest --market m --nonsense", "Unknown option '--nonsense'."],
   ])("is rejected with an error for the option or argument: %s", (line, message) => {
     expect(() => read(line)).toThrow(message);

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
 import { classResults } from "../../../src/research/backtest/class-results.ts";
-import { explainScore } from "../../../src/research/backtest/explain.ts";
 import type { BacktestQuestion } from "../../../src/research/backtest/question.ts";
-import { explanationLines } from "../../../src/research/backtest/report/explanation-text.ts";
 import { reportPage, setsPage } from "../../../src/research/backtest/report/page.ts";
 import { setsLines, summaryLines } from "../../../src/research/backtest/report/summary.ts";
 import { coverageSentence, powerSentence } from "../../../src/research/backtest/report/words.ts";
@@ -444,37 +442,5 @@ describe("several market folders in one report", () => {
     expect(page).not.toMatch(/NaN|Infinity|undefined|\[object/);
     const lines = setsLines({ sets, together }).flat();
     expect(JSON.stringify(lines)).toContain("Stocks, all sets together: ");
-  });
-});
-
-describe("the explanation of a score", () => {
-  const explanation = explainScore(skilled, "S39", "2015-06-28");
-
-  it("is based on the service's score of the last session up to the date", () => {
-    expect(explanation.session).toBe("2015-06-26");
-    const { score, factors } = explanation.snapshot;
-    expect(score).toBeGreaterThan(50);
-    const points = Object.values(factors).reduce((sum, { contribution }) => sum + contribution, 0);
-    expect(points).toBeCloseTo((score ?? 0) - 50, 9);
-  });
-
-  it("can be recomputed number by number", () => {
-    const text = explanationLines(explanation, { version: "stock/1", sha256: "abc" }).join("\n");
-    const [, rank = "", of = ""] =
-      /score {2}= 100 \(rank ([\d.]+) - 0\.5\) \/ (\d+)/.exec(text) ?? [];
-    const recomputed = (100 * (Number(rank) - 0.5)) / Number(of);
-    expect(recomputed).toBeCloseTo(explanation.snapshot.score ?? Number.NaN, 12);
-    for (const name of ["residualMomentum", "reversal", "Peer tables frozen at 2015-06-26"]) {
-      expect(text).toContain(name);
-    }
-    expect(text).toContain("  version stock/1\n  sha256  abc\n");
-    expect(explanationLines(explanation, undefined).join("\n")).not.toContain("sha256");
-  });
-
-  it("is rejected before the first bar and for an unknown symbol", () => {
-    expect(() => explainScore(skilled, "S39", "2011-01-01")).toThrow(
-      /no bar by 2011-01-01: its first/,
-    );
-    expect(() => explainScore(skilled, "NOPE", "2015-01-01")).toThrow(/NOPE has no bar/);
   });
 });
