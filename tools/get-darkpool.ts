@@ -2,7 +2,6 @@ import { z } from "zod";
 import {
   CursorInput,
   DetailInput,
-  type DetailLevel,
   InstantAnswer,
   InstrumentAnswer,
   instrumentAnswer,
@@ -10,19 +9,23 @@ import {
   SymbolInput,
 } from "../src/answers/common.ts";
 import {
+  DayItem,
+  dayItem,
+  OffExchangeTotals,
   offExchangeDayColumns,
   offExchangePrintColumns,
-} from "../src/answers/off-exchange-table.ts";
-import { roundRatioOrNull, withoutFloatNoise } from "../src/answers/rounding.ts";
+  offExchangeTotals,
+  PrintItem,
+  printItem,
+} from "../src/answers/off-exchange-row.ts";
 import {
-  estimatedSide,
   type OffExchangeDaySummary,
   type OffExchangeView,
   offExchangeView,
   summarizeOffExchangeDays,
 } from "../src/factors/off-exchange.ts";
 import { Problem } from "../src/lib/problem.ts";
-import { BLOCK_SIZE_TEXT, isBlockTrade } from "../src/market/block-size.ts";
+import { isBlockTrade } from "../src/market/block-size.ts";
 import type { Instrument } from "../src/market/instrument.ts";
 import type { Print, WeeklyVolume } from "../src/market/records.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
@@ -74,51 +77,6 @@ const View = z.enum(["summary", "prints", "blocks", "days"]);
 
 const FeedStatus = z.enum(["ok", "stale", "no_activity", "no_feed"]);
 
-const PrintAnswer = z.object({
-  id: z.string(),
-  session: z.string(),
-  tradedAt: InstantAnswer,
-  price: z.number().describe("USD per share."),
-  sizeShares: z.number(),
-  notionalUsd: z.number(),
-  block: z.boolean().describe(`At least ${BLOCK_SIZE_TEXT}.`),
-  venueClass: z.literal("off_exchange"),
-  venue: z.string().describe("Reporting facility, not the place of execution."),
-  side: z.number().min(-1).max(1).nullable().describe("Proxy: 1 buyer, -1 seller, null unknown."),
-  sideMethod: z.literal("graded_quote_rule").nullable(),
-  conditions: z.string(),
-  canceled: z.boolean(),
-  reportingDelayMs: z.number().nullable().describe("null when the source does not say."),
-});
-
-/** Schema of a print. Members that a brief response omits are optional. */
-const PrintItem = PrintAnswer.partial({
-  id: true,
-  session: true,
-  notionalUsd: true,
-  venueClass: true,
-  venue: true,
-  sideMethod: true,
-  conditions: true,
-  reportingDelayMs: true,
-});
-
-const Aggregates = {
-  prints: z.number().int().nullable().describe("null, as in the next five: no feed then."),
-  shares: z.number().nullable(),
-  notionalUsd: z.number().nullable(),
-  vwap: z.number().nullable().describe("USD per share."),
-  blocks: z.number().int().nullable(),
-  blockShares: z.number().nullable(),
-  blockNotionalUsd: z.number().nullable(),
-  canceledPrints: z.number().int().nullable().describe("Excluded from the other figures."),
-  shareOfVolume: z.number().nullable().describe("Fraction of consolidated volume; null: unknown."),
-  shortVolumeRatio: z
-    .number()
-    .nullable()
-    .describe("Fraction of off-exchange volume marked short; of the newest session in a summary."),
-};
-
 const AtsShare = z
   .object({
     weekStart: z.string().describe("Monday of the week."),
@@ -142,7 +100,7 @@ export const OffExchange = z.object({
       sessions: z.number().int(),
       firstSession: z.string().nullable(),
       lastSession: z.string().nullable(),
-      ...Aggregates,
+      ...OffExchangeTotals.shape,
       atsShare: AtsShare.describe(
         "Share of alternative trading systems in the newest published week, weeks late; null: no feed.",
       ),
@@ -151,42 +109,10 @@ export const OffExchange = z.object({
     .optional()
     .describe("With view summary."),
   prints: z.array(PrintItem).optional().describe("With view prints or blocks, newest first."),
-  days: z
-    .array(z.object({ session: z.string(), ...Aggregates }))
-    .optional()
-    .describe("With view days, newest first."),
+  days: z.array(DayItem).optional().describe("With view days, newest first."),
   ...FieldTable.shape,
   nextCursor: z.string().nullable(),
 });
-
-/**
- * The aggregates of one or several sessions; `null` without a feed of prints.
- *
- * @param printsAre `blocks` if only block prints are stored, so that sums over all prints are
- * unknown; `undefined` if all prints are stored.
- */
-function aggregates(
-  { prints, volume, shortVolumeRatio }: Omit<OffExchangeDaySummary, "session">,
-  printsAre: "blocks" | undefined,
-) {
-  const sums = prints === null ? NOT_OBSERVED : printAggregates(prints);
-  const shareOfVolume = prints !== null && volume ? prints.shares / volume : null;
-  return {
-    ...sums,
-    shareOfVolume,
-    ...(printsAre === "blocks" && UNKNOWN_TOTALS),
-    shortVolumeRatio,
-  };
-}
-
-/** Null values for the figures that can be computed only from all prints. */
-const UNKNOWN_TOTALS = {
-  prints: null,
-  shares: null,
-  notionalUsd: null,
-  vwap: null,
-  shareOfVolume: null,
-} as const;
 
 /** The weekly volume share of alternative trading systems (ATS); `null` without a feed. */
 export function atsShareAnswer(week: WeeklyVolume | null): z.input<typeof AtsShare> {
@@ -195,73 +121,6 @@ export function atsShareAnswer(week: WeeklyVolume | null): z.input<typeof AtsSha
   const shares = atsShares + otcShares;
   const value = shares > 0 ? atsShares / shares : null;
   return { weekStart, value, atsShares, otcShares, knownAt: isoInstant(availableAt) };
-}
-
-const NOT_OBSERVED = {
-  prints: null,
-  shares: null,
-  notionalUsd: null,
-  vwap: null,
-  blocks: null,
-  blockShares: null,
-  blockNotionalUsd: null,
-  canceledPrints: null,
-} as const;
-
-const printAggregates = (day: NonNullable<OffExchangeDaySummary["prints"]>) => ({
-  prints: day.prints,
-  shares: day.shares,
-  notionalUsd: withoutFloatNoise(day.notionalUsd),
-  vwap: day.shares > 0 ? day.notionalUsd / day.shares : null,
-  blocks: day.blocks,
-  blockShares: day.blockShares,
-  blockNotionalUsd: withoutFloatNoise(day.blockNotionalUsd),
-  canceledPrints: day.canceled,
-});
-
-/**
- * Aggregates for a response. A brief response rounds the average price and the ratios; counts of
- * prints, numbers of shares and amounts stay exact.
- */
-function figuresOf<F extends ReturnType<typeof aggregates>>(figures: F, detail: DetailLevel): F {
-  if (detail === "full") return figures;
-  const { vwap, shareOfVolume, shortVolumeRatio } = figures;
-  return {
-    ...figures,
-    vwap: roundRatioOrNull(vwap),
-    shareOfVolume: roundRatioOrNull(shareOfVolume),
-    shortVolumeRatio: roundRatioOrNull(shortVolumeRatio),
-  };
-}
-
-/** The response for one print, full or brief. */
-function printItem(print: Print, detail: DetailLevel): z.input<typeof PrintItem> {
-  const full = printAnswer(print);
-  if (detail === "full") return full;
-  const { tradedAt, price, sizeShares, block, side, canceled } = full;
-  return { tradedAt, price, sizeShares, block, side: roundRatioOrNull(side), canceled };
-}
-
-/** The full response for one print. */
-function printAnswer(print: Print): z.input<typeof PrintAnswer> {
-  const side = estimatedSide(print);
-  return {
-    id: print.id,
-    session: print.session,
-    tradedAt: isoInstant(print.tradedAt),
-    price: print.price,
-    sizeShares: print.sizeShares,
-    notionalUsd: withoutFloatNoise(print.price * print.sizeShares),
-    block: isBlockTrade(print),
-    venueClass: "off_exchange",
-    venue: print.venue,
-    side,
-    sideMethod: side === null ? null : "graded_quote_rule",
-    conditions: print.conditions,
-    canceled: print.canceled,
-    reportingDelayMs:
-      print.availableAt > print.tradedAt ? print.availableAt - print.tradedAt : null,
-  };
 }
 
 /** Number of sessions in a summary without a requested range. */
@@ -355,21 +214,22 @@ function table(query: Query, context: ToolContext): TablePage {
   const { symbol } = instrument;
   if (query.view === "days") {
     const { items, nextCursor } = paginate(view.days(), daysRequest(query));
-    const rows = items.map(dayRowOf(symbol, context.market.printsAre));
-    return { ...tableOf(chosenColumns(offExchangeDayColumns, query.fields), rows), nextCursor };
+    const records = items.map(dayRecordOf(symbol, context.market.printsAre));
+    return { ...tableOf(chosenColumns(offExchangeDayColumns, query.fields), records), nextCursor };
   }
   const { items, nextCursor } = paginate(matchingPrints(query, view), printsRequest(query));
-  const rows = items.map(printRowOf(symbol));
-  return { ...tableOf(chosenColumns(offExchangePrintColumns, query.fields), rows), nextCursor };
+  const records = items.map(printRecordOf(symbol));
+  return { ...tableOf(chosenColumns(offExchangePrintColumns, query.fields), records), nextCursor };
 }
 
-const dayRowOf = (symbol: string, printsAre: PrintsAre) => (day: OffExchangeDaySummary) => ({
+const dayRecordOf = (symbol: string, printsAre: PrintsAre) => (totals: OffExchangeDaySummary) => ({
   symbol,
-  session: day.session,
-  ...aggregates(day, printsAre),
+  session: totals.session,
+  totals,
+  printsAre,
 });
 
-const printRowOf = (symbol: string) => (print: Print) => ({ symbol, ...printAnswer(print) });
+const printRecordOf = (symbol: string) => (print: Print) => ({ symbol, print });
 
 /**
  * Rejects input members that the requested view would ignore.
@@ -397,14 +257,18 @@ type PrintsAre = "blocks" | undefined;
 
 function selectedPart(query: Query, view: OffExchangeView, symbol: string, printsAre: PrintsAre) {
   if (query.view === "summary") {
-    return { summary: summary(query, view, printsAre), nextCursor: null };
+    return { summary: summary(query, view, { symbol, printsAre }), nextCursor: null };
   }
   return query.view === "days"
-    ? days(query, view, dayRowOf(symbol, printsAre))
-    : prints(query, view, printRowOf(symbol));
+    ? days(query, view, dayRecordOf(symbol, printsAre))
+    : prints(query, view, printRecordOf(symbol));
 }
 
-function summary({ from, to, detail }: Query, view: OffExchangeView, printsAre: PrintsAre) {
+function summary(
+  { from, to, detail }: Query,
+  view: OffExchangeView,
+  { symbol, printsAre }: { readonly symbol: string; readonly printsAre: PrintsAre },
+) {
   const isDefaultRange = from === undefined && to === undefined;
   const chosen = isDefaultRange ? view.days().slice(0, SUMMARY_SESSIONS) : view.days();
   const sessions = new Set(chosen.map(({ session }) => session));
@@ -416,9 +280,9 @@ function summary({ from, to, detail }: Query, view: OffExchangeView, printsAre: 
     sessions: chosen.length,
     firstSession: chosen.at(-1)?.session ?? null,
     lastSession: chosen[0]?.session ?? null,
-    ...figuresOf(aggregates(summarizeOffExchangeDays(chosen), printsAre), detail),
+    ...offExchangeTotals({ totals: summarizeOffExchangeDays(chosen), printsAre }, detail),
     atsShare: atsShareAnswer(view.week),
-    largestPrints: largest.map((print) => printItem(print, detail)),
+    largestPrints: largest.map((print) => printItem({ symbol, print }, detail)),
   };
 }
 
@@ -430,16 +294,13 @@ const daysRequest = ({ limit, cursor }: Query): PageRequest<OffExchangeDaySummar
   order: "descending",
 });
 
-function days(query: Query, view: OffExchangeView, rowOf: ReturnType<typeof dayRowOf>) {
+function days(query: Query, view: OffExchangeView, recordOf: ReturnType<typeof dayRecordOf>) {
   const { items, table, nextCursor } = createListPage(view.days(), {
     ...daysRequest(query),
     query,
-    render(day) {
-      const { symbol: _, ...figures } = rowOf(day);
-      return figuresOf(figures, query.detail);
-    },
+    render: (day) => dayItem(recordOf(day), query.detail),
     columns: offExchangeDayColumns,
-    recordOf: rowOf,
+    recordOf,
   });
   return { ...(items && { days: items }), ...table, nextCursor };
 }
@@ -465,11 +326,11 @@ const matchingPrints = (
     )
     .reverse();
 
-function prints(query: Query, view: OffExchangeView, recordOf: ReturnType<typeof printRowOf>) {
+function prints(query: Query, view: OffExchangeView, recordOf: ReturnType<typeof printRecordOf>) {
   const { items, table, nextCursor } = createListPage(matchingPrints(query, view), {
     ...printsRequest(query),
     query,
-    render: (print) => printItem(print, query.detail),
+    render: (print) => printItem(recordOf(print), query.detail),
     columns: offExchangePrintColumns,
     recordOf,
   });

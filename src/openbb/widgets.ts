@@ -3,7 +3,7 @@ import { getDarkpool } from "../../tools/get-darkpool.ts";
 import { getFactors } from "../../tools/get-factors.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { getTrackRecord } from "../../tools/get-track-record.ts";
-import { offExchangeDayColumns } from "../answers/off-exchange-table.ts";
+import { offExchangeDayColumns } from "../answers/off-exchange-row.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
 import { signalColumns } from "../tool/signal-row.ts";

@@ -24,7 +24,7 @@ export const columnOf =
   <S extends z.ZodType>(
     schema: S,
     cell: (record: R) => z.input<S> & Cell,
-    { description, about = description?.replace(/\bnull\b/, "empty"), ...notes }: ColumnNotes = {},
+    { description, about = description && ofEmptyCells(description), ...notes }: ColumnNotes = {},
   ): RowColumn<R, S> => ({
     type: columnTypeOf(schema),
     ...(about !== undefined && { about }),
@@ -32,6 +32,10 @@ export const columnOf =
     schema: description === undefined ? schema : schema.describe(description),
     cell,
   });
+
+/** A description in words of tables, whose cells are empty where JSON has null. */
+const ofEmptyCells = (description: string): string =>
+  description.replace(/^null\b/, "Empty").replace(/\bnull\b/, "empty");
 
 function columnTypeOf(schema: z.ZodType): ColumnType {
   if (schema instanceof z.ZodNullable) return columnTypeOf(schema.unwrap() as z.ZodType);
