@@ -92,8 +92,7 @@ export function openbbApps({ baseUrl, name, market }: Site) {
  * it selects an instrument.
  */
 const isLinked = ({ params, table }: Widget): boolean =>
-  params.some(({ paramName }) => paramName === "symbol") ||
-  table?.columns.some(({ sets }) => sets === "symbol") === true;
+  params.some(({ paramName }) => paramName === "symbol") || table?.sets === "symbol";
 
 /**
  * The layout entry of a widget.

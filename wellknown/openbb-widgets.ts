@@ -1,13 +1,8 @@
 import { marketNotes, type Site } from "../src/answers/site.ts";
 import { MARKET_WORDS } from "../src/openbb/shapes.ts";
-import {
-  WIDGET_PATH_PREFIX,
-  type Widget,
-  type WidgetColumn,
-  type WidgetTable,
-} from "../src/openbb/widget.ts";
+import { WIDGET_PATH_PREFIX, type Widget, type WidgetTable } from "../src/openbb/widget.ts";
 import { widgets } from "../src/openbb/widgets.ts";
-import type { ColumnHead, ColumnType } from "../src/tables/table.ts";
+import type { ColumnDisplay, ColumnHead, ColumnType } from "../src/tables/table.ts";
 import { SERVER_NAME } from "./server-card.ts";
 
 /** Interval at which Workspace reloads a widget that is shown, in milliseconds. */
@@ -43,7 +38,7 @@ function widgetOf(widget: Widget, { name, market }: Site) {
   };
 }
 
-function tableOf({ heads, columns, chart }: WidgetTable) {
+function tableOf({ columns, sets, chart }: WidgetTable) {
   const isSeries = (name: string) => chart?.columns.slice(1).includes(name) === true;
   return {
     enableCharts: true,
@@ -55,13 +50,10 @@ function tableOf({ heads, columns, chart }: WidgetTable) {
         cellRangeCols: { [chart.kind]: chart.columns },
       },
     }),
-    columnsDefs: columns.map((column) => {
-      const head = headOf(column, heads);
-      return {
-        ...columnOf(column, head),
-        chartDataType: isSeries(column.name) ? "series" : dataTypeOf(column, head, chart),
-      };
-    }),
+    columnsDefs: columns.map((column, index) => ({
+      ...columnOf(column, { isPinned: index === 0, setsParam: column.name === sets }),
+      chartDataType: isSeries(column.name) ? "series" : dataTypeOf(column, chart),
+    })),
   };
 }
 
@@ -71,23 +63,12 @@ function tableOf({ heads, columns, chart }: WidgetTable) {
  * are series, and the others are categories.
  */
 const dataTypeOf = (
-  { name }: WidgetColumn,
-  { type }: ColumnHead,
+  { name, type }: ColumnHead,
   chart: WidgetTable["chart"],
 ): "category" | "series" | "excluded" => {
   if (chart !== undefined) return chart.columns[0] === name ? "category" : "excluded";
   return type === "number" || type === "integer" ? "series" : "category";
 };
-
-/**
- * The column of the rows that a widget column shows.
- * @throws {Error} If the rows have no such column.
- */
-function headOf({ name }: WidgetColumn, heads: readonly ColumnHead[]): ColumnHead {
-  const head = heads.find((one) => one.name === name);
-  if (head === undefined) throw new Error(`The rows have no column ${name}.`);
-  return head;
-}
 
 /**
  * Cell types of Workspace by column type. Instants are text, since Workspace sorts only dates
@@ -105,8 +86,11 @@ const CELL_TYPES: Readonly<Record<ColumnType, "text" | "number" | "boolean" | "d
 /** Workspace's `formatterFn` by column format. */
 const FORMATTERS = { percent: "normalizedPercent", int: "int" } as const;
 
-function columnOf(column: WidgetColumn, { type, about }: ColumnHead) {
-  const { name, header, format, decimals } = column;
+function columnOf(
+  { name, type, about, display = { header: name } }: ColumnHead,
+  { isPinned, setsParam }: { readonly isPinned: boolean; readonly setsParam: boolean },
+) {
+  const { header, format, decimals, isHidden } = display;
   const cellDataType = CELL_TYPES[type];
   return {
     field: name,
@@ -115,19 +99,20 @@ function columnOf(column: WidgetColumn, { type, about }: ColumnHead) {
     ...(cellDataType === "number" && { formatterFn: format ? FORMATTERS[format] : "none" }),
     ...(decimals !== undefined && { decimalPlaces: decimals }),
     ...(about !== undefined && { headerTooltip: about }),
-    ...(column.isPinned && { pinned: "left" }),
-    ...(column.isHidden && { hide: true }),
-    ...renderingOf(column),
+    ...(isPinned && { pinned: "left" }),
+    ...(isHidden && { hide: true }),
+    ...(setsParam ? settingParam(name) : coloring(display)),
   };
 }
 
-/** The rendering of cells, and the effect of a click on a cell. */
-function renderingOf({ isSigned, colors, sets, name }: WidgetColumn) {
+/** A click on a cell sets the parameter that has the name of its column. */
+const settingParam = (name: string) => ({
+  renderFn: "cellOnClick",
+  renderFnParams: { actionType: "groupBy", groupBy: { paramName: name, valueField: name } },
+});
+
+function coloring({ isSigned, colors }: ColumnDisplay) {
   if (isSigned) return { renderFn: "greenRed" };
-  if (sets !== undefined) {
-    const groupBy = { paramName: sets, valueField: name };
-    return { renderFn: "cellOnClick", renderFnParams: { actionType: "groupBy", groupBy } };
-  }
   if (colors === undefined) return {};
   const colorRules = Object.entries(colors).map(([value, color]) => ({
     condition: "eq",

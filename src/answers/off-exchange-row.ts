@@ -2,7 +2,7 @@ import { z } from "zod";
 import { estimatedSide, type OffExchangeDaySummary } from "../factors/off-exchange.ts";
 import { BLOCK_SIZE_TEXT, isBlockTrade } from "../market/block-size.ts";
 import type { Print } from "../market/records.ts";
-import { columnOf, columnsOf, membersOf, membersSchema } from "../tables/row.ts";
+import { columnOf, columnsOf, membersOf, membersSchema, namesOf } from "../tables/row.ts";
 import { type DetailLevel, InstantAnswer, isoInstant } from "./common.ts";
 import { roundRatio, withoutFloatNoise } from "./rounding.ts";
 
@@ -130,19 +130,26 @@ const totalsRow = {
   shares: totalColumn(
     Total,
     ofAllPrints(({ shares }) => shares),
+    { display: { header: "Shares", format: "int" } },
   ),
   notionalUsd: totalColumn(
     Total,
     ofAllPrints(({ notionalUsd }) => withoutFloatNoise(notionalUsd)),
+    { display: { header: "Value, USD", format: "int" } },
   ),
   vwap: totalColumn(
     Total,
     ofAllPrints(({ notionalUsd, shares }) => (shares > 0 ? notionalUsd / shares : null)),
-    { description: "USD per share.", round: roundRatio },
+    {
+      description: "USD per share.",
+      round: roundRatio,
+      display: { header: "Average price, USD", decimals: 2 },
+    },
   ),
   blocks: totalColumn(
     Count,
     ofStoredPrints(({ blocks }) => blocks),
+    { display: { header: "Blocks", format: "int" } },
   ),
   blockShares: totalColumn(
     Total,
@@ -151,6 +158,7 @@ const totalsRow = {
   blockNotionalUsd: totalColumn(
     Total,
     ofStoredPrints(({ blockNotionalUsd }) => withoutFloatNoise(blockNotionalUsd)),
+    { display: { header: "Value of blocks, USD", format: "int" } },
   ),
   canceledPrints: totalColumn(
     Count,
@@ -160,30 +168,38 @@ const totalsRow = {
   shareOfVolume: totalColumn(
     Total.describe("Fraction of consolidated volume; null: unknown."),
     ofAllPrints(({ shares }, volume) => (volume ? shares / volume : null)),
-    { about: "Fraction of consolidated volume.", round: roundRatio },
+    {
+      about: "Fraction of consolidated volume.",
+      round: roundRatio,
+      display: { header: "Share of volume", format: "percent", decimals: 1 },
+    },
   ),
   shortVolumeRatio: totalColumn(
     Total.describe(
       "Fraction of off-exchange volume marked short; of the newest session in a summary.",
     ),
     ({ totals }) => totals.shortVolumeRatio,
-    { about: "Fraction of off-exchange volume marked short.", round: roundRatio },
+    {
+      about: "Fraction of off-exchange volume marked short.",
+      round: roundRatio,
+      display: { header: "Marked short", format: "percent", decimals: 1 },
+    },
   ),
 };
 
 const dayColumn = columnOf<DayRecord>();
 
 /** The columns of totals by session. */
-const dayRow = {
-  symbol: dayColumn(z.string(), ({ symbol }) => symbol),
-  session: dayColumn(z.string(), ({ session }) => session),
+export const offExchangeDayRow = {
+  symbol: dayColumn(z.string(), ({ symbol }) => symbol, { display: { header: "Symbol" } }),
+  session: dayColumn(z.string(), ({ session }) => session, { display: { header: "Session" } }),
   ...totalsRow,
 };
 
 /** Columns of the table of totals by session. */
-export const offExchangeDayColumns = columnsOf(dayRow);
+export const offExchangeDayColumns = columnsOf(offExchangeDayRow);
 
-const TOTALS = Object.keys(totalsRow) as (keyof typeof totalsRow)[];
+const TOTALS = namesOf(totalsRow);
 
 /** Totals of a range in an answer. */
 export const OffExchangeTotals = membersSchema(totalsRow, { full: TOTALS, brief: TOTALS });
@@ -195,8 +211,8 @@ export const offExchangeTotals = (record: TotalsRecord, detail: DetailLevel) =>
 const DAY = ["session", ...TOTALS] as const;
 
 /** Totals of one session in an answer. */
-export const DayItem = membersSchema(dayRow, { full: DAY, brief: DAY });
+export const DayItem = membersSchema(offExchangeDayRow, { full: DAY, brief: DAY });
 
 /** Renders the totals of one session. */
 export const dayItem = (record: DayRecord, detail: DetailLevel) =>
-  membersOf(dayRow, DAY, record, detail);
+  membersOf(offExchangeDayRow, DAY, record, detail);

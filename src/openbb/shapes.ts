@@ -1,4 +1,5 @@
-import type { z } from "zod";
+import { z } from "zod";
+import { InstantAnswer } from "../answers/common.ts";
 import {
   DIRECTION_EVIDENCE_TEXT,
   DIRECTION_LIMITS_TEXT,
@@ -6,9 +7,11 @@ import {
   SCORE_MEANING,
 } from "../answers/meaning.ts";
 import type { TrackRecordAnswer } from "../answers/track-record.ts";
-import type { MarketMode } from "../market/market.ts";
+import type { Factor } from "../factors/reading.ts";
+import { AssetClass } from "../market/instrument.ts";
+import { MarketMode } from "../market/market.ts";
 import { escapeMarkdown } from "../outbound/markdown-text.ts";
-import type { ColumnHead } from "../tables/table.ts";
+import { columnOf, membersOf, namesOf } from "../tables/row.ts";
 import type { FactorsAnswer } from "../tool/factors.ts";
 import type { FullSignal, SignalAnswer } from "../tool/signal.ts";
 
@@ -69,84 +72,147 @@ export function evidenceText(answer: FullSignal): string {
   ].join("\n\n");
 }
 
-/** Columns of `factorRows`. */
-export const factorColumnHeads: readonly ColumnHead[] = [
-  { name: "symbol", type: "text" },
-  { name: "market", type: "text" },
-  { name: "factor", type: "text" },
-  { name: "contribution", type: "number", about: "Points of the score." },
-  { name: "z", type: "number", about: "Standard deviations; more is bullish. Empty: missing." },
-  { name: "confidence", type: "number", about: "Fraction." },
-  { name: "weight", type: "number", about: "Fraction." },
-  { name: "status", type: "text" },
-  { name: "summary", type: "text" },
-];
+/** A factor of an instrument. */
+interface FactorRecord extends Pick<z.output<typeof FactorsAnswer>, "symbol" | "market"> {
+  readonly factor: string;
+  readonly reading: z.output<typeof FactorsAnswer>["factors"][Factor];
+}
+
+const factorColumn = columnOf<FactorRecord>();
+
+/** The columns of the factors of an instrument. */
+export const factorRow = {
+  symbol: factorColumn(z.string(), ({ symbol }) => symbol, { display: { header: "Symbol" } }),
+  market: factorColumn(MarketMode, ({ market }) => market, {
+    display: { header: "Market", isHidden: true },
+  }),
+  factor: factorColumn(z.string(), ({ factor }) => factor, { display: { header: "Factor" } }),
+  contribution: factorColumn(z.number(), ({ reading }) => reading.contribution, {
+    about: "Points of the score.",
+    display: { header: "Points", decimals: 2, isSigned: true },
+  }),
+  z: factorColumn(z.number().nullable(), ({ reading }) => reading.z, {
+    about: "Standard deviations; more is bullish. Empty: missing.",
+    display: { header: "z", decimals: 2 },
+  }),
+  confidence: factorColumn(z.number(), ({ reading }) => reading.confidence, {
+    about: "Fraction.",
+    display: { header: "Confidence", format: "percent", decimals: 0 },
+  }),
+  weight: factorColumn(z.number(), ({ reading }) => reading.weight, {
+    about: "Fraction.",
+    display: { header: "Weight", decimals: 2 },
+  }),
+  status: factorColumn(z.string(), ({ reading }) => reading.status, {
+    display: { header: "Status" },
+  }),
+  summary: factorColumn(z.string(), ({ reading }) => reading.summary ?? "", {
+    display: { header: "Summary" },
+  }),
+};
 
 /** The factors of an instrument as rows, the largest contribution first. */
-export function factorRows({
+export const factorRows = ({
   symbol,
   market,
   factors,
-}: z.output<typeof FactorsAnswer>): readonly object[] {
-  return Object.entries(factors)
-    .map(([factor, { contribution, z, confidence, weight, status, summary = "" }]) => ({
-      symbol,
-      market,
-      factor,
-      contribution,
-      z,
-      confidence,
-      weight,
-      status,
-      summary,
-    }))
-    .sort((one, other) => Math.abs(other.contribution) - Math.abs(one.contribution));
+}: z.output<typeof FactorsAnswer>): readonly object[] =>
+  Object.entries(factors)
+    .sort(([, one], [, other]) => Math.abs(other.contribution) - Math.abs(one.contribution))
+    .map(([factor, reading]) =>
+      membersOf(factorRow, namesOf(factorRow), { symbol, market, factor, reading }, "full"),
+    );
+
+/** The record of a method in an asset class. */
+interface ClassRecord {
+  readonly record: TrackRecordAnswer["records"][number];
+  readonly simulated: boolean;
 }
 
-/** Columns of `trackRecordRows`. */
-export const trackRecordColumnHeads: readonly ColumnHead[] = [
-  { name: "assetClass", type: "text" },
-  { name: "horizon", type: "integer", about: "Sessions." },
-  { name: "methodHash", type: "text", about: "Each method is graded apart." },
-  { name: "runs", type: "integer", about: "Graded sessions." },
-  { name: "periods", type: "number", about: "Periods that do not overlap." },
-  { name: "long", type: "integer" },
-  { name: "short", type: "integer" },
-  { name: "wait", type: "integer" },
-  {
-    name: "meanExcess",
-    type: "number",
+const classColumn = columnOf<ClassRecord>();
+
+/** The columns of the track record. */
+export const trackRecordRow = {
+  assetClass: classColumn(AssetClass, ({ record }) => record.assetClass, {
+    display: { header: "Class" },
+  }),
+  horizon: classColumn(z.int(), ({ record }) => record.horizon, {
+    about: "Sessions.",
+    display: { header: "Sessions", format: "int" },
+  }),
+  methodHash: classColumn(z.string(), ({ record }) => record.methodHash, {
+    about: "Each method is graded apart.",
+  }),
+  runs: classColumn(z.int(), ({ record }) => record.runs, {
+    about: "Graded sessions.",
+    display: { header: "Graded", format: "int" },
+  }),
+  periods: classColumn(z.number(), ({ record }) => record.periods, {
+    about: "Periods that do not overlap.",
+    display: { header: "Independent periods", decimals: 1 },
+  }),
+  long: classColumn(z.int(), ({ record }) => record.calls.long, {
+    display: { header: "LONG", format: "int" },
+  }),
+  short: classColumn(z.int(), ({ record }) => record.calls.short, {
+    display: { header: "SHORT", format: "int" },
+  }),
+  wait: classColumn(z.int(), ({ record }) => record.calls.wait, {
+    display: { header: "WAIT", format: "int" },
+  }),
+  meanExcess: classColumn(z.number().nullable(), ({ record }) => record.meanExcess?.value ?? null, {
     about: "Mean log return of LONG and SHORT beyond the mean of all. Empty: nothing yet.",
-  },
-  { name: "meanExcessLow", type: "number", about: "95 % interval." },
-  { name: "meanExcessHigh", type: "number" },
-  { name: "alwaysLong", type: "number", about: "Mean return of LONG on everything." },
-  { name: "hitRate", type: "number", about: "Fraction." },
-  { name: "ic", type: "number", about: "Rank correlation of score and later return." },
-  { name: "verdict", type: "text", about: "Empty: none yet." },
-  { name: "expectedAt", type: "instant", about: "Empty: there are figures." },
-  { name: "isSimulated", type: "boolean" },
-];
+    display: { header: "Mean excess", format: "percent", decimals: 2 },
+  }),
+  meanExcessLow: classColumn(
+    z.number().nullable(),
+    ({ record }) => record.meanExcess?.low ?? null,
+    {
+      about: "95 % interval.",
+      display: { header: "95 % from", format: "percent", decimals: 2 },
+    },
+  ),
+  meanExcessHigh: classColumn(
+    z.number().nullable(),
+    ({ record }) => record.meanExcess?.high ?? null,
+    {
+      display: { header: "to", format: "percent", decimals: 2 },
+    },
+  ),
+  alwaysLong: classColumn(z.number().nullable(), ({ record }) => record.alwaysLong, {
+    about: "Mean return of LONG on everything.",
+    display: { header: "LONG on all", format: "percent", decimals: 2 },
+  }),
+  hitRate: classColumn(z.number().nullable(), ({ record }) => record.hitRate, {
+    about: "Fraction.",
+    display: { header: "Hit rate", format: "percent", decimals: 1 },
+  }),
+  ic: classColumn(z.number().nullable(), ({ record }) => record.ic?.value ?? null, {
+    about: "Rank correlation of score and later return.",
+    display: { header: "Rank correlation", decimals: 4 },
+  }),
+  verdict: classColumn(
+    z.string().nullable(),
+    ({ record }) => record.verdicts.at(-1)?.verdict ?? null,
+    {
+      about: "Empty: none yet.",
+      display: { header: "Newest verdict" },
+    },
+  ),
+  expectedAt: classColumn(InstantAnswer.nullable(), ({ record }) => record.expectedAt, {
+    about: "Empty: there are figures.",
+    display: { header: "First figures at" },
+  }),
+  isSimulated: classColumn(z.boolean(), ({ simulated }) => simulated, {
+    display: { header: "Simulated" },
+  }),
+};
 
 /** The track record as rows. */
 export const trackRecordRows = ({ records, simulated }: TrackRecordAnswer): readonly object[] =>
-  records.map(({ calls, meanExcess, ic, verdicts, ...record }) => ({
-    assetClass: record.assetClass,
-    horizon: record.horizon,
-    methodHash: record.methodHash,
-    runs: record.runs,
-    periods: record.periods,
-    ...calls,
-    meanExcess: meanExcess?.value ?? null,
-    meanExcessLow: meanExcess?.low ?? null,
-    meanExcessHigh: meanExcess?.high ?? null,
-    alwaysLong: record.alwaysLong,
-    hitRate: record.hitRate,
-    ic: ic?.value ?? null,
-    verdict: verdicts.at(-1)?.verdict ?? null,
-    expectedAt: record.expectedAt,
-    isSimulated: simulated,
-  }));
+  records.map((record) =>
+    membersOf(trackRecordRow, namesOf(trackRecordRow), { record, simulated }, "full"),
+  );
 
 /** The instruments as options of a selection list. */
 export const symbolOptions = (

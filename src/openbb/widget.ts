@@ -27,33 +27,12 @@ export interface WidgetParam {
   readonly optionsEndpoint?: string;
 }
 
-/** Display settings of a table column. */
-export interface WidgetColumn {
-  /** Name of a column of the rows. */
-  readonly name: string;
-  readonly header: string;
-  /**
-   * `percent` shows a fraction as a percentage; `int` shows no decimals. Default: the value
-   * unchanged.
-   */
-  readonly format?: "percent" | "int";
-  readonly decimals?: number;
-  /** Whether values above 0 are green and values below 0 are red. */
-  readonly isSigned?: true;
-  /** Color of the cell by its text. */
-  readonly colors?: Readonly<Record<string, string>>;
-  /** Name of the parameter that a click on a cell sets in all widgets of the same group. */
-  readonly sets?: string;
-  readonly isPinned?: true;
-  /** Whether the column is hidden at first; people can show it. */
-  readonly isHidden?: true;
-}
-
 /** Rows as Workspace displays them. */
 export interface WidgetTable {
-  /** Names, types and units of the columns of the rows. */
-  readonly heads: readonly ColumnHead[];
-  readonly columns: readonly WidgetColumn[];
+  /** The shown columns; the first one stays in view. */
+  readonly columns: readonly ColumnHead[];
+  /** Name of a column and parameter: a click on a cell sets it in all widgets of the group. */
+  readonly sets?: string;
   /**
    * The chart that initially shows the rows: its kind, the column of the axis, and the columns of
    * the series.

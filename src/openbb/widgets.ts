@@ -3,18 +3,19 @@ import { getDarkpool } from "../../tools/get-darkpool.ts";
 import { getFactors } from "../../tools/get-factors.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { getTrackRecord } from "../../tools/get-track-record.ts";
-import { offExchangeDayColumns } from "../answers/off-exchange-row.ts";
+import { offExchangeDayRow } from "../answers/off-exchange-row.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
-import { signalColumns } from "../tool/signal-row.ts";
+import { columnsOf } from "../tables/row.ts";
+import { signalRow } from "../tool/signal-row.ts";
 import {
   evidenceText,
-  factorColumnHeads,
+  factorRow,
   factorRows,
   reverseToOldestFirst,
   signalFigures,
   symbolOptions,
-  trackRecordColumnHeads,
+  trackRecordRow,
   trackRecordRows,
 } from "./shapes.ts";
 import {
@@ -63,8 +64,6 @@ const assetClass = choice(
   AssetClass.options,
 );
 
-const DIRECTION_COLORS = { LONG: "green", SHORT: "red" } as const;
-
 /** The widgets, in catalog order. */
 export const widgets: readonly Widget[] = [
   {
@@ -90,26 +89,26 @@ export const widgets: readonly Widget[] = [
     ],
     size: { w: 40, h: 15 },
     table: {
-      heads: signalColumns,
-      columns: [
-        { name: "symbol", header: "Symbol", sets: "symbol", isPinned: true },
-        { name: "name", header: "Name" },
-        { name: "assetClass", header: "Class" },
-        { name: "sector", header: "Sector" },
-        { name: "signal", header: "Signal", colors: DIRECTION_COLORS },
-        { name: "score", header: "Score", format: "int" },
-        { name: "scoreChange", header: "Change in points", decimals: 2, isSigned: true },
-        { name: "coverage", header: "Coverage", format: "percent", decimals: 0 },
-        { name: "confidence", header: "Confidence", format: "percent", decimals: 0 },
-        { name: "steadiness", header: "Steadiness", format: "int" },
-        { name: "price", header: "Price", decimals: 2 },
-        { name: "currency", header: "Currency" },
-        { name: "return", header: "Return", format: "percent", decimals: 2, isSigned: true },
-        { name: "status", header: "Status" },
-        { name: "since", header: "Signal since", isHidden: true },
-        { name: "asOf", header: "As of", isHidden: true },
-        { name: "market", header: "Market", isHidden: true },
-      ],
+      columns: columnsOf(signalRow, [
+        "symbol",
+        "name",
+        "assetClass",
+        "sector",
+        "signal",
+        "score",
+        "scoreChange",
+        "coverage",
+        "confidence",
+        "steadiness",
+        "price",
+        "currency",
+        "return",
+        "status",
+        "since",
+        "asOf",
+        "market",
+      ]),
+      sets: "symbol",
     },
   },
   {
@@ -153,18 +152,17 @@ export const widgets: readonly Widget[] = [
     params: [symbol],
     size: { w: 20, h: 12 },
     table: {
-      heads: factorColumnHeads,
-      columns: [
-        { name: "factor", header: "Factor", isPinned: true },
-        { name: "contribution", header: "Points", decimals: 2, isSigned: true },
-        { name: "z", header: "z", decimals: 2 },
-        { name: "confidence", header: "Confidence", format: "percent", decimals: 0 },
-        { name: "weight", header: "Weight", decimals: 2 },
-        { name: "status", header: "Status" },
-        { name: "summary", header: "Summary" },
-        { name: "symbol", header: "Symbol" },
-        { name: "market", header: "Market", isHidden: true },
-      ],
+      columns: columnsOf(factorRow, [
+        "factor",
+        "contribution",
+        "z",
+        "confidence",
+        "weight",
+        "status",
+        "summary",
+        "symbol",
+        "market",
+      ]),
       chart: { kind: "bar", columns: ["factor", "contribution"] },
     },
     shape: toUntypedShape(factorRows),
@@ -190,19 +188,18 @@ export const widgets: readonly Widget[] = [
     ],
     size: { w: 20, h: 12 },
     table: {
-      heads: signalColumns,
-      columns: [
-        { name: "session", header: "Session", isPinned: true },
-        { name: "score", header: "Score", format: "int" },
-        { name: "scoreSmoothed", header: "Smoothed", decimals: 2 },
-        { name: "signal", header: "Signal", colors: DIRECTION_COLORS },
-        { name: "coverage", header: "Coverage", format: "percent", decimals: 0 },
-        { name: "confidence", header: "Confidence", format: "percent", decimals: 0 },
-        { name: "price", header: "Price", decimals: 2 },
-        { name: "return", header: "Return", format: "percent", decimals: 2, isSigned: true },
-        { name: "symbol", header: "Symbol" },
-        { name: "market", header: "Market", isHidden: true },
-      ],
+      columns: columnsOf(signalRow, [
+        "session",
+        "score",
+        "scoreSmoothed",
+        "signal",
+        "coverage",
+        "confidence",
+        "price",
+        "return",
+        "symbol",
+        "market",
+      ]),
       chart: { kind: "line", columns: ["session", "score", "scoreSmoothed"] },
     },
   },
@@ -220,18 +217,17 @@ export const widgets: readonly Widget[] = [
     params: [symbol],
     size: { w: 20, h: 12 },
     table: {
-      heads: offExchangeDayColumns,
-      columns: [
-        { name: "session", header: "Session", isPinned: true },
-        { name: "shareOfVolume", header: "Share of volume", format: "percent", decimals: 1 },
-        { name: "shortVolumeRatio", header: "Marked short", format: "percent", decimals: 1 },
-        { name: "blocks", header: "Blocks", format: "int" },
-        { name: "blockNotionalUsd", header: "Value of blocks, USD", format: "int" },
-        { name: "shares", header: "Shares", format: "int" },
-        { name: "notionalUsd", header: "Value, USD", format: "int" },
-        { name: "vwap", header: "Average price, USD", decimals: 2 },
-        { name: "symbol", header: "Symbol" },
-      ],
+      columns: columnsOf(offExchangeDayRow, [
+        "session",
+        "shareOfVolume",
+        "shortVolumeRatio",
+        "blocks",
+        "blockNotionalUsd",
+        "shares",
+        "notionalUsd",
+        "vwap",
+        "symbol",
+      ]),
       chart: { kind: "column", columns: ["session", "shareOfVolume", "shortVolumeRatio"] },
     },
   },
@@ -248,25 +244,7 @@ export const widgets: readonly Widget[] = [
     params: [assetClass],
     size: { w: 40, h: 9 },
     table: {
-      heads: trackRecordColumnHeads,
-      columns: [
-        { name: "assetClass", header: "Class", isPinned: true },
-        { name: "horizon", header: "Sessions", format: "int" },
-        { name: "runs", header: "Graded", format: "int" },
-        { name: "periods", header: "Independent periods", decimals: 1 },
-        { name: "long", header: "LONG", format: "int" },
-        { name: "short", header: "SHORT", format: "int" },
-        { name: "wait", header: "WAIT", format: "int" },
-        { name: "meanExcess", header: "Mean excess", format: "percent", decimals: 2 },
-        { name: "meanExcessLow", header: "95 % from", format: "percent", decimals: 2 },
-        { name: "meanExcessHigh", header: "to", format: "percent", decimals: 2 },
-        { name: "alwaysLong", header: "LONG on all", format: "percent", decimals: 2 },
-        { name: "hitRate", header: "Hit rate", format: "percent", decimals: 1 },
-        { name: "ic", header: "Rank correlation", decimals: 4 },
-        { name: "verdict", header: "Newest verdict" },
-        { name: "expectedAt", header: "First figures at" },
-        { name: "isSimulated", header: "Simulated" },
-      ],
+      columns: columnsOf(trackRecordRow).filter(({ display }) => display),
     },
     shape: toUntypedShape(trackRecordRows),
   },

@@ -8,7 +8,7 @@ export interface RowColumn<R, S extends z.ZodType = z.ZodType> extends Omit<Colu
 }
 
 /** What a column says besides its value. */
-export interface ColumnNotes extends Pick<Column<never>, "round"> {
+export interface ColumnNotes extends Pick<Column<never>, "round" | "display"> {
   /** Unit, range and the meaning of null, which tables show as an empty cell. */
   readonly description?: string;
   /** The same for tables alone, in place of `description`. */
@@ -44,6 +44,10 @@ function columnTypeOf(schema: z.ZodType): ColumnType {
   return schema.meta()?.format === "date-time" ? "instant" : "text";
 }
 
+/** The names of the columns of a row, in their order. */
+export const namesOf = <N extends string>(row: Readonly<Record<N, unknown>>): readonly N[] =>
+  Object.keys(row) as N[];
+
 /**
  * The columns of a table: all of a row in their order, or the named ones.
  *
@@ -51,7 +55,7 @@ function columnTypeOf(schema: z.ZodType): ColumnType {
  */
 export const columnsOf = <R, N extends string>(
   row: Readonly<Record<N, RowColumn<R>>>,
-  names: readonly N[] = Object.keys(row) as N[],
+  names: readonly N[] = namesOf(row),
 ): readonly Column<R>[] => names.map((name) => ({ name, ...row[name] }));
 
 /** Columns by name. */

@@ -11,6 +11,25 @@ export interface ColumnHead {
   readonly type: ColumnType;
   /** Unit, range and the meaning of an empty cell, if the name does not make them clear. */
   readonly about?: string;
+  readonly display?: ColumnDisplay;
+}
+
+/** How programs that show tables to people present a column. */
+export interface ColumnDisplay {
+  /** Heading of the column. */
+  readonly header: string;
+  /**
+   * `percent` shows a fraction as a percentage; `int` shows no decimals. Default: the value
+   * unchanged.
+   */
+  readonly format?: "percent" | "int";
+  readonly decimals?: number;
+  /** Whether values above 0 are green and values below 0 are red. */
+  readonly isSigned?: true;
+  /** Color of the cell by its text. */
+  readonly colors?: Readonly<Record<string, string>>;
+  /** Whether the column is hidden at first; people can show it. */
+  readonly isHidden?: true;
 }
 
 /** A column with the function that computes the cell for a record. */

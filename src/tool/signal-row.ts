@@ -52,49 +52,68 @@ const Fraction = z.number().min(0).max(1);
 
 /**
  * The columns of signals: of several instruments at one time, or of one instrument over time. They
- * are the table of CSV and `fields`, and the members of lists and histories are some of them. New
- * columns come at the end.
+ * are the table of CSV and `fields`; lists, histories and widgets show some of them. New columns
+ * come at the end.
  */
-const signalRow = {
+export const signalRow = {
   session: column(
     z.string().describe("The day; an instant where sessions are shorter."),
     ({ snapshot, context }) => sessionOfSnapshot(snapshot, context),
-    { about: "Trading date; of a coin the UTC day." },
+    { about: "Trading date; of a coin the UTC day.", display: { header: "Session" } },
   ),
-  symbol: snapshotColumn(z.string(), ({ instrument }) => instrument.symbol),
-  name: snapshotColumn(z.string(), ({ instrument }) => instrument.name),
-  assetClass: snapshotColumn(AssetClass, ({ instrument }) => instrument.assetClass),
+  symbol: snapshotColumn(z.string(), ({ instrument }) => instrument.symbol, {
+    display: { header: "Symbol" },
+  }),
+  name: snapshotColumn(z.string(), ({ instrument }) => instrument.name, {
+    display: { header: "Name" },
+  }),
+  assetClass: snapshotColumn(AssetClass, ({ instrument }) => instrument.assetClass, {
+    display: { header: "Class" },
+  }),
   exchange: snapshotColumn(
     InstrumentIdentity.shape.exchange,
     ({ instrument }) => instrument.exchange,
   ),
-  asOf: snapshotColumn(InstantAnswer, ({ at }) => isoInstant(at)),
-  status: snapshotColumn(z.enum(SNAPSHOT_STATUSES), ({ status }) => status),
-  signal: snapshotColumn(DirectionAnswer, ({ signal }) => signal.direction),
+  asOf: snapshotColumn(InstantAnswer, ({ at }) => isoInstant(at), {
+    display: { header: "As of", isHidden: true },
+  }),
+  status: snapshotColumn(z.enum(SNAPSHOT_STATUSES), ({ status }) => status, {
+    display: { header: "Status" },
+  }),
+  signal: snapshotColumn(DirectionAnswer, ({ signal }) => signal.direction, {
+    display: { header: "Signal", colors: { LONG: "green", SHORT: "red" } },
+  }),
   score: snapshotColumn(Points.int().nullable(), ({ score }) => roundToWholePoints(score), {
     about: "Points, 0 to 100; empty: no part of it could be measured.",
+    display: { header: "Score", format: "int" },
   }),
   scoreRaw: snapshotColumn(Points.nullable(), ({ score }) => score, { round: roundScorePoints }),
   scoreSmoothed: snapshotColumn(Points.nullable(), ({ signal }) => signal.smoothed, {
     round: roundScorePoints,
+    display: { header: "Smoothed", decimals: 2 },
   }),
   confidence: snapshotColumn(Fraction, ({ confidence }) => confidence, {
     about: "Fraction.",
     round: roundFraction,
+    display: { header: "Confidence", format: "percent", decimals: 0 },
   }),
   coverage: snapshotColumn(Fraction, ({ coverage }) => coverage, {
     about: "Fraction.",
     round: roundFraction,
+    display: { header: "Coverage", format: "percent", decimals: 0 },
   }),
   since: snapshotColumn(InstantAnswer, ({ signal }) => isoInstant(signal.since), {
     about: "When the signal began.",
+    display: { header: "Signal since", isHidden: true },
   }),
   price: snapshotColumn(
     z.number().nullable().describe("Close as traded."),
     ({ price }) => price?.value ?? null,
-    { about: "Newest close as traded." },
+    { about: "Newest close as traded.", display: { header: "Price", decimals: 2 } },
   ),
-  currency: snapshotColumn(z.string(), ({ instrument }) => instrument.currency),
+  currency: snapshotColumn(z.string(), ({ instrument }) => instrument.currency, {
+    display: { header: "Currency" },
+  }),
   priceAt: snapshotColumn(InstantAnswer.nullable(), ({ price }) =>
     isoInstantOrNull(price?.at ?? null),
   ),
@@ -102,19 +121,25 @@ const signalRow = {
     z.string(),
     ({ methodVersion = runningMethod().version }) => methodVersion,
   ),
-  market: column(MarketMode, ({ context }) => context.market.mode),
-  sector: snapshotColumn(z.string().nullable(), ({ instrument }) => instrument.sector),
+  market: column(MarketMode, ({ context }) => context.market.mode, {
+    display: { header: "Market", isHidden: true },
+  }),
+  sector: snapshotColumn(z.string().nullable(), ({ instrument }) => instrument.sector, {
+    display: { header: "Sector" },
+  }),
   scoreChange: column(
     z.number().nullable(),
     ({ snapshot, context }) => scoreChange(snapshot, context),
     {
       description: "Points since the close before the last; null: there is none.",
       round: roundPointDifference,
+      display: { header: "Change in points", decimals: 2, isSigned: true },
     },
   ),
   return: column(z.number().nullable(), returnOf, {
     description: "Of the session, as a fraction, dividends and splits included; null: no bar.",
     round: roundRatio,
+    display: { header: "Return", format: "percent", decimals: 2, isSigned: true },
   }),
   nextReport: column(
     z.string().nullable(),
@@ -131,6 +156,7 @@ const signalRow = {
   steadiness: snapshotColumn(Points.nullable(), ({ steadiness }) => steadiness?.value ?? null, {
     about: "Points, 0 to 100: rank among stocks by how far they are likely to fall; empty: none.",
     round: Math.round,
+    display: { header: "Steadiness", format: "int" },
   }),
 };
 
