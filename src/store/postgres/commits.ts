@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
+import type { Problem } from "../../lib/problem.ts";
 import type { Operation, ReplaceOptions } from "../port/records.ts";
 import { storeUnavailableProblem } from "../port/unavailable.ts";
 import { checkRecordNames, jsonText } from "../port/values.ts";
 import { encodeArchiveRow } from "./archive.ts";
 import type { RunOnce } from "./once.ts";
-import { isRejectedByServer } from "./retry.ts";
+import { hasMissedDeadline, isRejectedByServer } from "./retry.ts";
 
 /**
  * Maximum size of a batch: the number of commits, and the number of characters of their JSON text.
@@ -59,12 +60,15 @@ export function createCommits(once: RunOnce): Commits {
       await afterRefusal(batch, id, error);
     }
   };
-  const afterRefusal = async (batch: readonly Waiting[], id: string, error: unknown) => {
+  const afterRefusal = async (batch: readonly Waiting[], id: string, error: Problem) => {
     // The rejected batch may be a second attempt, after a successful first attempt whose answer was
     // lost.
     const held = await once<Held>({ id, work: "cancel", given: "[]", parts: 0 }).catch(ignore);
     if (held?.length) return answer(batch, held);
-    if (batch.length === 1 || held === undefined) return giveUp(batch, error);
+    // What took too long together takes no less time separately.
+    if (batch.length === 1 || held === undefined || hasMissedDeadline(error)) {
+      return giveUp(batch, error);
+    }
     // Nothing was committed. A single commit may be the cause, so each commit is sent separately.
     for (const each of batch) await send([each]);
   };

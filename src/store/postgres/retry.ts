@@ -9,16 +9,16 @@ const PAUSE_MS = 40;
 
 /**
  * SQLSTATEs of transient errors: too many connections; a server that is shutting down, has crashed
- * or is starting; a read-only standby; serialization failure; deadlock; lock not available; and
- * work that missed its deadline. Connection exceptions (class 08) are handled separately.
+ * or is starting; a read-only standby; serialization failure; deadlock; and lock not available.
+ * Connection exceptions (class 08) are handled separately.
  */
 const TRANSIENT_CODES = new Set([
   ...["53300", "57P01", "57P02", "57P03", "57P05", "25006"],
-  ...["40001", "40P01", "55P03", DEADLINE_PASSED_SQLSTATE],
+  ...["40001", "40P01", "55P03"],
 ]);
 
 /**
- * Retries until an attempt succeeds or the time budget is spent.
+ * Retries until an attempt succeeds, the server rejects it, or the time budget is spent.
  *
  * @throws {Problem} `store_unavailable`, with the last error as its cause.
  */
@@ -48,8 +48,13 @@ export function unavailableProblem(error: unknown): Problem {
 }
 
 /** Whether the server rejected the work, so that no part of it was done or will be done. */
-export function isRejectedByServer(error: unknown): boolean {
+export function isRejectedByServer(error: unknown): error is Problem {
   return error instanceof Problem && !isTransient(error.cause);
+}
+
+/** Whether the server rejected the work because it had taken nearly all of its time. */
+export function hasMissedDeadline({ cause }: Problem): boolean {
+  return cause instanceof DatabaseError && cause.code === DEADLINE_PASSED_SQLSTATE;
 }
 
 /** Whether a retry may succeed, which is true for every error except a rejection by the server. */

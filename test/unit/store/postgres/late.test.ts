@@ -2,6 +2,7 @@ import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { insert, put } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
+import { DEADLINE_PASSED_SQLSTATE } from "../../../../src/store/postgres/once-sql.ts";
 import { startProxy } from "./proxy.ts";
 import { describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
@@ -70,6 +71,30 @@ describePostgres("a database operation that starts in time but exceeds its deadl
     const keys = ["slow", ...Array.from({ length: 20_000 }, (_, at) => `${at}`)];
     const many = keys.map((key) => put(pages, { key, value: 1 }));
     expect(await records.commit(many)).toBe(true);
+  });
+});
+
+describePostgres("a commit that exceeds its deadline", (server) => {
+  it("is rejected alone: the commits that wait for it are tried", async () => {
+    const url = await server().createDatabase();
+    const { records } = await open({ url });
+    await sql(
+      url,
+      `alter function market_signal.once rename to once_given;
+       create function market_signal.once(uuid, text, json, bigint, bigint, bigint, uuid)
+       returns json language plpgsql as $$
+       begin
+         if $3::text like '%slow%' then
+           raise sqlstate '${DEADLINE_PASSED_SQLSTATE}';
+         end if;
+         return market_signal.once_given($1, $2, $3, $4, $5, $6, $7);
+       end $$`,
+    );
+    const [slowOne, quickOne] = await Promise.allSettled(
+      ["slow", "quick"].map((key) => records.commit([put(pages, { key, value: 1 })])),
+    );
+    expect(slowOne).toMatchObject({ reason: { code: "store_unavailable" } });
+    expect(quickOne).toMatchObject({ value: true });
   });
 });
 
