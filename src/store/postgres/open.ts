@@ -158,6 +158,7 @@ async function sizeOf(connection: Connection): Promise<StoreSize> {
       (select greatest(reltuples, 0)::bigint from pg_class
         where oid = 'market_signal.record'::regclass) as records,
       pg_total_relation_size('market_signal.record')
+        + pg_total_relation_size('market_signal.member')
         + (select coalesce(sum(pg_total_relation_size(relid)), 0)::bigint
           from pg_partition_tree('market_signal.archive')) as bytes`;
   const { rows } = await connection.query<StoreSize & QueryResultRow>({ name: "size", text });

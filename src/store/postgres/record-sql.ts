@@ -33,9 +33,7 @@ create table market_signal.record (
   consumed_at bigint,
   primary key (collection, key)
 );
-create index record_revision on market_signal.record (collection, revision);
-create index record_groups on market_signal.record using gin (groups) with (fastupdate = off)
-  where groups <> '{}';
+create unique index record_revision on market_signal.record (collection, revision);
 create index record_due on market_signal.record (collection, due_at, revision)
   where due_at is not null;
 create index record_expiry on market_signal.record (expires_at) where expires_at is not null;
@@ -96,18 +94,19 @@ begin
         when 'checkList' then
           if step.key is null then
             perform from (
-              select count(*) as records, max(revision) as newest from market_signal.record
-              where collection = step.collection and revision > step.after
-                and revision <= step.last and (expires_at is null or expires_at > now)) as listed
+              select count(*) as records, max(revision) as newest from (
+                select revision from market_signal.record
+                where collection = step.collection and revision > step.after
+                  and revision <= step.last and (expires_at is null or expires_at > now)
+                order by revision limit step.count + 1) as read) as listed
             where records = step.count and coalesce(listed.newest, step.after) = step.newest;
           else
             perform from (
-              with members as materialized (
-                select collection, revision, expires_at from market_signal.record
-                where groups @> array[step.key] and groups <> '{}')
-              select count(*) as records, max(revision) as newest from members
-              where collection = step.collection and revision > step.after
-                and revision <= step.last and (expires_at is null or expires_at > now)) as listed
+              select count(*) as records, max(revision) as newest from (
+                select revision from market_signal.member
+                where name = step.key and collection = step.collection and revision > step.after
+                  and revision <= step.last and (expires_at is null or expires_at > now)
+                order by revision limit step.count + 1) as read) as listed
             where records = step.count and coalesce(listed.newest, step.after) = step.newest;
           end if;
         when 'consume' then
@@ -121,9 +120,10 @@ begin
             and (step.revision is null or revision = step.revision)
             and (expires_at is null or expires_at > now);
         when 'removeGroup' then
-          delete from market_signal.record
-          where groups @> array[step.key] and groups <> '{}'
-            and (expires_at is null or expires_at > now);
+          delete from market_signal.record using market_signal.member
+          where member.name = step.key and member.collection = record.collection
+            and member.revision = record.revision
+            and (record.expires_at is null or record.expires_at > now);
         when 'append' then
           perform pg_advisory_xact_lock(${lockKeySql("archive")});
           perform market_signal.append(json_build_array(step.archived));

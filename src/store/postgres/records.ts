@@ -89,17 +89,20 @@ function listing(
   collection: string,
   { group, after = 0, limit }: RecordSelection,
 ): PreparedStatement {
-  const rest = `collection = $2 and revision > $3 and ${ALIVE} order by revision limit $4`;
+  const listed = `collection = $2 and revision > $3 and ${ALIVE} order by revision limit $4`;
   const values = [collection, after, limit];
   if (group === undefined) {
-    const text = `select ${COLUMNS} from market_signal.record where ${rest}`;
+    const text = `select ${COLUMNS} from market_signal.record where ${listed}`;
     return { name: "list", text, values };
   }
-  // Group members are selected in a separate step (`materialized`), so that no query plan scans the
-  // whole collection to find a few of them.
+  // Each member is looked up by itself (`limit 1`), so that no query plan scans the whole collection
+  // to find a few of them.
   const text = `with members as materialized (
-      select * from market_signal.record where groups @> array[$5] and groups <> '{}')
-    select ${COLUMNS} from members where ${rest}`;
+      select revision from market_signal.member where name = $5 and ${listed})
+    select found.* from members cross join lateral (
+      select ${COLUMNS} from market_signal.record
+      where collection = $2 and revision = members.revision limit 1) as found
+    order by revision`;
   return { name: "list-group", text, values: [...values, group] };
 }
 

@@ -3,6 +3,7 @@ import { archiveFunctionsSql, archiveTablesSql } from "./archive-sql.ts";
 import { claimFunctionSql } from "./claim-sql.ts";
 import { counterTableSql } from "./counters.ts";
 import { lockKeySql } from "./locks.ts";
+import { memberTableSql, memberTriggersSql } from "./member-sql.ts";
 import { onceFunctionsSql, onceTablesSql } from "./once-sql.ts";
 import { OTHER_CONNECTIONS_SQL } from "./presence.ts";
 import { commitFunctionSql, recordFunctionsSql, recordTablesSql } from "./record-sql.ts";
@@ -38,8 +39,8 @@ create table market_signal.meta (
 
 /** SQL that creates everything in an empty database, with the newest schema. */
 const creation = [
-  ...[migrations, meta, onceTablesSql, recordTablesSql, archiveTablesSql, counterTableSql],
-  ...[onceFunctionsSql, commitFunctionSql, claimFunctionSql],
+  ...[migrations, meta, onceTablesSql, recordTablesSql, memberTableSql, memberTriggersSql],
+  ...[archiveTablesSql, counterTableSql, onceFunctionsSql, commitFunctionSql, claimFunctionSql],
   ...[recordFunctionsSql, archiveFunctionsSql],
 ].join("\n");
 
@@ -54,10 +55,20 @@ const upgrades: readonly string[] = [
   // Keeps programs out that cannot read sealed URLs of webhooks; no table changes. The start of the
   // service seals those of before.
   "",
-  // Adds the operations `checkAbsent` and `checkList`, and drops the functions by which commits took
-  // records of versions before 1.0.0.
-  `${commitFunctionSql}
-  drop function if exists market_signal.is_unsealed(json), market_signal.outbox_row(json);`,
+  // Drops the functions by which commits took records of versions before 1.0.0.
+  "drop function if exists market_signal.is_unsealed(json), market_signal.outbox_row(json)",
+  // Lists the members of groups by collection and revision. Commits of other processes wait, and go
+  // on as before: triggers do what is new.
+  `select pg_advisory_xact_lock(${lockKeySql("records")});
+  ${memberTableSql}
+  ${memberTriggersSql}
+  insert into market_signal.member (name, collection, revision, expires_at)
+  select distinct name, collection, revision, expires_at
+  from market_signal.record cross join unnest(groups) as name;
+  drop index market_signal.record_groups, market_signal.record_revision;
+  create unique index record_revision on market_signal.record (collection, revision);
+  ${commitFunctionSql}
+  analyze market_signal.member;`,
 ];
 
 /** The schema that this program uses. */

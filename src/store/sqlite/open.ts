@@ -49,7 +49,7 @@ import {
   sqliteErrorAsProblem,
 } from "./sqlite-errors.ts";
 import type { StoreTables } from "./steps.ts";
-import { FORMAT_VERSION, OPENED_FORMATS, SCHEMA_SQL, StoreFile } from "./store-file.ts";
+import { FORMAT_VERSION, SCHEMAS, StoreFile, UPGRADE_SQL } from "./store-file.ts";
 import { truncateWal } from "./write-ahead-log.ts";
 
 /** Options of `openEmbedded`. */
@@ -163,13 +163,16 @@ function openExisting(paths: StorePaths, mode: StoreMode | undefined): Opened | 
   return undefined;
 }
 
-/** Marks the file, so that older programs do not open it from now on. */
+/** Upgrades the file, which older programs do not open from now on. */
 function inCurrentFormat(opened: Opened): Opened {
   const { file } = opened;
   file.closingOnError(() =>
     explainFileErrors(file.path, () => {
       if (file.meta().get("format") === FORMAT_VERSION) return;
-      file.transaction(() => file.setMeta("format", FORMAT_VERSION));
+      file.transaction(() => {
+        for (const sql of UPGRADE_SQL) file.database.exec(sql);
+        file.setMeta("format", FORMAT_VERSION);
+      });
     }),
   );
   return opened;
@@ -193,12 +196,12 @@ function openFile({ store }: StorePaths): Opened {
   return file.closingOnError(() => {
     const facts = explainFileErrors(path, () => file.meta());
     const [format, id, mode] = [facts.get("format"), facts.get("id"), facts.get("mode")];
-    if (format === undefined || !OPENED_FORMATS.includes(format))
-      throw otherFormatError(path, format);
+    const schema = SCHEMAS.get(format ?? "");
+    if (schema === undefined) throw otherFormatError(path, format);
     if (id === undefined || mode === undefined) throw damagedFileError(path, "a fact is missing");
     explainFileErrors(path, () => {
       checkAtStart(file);
-      file.checkSchema(SCHEMA_SQL);
+      file.checkSchema(schema);
     });
     const tables = { records: new RecordTable(file), archive: new ArchiveTable(file) };
     const identity = { id, mode: mode as StoreMode };

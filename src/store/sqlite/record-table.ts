@@ -22,18 +22,16 @@ export interface DueQuery {
   readonly except: ReadonlySet<string>;
 }
 
-const COLUMNS = `id, collection, "key", revision, groups, expires_at, due_at, consumed_at, text, crc`;
+const COLUMNS = `id, record.collection, "key", record.revision, groups, expires_at, due_at, consumed_at,
+  text, crc`;
 
 /** SQL condition for records that have not expired; the parameter is the current instant. */
 const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 
 const FIND = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND "key" = ?`;
 
-/**
- * SQL query for the row id and the groups of an existing record, which are needed to overwrite the
- * record.
- */
-const FIND_PLACE = `SELECT id, groups FROM record WHERE collection = ? AND "key" = ?`;
+/** SQL query for what is needed to overwrite an existing record. */
+const FIND_PLACE = `SELECT id, revision, groups FROM record WHERE collection = ? AND "key" = ?`;
 
 const INSERT = `INSERT INTO record (collection, "key", revision, groups, expires_at, due_at,
   consumed_at, text, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
@@ -45,13 +43,17 @@ const SET_COLUMNS = `UPDATE record SET revision = ?, groups = ?, expires_at = ?,
 
 const UPDATE = `${SET_COLUMNS} WHERE id = ?`;
 
-const UPDATE_IN_GROUPS = `${SET_COLUMNS} WHERE collection = ? AND "key" = ? AND groups = ?`;
+const UPDATE_UNGROUPED = `${SET_COLUMNS} WHERE collection = ? AND "key" = ? AND groups = '[]'`;
 
 const DELETE = "DELETE FROM record WHERE id = ?";
 
-const JOIN_GROUP = "INSERT INTO record_group VALUES (?, ?) ON CONFLICT DO NOTHING";
+const JOIN_GROUP = "INSERT INTO record_group VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
 
-const LEAVE_GROUP = "DELETE FROM record_group WHERE name = ? AND record = ?";
+const IN_GROUP = "name = ? AND collection = ? AND revision = ?";
+
+const STAY_IN_GROUP = `UPDATE record_group SET revision = ? WHERE ${IN_GROUP}`;
+
+const LEAVE_GROUP = `DELETE FROM record_group WHERE ${IN_GROUP}`;
 
 const LIST = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND revision > ? AND ${ALIVE}
   ORDER BY revision LIMIT ?`;
@@ -59,23 +61,23 @@ const LIST = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND revision > 
 const LIST_REVISIONS = `SELECT "key", revision FROM record
   WHERE collection = ? AND revision > ? AND ${ALIVE} ORDER BY revision LIMIT ?`;
 
-/**
- * SQL query for the members of a group. It sorts ids instead of rows, because a group may have many
- * members with long texts.
- */
-const LIST_GROUP = `SELECT ${COLUMNS} FROM record WHERE id IN (
-    SELECT id FROM record_group CROSS JOIN record ON id = record
-    WHERE name = ? AND collection = ? AND revision > ? AND ${ALIVE}
-    ORDER BY revision LIMIT ?)
-  ORDER BY revision`;
+const FROM_GROUP = `FROM record_group AS member CROSS JOIN record ON id = member.record
+  WHERE member.name = ?`;
 
-/** SQL query for the number and the newest revision of the records of a list. */
-const CHECK_LIST = `SELECT count(*) AS records, max(revision) AS newest FROM record
-  WHERE collection = ? AND revision > ? AND revision <= ? AND ${ALIVE}`;
+const LIST_GROUP = `SELECT ${COLUMNS} ${FROM_GROUP}
+  AND member.collection = ? AND member.revision > ? AND ${ALIVE}
+  ORDER BY member.revision LIMIT ?`;
 
-const CHECK_GROUP = `SELECT count(*) AS records, max(revision) AS newest
-  FROM record_group CROSS JOIN record ON id = record
-  WHERE name = ? AND collection = ? AND revision > ? AND revision <= ? AND ${ALIVE}`;
+/** SQL query for the number and the newest revision of the first records of a list. */
+const CHECK_LIST = `SELECT count(*) AS records, max(revision) AS newest FROM (
+  SELECT revision FROM record
+  WHERE collection = ? AND revision > ? AND revision <= ? AND ${ALIVE}
+  ORDER BY revision LIMIT ?)`;
+
+const CHECK_GROUP = `SELECT count(*) AS records, max(revision) AS newest FROM (
+  SELECT member.revision ${FROM_GROUP}
+  AND member.collection = ? AND member.revision > ? AND member.revision <= ? AND ${ALIVE}
+  ORDER BY member.revision LIMIT ?)`;
 
 /** The record table of a database file, with its indexes and the revision counter. */
 export class RecordTable implements BatchTransaction {
@@ -171,18 +173,18 @@ export class RecordTable implements BatchTransaction {
   }
 
   /**
-   * Creates or overwrites a record, with the next revision. Most writes create a record or keep its
-   * groups, and need only one or two statements.
+   * Creates or overwrites a record, with the next revision. Most writes overwrite a record without
+   * groups, which takes one statement.
    */
   put(collection: string, key: string, content: RecordContent): void {
     const row = { collection, key, ...content, revision: ++this.#revision };
-    const values = valuesOf(row);
-    const changed = [...values.slice(2), collection, key, content.groups];
-    if (this.#file.write(UPDATE_IN_GROUPS, ...changed).changes === 1) return;
-    if (this.#insertNew(row, values)) return;
-    const found = this.#file.statement(FIND_PLACE).get(collection, key);
-    const { id, groups } = found as { id: number; groups: string };
-    this.#update({ id, ...row }, groups);
+    if (content.groups === "[]") {
+      const changed = [...valuesOf(row).slice(2), collection, key];
+      if (this.#file.write(UPDATE_UNGROUPED, ...changed).changes === 1) return;
+    }
+    const found = this.#file.statement(FIND_PLACE).get(collection, key) as Placed | undefined;
+    if (found === undefined) this.insert(row);
+    else this.#update({ ...row, id: found.id }, found);
   }
 
   /**
@@ -209,7 +211,7 @@ export class RecordTable implements BatchTransaction {
    */
   change(row: RecordRow, changes: Partial<RecordContent>): RecordRow {
     const changed = { ...row, ...changes, revision: ++this.#revision };
-    this.#update(changed, row.groups);
+    this.#update(changed, row);
     return changed;
   }
 
@@ -218,7 +220,9 @@ export class RecordTable implements BatchTransaction {
     { collection, group, after, count, newest, isWhole }: Extract<Operation, { kind: "checkList" }>,
     now: number,
   ): boolean {
-    const range = [collection, after, isWhole ? Number.MAX_SAFE_INTEGER : newest, now];
+    const last = isWhole ? Number.MAX_SAFE_INTEGER : newest;
+    // One more than there were tells whether there are more.
+    const range = [collection, after, last, now, count + 1];
     const found =
       group === undefined
         ? this.#file.statement(CHECK_LIST).get(...range)
@@ -233,21 +237,17 @@ export class RecordTable implements BatchTransaction {
    */
   insert(row: Omit<RecordRow, "id">): void {
     const { lastInsertRowid } = this.#file.write(INSERT, ...valuesOf(row));
-    this.#join(Number(lastInsertRowid), row.groups);
+    this.#join({ ...row, id: Number(lastInsertRowid) });
   }
 
-  remove({ id, groups }: Pick<RecordRow, "id" | "groups">): void {
-    this.#file.write(DELETE, id);
-    this.#leave(id, groups);
+  remove(row: Member): void {
+    this.#file.write(DELETE, row.id);
+    this.#leave(row);
   }
 
   /** Removes all members of a group that have not expired. */
   removeGroup(group: string, now: number): void {
-    this.#removeAll(
-      `SELECT id, groups FROM record_group CROSS JOIN record ON id = record
-       WHERE name = ? AND ${ALIVE}`,
-      ...[group, now],
-    );
+    this.#removeAll(`SELECT ${MEMBER_COLUMNS} ${FROM_GROUP} AND ${ALIVE}`, group, now);
   }
 
   /**
@@ -257,7 +257,7 @@ export class RecordTable implements BatchTransaction {
    */
   removeExpired(now: number, limit: number): number {
     return this.#removeAll(
-      "SELECT id, groups FROM record WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
+      `SELECT ${MEMBER_COLUMNS} FROM record WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`,
       ...[now, limit],
     );
   }
@@ -353,31 +353,40 @@ export class RecordTable implements BatchTransaction {
    *
    * @returns Whether the row was inserted.
    */
-  #insertNew({ groups }: Omit<RecordRow, "id">, values: readonly SqlValue[]): boolean {
+  #insertNew(row: Omit<RecordRow, "id">, values: readonly SqlValue[]): boolean {
     const { changes, lastInsertRowid } = this.#file.write(INSERT_NEW, ...values);
     if (changes === 0) return false;
-    this.#join(Number(lastInsertRowid), groups);
+    this.#join({ ...row, id: Number(lastInsertRowid) });
     return true;
   }
 
-  #update(row: RecordRow, groupsBefore: string): void {
+  #update(row: RecordRow, { revision, groups }: Omit<Placed, "id">): void {
     this.#file.write(UPDATE, ...valuesOf(row).slice(2), row.id);
-    if (row.groups === groupsBefore) return;
-    this.#leave(row.id, groupsBefore);
-    this.#join(row.id, row.groups);
+    const { collection } = row;
+    if (row.groups === groups) {
+      for (const name of namesIn(groups))
+        this.#file.write(STAY_IN_GROUP, row.revision, name, collection, revision);
+    } else {
+      this.#leave({ collection, revision, groups });
+      this.#join(row);
+    }
   }
 
-  #join(id: number, groups: string): void {
-    for (const name of namesIn(groups)) this.#file.write(JOIN_GROUP, name, id);
+  #join({ id, collection, revision, groups }: Member): void {
+    for (const name of namesIn(groups)) {
+      this.#file.write(JOIN_GROUP, name, collection, revision, id);
+    }
   }
 
-  #leave(id: number, groups: string): void {
-    for (const name of namesIn(groups)) this.#file.write(LEAVE_GROUP, name, id);
+  #leave({ collection, revision, groups }: Omit<Member, "id">): void {
+    for (const name of namesIn(groups)) {
+      this.#file.write(LEAVE_GROUP, name, collection, revision);
+    }
   }
 
   #removeAll(select: string, ...values: readonly SqlValue[]): number {
     const rows = this.#file.statement(select).all(...values);
-    for (const row of rows) this.remove(row as unknown as Pick<RecordRow, "id" | "groups">);
+    for (const row of rows) this.remove(row as unknown as Member);
     return rows.length;
   }
 
@@ -399,6 +408,14 @@ export class RecordTable implements BatchTransaction {
     throw damagedRowProblem(this.#file.path, `the record in row ${record.id}`);
   }
 }
+
+const MEMBER_COLUMNS = "id, record.collection, record.revision, groups";
+
+/** What places a record in its groups. */
+type Member = Pick<RecordRow, "id" | "collection" | "revision" | "groups">;
+
+/** What is needed to overwrite a record. */
+type Placed = Omit<Member, "collection">;
 
 /** Selection of the members of a group. */
 interface GroupQuery {

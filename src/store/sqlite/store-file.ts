@@ -5,21 +5,18 @@ import { walPathOf } from "./folder.ts";
 
 /**
  * Version of the file format, incremented when older programs cannot read the records. In format 3
- * the URLs of webhooks are sealed; the start of the service seals those of format 2.
+ * the URLs of webhooks are sealed; the start of the service seals those of format 2. In format 4
+ * the members of groups are listed by collection and revision.
  */
-export const FORMAT_VERSION = "3";
-
-/** Versions of the file format that are opened: their tables are the same. */
-export const OPENED_FORMATS: readonly string[] = ["2", FORMAT_VERSION];
+export const FORMAT_VERSION = "4";
 
 /** SQL that creates the table with facts about the file. */
 const META =
   "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID";
 
 /**
- * SQL that creates the record tables. Groups are stored twice: as JSON in the row, and one by one
- * in `record_group`. Rows keep their id when they change, so that a change rewrites neither the key
- * nor the groups.
+ * SQL that creates the record table. Rows keep their id when they change, so that a change does not
+ * rewrite the key.
  */
 const RECORDS: readonly string[] = [
   `CREATE TABLE record (
@@ -33,10 +30,22 @@ const RECORDS: readonly string[] = [
   `CREATE INDEX record_due_by_groups ON record (collection, groups, due_at, revision)
     WHERE due_at IS NOT NULL`,
   "CREATE INDEX record_expiry ON record (expires_at) WHERE expires_at IS NOT NULL",
-  `CREATE TABLE record_group (
-    name TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (name, record)
-  ) WITHOUT ROWID`,
 ];
+
+/**
+ * SQL that creates the table of groups, which a record has as JSON in its row, too. A list of a group
+ * reads as many rows as it returns, and so does its check, however large the group is in this and
+ * in other collections.
+ */
+const GROUPS = `CREATE TABLE record_group (
+    name TEXT NOT NULL, collection TEXT NOT NULL, revision INTEGER NOT NULL,
+    record INTEGER NOT NULL, PRIMARY KEY (name, collection, revision)
+  ) WITHOUT ROWID`;
+
+/** SQL that created the table of groups up to format 3. */
+const GROUPS_OF_FORMAT_3 = `CREATE TABLE record_group (
+    name TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (name, record)
+  ) WITHOUT ROWID`;
 
 /** SQL that creates the archive table. Row ids follow the insertion order. */
 const ARCHIVE: readonly string[] = [
@@ -52,7 +61,24 @@ const ARCHIVE: readonly string[] = [
 export const START_CHECKED_TABLES: readonly string[] = ["meta", "record", "record_group"];
 
 /** All SQL statements that create the tables and indexes of a file. */
-export const SCHEMA_SQL: readonly string[] = [META, ...RECORDS, ...ARCHIVE];
+export const SCHEMA_SQL: readonly string[] = [META, ...RECORDS, GROUPS, ...ARCHIVE];
+
+const SCHEMA_OF_FORMAT_3: readonly string[] = [META, ...RECORDS, GROUPS_OF_FORMAT_3, ...ARCHIVE];
+
+/** For each format that is opened, the statements that created the tables and indexes of a file. */
+export const SCHEMAS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["2", SCHEMA_OF_FORMAT_3],
+  ["3", SCHEMA_OF_FORMAT_3],
+  [FORMAT_VERSION, SCHEMA_SQL],
+]);
+
+/** SQL statements that bring the tables of earlier formats into this one. */
+export const UPGRADE_SQL: readonly string[] = [
+  "DROP TABLE record_group",
+  GROUPS,
+  `INSERT INTO record_group
+    SELECT DISTINCT value, collection, revision, record.id FROM record, json_each(record.groups)`,
+];
 
 /**
  * Checkpoint interval, in pages of the write-ahead log (16 MB). With a longer log, writes are

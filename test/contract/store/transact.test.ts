@@ -197,6 +197,24 @@ describeStores("a transaction", (engine) => {
       },
     ],
     [
+      "a member of a group that it listed is removed and created again",
+      (tx) => tx.list(members, { group: "red", limit: 100 }),
+      (tx) => {
+        tx.remove(members, "b");
+        tx.insert(members, { key: "b", value: red });
+      },
+    ],
+    [
+      "a group that it listed is removed",
+      (tx) => tx.list(members, { group: "red", limit: 100 }),
+      (tx) => tx.removeGroup("red"),
+    ],
+    [
+      "the last member of a group that it listed moves to another group",
+      (tx) => tx.list(members, { group: "red", limit: 100 }),
+      (tx) => tx.put(members, { key: "c", value: { team: "blue", isOnCall: true } }),
+    ],
+    [
       "a member of a page that it listed is removed",
       (tx) => tx.list(members, { group: "red", limit: 2 }),
       (tx) => tx.remove(members, "b"),
@@ -235,6 +253,11 @@ describeStores("a transaction", (engine) => {
       (tx) => tx.list(members, { group: "red", limit: 100 }),
       (tx) => tx.insert(members, { key: "z", value: { team: "blue", isOnCall: true } }),
     ],
+    [
+      "the group gets a member of another collection",
+      (tx) => tx.list(members, { group: "red", limit: 100 }),
+      (tx) => tx.insert(counts, { key: "a", value: 1, groups: ["red"] }),
+    ],
   ])("runs once if %s", async (_, read, interruption) => {
     const { records } = await openStore(engine);
     await transact(records, (tx) => {
@@ -253,6 +276,34 @@ describeStores("a transaction", (engine) => {
       tx.put(counts, { key: "two", value: 2 });
     });
     expect(seen).toEqual([1, undefined]);
+  });
+
+  it("runs again if a member of a group that it listed is claimed", async () => {
+    const { records } = await openStore(engine);
+    await transact(records, (tx) => tx.put(members, { key: "a", value: red, dueInMs: 0 }));
+    let runs = 0;
+    await transact(records, async (tx) => {
+      await tx.list(members, { group: "red", limit: 100 });
+      runs += 1;
+      if (runs === 1) await records.claimDue(members, { limit: 1, leaseMs: 1 });
+      tx.put(counts, { key: "runs", value: runs });
+    });
+    expect(runs).toBe(2);
+  });
+
+  it("runs again if a member of a group that it listed expires", async () => {
+    const { records, clock } = await openStore(engine);
+    await transact(records, (tx) => {
+      tx.put(members, { key: "a", value: red, ttlMs: 10 });
+      tx.put(members, { key: "b", value: red });
+    });
+    const seen: number[] = [];
+    await transact(records, async (tx) => {
+      seen.push((await tx.list(members, { group: "red", limit: 100 })).length);
+      clock.now += 10;
+      tx.put(counts, { key: "two", value: 2 });
+    });
+    expect(seen).toEqual([2, 1]);
   });
 
   it("gives up after 250 attempts and writes nothing", async () => {

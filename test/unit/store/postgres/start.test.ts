@@ -1,5 +1,6 @@
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { brotliDecompressSync } from "node:zlib";
 import { Client } from "pg";
 import pino from "pino";
 import { expect, it, onTestFinished } from "vitest";
@@ -18,6 +19,30 @@ const pages = collection<number>("pages");
 /** Timeout in milliseconds, long enough for a busy machine. */
 const PATIENT_MS = 20_000;
 
+/** The database that version 1.0.0 wrote, as SQL. */
+const released = (): string => {
+  const path = join(import.meta.dirname, "../../../fixtures/released-1.0/postgres.sql.br");
+  return brotliDecompressSync(readFileSync(path)).toString();
+};
+
+/** SQL query for everything that a schema consists of, apart from its rows and their partitions. */
+const PARTS = `
+  select part from (
+  select indexdef as part from pg_indexes where schemaname = 'market_signal'
+  union select conrelid::regclass || ' ' || pg_get_constraintdef(oid) from pg_constraint
+    where connamespace = 'market_signal'::regnamespace
+  union select pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
+  union select proname || prosrc from pg_proc
+    where pronamespace = 'market_signal'::regnamespace
+  union select concat_ws(' ', table_name, column_name, data_type, collation_name, is_nullable)
+    from information_schema.columns where table_schema = 'market_signal') as parts
+  where part !~ 'archive_[0-9]{6}' order by part`;
+
+/** SQL query for the members of groups, as the records have them. */
+const MEMBERS = `
+  select distinct name, collection, revision, expires_at
+  from market_signal.record cross join unnest(groups) as name order by name, collection, revision`;
+
 describePostgres("the opening of a PostgreSQL database", (server) => {
   it("creates one store, even when three processes open it concurrently", async () => {
     const url = await server().createDatabase();
@@ -27,7 +52,22 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     await stores[0]?.records.commit([put(pages, { key: "a", value: 1 })]);
     for (const { records } of stores) expect((await records.get(pages, "a"))?.value).toBe(1);
     const versions = await sql(url, "select version from market_signal.migration order by 1");
-    expect(versions).toEqual([{ version: 7 }]);
+    expect(versions).toEqual([{ version: 8 }]);
+  });
+
+  it("upgrades a store of version 1.0.0 to the same schema, with its records in their groups", async () => {
+    const url = await server().createDatabase();
+    await sql(url, released());
+    await open({ url });
+    const created = await server().createDatabase();
+    await open({ url: created });
+    const parts = await sql(created, PARTS);
+    expect(parts.length).toBeGreaterThan(50);
+    expect(await sql(url, PARTS)).toEqual(parts);
+    const members = "select * from market_signal.member order by name, collection, revision";
+    const upgraded = await sql(url, members);
+    expect(upgraded.length).toBeGreaterThan(50);
+    expect(upgraded).toEqual(await sql(url, MEMBERS));
   });
 
   it("keeps limits under concurrency, whatever isolation is the default of the database", async () => {

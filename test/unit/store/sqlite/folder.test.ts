@@ -122,20 +122,38 @@ describe("the format of a store", () => {
     }
   };
 
-  it("is raised from 2 by a start that opens it, so that older programs refuse it, with its content as before", async () => {
-    const folder = newFolder();
-    const store = await openIn(folder);
-    await fill(store);
-    const rows = await rowsOf(store);
-    await store.close();
-    expect(formatIn(folder, "2")).toBe("2");
-    await expect(openEmbedded({ folder, mode: "live", now: () => NOW })).rejects.toThrow("MARKET");
-    expect(formatIn(folder)).toBe("2");
-    const opened = await openIn(folder);
-    expect(await rowsOf(opened)).toEqual(rows);
-    await opened.close();
-    expect(formatIn(folder)).toBe("3");
-  });
+  /** SQL that undoes what format 4 changed. */
+  const AS_BEFORE_4 = `DROP TABLE record_group;
+    CREATE TABLE record_group (
+    name TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (name, record)
+  ) WITHOUT ROWID;
+    INSERT INTO record_group SELECT DISTINCT value, record.id FROM record, json_each(groups)`;
+
+  it.each(["2", "3"])(
+    "is raised from %s by a start that opens it, so that older programs refuse it, with its content as before",
+    async (format) => {
+      const folder = newFolder();
+      const store = await openIn(folder);
+      await fill(store);
+      const { records } = store;
+      await records.commit([put(pages, { key: "in", value: 1, groups: ["g", "h", "g"] })]);
+      const rows = await rowsOf(store);
+      await store.close();
+      const database = new DatabaseSync(join(folder, "store.sqlite"));
+      database.exec(AS_BEFORE_4);
+      database.close();
+      expect(formatIn(folder, format)).toBe(format);
+      const otherMode = openEmbedded({ folder, mode: "live", now: () => NOW });
+      await expect(otherMode).rejects.toThrow("MARKET");
+      expect(formatIn(folder)).toBe(format);
+      const opened = await openIn(folder);
+      expect(await rowsOf(opened)).toEqual(rows);
+      const inGroup = await opened.records.list(pages, { group: "h", limit: 9 });
+      expect(inGroup.map(({ key }) => key)).toEqual(["in"]);
+      await opened.close();
+      expect(formatIn(folder)).toBe("4");
+    },
+  );
 
   it("is rejected when it is newer than the program, and stays unchanged", async () => {
     const folder = newFolder();
