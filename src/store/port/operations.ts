@@ -25,11 +25,11 @@ export function insert<T>(to: Collection<T>, { key, value, ...given }: NewRecord
 
 /** What a write says about the place of a record, completed by what its collection declares. */
 function placingOf<T>(
-  { groups: groupsOf, ttlMs: lifetimeMs }: CollectionRules<T>,
-  { key, value, groups = groupsOf?.(value, key), ttlMs = lifetimeMs, dueInMs }: NewRecord<T>,
+  rules: CollectionRules<T>,
+  { key, value, groups = [], ttlMs = rules.ttlMs, dueInMs = rules.dueInMs }: NewRecord<T>,
 ): WriteOptions {
   return {
-    ...(groups !== undefined && { groups }),
+    groups: [...(rules.groups?.(value, key) ?? []), ...groups],
     ...(ttlMs !== undefined && { ttlMs }),
     ...(dueInMs !== undefined && { dueInMs }),
   };

@@ -5,12 +5,14 @@ declare const shape: unique symbol;
 /** How the records of a collection are placed, in addition to what a write says. */
 export interface CollectionRules<T> {
   /**
-   * Groups of a new record. A change keeps the groups that the record has. Absent: each write gives
-   * the groups.
+   * Groups of a new record, as its value and key tell them. A change keeps the groups that the
+   * record has.
    */
   groups?(value: T, key: string): readonly string[];
   /** Lifetime of a new record in milliseconds. Absent: the record does not expire. */
   readonly ttlMs?: number;
+  /** Delay until a new record is due, in milliseconds. Absent: it is never due. */
+  readonly dueInMs?: number;
 }
 
 /** A named set of records whose values have the same type. */
@@ -52,17 +54,17 @@ export type RecordRevision = Pick<Stored<unknown>, "key" | "revision">;
 
 /** Properties of a record that is written, in addition to its value. */
 export interface WriteOptions {
-  /** Groups of the record. Absent: those that the collection declares. */
+  /** Groups of the record, in addition to those that the collection declares. */
   readonly groups?: readonly string[];
   /** Lifetime in milliseconds. Absent: the one that the collection declares. */
   readonly ttlMs?: number;
-  /** Delay until the record is due, in milliseconds. Absent: it is never due. */
+  /** Delay until the record is due, in milliseconds. Absent: the one that the collection declares. */
   readonly dueInMs?: number;
 }
 
 /**
- * Like `WriteOptions`, for an existing record. Absent members stay unchanged; `null` removes the
- * lifetime or due time.
+ * Properties of an existing record that is changed. Absent members stay unchanged; `null` removes
+ * the lifetime or due time.
  */
 export interface ReplaceOptions {
   readonly groups?: readonly string[];

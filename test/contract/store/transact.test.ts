@@ -368,8 +368,17 @@ describeStores("a transaction", (engine) => {
     const passes = collection<Member>("passes", {
       groups: ({ team }, key) => [team, `pass:${key}`],
       ttlMs: 100,
+      dueInMs: 5,
     });
-    await transact(records, (tx) => tx.insert(passes, { key: "p", value: red, dueInMs: 5 }));
+    await transact(records, (tx) => {
+      tx.insert(passes, { key: "p", value: red });
+      tx.insert(passes, { key: "q", value: red, groups: ["guests"], ttlMs: 1, dueInMs: 0 });
+    });
+    expect(await records.get(passes, "q")).toMatchObject({
+      groups: ["red", "pass:q", "guests"],
+      expiresAt: clock.now + 1,
+      dueAt: clock.now,
+    });
     await transact(records, async (tx) => {
       const pass = await tx.get(passes, "p");
       if (pass === undefined) throw new Error("It was put there.");
@@ -382,6 +391,6 @@ describeStores("a transaction", (engine) => {
       dueAt: clock.now + 5,
     });
     await transact(records, (tx) => tx.removeGroup("pass:p"));
-    expect(await readAll(records, passes)).toEqual([]);
+    expect((await readAll(records, passes)).map(({ key }) => key)).toEqual(["q"]);
   });
 });
