@@ -78,10 +78,14 @@ export interface Browser {
 }
 
 /** Sessions by the hash of the browser's secret. */
-export const browserSessionRecords = collection<BrowserSession>("sessions", { ttlMs: SESSION_MS });
+export const browserSessionRecords = collection<BrowserSession>("sessions", {
+  groups: ({ accountId }) => [accountRecordsGroup(accountId)],
+  ttlMs: SESSION_MS,
+});
 
 /** The last account that signed in at a browser, by the hash of the known-browser cookie. */
 const knownBrowsers = collection<{ readonly accountId: string }>("known-browsers", {
+  groups: ({ accountId }) => [accountRecordsGroup(accountId)],
   ttlMs: KNOWN_BROWSER_MS,
 });
 
@@ -167,11 +171,7 @@ export class BrowserSessions {
       if ((await tx.get(accounts, accountId)) === undefined) return false;
       await removeExcess(tx, browserSessionRecords, accountId);
       tx.remove(browserSessionRecords, fingerprint(browser.secret));
-      tx.insert(browserSessionRecords, {
-        key: fingerprint(secret),
-        value,
-        groups: [accountRecordsGroup(accountId)],
-      });
+      tx.insert(browserSessionRecords, { key: fingerprint(secret), value });
       this.#audit(tx, { action: "session.opened", actor: accountId, target: accountId });
       return true;
     });
@@ -214,11 +214,7 @@ export class BrowserSessions {
     const isStored = await transact(this.#records, async (tx) => {
       if ((await tx.get(accounts, accountId)) === undefined) return false;
       await removeExcess(tx, knownBrowsers, accountId);
-      tx.insert(knownBrowsers, {
-        key: fingerprint(secret),
-        value: { accountId },
-        groups: [accountRecordsGroup(accountId)],
-      });
+      tx.insert(knownBrowsers, { key: fingerprint(secret), value: { accountId } });
       if (before !== undefined) tx.remove(knownBrowsers, fingerprint(before));
       return true;
     });
