@@ -60,7 +60,12 @@ interface ApiKeyServiceOptions {
 }
 
 /** Keys by the hash of their text. */
-export const apiKeys = collection<StoredApiKey>("api-keys");
+export const apiKeys = collection<StoredApiKey>("api-keys", {
+  groups: ({ id, accountId }) => [
+    apiKeyGroup(id),
+    ...(accountId === undefined ? [] : [accountRecordsGroup(accountId)]),
+  ],
+});
 
 /** Number of random characters in an id. */
 const ID_LENGTH = 16;
@@ -87,16 +92,15 @@ export class ApiKeyService {
   /** Generates a key and stores it in a transaction with other changes. */
   add(tx: Transaction, wanted: NewApiKey): CreatedKey {
     const { mode, now, audit } = this.#options;
-    const { actor, ttlMs, groups = [], accountId, name, scopes } = wanted;
+    const { actor, ttlMs, groups, accountId, name, scopes } = wanted;
     const key = generateApiKey(mode);
     const id = `key_${randomBase62(ID_LENGTH)}`;
     const createdAt = now().getTime();
     const expiresAt = ttlMs === undefined ? undefined : createdAt + ttlMs;
-    const owner = accountId === undefined ? [] : [accountRecordsGroup(accountId)];
     tx.insert(apiKeys, {
       key: fingerprint(key),
       value: { id, name, scopes, hint: apiKeyHint(key), accountId, createdAt, expiresAt },
-      groups: [apiKeyGroup(id), ...owner, ...groups],
+      ...(groups !== undefined && { groups }),
       ...(ttlMs !== undefined && { ttlMs }),
     });
     audit(tx, { action: "key.created", actor, target: id });
