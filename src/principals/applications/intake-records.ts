@@ -1,4 +1,5 @@
 import { fingerprint } from "../../lib/fingerprint.ts";
+import { emailGroup } from "../../mail/email-address.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Records } from "../../store/port/records.ts";
 
@@ -42,7 +43,10 @@ export interface StoredApplication extends Application {
 }
 
 /** Applications by email address, at most one per address. */
-export const applications = collection<StoredApplication>("applications");
+export const applications = collection<StoredApplication>("applications", {
+  groups: ({ email, id }) => [emailGroup(email), applicationGroup(id)],
+  ttlMs: APPLICATION_RETENTION_MS,
+});
 
 /** Record group of an application. */
 export const applicationGroup = (id: string): string => `application:${id}`;
@@ -58,7 +62,10 @@ export interface Inquiry {
 }
 
 /** Inquiries by reference. */
-export const inquiries = collection<Inquiry>("inquiries");
+export const inquiries = collection<Inquiry>("inquiries", {
+  groups: ({ email }) => [emailGroup(email)],
+  ttlMs: INQUIRY_RETENTION_MS,
+});
 
 /** Queue tokens by the hash of the token. */
 export const queueTokens = collection<{ readonly applicationId: string }>("queue-tokens");

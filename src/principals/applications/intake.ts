@@ -11,7 +11,6 @@ import {
   APPLICATION_RETENTION_MS,
   type Application,
   type ApplicationRequest,
-  applicationGroup,
   applications,
   INQUIRY_RETENTION_MS,
   inquiries,
@@ -97,7 +96,7 @@ export class IntakeService {
     const ip = callerAddress();
     await transact(records, async (tx) => {
       await takeIntakeSlot(tx, this.#options, { kind: "inquiry", ip, placing });
-      tx.insert(inquiries, { key: reference, value, ...placing });
+      tx.insert(inquiries, { key: reference, value });
       audit(tx, { action: "inquiry.received", actor: "anonymous", target: reference });
     });
     return { reference, receivedAt };
@@ -125,12 +124,7 @@ async function storeApplication(
   const placing = { groups: [emailGroup(email)], ttlMs: APPLICATION_RETENTION_MS };
   const ip = callerAddress();
   const seat = await takeIntakeSlot(tx, options, { kind: "application", ip, placing });
-  tx.insert(applications, {
-    key: email,
-    value: { ...request, id, state: "waiting", seat },
-    ...placing,
-    groups: [...placing.groups, applicationGroup(id)],
-  });
+  tx.insert(applications, { key: email, value: { ...request, id, state: "waiting", seat } });
   return id;
 }
 
