@@ -20,7 +20,6 @@ import {
   type ProviderProgress,
   providerProgress,
   type SeriesProgress,
-  seriesGroup,
   seriesKey,
   seriesProgress,
 } from "./provider-progress.ts";
@@ -218,7 +217,7 @@ async function save(
 ): Promise<void> {
   const key = seriesKey(id, followed.series.key);
   await transact(records, (tx) => {
-    tx.put(seriesProgress, { key, value: progress, groups: [seriesGroup(id)] });
+    tx.put(seriesProgress, { key, value: progress });
     tx.put(providerProgress, { key: id, value: provider });
     announce?.(tx);
   });

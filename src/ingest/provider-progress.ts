@@ -50,12 +50,14 @@ export interface ProviderProgress {
 }
 
 /** Progress by provider and series. */
-export const seriesProgress = collection<SeriesProgress>("ingest-series");
+export const seriesProgress = collection<SeriesProgress>("ingest-series", {
+  groups: (_, key) => [seriesGroup(key.slice(0, key.indexOf(" ")))],
+});
 
 /** Progress by provider. */
 export const providerProgress = collection<ProviderProgress>("ingest-providers");
 
-/** Key of the record with the progress of a series. */
+/** Key of the record with the progress of a series. The id of a provider has no spaces. */
 export const seriesKey = (providerId: string, series: string): string => `${providerId} ${series}`;
 
 /** Group of the records with the progress of all series of a provider. */

@@ -11,7 +11,6 @@ import {
   NEW_SERIES_PROGRESS,
   type ProviderProgress,
   providerProgress,
-  seriesGroup,
   seriesKey,
   seriesProgress,
 } from "./provider-progress.ts";
@@ -162,11 +161,7 @@ async function write(
   };
   const series = { ...NEW_SERIES_PROGRESS, cursor, askedAt: now() };
   await transact(records, (tx) => {
-    tx.put(seriesProgress, {
-      key: seriesKey(provider.id, SERIES),
-      value: series,
-      groups: [seriesGroup(provider.id)],
-    });
+    tx.put(seriesProgress, { key: seriesKey(provider.id, SERIES), value: series });
     tx.put(providerProgress, { key: provider.id, value: progress });
     announce(tx);
   });
