@@ -35,7 +35,6 @@ export interface ModelRecordRef {
 /** A record that is about to be written. */
 export interface NewModelRecord extends ModelRecordRef {
   readonly value: AdapterPayload;
-  readonly groups: readonly string[];
   readonly ttlMs?: number;
 }
 

@@ -1,14 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { type AdapterPayload, errors } from "oidc-provider";
+import { errors } from "oidc-provider";
 import { isAudienceAllowed, resolveResource } from "../../access/audience.ts";
 import { parseScopeNames } from "../../access/scopes.ts";
 import { matchesClientSecret } from "../../access/secrets.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { type ClientRecord, clientGroup, clients } from "../../principals/agents/agent.ts";
-import { collection, type Stored } from "../../store/port/records.ts";
+import { type ClientRecord, clients } from "../../principals/agents/agent.ts";
+import type { Stored } from "../../store/port/records.ts";
 import type { AdapterContext, NewModelRecord } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
 import { commitIssuance } from "./issuance.ts";
+import { modelCollection } from "./model-collection.ts";
 import type { AdmitToken } from "./request-state.ts";
 import { clientScopeCeiling, type ResourcePolicy } from "./resource-indicators.ts";
 import { ACCESS_TOKEN_LIFETIME_SECONDS } from "./token-lifetimes.ts";
@@ -41,7 +42,7 @@ const TOKEN_BYTES = 32;
  */
 const TOKENS_PER_BATCH = 128;
 
-const tokens = collection<AdapterPayload>("oidc:ClientCredentials");
+const tokens = modelCollection("ClientCredentials");
 
 /**
  * Creates the fast path of the token endpoint, for client_credentials requests with id and secret
@@ -180,7 +181,6 @@ function recordOf(
       ...claims,
       ...(extra && { extra }),
     },
-    groups: [clientGroup(client.key)],
     ttlMs: ACCESS_TOKEN_LIFETIME_SECONDS * 1000,
   };
 }

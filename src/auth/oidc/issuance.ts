@@ -192,10 +192,10 @@ const knownGrant = ({ model, key }: NewModelRecord, state: RequestState) =>
  * code or token would make it usable again.
  */
 function store(tx: Transaction, issued: NewModelRecord, state: RequestState): void {
-  const { model: _, collection, ...record } = issued;
+  const { model: _, collection, family, ...record } = issued;
   const known = knownGrant(issued, state);
   if (known === undefined) {
-    tx.insert(collection, record);
+    tx.insert(collection, { ...record, ...(family !== undefined && { groups: [family] }) });
     return;
   }
   const { key: __, ...rest } = record;

@@ -91,7 +91,6 @@ function recordUse({ use: document }: VerifiedAssertion, grantId: string): void 
   pendingIssuance()?.issued.push({
     model: "IdentityAssertion",
     collection: usedAssertions,
-    groups: [],
     value: { grantId },
     ...document,
   });

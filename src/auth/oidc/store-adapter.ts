@@ -11,18 +11,11 @@ import {
   deleteGrant,
   deleteGrantById,
   type GrantRecord,
-  grantGroup,
   grantRoom,
   narrowClaimedAgents,
 } from "../../principals/accounts/grants.ts";
-import {
-  accountRecordsGroup,
-  authorizationRequestGroup,
-  clientGroup,
-  clients,
-  isAudited,
-} from "../../principals/agents/agent.ts";
-import { type Collection, collection, type Stored } from "../../store/port/records.ts";
+import { clients, isAudited } from "../../principals/agents/agent.ts";
+import type { Collection, Stored } from "../../store/port/records.ts";
 import { type Change, transact } from "../../store/transact.ts";
 import {
   type ClientAdapterContext,
@@ -33,6 +26,7 @@ import {
 } from "./adapter-context.ts";
 import { createClientAdapter, createRegistrationTokenAdapter } from "./client-adapter.ts";
 import { commitIssuance } from "./issuance.ts";
+import { groupsOf, modelCollection, uidGroup, userCodeGroup } from "./model-collection.ts";
 import { findFamilyToken, refreshTokenFamily } from "./refresh-token-families.ts";
 import { revokeGrant, revokeGrantOfReplayedToken } from "./replayed-tokens.ts";
 import {
@@ -67,9 +61,6 @@ const issuedModels: ReadonlySet<string> = new Set([
 /** Models of access tokens. Deleting a record of these models revokes only that token. */
 const accessTokenModels: ReadonlySet<string> = new Set(["AccessToken", "ClientCredentials"]);
 
-const uidGroup = (uid: string): string => `uid:${uid}`;
-const userCodeGroup = (userCode: string): string => `userCode:${userCode}`;
-
 /** The oidc-provider adapter of one model. */
 class StoreAdapter implements Adapter {
   readonly #context: ClientAdapterContext;
@@ -80,16 +71,14 @@ class StoreAdapter implements Adapter {
   constructor(model: string, context: ClientAdapterContext) {
     this.#context = context;
     this.#model = model;
-    this.#collection = collection<AdapterPayload>(`oidc:${model}`);
+    this.#collection = modelCollection(model);
     this.#isBearer = bearerModels.has(model);
   }
 
   async upsert(id: string, { jti, ...rest }: AdapterPayload, expiresIn?: number): Promise<void> {
     const value = copyJson(this.#isBearer || jti === undefined ? rest : { ...rest, jti });
-    const { family, ...ref } = this.#refFor(id);
-    const groups = [...groupsOf(value), ...(family === undefined ? [] : [family])];
     const life = expiresIn === undefined ? {} : { ttlMs: expiresIn * 1000 };
-    await this.#write({ ...ref, value, groups, ...life });
+    await this.#write({ ...this.#refFor(id), value, ...life });
   }
 
   async find(id: string): Promise<AdapterPayload | undefined> {
@@ -243,11 +232,12 @@ class StoreAdapter implements Adapter {
     { inserts }: { readonly inserts: boolean } = { inserts: true },
   ): Promise<boolean> {
     const { key, ...rest } = record;
+    const groups = groupsOf(record.value);
     return transact(this.#context.records, async (tx) => {
       const stored = await tx.get(collection, key);
       if (stored === undefined && !inserts) return false;
       if (stored === undefined) tx.insert(collection, record);
-      else tx.update(collection, stored, { ttlMs: null, ...rest });
+      else tx.update(collection, stored, { ttlMs: null, ...rest, groups });
       return true;
     });
   }
@@ -329,25 +319,6 @@ class StoreAdapter implements Adapter {
     const party = partyAt(Provider.ctx?.ip, `${client} ${account}`);
     return !(await limits.admit("audit-rows", party)).isExceeded;
   }
-}
-
-/** The parameters of a stored authorization request that this adapter uses. */
-interface AuthorizationParameters {
-  readonly client_id?: unknown;
-}
-
-function groupsOf(payload: AdapterPayload): readonly string[] {
-  const { clientId, grantId, uid, userCode, accountId, params } = payload;
-  return [
-    params === undefined
-      ? []
-      : authorizationRequestGroup(String((params as AuthorizationParameters).client_id)),
-    clientId === undefined ? [] : clientGroup(clientId),
-    grantId === undefined ? [] : grantGroup(grantId),
-    uid === undefined ? [] : uidGroup(uid),
-    userCode === undefined ? [] : userCodeGroup(userCode),
-    accountId === undefined ? [] : accountRecordsGroup(accountId),
-  ].flat();
 }
 
 /**
