@@ -29,7 +29,7 @@ function placingOf<T>(
   { key, value, groups = [], ttlMs = rules.ttlMs, dueInMs = rules.dueInMs }: NewRecord<T>,
 ): WriteOptions {
   return {
-    groups: [...(rules.groups?.(value, key) ?? []), ...groups],
+    groups: [...new Set([...(rules.groups?.(value, key) ?? []), ...groups])],
     ...(ttlMs !== undefined && { ttlMs }),
     ...(dueInMs !== undefined && { dueInMs }),
   };
