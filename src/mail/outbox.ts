@@ -47,7 +47,7 @@ export interface QueuedMail {
 }
 
 /** Emails until they are sent or expire. */
-export const queuedMails = collection<QueuedMail>("mail");
+export const queuedMails = collection<QueuedMail>("mail", { dueInMs: 0 });
 
 /** Topic that announces an email that is due immediately. */
 export const MAIL_TOPIC = "mail";
@@ -93,7 +93,7 @@ export function createOutbox({ vault, wayOutOf, now }: OutboxOptions): Outbox {
           ...(cause === undefined ? [] : [CAUSE_GROUP_PREFIX + cause]),
         ],
         ttlMs,
-        dueInMs: dueInMs ?? 0,
+        ...(dueInMs !== undefined && { dueInMs }),
       });
       if (dueInMs === undefined) tx.announce(MAIL_TOPIC);
     },

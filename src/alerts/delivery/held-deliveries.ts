@@ -12,7 +12,7 @@ import {
 } from "./delivery.ts";
 
 /** Requested releases of held deliveries, by the id of the alert or channel. */
-const releases = collection<true>("alert-releases");
+const releases = collection<true>("alert-releases", { dueInMs: 0 });
 
 /** Topic that announces a requested release. */
 const RELEASES_TOPIC = "alert-releases";
@@ -37,7 +37,7 @@ export function releaseHeldDeliveries(
   tx: Transaction,
   { key, groups }: Pick<StorableAlert, "key" | "groups">,
 ): void {
-  tx.put(releases, { key, value: true, groups, dueInMs: 0 });
+  tx.put(releases, { key, value: true, groups });
   tx.announce(RELEASES_TOPIC);
 }
 
