@@ -3,6 +3,12 @@ import type { Scope } from "../access/scopes.ts";
 import { fingerprint } from "../lib/fingerprint.ts";
 import type { Party } from "../limits/limits.ts";
 import type { AssetClass } from "../market/instrument.ts";
+import {
+  accountClientGroup,
+  accountRecordsGroup,
+  clientGroup,
+} from "../principals/agents/agent.ts";
+import { apiKeyGroup } from "../principals/keys/api-keys.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { collection, type Stored } from "../store/port/records.ts";
 
@@ -186,7 +192,9 @@ export interface Alert {
 }
 
 /** Alerts by id: `alert_` and 16 base62 characters. */
-export const alerts = collection<Alert>("alerts");
+export const alerts = collection<Alert>("alerts", {
+  groups: ({ owner }, key) => groupsOfAlert(key, owner),
+});
 
 /** An alert with its key, revision and groups. */
 export type StoredAlert = Stored<Alert>;
@@ -237,6 +245,46 @@ export const findQuotaGroup = (groups: readonly string[]): string =>
 
 /** Group of all records that are deleted together with an alert. */
 export const alertGroup = (alertId: string): string => `alert:${alertId}`;
+
+/**
+ * Groups of the records of an owner: the owner's group, the account's group, and the groups whose
+ * removal deletes the records.
+ */
+export function groupsOfOwner(owner: AlertOwner): readonly string[] {
+  const { accountId } = owner;
+  const answering = accountId === undefined ? [] : [accountAlertsGroup(accountId)];
+  return [ownerGroup(owner), ...answering, ...lifetimeGroups(owner)];
+}
+
+/** Groups of an alert and of the records that are deleted with it. */
+export const groupsOfAlert = (alertId: string, owner: AlertOwner): readonly string[] => [
+  alertGroup(alertId),
+  ...groupsOfOwner(owner),
+];
+
+/**
+ * Groups whose removal deletes an owner's records: the agent's group for an agent, the groups of
+ * the person and of the OAuth client for a person, and the groups of the key and of its account for
+ * an API key.
+ */
+function lifetimeGroups({ kind, id, accountId, clientId }: AlertOwner): readonly string[] {
+  switch (kind) {
+    case "agent":
+      return [clientGroup(id)];
+    case "user":
+      return [
+        accountRecordsGroup(id),
+        ...(clientId === undefined
+          ? []
+          : [clientGroup(clientId), accountClientGroup(id, clientId)]),
+      ];
+    case "service":
+      return [
+        apiKeyGroup(id),
+        ...(accountId === undefined ? [] : [accountRecordsGroup(accountId)]),
+      ];
+  }
+}
 
 /** Encryption context to which the signing secrets of an alert are bound. */
 export const secretEncryptionContext = (alertId: string): string => `alert-secret:${alertId}`;

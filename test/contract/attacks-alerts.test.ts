@@ -511,7 +511,7 @@ describe("an application whose access has ended", () => {
     await end(app);
     expect(await records.get(alerts, id)).toBeUndefined();
     // The alert is stored again, to show that nothing is sent even if the record exists.
-    await records.commit([put(alerts, { key: id, value: alert.value, groups: alert.groups })]);
+    await records.commit([put(alerts, { key: id, value: alert.value })]);
     await tell(id);
     const theirs = await tell(await hook(other.headers, inbox.url));
     expect((await inbox.arrived(2))[1]?.id).toBe(theirs);

@@ -1,5 +1,5 @@
-import { type Alert, type AlertOwner, alerts } from "../../src/alerts/alert.ts";
-import { groupsOfAlert, newAlertId } from "../../src/alerts/api/ownership.ts";
+import { type Alert, type AlertOwner, alerts, groupsOfAlert } from "../../src/alerts/alert.ts";
+import { newAlertId } from "../../src/alerts/api/ownership.ts";
 import {
   type Channel,
   type ChannelState,
@@ -80,7 +80,10 @@ export function channelAlert(options: MadeUpChannel): ChannelAlert {
   const alert = alertThrough(id, { kind: "service", id: "key-1", accountId });
   return {
     ...{ channel, alert },
-    steps: [insert(channels, channel), insert(alerts, alert)],
+    steps: [
+      insert(channels, { key: id, value }),
+      insert(alerts, { key: alert.key, value: alert.value }),
+    ],
   };
 }
 

@@ -8,7 +8,7 @@ import type {
   DeliveryMethod,
   InstrumentSelector,
 } from "../../src/alerts/alert.ts";
-import { alertGroup, alerts, ownerGroup } from "../../src/alerts/alert.ts";
+import { alerts } from "../../src/alerts/alert.ts";
 import {
   deliveries,
   EVENT_ARCHIVE_KIND,
@@ -224,7 +224,7 @@ export const symbolSelector = (...symbols: string[]): InstrumentSelector => ({
 /** Operations that store an alert, or replace it. */
 export function alertSteps(id: string, wanted: AlertOverrides = {}) {
   const value = alertOf(wanted);
-  return [put(alerts, { key: id, value, groups: [alertGroup(id), ownerGroup(value.owner)] })];
+  return [put(alerts, { key: id, value })];
 }
 
 type Payload =

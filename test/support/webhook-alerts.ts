@@ -1,6 +1,12 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { type Alert, type AlertOwner, alerts, type WebhookState } from "../../src/alerts/alert.ts";
-import { groupsOfAlert, newAlertId } from "../../src/alerts/api/ownership.ts";
+import {
+  type Alert,
+  type AlertOwner,
+  alerts,
+  groupsOfAlert,
+  type WebhookState,
+} from "../../src/alerts/alert.ts";
+import { newAlertId } from "../../src/alerts/api/ownership.ts";
 import {
   enqueueDelivery,
   newMessageId,
@@ -81,8 +87,8 @@ export function withPlainUrl(alert: Alert, url: string): Alert {
 }
 
 /** The operation that stores an alert. */
-export const storeWebhookAlert = ({ key, value, groups }: WebhookAlert): Operation =>
-  insert(alerts, { key, value, groups });
+export const storeWebhookAlert = ({ key, value }: WebhookAlert): Operation =>
+  insert(alerts, { key, value });
 
 /** Operations that queue an event of typical size. */
 export function queuedEvent(

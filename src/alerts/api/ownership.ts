@@ -1,12 +1,6 @@
 import type { Caller } from "../../access/caller.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { Problem } from "../../lib/problem.ts";
-import {
-  accountClientGroup,
-  accountRecordsGroup,
-  clientGroup,
-} from "../../principals/agents/agent.ts";
-import { apiKeyGroup } from "../../principals/keys/api-keys.ts";
 import type { RecordReader } from "../../store/port/records.ts";
 import type { Transaction } from "../../store/transact.ts";
 import {
@@ -17,7 +11,6 @@ import {
   alerts,
   isOwnedBy,
   type OwnerIdentity,
-  ownerGroup,
   type StoredAlert,
 } from "../alert.ts";
 
@@ -36,46 +29,6 @@ export const ownerOf = ({ kind, id, accountId, clientId }: Caller): AlertOwner =
   accountId,
   ...(kind === "user" && clientId !== undefined && { clientId }),
 });
-
-/**
- * Groups of the records of an owner: the owner's group, the account's group, and the groups whose
- * removal deletes the records.
- */
-export function groupsOfOwner(owner: AlertOwner): readonly string[] {
-  const { accountId } = owner;
-  const answering = accountId === undefined ? [] : [accountAlertsGroup(accountId)];
-  return [ownerGroup(owner), ...answering, ...lifetimeGroups(owner)];
-}
-
-/** Groups of an alert and of the records that are deleted with it. */
-export const groupsOfAlert = (alertId: string, owner: AlertOwner): readonly string[] => [
-  alertGroup(alertId),
-  ...groupsOfOwner(owner),
-];
-
-/**
- * Groups whose removal deletes an owner's records: the agent's group for an agent, the groups of
- * the person and of the OAuth client for a person, and the groups of the key and of its account for
- * an API key.
- */
-function lifetimeGroups({ kind, id, accountId, clientId }: AlertOwner): readonly string[] {
-  switch (kind) {
-    case "agent":
-      return [clientGroup(id)];
-    case "user":
-      return [
-        accountRecordsGroup(id),
-        ...(clientId === undefined
-          ? []
-          : [clientGroup(clientId), accountClientGroup(id, clientId)]),
-      ];
-    case "service":
-      return [
-        apiKeyGroup(id),
-        ...(accountId === undefined ? [] : [accountRecordsGroup(accountId)]),
-      ];
-  }
-}
 
 /** Dependencies of the functions that look up alerts. */
 interface AlertStore {

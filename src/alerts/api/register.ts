@@ -10,6 +10,7 @@ import {
   type AlertOwner,
   alerts,
   type DeliveryMethod,
+  groupsOfAlert,
   type StoredAlert,
 } from "../alert.ts";
 import { requireUsableChannel } from "../channels/channel.ts";
@@ -19,7 +20,7 @@ import { createFirstSecret, decryptSigningSecrets } from "../delivery/signing.ts
 import { requireWatchlist } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { findAlertByIdempotencyKey, storeIdempotentRequest } from "./idempotency.ts";
-import { groupsOfAlert, newAlertId, ownerOf, requireOwnedAlert } from "./ownership.ts";
+import { newAlertId, ownerOf, requireOwnedAlert } from "./ownership.ts";
 import { requireAlertQuota } from "./quota.ts";
 import { validateAlertTimes, validateWebhookUrl } from "./validation.ts";
 
@@ -85,7 +86,7 @@ export async function createAlert(
     if (request !== undefined) {
       storeIdempotentRequest(tx, request, { alertId: alert.key, groups: alert.groups });
     }
-    tx.insert(alerts, alert);
+    tx.insert(alerts, { key: alert.key, value: alert.value });
     enqueueChallenge(tx, alert, at);
     tx.announce(ALERTS_TOPIC, alert.key);
     options.audit(tx, { action: "alert.registered", actor: owner.id, target: alert.key });

@@ -101,7 +101,9 @@ export interface Channel {
 }
 
 /** Channels by id: `chan_` and 16 base62 characters. */
-export const channels = collection<Channel>("channels");
+export const channels = collection<Channel>("channels", {
+  groups: ({ accountId }, key) => groupsOfChannel(key, accountId),
+});
 
 /** A channel with its key, revision and groups. */
 export type StoredChannel = Stored<Channel>;

@@ -29,7 +29,6 @@ import {
   channels,
   channelTargetEncryptionContext,
   decryptChannelTarget,
-  groupsOfChannel,
   mayUseChannel,
   newChannelId,
   noUsableChannelProblem,
@@ -211,10 +210,7 @@ export class ChannelService {
       hint: channelTargetHint(target),
       state: stateOf(key),
     };
-    const groups = [
-      ...groupsOfChannel(key, accountId),
-      ...(target.kind === "email" ? [emailGroup(target.to)] : []),
-    ];
+    const groups = target.kind === "email" ? [emailGroup(target.to)] : [];
     return { key, value, groups };
   }
 

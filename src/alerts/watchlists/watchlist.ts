@@ -4,11 +4,11 @@ import { collection, type RecordReader, type Stored } from "../../store/port/rec
 import {
   type Alert,
   type AlertOwner,
+  groupsOfOwner,
   type InstrumentSelector,
   type OwnerIdentity,
   ownerKey,
 } from "../alert.ts";
-import { groupsOfOwner } from "../api/ownership.ts";
 
 /** A named list of instruments. */
 export interface Watchlist {
