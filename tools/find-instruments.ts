@@ -1,60 +1,18 @@
 import { z } from "zod";
-import {
-  AnswerOrigin,
-  AnswerStatus,
-  answerOrigin,
-  CursorInput,
-  DetailInput,
-  type DetailLevel,
-  InstantAnswer,
-  InstrumentIdentity,
-  instrumentIdentityOf,
-} from "../src/answers/common.ts";
-import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
-import { FactorStatusAnswer, factorStatusAnswer } from "../src/answers/why.ts";
-import { FACTORS } from "../src/factors/reading.ts";
+import { AnswerOrigin, answerOrigin, CursorInput, DetailInput } from "../src/answers/common.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
-import { isTickerQuery, MATCHES, matchInstruments } from "../src/market/symbols.ts";
-import type { Snapshot } from "../src/score/snapshot.ts";
+import { isTickerQuery, matchInstruments } from "../src/market/symbols.ts";
 import { tableOf } from "../src/tables/table.ts";
 import { chosenColumns, createListPage, FieldsInput, FieldTable } from "../src/tool/fields.ts";
 import {
-  type InstrumentRow,
+  InstrumentItem,
+  type InstrumentRecord,
   instrumentColumns,
-  knownBarSpan,
-} from "../src/tool/instrument-table.ts";
+  instrumentItem,
+} from "../src/tool/instrument-row.ts";
 import { notCoveredReason, unpricedInstruments } from "../src/tool/lookup.ts";
 import { paginate } from "../src/tool/pagination.ts";
 import { defineTool, type ToolContext } from "../src/tool/tool.ts";
-
-const FullCandidate = z.object({
-  ...InstrumentIdentity.shape,
-  currency: z.string(),
-  sector: z.string().nullable(),
-  status: AnswerStatus,
-  factors: z
-    .record(z.enum(FACTORS), FactorStatusAnswer)
-    .describe("Which factors can be measured, and why the others cannot."),
-  firstDataAt: InstantAnswer.nullable(),
-  lastDataAt: InstantAnswer.nullable(),
-  ...NextReportFields.shape,
-  match: z
-    .enum(MATCHES)
-    .optional()
-    .describe(
-      "With query: symbol; word: all its words; prefix: their beginnings; some: not all of them; substring: only inside a word. The last two are rarely meant.",
-    ),
-});
-
-const Candidate = FullCandidate.partial({
-  exchange: true,
-  currency: true,
-  factors: true,
-  firstDataAt: true,
-  lastDataAt: true,
-  nextReport: true,
-  nextReportReason: true,
-});
 
 const Input = z.strictObject({
   query: z
@@ -84,7 +42,7 @@ export const findInstruments = defineTool({
   output: z.object({
     ...AnswerOrigin.shape,
     total: z.int().describe("How many match, on this page or not."),
-    items: z.array(Candidate).optional(),
+    items: z.array(InstrumentItem).optional(),
     ...FieldTable.shape,
     note: z.string().optional().describe("Why there are no items, or none that is likely meant."),
     nextCursor: z.string().nullable(),
@@ -105,14 +63,9 @@ export const findInstruments = defineTool({
     const { seen, items, table, nextCursor } = createListPage(list, {
       ...requestOf(query),
       query,
-      render: ({ instrument, snapshot, match }) => ({
-        ...(snapshot === undefined
-          ? unpricedCandidate(instrument, detail)
-          : candidate(snapshot, context, detail)),
-        ...(match && { match }),
-      }),
+      render: (record) => instrumentItem(record, detail),
       columns: instrumentColumns,
-      recordOf: (row) => row,
+      recordOf: (record) => record,
     });
     const symbols = seen.map(({ instrument }) => instrument.symbol);
     return {
@@ -128,7 +81,7 @@ export const findInstruments = defineTool({
 
 /** Why nothing was found, or why what was found is hardly what was meant; `undefined` otherwise. */
 function noteOf(
-  [best]: readonly InstrumentRow[],
+  [best]: readonly InstrumentRecord[],
   { query, assetClass }: Query,
   { market }: ToolContext,
 ): string | undefined {
@@ -153,14 +106,14 @@ const requestOf = ({ limit, cursor }: Query) => ({
   list: "instruments",
   limit,
   cursor,
-  keyOf: ({ instrument }: InstrumentRow) => instrument.symbol,
+  keyOf: ({ instrument }: InstrumentRecord) => instrument.symbol,
 });
 
 /** The instruments that match a query, with their newest snapshots. */
 function found(
   { query, assetClass }: Query,
   { market, snapshots }: ToolContext,
-): readonly InstrumentRow[] {
+): readonly InstrumentRecord[] {
   const waiting = unpricedInstruments(market);
   const all = [...market.instruments(), ...waiting];
   return matchInstruments(all.sort(bySymbol), query)
@@ -174,49 +127,3 @@ function found(
 }
 
 const bySymbol = (one: Instrument, other: Instrument) => (one.symbol < other.symbol ? -1 : 1);
-
-/** The members of a candidate in a brief response. */
-const briefCandidate = (
-  { symbol, name, assetClass, sector }: Instrument,
-  status: z.input<typeof AnswerStatus>,
-) => ({ symbol, name, assetClass, sector, status });
-
-/** The candidate for an instrument without a price, for which no factor can be measured. */
-function unpricedCandidate(instrument: Instrument, detail: DetailLevel): z.input<typeof Candidate> {
-  const none = "no_feed";
-  const status = "insufficient_data";
-  if (detail === "brief") return briefCandidate(instrument, status);
-  return {
-    ...instrumentIdentityOf(instrument),
-    currency: instrument.currency,
-    sector: instrument.sector,
-    status,
-    factors: { momentum: none, valuation: none, social: none, darkpool: none },
-    firstDataAt: null,
-    lastDataAt: null,
-    nextReport: null,
-    nextReportReason: "No price is known yet.",
-  };
-}
-
-function candidate(
-  { instrument, status, factors }: Snapshot,
-  { market }: ToolContext,
-  detail: DetailLevel,
-): z.input<typeof Candidate> {
-  if (detail === "brief") return briefCandidate(instrument, status);
-  return {
-    ...instrumentIdentityOf(instrument),
-    currency: instrument.currency,
-    sector: instrument.sector,
-    status,
-    factors: {
-      momentum: factorStatusAnswer(factors.momentum),
-      valuation: factorStatusAnswer(factors.valuation),
-      social: factorStatusAnswer(factors.social),
-      darkpool: factorStatusAnswer(factors.darkpool),
-    },
-    ...knownBarSpan(market.records(instrument.symbol), market.knownUntil()),
-    ...nextReportAnswer(instrument, market.knownUntil(), market),
-  };
-}

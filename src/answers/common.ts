@@ -152,7 +152,7 @@ export const isoInstantOrNull = (at: number | null): string | null =>
   at === null ? null : isoInstant(at);
 
 /** Selects the members of an instrument that identify it in an answer. */
-export const instrumentIdentityOf = ({ symbol, name, assetClass, exchange }: Instrument) => ({
+const instrumentIdentityOf = ({ symbol, name, assetClass, exchange }: Instrument) => ({
   symbol,
   name,
   assetClass,
