@@ -56,7 +56,7 @@ const camelCase = (name: string): string =>
  *
  * @throws {Problem} `rate_limited`
  */
-export const createRateLimitHandler = (limits: Limits, limit: RateLimit): RequestHandler =>
+const createRateLimitHandler = (limits: Limits, limit: RateLimit): RequestHandler =>
   limitRequestsBy(limits, limit.name, (req) => partyOf(limit, req));
 
 /** The part of a request from which its party follows. */

@@ -17,15 +17,11 @@ import {
 import { MethodChangedEvent } from "../answers/method-change.ts";
 import { jsonSchema } from "../lib/json-schema.ts";
 import { memo } from "../lib/memo.ts";
+import { ApplicationFields, InquiryFields } from "../principals/applications/fields.ts";
 import { AlertAnswer, AttemptAnswer, EventAnswer } from "../tool/alert.ts";
 import { MethodDocument } from "../tool/method.ts";
 import { SignalAnswer, SignalHistory, SignalPage } from "../tool/signal.ts";
-import {
-  AcceptedApplication,
-  ApplicationBody,
-  InquiryBody,
-  RecordedInquiry,
-} from "./operations/applications.ts";
+import { AcceptedApplication, RecordedInquiry } from "./operations/applications.ts";
 import { ClaimBody, ClaimedBody, ClaimStartBody, ClaimStartedBody } from "./operations/claims.ts";
 import { JsonRpcError, JsonRpcMessage } from "./operations/mcp.ts";
 import { RegisteredClient, RegistrationBody } from "./operations/registration.ts";
@@ -40,8 +36,8 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Request schemas by name. */
 const requests = {
-  Application: ApplicationBody,
-  Inquiry: InquiryBody,
+  Application: ApplicationFields,
+  Inquiry: InquiryFields,
   Registration: RegistrationBody,
   TokenRequest,
   Revocation: RevocationBody,

@@ -3,13 +3,14 @@ import type { z } from "zod";
 import { withCallerAddress } from "../../access/auditor.ts";
 import { Problem, type ProblemCode } from "../../lib/problem.ts";
 import type { Limits } from "../../limits/limits.ts";
-import { applicationOperations } from "../../openapi/operations/applications.ts";
+import type { RateLimit } from "../../openapi/operation.ts";
+import { applicationOperations, apply, contact } from "../../openapi/operations/applications.ts";
 import { BODY_PROBLEMS } from "../../openapi/problems.ts";
-import { ApplicationFields, InquiryFields } from "../../principals/applications/fields.ts";
 import type { IntakeService, QueueTokenAccess } from "../../principals/applications/intake.ts";
 import { requireShallowJson } from "../body-readers.ts";
-import { createRateLimitHandler, mountOperations } from "../mount.ts";
+import { mountOperations, partyOf } from "../mount.ts";
 import { asBodyProblem, bodyBytes } from "../oauth/oauth-request.ts";
+import { admitRequest } from "../rate-limits.ts";
 import { parseInput } from "./parse.ts";
 
 /** Dependencies of the intake routes. */
@@ -43,19 +44,35 @@ const IS_KEY =
  * `method_not_allowed`.
  */
 export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
-  const [{ limit: perApplicant }, { limit: perSender }] = applicationOperations;
   const router = Router();
   mountOperations(router, applicationOperations, {
-    apply: [
-      ...parseFields(ApplicationFields),
-      createRateLimitHandler(limits, perApplicant),
-      apply(intake),
-    ],
-    contact: [
-      ...parseFields(InquiryFields),
-      createRateLimitHandler(limits, perSender),
-      contact(intake),
-    ],
+    apply: answering(apply, limits, async ({ name, email, focus }, sent) => {
+      const { queueToken, registeredAt, key } = await intake.apply({ name, email, focus });
+      return {
+        success: true as const,
+        message: key ? `${RESERVED} ${IS_KEY}` : RESERVED,
+        data: {
+          queueToken,
+          name,
+          // The API contract requires the address as submitted; internally, the normalized address
+          // is the key.
+          email: sent.email,
+          focus,
+          registeredAt: iso(registeredAt),
+          credential: key && credentialOf(key),
+        },
+      };
+    }),
+    contact: answering(contact, limits, async (fields) => {
+      const { reference, receivedAt } = await intake.contact(fields);
+      // The API contract does not specify this body, so it has the structure of the response to an
+      // application.
+      return {
+        success: true as const,
+        message: "Your inquiry was recorded.",
+        data: { reference, receivedAt: iso(receivedAt) },
+      };
+    }),
   });
   router.use(asInvalidRequest);
   return router;
@@ -69,71 +86,46 @@ const asInvalidRequest: ErrorRequestHandler = (error, _req, _res, next) => {
 
 const isBodyCode = (code: ProblemCode): boolean => BODY_PROBLEMS.some((known) => known === code);
 
-/** A submitted JSON body with its validated fields. */
-interface ValidatedBody<S extends z.ZodType> {
-  readonly sent: { readonly email: string };
-  readonly fields: z.output<S>;
+/** An operation of this router, with the schemas of its body and its answer. */
+interface IntakeOperation<B extends z.ZodType, A extends z.ZodType> {
+  readonly body: { readonly schema: B };
+  readonly limit: RateLimit;
+  readonly answers: { readonly 200: { readonly content: readonly [{ readonly schema: A }] } };
 }
 
-function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
-  return async ({ ip, body }, res) => {
-    const { sent, fields } = body as ValidatedBody<typeof ApplicationFields>;
-    const { name, email, focus } = fields;
-    const { queueToken, registeredAt, key } = await withCallerAddress(ip, () =>
-      intake.apply({ name, email, focus }),
-    );
-    res.json({
-      success: true,
-      message: key ? `${RESERVED} ${IS_KEY}` : RESERVED,
-      data: {
-        queueToken,
-        name,
-        // The API contract requires the address as submitted; internally, the normalized address is
-        // the key.
-        email: sent.email,
-        focus,
-        registeredAt: iso(registeredAt),
-        credential: key && credentialOf(key),
-      },
-    });
-  };
-}
-
-function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
-  return async ({ ip, body }, res) => {
-    const { fields } = body as ValidatedBody<typeof InquiryFields>;
-    const { reference, receivedAt } = await withCallerAddress(ip, () => intake.contact(fields));
-    // The API contract does not specify this body, so it has the structure of the response to an
-    // application.
-    res.json({
-      success: true,
-      message: "Your inquiry was recorded.",
-      data: { reference, receivedAt: iso(receivedAt) },
-    });
-  };
-}
-
-/** Response member that says how to use a queue token that is also an API key. */
-const credentialOf = ({ scopes, expiresAt }: QueueTokenAccess) => ({
-  type: "api_key",
-  header: "x-api-key",
-  scope: scopes.join(" "),
-  expiresAt: iso(expiresAt),
-});
-
-/** Parses and validates a JSON body; `req.body` is then a `ValidatedBody`. */
-function parseFields(schema: z.ZodType): readonly RequestHandler[] {
+/**
+ * Answers an operation.
+ *
+ * @param answer Gets the validated body and the body as it was sent.
+ */
+function answering<B extends z.ZodType, A extends z.ZodType>(
+  { body: { schema }, limit }: IntakeOperation<B, A>,
+  limits: Limits,
+  answer: (fields: z.output<B>, sent: { readonly email: string }) => Promise<z.input<A>>,
+): readonly RequestHandler[] {
   return [
     onlyJson,
     express.raw({ limit: MAX_BODY_BYTES, inflate: false, type: () => true }),
-    (req, _res, next) => {
+    async (req, res) => {
       const sent = parseJson(bodyBytes(req));
       requireShallowJson(sent);
-      req.body = { sent, fields: parseInput(schema, sent) };
-      next();
+      const fields = parseInput(schema, sent);
+      await admitRequest(limits, { res }, limit.name, partyOf(limit, req));
+      res.json(
+        await withCallerAddress(req.ip, () => answer(fields, sent as { readonly email: string })),
+      );
     },
   ];
 }
+
+/** Response member that says how to use a queue token that is also an API key. */
+const credentialOf = ({ scopes, expiresAt }: QueueTokenAccess) =>
+  ({
+    type: "api_key",
+    header: "x-api-key",
+    scope: scopes.join(" "),
+    expiresAt: iso(expiresAt),
+  }) as const;
 
 /**
  * Rejects content types other than JSON. An empty body passes, so that validation rejects it as an

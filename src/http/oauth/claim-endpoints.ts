@@ -1,12 +1,18 @@
 import { type RequestHandler, Router } from "express";
-import { z } from "zod";
+import type { z } from "zod";
 import { withCallerAddress } from "../../access/auditor.ts";
 import { parseJson } from "../../lib/json.ts";
 import { partyAt } from "../../limits/address-key.ts";
 import { GuessGuard } from "../../limits/guess-guard.ts";
 import type { Limits } from "../../limits/limits.ts";
-import { EmailAddress } from "../../mail/email-address.ts";
-import { claimOperations } from "../../openapi/operations/claims.ts";
+import type { JsonAnswer } from "../../openapi/operation.ts";
+import {
+  claimAgent,
+  claimOperations,
+  MAX_CODE_CHARACTERS,
+  MAX_ID_CHARACTERS,
+  startClaim,
+} from "../../openapi/operations/claims.ts";
 import { agentClaimsKey, type ClaimService, claimLinks } from "../../principals/agents/claims.ts";
 import { OAuthError } from "../errors.ts";
 import { mountOperations } from "../mount.ts";
@@ -31,35 +37,19 @@ type ClaimOutcome = Awaited<ReturnType<ClaimService["completeByPerson"]>>;
 /** Maximum size of a body, in bytes. */
 const MAX_BYTES = 4096;
 
-/** Maximum length of an agent id, in characters; the ids of this service are much shorter. */
-const MAX_ID_CHARACTERS = 200;
-
-/** Maximum length of a code in characters, including any separators between its 8 characters. */
-const MAX_CODE_CHARACTERS = 64;
-
-const AgentId = z.string().regex(new RegExp(`^[!-~]{1,${MAX_ID_CHARACTERS}}$`));
-
-/** Body schemas by path; unknown members are ignored. */
-const bodies = {
-  "/oauth/claim": z.object({
-    agent_id: AgentId,
-    claim_code: z.string().min(1).max(MAX_CODE_CHARACTERS),
-  }),
-  "/oauth/claim/start": z.object({ agent_id: AgentId, login_hint: EmailAddress.optional() }),
+/** What the bodies must be, for error messages. */
+const BODIES = {
+  claim_agent: `agent_id (at most ${MAX_ID_CHARACTERS} characters) and claim_code (at most ${MAX_CODE_CHARACTERS})`,
+  start_claim: `agent_id (at most ${MAX_ID_CHARACTERS} characters) and, optionally, login_hint (an email address)`,
 };
 
-/** Descriptions of the bodies by path, for error messages. */
-const bodyDescriptions = {
-  "/oauth/claim": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and claim_code (at most ${MAX_CODE_CHARACTERS})`,
-  "/oauth/claim/start": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and, optionally, login_hint (an email address)`,
-};
-
-type Path = keyof typeof bodies;
+/** An operation of this router. */
+type ClaimOperation = (typeof claimOperations)[number];
 
 /** Value of `req.body` after authentication: the caller and the validated body. */
-interface AuthenticatedRequest<P extends Path> {
+interface AuthenticatedRequest<O extends ClaimOperation> {
   readonly principal: AgentClaimCaller;
-  readonly data: z.output<(typeof bodies)[P]>;
+  readonly data: z.output<O["body"]["schema"]>;
 }
 
 /**
@@ -73,20 +63,20 @@ export function claimRouter(options: ClaimRouterOptions): Router {
   const { claims, limits, baseUrl } = options;
   const authenticateClaim = createClaimAuthenticator(options);
   const router = Router();
-  const read = (path: Path) => [
+  const read = (operation: ClaimOperation) => [
     noStore,
     ...createBodyParser("application/json", MAX_BYTES),
-    authenticated(authenticateClaim, path),
+    authenticated(authenticateClaim, operation),
   ];
   const guard = new GuessGuard(limits);
   mountOperations(router, claimOperations, {
     claim_agent: [
-      ...read("/oauth/claim"),
+      ...read(claimAgent),
       attemptLimits(limits, guard),
       complete(options, guard) as RequestHandler,
     ],
     start_claim: [
-      ...read("/oauth/claim/start"),
+      ...read(startClaim),
       requireAgent,
       startLimits(limits),
       start(claims, baseUrl) as RequestHandler,
@@ -107,13 +97,13 @@ const noStore: RequestHandler = (_req, res, next) => {
  */
 function authenticated(
   authenticateClaim: ReturnType<typeof createClaimAuthenticator>,
-  path: Path,
+  { id, body }: ClaimOperation,
 ): RequestHandler {
   return async (req, _res, next) => {
     const principal = await authenticateClaim(req);
-    const { data } = bodies[path].safeParse(parseJson(bodyBytes(req).toString()));
+    const { data } = body.schema.safeParse(parseJson(bodyBytes(req).toString()));
     if (data === undefined) {
-      const description = `The body must be a JSON object with the strings ${bodyDescriptions[path]}.`;
+      const description = `The body must be a JSON object with the strings ${BODIES[id]}.`;
       throw new OAuthError("invalid_request", { status: 400, description });
     }
     checkEligible(principal, data.agent_id);
@@ -148,7 +138,7 @@ const requireAgent: RequestHandler = ({ body }, _res, next) => {
 function attemptLimits(limits: Limits, guard: GuessGuard): RequestHandler {
   return async ({ body: { principal }, ip }, res, next) => {
     if (principal.kind === "person") await guard.check(partyAt(ip));
-    await admitRequest(limits, { res }, "claims", partyAt(ip, claimantKey(principal)));
+    await admitRequest(limits, { res }, claimAgent.limit.name, partyAt(ip, claimantKey(principal)));
     next();
   };
 }
@@ -162,7 +152,7 @@ const claimantKey = (principal: AgentClaimCaller): string =>
 function startLimits(limits: Limits): RequestHandler {
   return async ({ body, ip }, res, next) => {
     const caller = agentClaimsKey(body.data.agent_id);
-    await admitRequest(limits, { res }, "claims", partyAt(ip, caller));
+    await admitRequest(limits, { res }, startClaim.limit.name, partyAt(ip, caller));
     next();
   };
 }
@@ -170,7 +160,7 @@ function startLimits(limits: Limits): RequestHandler {
 function complete(
   { claims, baseUrl }: ClaimRouterOptions,
   guard: GuessGuard,
-): RequestHandler<object, unknown, AuthenticatedRequest<"/oauth/claim">> {
+): RequestHandler<object, unknown, AuthenticatedRequest<typeof claimAgent>> {
   return async ({ body: { principal, data }, ip }, res) => {
     const claim = { agentId: data.agent_id, code: data.claim_code };
     const outcome = await withCallerAddress(ip, () =>
@@ -198,7 +188,7 @@ function claimedBody(
   }: Pick<ClaimRouterOptions, "claims" | "baseUrl"> & {
     readonly agentId: string;
   },
-): Readonly<Record<string, string>> {
+): JsonAnswer<typeof claimAgent> {
   const { page, start_url } = claimLinks(baseUrl, agentId);
   switch (outcome.status) {
     case "invalid_claim_code":
@@ -235,7 +225,7 @@ function claimedBody(
 function start(
   claims: ClaimService,
   baseUrl: string,
-): RequestHandler<object, unknown, AuthenticatedRequest<"/oauth/claim/start">> {
+): RequestHandler<object, unknown, AuthenticatedRequest<typeof startClaim>> {
   return async ({ body: { data }, ip }, res) => {
     const { agent_id, login_hint } = data;
     const begun = await withCallerAddress(ip, () => claims.start(agent_id, login_hint));
@@ -244,7 +234,7 @@ function start(
       throw new OAuthError("already_claimed", { status: 409, description });
     }
     const expires_at = new Date(begun.expiresAt).toISOString();
-    res.json({
+    const answer: JsonAnswer<typeof startClaim> = {
       agent_id,
       status: "pending_claim",
       claim: { code: begun.code, expires_at },
@@ -252,6 +242,7 @@ function start(
       who_can_claim: claims.claimantsNote,
       note: "This code ends the one before it.",
       expires_at,
-    });
+    };
+    res.json(answer);
   };
 }

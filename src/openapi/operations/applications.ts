@@ -7,17 +7,6 @@ import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, jsonResponse, type Operation } from "../operation.ts";
 import { PUBLIC_PROBLEMS } from "../problems.ts";
 
-const Email = (field: z.ZodType) => field.meta({ format: "email" });
-
-/** Schema of an application for access. */
-export const ApplicationBody = z.object({
-  name: ApplicationFields.shape.name.describe(
-    "A person or an organization: 1 to 100 characters on one line, with a letter or digit, without markup, scripts, web addresses and invisible characters.",
-  ),
-  email: Email(ApplicationFields.shape.email),
-  focus: ApplicationFields.shape.focus,
-});
-
 /** Schema of the response to an application for access. */
 export const AcceptedApplication = z.object({
   success: z.literal(true),
@@ -44,14 +33,6 @@ export const AcceptedApplication = z.object({
   }),
 });
 
-/** Schema of an inquiry. */
-export const InquiryBody = z.object({
-  email: Email(InquiryFields.shape.email),
-  message: InquiryFields.shape.message.describe(
-    "1 to 5,000 characters, one of them visible, without markup and scripts.",
-  ),
-});
-
 /** Schema of the response to an inquiry. */
 export const RecordedInquiry = z.object({
   success: z.literal(true),
@@ -70,30 +51,33 @@ const common = {
 const BODY_RULES =
   "Another content type, a coding or more than 16 kB is a 400 like any other invalid body. Markup and scripts are refused; other text, such as SQL, is kept as data. Unknown members are ignored.";
 
-/** Operations that submit an application for access or an inquiry. */
-export const applicationOperations = [
-  {
-    ...common,
-    id: "apply",
-    limit: { per: "address", name: "submissions" },
-    path: "/api/apply",
-    summary: "Apply for early access",
-    description: `Reserves a place in the queue. The first application of an address is kept. Later ones change nothing, but every answer repeats its own request, so that nobody learns who applied before; every token stands for the one that is kept. ${BODY_RULES}`,
-    body: jsonContent(ApplicationBody),
-    answers: {
-      200: jsonResponse("The place is reserved.", AcceptedApplication, LIMIT_HEADERS),
-    },
+/** The operation that submits an application for access. */
+export const apply = {
+  ...common,
+  id: "apply",
+  limit: { per: "address", name: "submissions" },
+  path: "/api/apply",
+  summary: "Apply for early access",
+  description: `Reserves a place in the queue. The first application of an address is kept. Later ones change nothing, but every answer repeats its own request, so that nobody learns who applied before; every token stands for the one that is kept. ${BODY_RULES}`,
+  body: jsonContent(ApplicationFields),
+  answers: {
+    200: jsonResponse("The place is reserved.", AcceptedApplication, LIMIT_HEADERS),
   },
-  {
-    ...common,
-    id: "contact",
-    limit: { per: "address", name: "submissions" },
-    path: paths.contact,
-    summary: "Ask a question",
-    description: `Records an inquiry for the operator. ${BODY_RULES}`,
-    body: jsonContent(InquiryBody),
-    answers: {
-      200: jsonResponse("The inquiry was recorded.", RecordedInquiry, LIMIT_HEADERS),
-    },
+} as const satisfies Operation;
+
+/** The operation that submits an inquiry. */
+export const contact = {
+  ...common,
+  id: "contact",
+  limit: { per: "address", name: "submissions" },
+  path: paths.contact,
+  summary: "Ask a question",
+  description: `Records an inquiry for the operator. ${BODY_RULES}`,
+  body: jsonContent(InquiryFields),
+  answers: {
+    200: jsonResponse("The inquiry was recorded.", RecordedInquiry, LIMIT_HEADERS),
   },
-] as const satisfies readonly Operation[];
+} as const satisfies Operation;
+
+/** Operations for people without an account. */
+export const applicationOperations = [apply, contact] as const;

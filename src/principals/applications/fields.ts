@@ -36,14 +36,18 @@ const Message = z
     `must have at most ${MAX_MESSAGE_CHARACTERS} characters`,
   );
 
+const Email = EmailAddress.meta({ format: "email" });
+
 /**
  * Schema of an application for early access. Unknown members are ignored and not stored, here and
  * in `InquiryFields`, because the API contract does not specify how to handle them.
  */
 export const ApplicationFields = z.object(
   {
-    name: ApplicantName,
-    email: EmailAddress,
+    name: ApplicantName.describe(
+      "A person or an organization: 1 to 100 characters on one line, with a letter or digit, without markup, scripts, web addresses and invisible characters.",
+    ),
+    email: Email,
     focus: z.enum(applicantFocuses, `must be one of ${applicantFocuses.join(", ")}`).optional(),
   },
   "must be a JSON object",
@@ -51,6 +55,11 @@ export const ApplicationFields = z.object(
 
 /** Schema of an inquiry, a message to the operator. */
 export const InquiryFields = z.object(
-  { email: EmailAddress, message: Message },
+  {
+    email: Email,
+    message: Message.describe(
+      "1 to 5,000 characters, one of them visible, without markup and scripts.",
+    ),
+  },
   "must be a JSON object",
 );
