@@ -3,7 +3,7 @@ import type { Caller } from "../../access/caller.ts";
 import type { EventLog, LoggedEvent, LoggedEventPage } from "../../alerts/api/event-log.ts";
 import type { StartLoop } from "../../lib/loop.ts";
 import { Problem } from "../../lib/problem.ts";
-import { streamAlertEvents } from "../../openapi/operations/alerts.ts";
+import { MAX_CURSOR_CHARACTERS, streamAlertEvents } from "../../openapi/operations/alerts.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import { type Admit, operationRoute } from "../operation-routes.ts";
 import { queryOf, type RequestContext } from "../request-context.ts";
@@ -29,9 +29,6 @@ const BATCH_EVENTS = 100;
 
 /** Media type of server-sent events. */
 const EVENT_STREAM = "text/event-stream; charset=utf-8";
-
-/** Maximum length of a cursor, in characters. */
-const MAX_CURSOR = 200;
 
 /** Dependencies of the alert stream. */
 export interface AlertStreamOptions {
@@ -66,9 +63,9 @@ export function alertStreamRoute(options: AlertStreamOptions): Route {
 function cursorOf(req: IncomingMessage): string | undefined {
   const cursor =
     req.headers["last-event-id"]?.toString() ?? queryOf(req).get("cursor") ?? undefined;
-  if (cursor === undefined || cursor.length <= MAX_CURSOR) return cursor;
+  if (cursor === undefined || cursor.length <= MAX_CURSOR_CHARACTERS) return cursor;
   throw new Problem("invalid_request", {
-    detail: `A cursor may have at most ${MAX_CURSOR} characters.`,
+    detail: `A cursor may have at most ${MAX_CURSOR_CHARACTERS} characters.`,
     next: "Send a cursor unchanged, or none.",
   });
 }

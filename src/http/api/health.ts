@@ -65,18 +65,24 @@ export function healthRoute({ context, name, readiness, now }: HealthOptions): R
 /** GET /readyz and GET /livez, public. /readyz returns 200 when requests can be served, and 503
  *  when a load balancer should send them elsewhere. /livez returns 200 whenever the process
  *  responds. */
-export function probeRoutes(readiness: Readiness): readonly Route[] {
+export function probeRoutes(checkReadiness: Readiness): readonly Route[] {
   return [
     routeOf(getReadiness, async ({ res }) => {
-      const { required, optional } = await readiness();
+      const { required, optional } = await checkReadiness();
       const isReady = areHealthy(required);
       const whenReady = areHealthy(optional) ? "ready" : "degraded";
       if (!isReady) res.setHeader("Retry-After", "1");
       res.statusCode = isReady ? 200 : 503;
-      const status = isReady ? whenReady : "unavailable";
-      sendJson(res, JSON.stringify({ status, checks: { ...required, ...optional } }));
+      const readiness: JsonAnswer<typeof getReadiness> = {
+        status: isReady ? whenReady : "unavailable",
+        checks: { ...required, ...optional },
+      };
+      sendJson(res, JSON.stringify(readiness));
     }),
-    routeOf(getLiveness, ({ res }) => sendJson(res, JSON.stringify({ status: "alive" }))),
+    routeOf(getLiveness, ({ res }) => {
+      const liveness: JsonAnswer<typeof getLiveness> = { status: "alive" };
+      sendJson(res, JSON.stringify(liveness));
+    }),
   ];
 }
 

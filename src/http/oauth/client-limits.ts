@@ -4,6 +4,7 @@ import { ipAddressKey, partyAt } from "../../limits/address-key.ts";
 import { GuessGuard } from "../../limits/guess-guard.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { requireAdmission } from "../../limits/rate-limit-problem.ts";
+import { tokenOperation } from "../../openapi/operations/tokens.ts";
 import { admitRequest } from "../rate-limits.ts";
 import type { FormRequest, OAuthRequest } from "./oauth-request.ts";
 
@@ -68,7 +69,7 @@ export function limitTokenRequests(
   return async (request) => {
     const { res, ip, named } = request;
     const caller = `${fingerprint(named.clientId)} ${named.address}`;
-    await admitRequest(limits, { res }, "token-requests", partyAt(ip, caller));
+    await admitRequest(limits, { res }, tokenOperation.limit.name, partyAt(ip, caller));
     await forward(request);
   };
 }

@@ -21,6 +21,7 @@ import { registrationOperations } from "../../openapi/operations/registration.ts
 import {
   authorizationOperations,
   FORM_MEDIA_TYPE,
+  MAX_OPAQUE_CHARACTERS,
   tokenOperation,
   userInfoOperations,
 } from "../../openapi/operations/tokens.ts";
@@ -324,9 +325,6 @@ const requireNavigation: RequestHandler = (req, _res, next) => {
 /** Maximum length of the query of an authorization request, in characters; it is stored while the
  *  person decides. */
 const MAX_QUERY_CHARACTERS = 4096;
-
-/** Maximum length of a parameter that only the client interprets, in characters. */
-const MAX_OPAQUE_CHARACTERS = 1024;
 
 /**
  * Parameters that only the client interprets (RFC 6749 section 4.1.1, OpenID Connect Core section

@@ -6,7 +6,10 @@ import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonResponse, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
-const Cursor = z.string().max(200).optional();
+/** Maximum length of a cursor, in characters. */
+export const MAX_CURSOR_CHARACTERS = 200;
+
+const Cursor = z.string().max(MAX_CURSOR_CHARACTERS).optional();
 
 /** The operation that streams the events of a caller's alerts. */
 export const streamAlertEvents = {

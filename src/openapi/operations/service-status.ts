@@ -37,7 +37,7 @@ export const ReadinessBody = z.object({
 /** Schema of the liveness of the process. */
 export const Liveness = z.object({ status: z.literal("alive") });
 
-const READINESS = [jsonContent(ReadinessBody)];
+const READINESS = [jsonContent(ReadinessBody)] as const;
 
 /** Operations that return the status of the service. */
 export const serviceStatusOperations = [

@@ -68,6 +68,9 @@ export const RevocationBody = z.looseObject({
   ...ClientAuthentication,
 });
 
+/** Maximum length of a parameter that only the client interprets, in characters. */
+export const MAX_OPAQUE_CHARACTERS = 1024;
+
 const AuthorizationQuery = z.object({
   client_id: z.string().describe("A registered client, or the URL of its metadata document."),
   response_type: z.literal("code"),
@@ -75,9 +78,9 @@ const AuthorizationQuery = z.object({
   code_challenge: z.string().describe("RFC 7636; required for every client."),
   code_challenge_method: z.literal("S256"),
   scope: z.string().optional().describe("By default all registered scopes."),
-  state: z.string().max(1024).optional().describe("Returned unchanged."),
+  state: z.string().max(MAX_OPAQUE_CHARACTERS).optional().describe("Returned unchanged."),
   resource: Resource,
-  nonce: z.string().max(1024).optional().describe("With the scope openid."),
+  nonce: z.string().max(MAX_OPAQUE_CHARACTERS).optional().describe("With the scope openid."),
   prompt: z.string().optional().describe("none, login or consent."),
 });
 
@@ -112,6 +115,7 @@ export const userInfoOperations = [
 /** The operation of the token endpoint. */
 export const tokenOperation = {
   id: "get_token",
+  limit: { per: "client", name: "token-requests" },
   method: "post",
   path: paths.token,
   tag: "Access",
