@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import type { Command, CommandOption } from "./command.ts";
+import { z } from "zod";
+import type { Command, OptionSyntax } from "./command.ts";
 
 /** Name of the program. */
 export const PROGRAM_NAME = "market-signal";
@@ -44,7 +45,7 @@ export type Commands = ReadonlyMap<string, Command>;
 const VARIABLE = /^env:(.*)$/;
 
 /** Options that every command accepts. */
-const commonOptions: Readonly<Record<string, CommandOption>> = {
+const commonOptions: Readonly<Record<string, OptionSyntax>> = {
   json: { about: "print the result as one line of JSON" },
   help: { about: "print this help" },
 };
@@ -163,16 +164,9 @@ interface Parsed {
   readonly folder: string;
 }
 
-/** The names in angle brackets in a command's operand syntax. */
-const operandsOf = ({ operand }: Command): readonly string[] =>
-  [...(operand ?? "").matchAll(/<(.+?)>/g)].map(([, name = ""]) => name);
-
-/**
- * Adds the operands to the options, under the names in their angle brackets; a file name becomes an
- * absolute path.
- */
+/** Adds the operands to the options, under their names; a file name becomes an absolute path. */
 function withOperands(command: Command, { options, positionals, folder }: Parsed): object {
-  const names = operandsOf(command);
+  const names = Object.keys(command.operands);
   const [extra] = positionals.slice(names.length);
   if (extra !== undefined) throw new UsageError(`There is nothing to do with ${extra}.`);
   const operands = positionals.map((given, at) => {
@@ -183,21 +177,27 @@ function withOperands(command: Command, { options, positionals, folder }: Parsed
 }
 
 /**
- * Parses the arguments of a command by its schema.
+ * Parses the arguments of a command by its schemas and rules.
  *
  * @param input Options and operands by name, as they were written.
  * @throws {UsageError} With the name of the invalid argument.
  */
 export function parseArguments(command: Command, input: unknown): unknown {
-  const { success, data, error } = command.args.safeParse(input);
-  if (success) return data;
+  const { operands, options, rules } = command;
+  const schemas = Object.entries(options).map(([name, { schema }]) => [name, schema] as const);
+  const { success, data, error } = z
+    .strictObject({ ...operands, ...Object.fromEntries(schemas) })
+    .safeParse(input);
+  if (success) {
+    const broken = rules.find(({ holds }) => !holds(data));
+    if (broken === undefined) return data;
+    throw new UsageError(`--${broken.option}: ${broken.error}.`);
+  }
   const [issue] = error.issues;
   const name = issue?.path[0];
   if (name === undefined) throw new UsageError(`${issue?.message}.`);
-  const isOperand = operandsOf(command).includes(String(name));
-  throw new UsageError(
-    `${isOperand ? `<${String(name)}>` : `--${String(name)}`}: ${issue?.message}.`,
-  );
+  const written = String(name) in operands ? `<${String(name)}>` : `--${String(name)}`;
+  throw new UsageError(`${written}: ${issue?.message}.`);
 }
 
 /**
@@ -235,10 +235,10 @@ function commandHelp(name: string, command: Command): string {
   return [call, "", command.summary, ...command.notes, "", ...options, ...place].join("\n");
 }
 
-/** The synopsis of a command: its name, operand and required options. */
-function callOf(name: string, { operand, options }: Command): string {
+/** The synopsis of a command: its name, operands and required options. */
+function callOf(name: string, { operands, options }: Command): string {
   const required = Object.entries(options)
-    .filter(([, { isRequired }]) => isRequired)
+    .filter(([, { schema }]) => !schema.safeParse(undefined).success)
     .map(([option, { value }]) => `--${option} ${value}`);
-  return [name, ...(operand === undefined ? [] : [operand]), ...required].join(" ");
+  return [name, ...Object.keys(operands).map((operand) => `<${operand}>`), ...required].join(" ");
 }

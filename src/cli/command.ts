@@ -64,12 +64,10 @@ export interface CommandOutcome<Line = string> {
   readonly notes: readonly string[];
 }
 
-/** An option of the command line. */
-export interface CommandOption {
+/** How an option of the command line is written. */
+export interface OptionSyntax {
   /** Placeholder of the option's value, for example `<DATABASE_URL>`; absent for a flag. */
   readonly value?: string;
-  /** Whether the option is required. */
-  readonly isRequired?: true;
   /** Whether the option may be given several times; its value is then an array. */
   readonly isRepeatable?: true;
   /**
@@ -78,6 +76,32 @@ export interface CommandOption {
    */
   readonly isSecret?: true;
   readonly about: string;
+}
+
+/** An option of a command. */
+interface CommandOption extends OptionSyntax {
+  /** Schema of its value; an option whose schema takes no `undefined` is required. */
+  readonly schema: z.ZodType;
+}
+
+/** Positional arguments by name, in their order; `file` is an absolute path. */
+type Operands = Readonly<Record<string, z.ZodType>>;
+
+type Options = Readonly<Record<string, CommandOption>>;
+
+type NoArguments = Readonly<Record<never, never>>;
+
+/** The parsed arguments of a command by name. */
+type ArgumentsOf<P extends Operands, O extends Options> = {
+  readonly [N in keyof P]: z.output<P[N]>;
+} & { readonly [N in keyof O]: z.output<O[N]["schema"]> };
+
+/** What must hold of several arguments together. */
+interface ArgumentRule<A> {
+  readonly holds: (args: A) => boolean;
+  /** The option that is wrong otherwise, and what is wrong with it. */
+  readonly option: string;
+  readonly error: string;
 }
 
 /** A store that is open for one command. */
@@ -92,61 +116,70 @@ export interface OpenedStore {
   readonly abandon: () => Promise<void>;
 }
 
-/** Command-line syntax of a command. */
-interface CommandSyntax<A extends z.ZodType> {
+/** Command-line syntax of a command; `A` are its parsed arguments. */
+interface CommandSyntax<A> {
   /** Summary for the help, in one sentence. */
   readonly summary: string;
   /** Further lines of the help, of at most 100 characters each. */
   readonly notes: readonly string[];
-  /** Positional arguments: `<file>`, or other names in angle brackets such as `<email>`. */
-  readonly operand?: `<${string}>`;
-  readonly options: Readonly<Record<string, CommandOption>>;
-  /**
-   * Schema of the options by name and of the operands by the names in their angle brackets; `file`
-   * is an absolute path.
-   */
-  readonly args: A;
+  readonly operands: Operands;
+  readonly options: Options;
+  readonly rules: readonly ArgumentRule<A>[];
 }
 
 /**
  * A command on the store. The server that has the store open runs it; without a server, the process
  * of the command opens the store.
  */
-export interface StoreCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
+export interface StoreCommand<A = unknown> extends CommandSyntax<A> {
   readonly needs: "store";
 
-  run(
-    args: z.output<A>,
-    context: CommandContext,
-    onProgress: OnCommandProgress,
-  ): Promise<CommandOutcome>;
+  run(args: A, context: CommandContext, onProgress: OnCommandProgress): Promise<CommandOutcome>;
 
   /** Opens the store when no server has it open. Default: opens an existing, intact store. */
-  open?(args: z.output<A>, settings: StoreSettings): Promise<OpenedStore>;
+  open?(args: A, settings: StoreSettings): Promise<OpenedStore>;
 }
 
 /** A command that needs no store and runs in the process that the operator started. */
-export interface LocalCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
+export interface LocalCommand<A = unknown> extends CommandSyntax<A> {
   readonly needs: "nothing";
 
-  run(args: z.output<A>, context: LocalContext): Promise<CommandOutcome<TerminalLine>>;
+  run(args: A, context: LocalContext): Promise<CommandOutcome<TerminalLine>>;
 }
 
 /** A command of the program. */
 export type Command = StoreCommand | LocalCommand;
 
-/** Defines a command on the store; infers the argument types of `run` from the schema. */
-export function defineStoreCommand<A extends z.ZodType>(
-  command: Omit<StoreCommand<A>, "needs">,
-): StoreCommand {
-  return { ...command, needs: "store" } as unknown as StoreCommand;
+/** The arguments of a command as they are defined: what it does not have is left out. */
+interface DefinedArguments<P extends Operands, O extends Options> {
+  readonly operands?: P;
+  readonly options?: O;
+  readonly rules?: readonly ArgumentRule<ArgumentsOf<P, O>>[];
 }
 
-/** Defines a command without a store; infers the argument types of `run` from the schema. */
-export function defineLocalCommand<A extends z.ZodType>(
-  command: Omit<LocalCommand<A>, "needs">,
+/** The members of a command that its definition does not have, or has otherwise. */
+type Completed = "needs" | keyof DefinedArguments<Operands, Options>;
+
+const NO_ARGUMENTS: DefinedArguments<Operands, Options> = { operands: {}, options: {}, rules: [] };
+
+/** Defines a command on the store; infers the argument types of `run` from the schemas. */
+export function defineStoreCommand<
+  P extends Operands = NoArguments,
+  O extends Options = NoArguments,
+>(
+  command: DefinedArguments<P, O> & Omit<StoreCommand<ArgumentsOf<P, O>>, Completed>,
+): StoreCommand {
+  return { ...NO_ARGUMENTS, ...command, needs: "store" } as unknown as StoreCommand;
+}
+
+/** Defines a command without a store; infers the argument types of `run` from the schemas. */
+export function defineLocalCommand<
+  P extends Operands = NoArguments,
+  O extends Options = NoArguments,
+>(
+  command: DefinedArguments<P, O> & Omit<LocalCommand<ArgumentsOf<P, O>>, Completed>,
 ): LocalCommand {
-  return { ...command, needs: "nothing" } as unknown as LocalCommand;
+  return { ...NO_ARGUMENTS, ...command, needs: "nothing" } as unknown as LocalCommand;
 }
 
 /** Thrown by a command that the operator must confirm first. */

@@ -9,13 +9,11 @@ const DEFAULT_GIGABYTES = 20;
 export const maxGigabytesOption = {
   value: "<n>",
   about: `stop after so many gigabytes (${DEFAULT_GIGABYTES})`,
+  schema: z.coerce
+    .number("is no number of gigabytes")
+    .positive("is not above 0")
+    .default(DEFAULT_GIGABYTES),
 } as const;
-
-/** Schema of the option, in gigabytes. */
-export const MaxGigabytesArgument = z.coerce
-  .number("is no number of gigabytes")
-  .positive("is not above 0")
-  .default(DEFAULT_GIGABYTES);
 
 /** Creates the budget of a download, so that a server without end neither fills the disk nor is read forever. */
 export function createDownloadBudget(gigabytes: number) {

@@ -1,4 +1,5 @@
 import type { CommandOutcome } from "../../src/cli/command.ts";
+import { parseArguments } from "../../src/cli/command-line.ts";
 import { storeCommands } from "../../src/cli/store-commands.ts";
 import type { TestService } from "./test-service.ts";
 
@@ -23,7 +24,7 @@ export const operatorOf =
       now: () => clock.now.getTime(),
       holder: "server" as const,
     };
-    return command.run(command.args.parse(args), context, () => undefined);
+    return command.run(parseArguments(command, args), context, () => undefined);
   };
 
 /** The rows of a list in a command's result. */

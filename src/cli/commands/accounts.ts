@@ -8,7 +8,7 @@ import { readAll } from "../../store/port/read-all.ts";
 import { readSetAside, setAside } from "../../store/set-aside.ts";
 import { defineStoreCommand } from "../command.ts";
 import { type Disabled, disable, enable } from "./disabling.ts";
-import { leftOutNotes, listArguments, listOptions, newest, sinceOf } from "./listing.ts";
+import { leftOutNotes, listOptions, newest, sinceOf } from "./listing.ts";
 import { isoOrNull } from "./shared.ts";
 
 const account: Disabled<AccountRecord> = {
@@ -39,14 +39,13 @@ export const accountsListCommand = defineStoreCommand({
   notes: ["A label is an email address, or the name that an identity provider gave."],
   options: {
     ...listOptions,
-    email: { value: "<text>", about: "only those whose label contains this text" },
-    disabled: { about: "only those that are disabled" },
+    email: {
+      value: "<text>",
+      about: "only those whose label contains this text",
+      schema: z.string().min(1, "is empty").optional(),
+    },
+    disabled: { about: "only those that are disabled", schema: z.boolean().default(false) },
   },
-  args: z.strictObject({
-    ...listArguments,
-    email: z.string().min(1, "is empty").optional(),
-    disabled: z.boolean().default(false),
-  }),
 
   async run({ since, limit, email, disabled }, { store: { records }, now }) {
     const aside = await readSetAside(records, accounts);
@@ -92,9 +91,7 @@ export const accountsDisableCommand = defineStoreCommand({
     "That holds on every process, and can be undone by `admin accounts enable`. The person is told at",
     "sign-in. To remove what is kept of a person, see `admin forget`.",
   ],
-  operand: "<id>",
-  options: {},
-  args: z.strictObject({ id: AccountArgument }),
+  operands: { id: AccountArgument },
   run: ({ id }, context) => disable(account, id, context),
 });
 
@@ -102,8 +99,6 @@ export const accountsDisableCommand = defineStoreCommand({
 export const accountsEnableCommand = defineStoreCommand({
   summary: "Gives a disabled account back what it had.",
   notes: ["Agents of it that were disabled on their own stay disabled."],
-  operand: "<id>",
-  options: {},
-  args: z.strictObject({ id: AccountArgument }),
+  operands: { id: AccountArgument },
   run: ({ id }, context) => enable(account, id, context),
 });

@@ -5,7 +5,7 @@ import { readAll } from "../../store/port/read-all.ts";
 import { readSetAside } from "../../store/set-aside.ts";
 import { defineStoreCommand } from "../command.ts";
 import { type Disabled, disable, enable } from "./disabling.ts";
-import { leftOutNotes, listArguments, listOptions, newest, sinceOf } from "./listing.ts";
+import { leftOutNotes, listOptions, newest, sinceOf } from "./listing.ts";
 import { isoOrNull } from "./shared.ts";
 
 const agent: Disabled<ClientRecord> = {
@@ -28,18 +28,23 @@ export const agentsListCommand = defineStoreCommand({
   ],
   options: {
     ...listOptions,
-    network: { value: "<hash>", about: "only those from this network, or its first characters" },
-    owner: { value: "<account>", about: "only those of this account" },
-    claimed: { value: "<yes|no>", about: "only those that a person has claimed, or has not" },
-    disabled: { about: "only those that are disabled" },
+    network: {
+      value: "<hash>",
+      about: "only those from this network, or its first characters",
+      schema: z.string().min(1, "is empty").optional(),
+    },
+    owner: {
+      value: "<account>",
+      about: "only those of this account",
+      schema: z.string().optional(),
+    },
+    claimed: {
+      value: "<yes|no>",
+      about: "only those that a person has claimed, or has not",
+      schema: z.enum(["yes", "no"], "must be yes or no").optional(),
+    },
+    disabled: { about: "only those that are disabled", schema: z.boolean().default(false) },
   },
-  args: z.strictObject({
-    ...listArguments,
-    network: z.string().min(1, "is empty").optional(),
-    owner: z.string().optional(),
-    claimed: z.enum(["yes", "no"], "must be yes or no").optional(),
-    disabled: z.boolean().default(false),
-  }),
 
   async run({ since, limit, network, owner, claimed, disabled }, { store: { records }, now }) {
     const aside = await readSetAside(records, clients);
@@ -105,9 +110,7 @@ export const agentsDisableCommand = defineStoreCommand({
     "An application that is known by its metadata document has no registration: disable the accounts",
     "that use it. Nothing keeps an unclaimed agent's author from registering another one.",
   ],
-  operand: "<id>",
-  options: {},
-  args: z.strictObject({ id: AgentArgument }),
+  operands: { id: AgentArgument },
   run: ({ id }, context) => disable(agent, id, context),
 });
 
@@ -115,8 +118,6 @@ export const agentsDisableCommand = defineStoreCommand({
 export const agentsEnableCommand = defineStoreCommand({
   summary: "Gives a disabled agent back what it had.",
   notes: [],
-  operand: "<id>",
-  options: {},
-  args: z.strictObject({ id: AgentArgument }),
+  operands: { id: AgentArgument },
   run: ({ id }, context) => enable(agent, id, context),
 });

@@ -4,7 +4,7 @@ import { readAll } from "../../store/port/read-all.ts";
 import { readSetAside } from "../../store/set-aside.ts";
 import { defineStoreCommand } from "../command.ts";
 import { type Disabled, disable, enable } from "./disabling.ts";
-import { leftOutNotes, listArguments, listOptions, newest, sinceOf } from "./listing.ts";
+import { leftOutNotes, listOptions, newest, sinceOf } from "./listing.ts";
 import { isoOrNull } from "./shared.ts";
 
 const alert: Disabled<Alert> = {
@@ -24,16 +24,21 @@ export const alertsListCommand = defineStoreCommand({
   ],
   options: {
     ...listOptions,
-    owner: { value: "<id>", about: "only those of this account, agent, key or application" },
-    by: { value: "<way>", about: "only those that are sent by poll, webhook or channel" },
-    disabled: { about: "only those that an operator has disabled" },
+    owner: {
+      value: "<id>",
+      about: "only those of this account, agent, key or application",
+      schema: z.string().optional(),
+    },
+    by: {
+      value: "<way>",
+      about: "only those that are sent by poll, webhook or channel",
+      schema: z.enum(["poll", "webhook", "channel"], "must be poll, webhook or channel").optional(),
+    },
+    disabled: {
+      about: "only those that an operator has disabled",
+      schema: z.boolean().default(false),
+    },
   },
-  args: z.strictObject({
-    ...listArguments,
-    owner: z.string().optional(),
-    by: z.enum(["poll", "webhook", "channel"], "must be poll, webhook or channel").optional(),
-    disabled: z.boolean().default(false),
-  }),
 
   async run({ since, limit, owner, by, disabled }, { store: { records }, now }) {
     const facts = (one: ListedAlert) => alertFacts(one, now());
@@ -90,9 +95,7 @@ function alertText(one: AlertFacts): string {
 export const alertsDisableCommand = defineStoreCommand({
   summary: "Ends an alert at once: it records and sends nothing, and its owner finds it no more.",
   notes: ["It can be undone by `admin alerts enable`. To stop its owner, disable the owner."],
-  operand: "<id>",
-  options: {},
-  args: z.strictObject({ id: AlertArgument }),
+  operands: { id: AlertArgument },
   run: ({ id }, context) => disable(alert, id, context),
 });
 
@@ -100,8 +103,6 @@ export const alertsDisableCommand = defineStoreCommand({
 export const alertsEnableCommand = defineStoreCommand({
   summary: "Gives an owner a disabled alert back.",
   notes: [],
-  operand: "<id>",
-  options: {},
-  args: z.strictObject({ id: AlertArgument }),
+  operands: { id: AlertArgument },
   run: ({ id }, context) => enable(alert, id, context),
 });

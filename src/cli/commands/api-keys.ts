@@ -15,21 +15,24 @@ export const apiKeyCreateCommand = defineStoreCommand({
   summary: "Makes an API key and shows it, once.",
   notes: [`Scopes: ${Object.keys(scopeDescriptions).join(", ")}.`],
   options: {
-    name: { value: "<name>", isRequired: true, about: "whom or what it is for" },
-    scopes: { value: "<scopes>", isRequired: true, about: "what it opens, separated by spaces" },
-    days: { value: "<n>", about: "how long it is good for; until it is revoked unless given" },
+    name: { value: "<name>", about: "whom or what it is for", schema: Label },
+    scopes: {
+      value: "<scopes>",
+      about: "what it opens, separated by spaces",
+      schema: ScopesArgument,
+    },
+    days: {
+      value: "<n>",
+      about: "how long it is good for; until it is revoked unless given",
+      schema: z.coerce
+        .number(`must be a whole number from 1 to ${MAX_DAYS}`)
+        .refine(
+          (days) => Number.isInteger(days) && days >= 1 && days <= MAX_DAYS,
+          `must be a whole number from 1 to ${MAX_DAYS}`,
+        )
+        .optional(),
+    },
   },
-  args: z.strictObject({
-    name: Label,
-    scopes: ScopesArgument,
-    days: z.coerce
-      .number(`must be a whole number from 1 to ${MAX_DAYS}`)
-      .refine(
-        (days) => Number.isInteger(days) && days >= 1 && days <= MAX_DAYS,
-        `must be a whole number from 1 to ${MAX_DAYS}`,
-      )
-      .optional(),
-  }),
 
   async run({ name, scopes, days }, context) {
     const ttlMs = days === undefined ? undefined : days * DAY_MS;
@@ -54,8 +57,6 @@ export const apiKeyCreateCommand = defineStoreCommand({
 export const apiKeyListCommand = defineStoreCommand({
   summary: "Lists the API keys: the first characters, whose, what for and when used.",
   notes: ["Whoever applies in the sandbox has a key too, for a week."],
-  options: {},
-  args: z.strictObject({}),
 
   async run(_args, context) {
     const keys = (await apiKeysOf(context).list()).map(keyFacts);
@@ -93,9 +94,7 @@ function keyText(key: ReturnType<typeof keyFacts>): string {
 export const apiKeyRevokeCommand = defineStoreCommand({
   summary: "Ends an API key at once, whoever has it.",
   notes: ["The id is what `key list` and `key create` say, never the key itself."],
-  operand: "<id>",
-  options: {},
-  args: z.strictObject({ id: z.string("name a key").startsWith("key_", "must start with key_") }),
+  operands: { id: z.string("name a key").startsWith("key_", "must start with key_") },
 
   async run({ id }, context) {
     if (!(await apiKeysOf(context).revoke(id, "operator"))) {

@@ -27,17 +27,18 @@ export const applicationsListCommand = defineStoreCommand({
   summary: "Lists the applications for early access, in the order of the queue.",
   notes: ["Names and addresses are what applicants wrote; nobody has checked them."],
   options: {
-    state: { value: "<state>", about: `only those that are ${states.join(", ")}` },
+    state: {
+      value: "<state>",
+      about: `only those that are ${states.join(", ")}`,
+      schema: z.enum(states, `must be one of ${states.join(", ")}`).optional(),
+    },
     token: {
       value: "<token>",
       isSecret: true,
       about: "only the one that this queue token was given for",
+      schema: z.string().optional(),
     },
   },
-  args: z.strictObject({
-    state: z.enum(states, `must be one of ${states.join(", ")}`).optional(),
-    token: z.string().optional(),
-  }),
 
   async run({ state, token }, { store: { records } }) {
     const wanted = token === undefined ? undefined : await applicationOfQueueToken(records, token);
@@ -75,24 +76,25 @@ export const applicationsAcceptCommand = defineStoreCommand({
     "hand it over by a way that you trust to reach the applicant, and nobody else.",
     ...queueTokenNotes,
   ],
-  operand: "<id>",
+  operands: { id: ApplicationArgument },
   options: {
-    "with-key": { about: "make an API key as well, and show it, once" },
+    "with-key": {
+      about: "make an API key as well, and show it, once",
+      schema: z.boolean().optional(),
+    },
     scopes: {
       value: "<scopes>",
       about: `what the key opens; unless given ${anonymousScopeCeiling.join(" ")}`,
+      schema: ScopesArgument.optional(),
     },
   },
-  args: z
-    .strictObject({
-      id: ApplicationArgument,
-      "with-key": z.boolean().optional(),
-      scopes: ScopesArgument.optional(),
-    })
-    .refine((args) => args.scopes === undefined || args["with-key"] === true, {
+  rules: [
+    {
+      holds: (args) => args.scopes === undefined || args["with-key"] === true,
+      option: "scopes",
       error: "is for the key of --with-key",
-      path: ["scopes"],
-    }),
+    },
+  ],
 
   async run({ id, scopes, ...args }, context) {
     const wanted = scopes === undefined ? anonymousScopeCeiling : parseScopes(scopes);
@@ -137,9 +139,7 @@ function acceptedOutcome(
 export const applicationsRejectCommand = defineStoreCommand({
   summary: "Rejects an application; no message is sent.",
   notes: ["An account or a key that the applicant has by then is not touched.", ...queueTokenNotes],
-  operand: "<id>",
-  options: {},
-  args: z.strictObject({ id: ApplicationArgument }),
+  operands: { id: ApplicationArgument },
 
   async run({ id: named }, context) {
     const decision = await decisionsOf(context).reject(named);
@@ -159,8 +159,6 @@ export const applicationsRejectCommand = defineStoreCommand({
 export const inquiriesListCommand = defineStoreCommand({
   summary: "Shows the inquiries, the oldest first.",
   notes: ["Each is kept for 180 days. Nobody has checked whose addresses these are."],
-  options: {},
-  args: z.strictObject({}),
 
   async run(_args, { store }) {
     const found = await readInquiries(store.records);

@@ -3,7 +3,7 @@ import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../store/audit-en
 import type { ArchiveRow } from "../../store/port/archive.ts";
 import { archivePages, readAll } from "../../store/port/read-all.ts";
 import { defineStoreCommand } from "../command.ts";
-import { leftOutNotes, listArguments, listOptions, newest, sinceOf } from "./listing.ts";
+import { leftOutNotes, listOptions, newest, sinceOf } from "./listing.ts";
 import { isoOrNull } from "./shared.ts";
 
 /** `audit`: shows the audit log. */
@@ -15,14 +15,17 @@ export const auditCommand = defineStoreCommand({
   ],
   options: {
     ...listOptions,
-    action: { value: "<text>", about: "only actions that begin with this, such as client." },
-    id: { value: "<id>", about: "only rows whose actor or target this is" },
+    action: {
+      value: "<text>",
+      about: "only actions that begin with this, such as client.",
+      schema: z.string().min(1, "is empty").optional(),
+    },
+    id: {
+      value: "<id>",
+      about: "only rows whose actor or target this is",
+      schema: z.string().min(1, "is empty").optional(),
+    },
   },
-  args: z.strictObject({
-    ...listArguments,
-    action: z.string().min(1, "is empty").optional(),
-    id: z.string().min(1, "is empty").optional(),
-  }),
 
   async run({ since, limit, action, id }, { store: { records, archive }, now }) {
     const from = sinceOf(since, now());

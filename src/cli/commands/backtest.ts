@@ -48,36 +48,44 @@ export const backtestCommand = defineLocalCommand({
   options: {
     market: {
       value: "<folder>",
-      isRequired: true,
       isRepeatable: true,
       about: "a market folder, as MARKET=files:<folder> has it",
+      schema: z.array(Folder, "is missing: name a market folder"),
     },
-    from: { value: "<date>", isRequired: true, about: "first session that is graded" },
-    to: { value: "<date>", isRequired: true, about: "last session of which anything is used" },
+    from: {
+      value: "<date>",
+      about: "first session that is graded",
+      schema: z.string("is missing: name the first date").pipe(IsoDate),
+    },
+    to: {
+      value: "<date>",
+      about: "last session of which anything is used",
+      schema: z.string("is missing: name the last date").pipe(IsoDate),
+    },
     symbols: {
       value: "<A,B>",
       about: "grade only these (no copies of older ones); one alone: through time",
+      schema: Symbols.default([]),
     },
-    factor: { value: "<name>", about: `${BACKTEST_SUBJECTS.join(", ")} (composite)` },
+    factor: {
+      value: "<name>",
+      about: `${BACKTEST_SUBJECTS.join(", ")} (composite)`,
+      schema: z
+        .enum(BACKTEST_SUBJECTS, `is none of ${BACKTEST_SUBJECTS.join(", ")}`)
+        .default("composite"),
+    },
     pace: {
       value: "<name>",
       about: "week: last session of each week; session: every one (social, darkpool)",
+      schema: z.enum(GRADING_PACES, `is none of ${GRADING_PACES.join(", ")}`).optional(),
     },
-    out: { value: "<folder>", about: "where report, figures and variants.jsonl go (./backtest)" },
+    out: {
+      value: "<folder>",
+      about: "where report, figures and variants.jsonl go (./backtest)",
+      schema: z.string().min(1, "is empty").default("backtest"),
+    },
   },
-  args: z
-    .strictObject({
-      market: z.array(Folder, "is missing: name a market folder"),
-      from: z.string("is missing: name the first date").pipe(IsoDate),
-      to: z.string("is missing: name the last date").pipe(IsoDate),
-      symbols: Symbols.default([]),
-      factor: z
-        .enum(BACKTEST_SUBJECTS, `is none of ${BACKTEST_SUBJECTS.join(", ")}`)
-        .default("composite"),
-      pace: z.enum(GRADING_PACES, `is none of ${GRADING_PACES.join(", ")}`).optional(),
-      out: z.string().min(1, "is empty").default("backtest"),
-    })
-    .refine(({ from, to }) => from <= to, { error: "is after --to", path: ["from"] }),
+  rules: [{ holds: ({ from, to }) => from <= to, option: "from", error: "is after --to" }],
 
   async run({ market: paths, out, factor, pace, from, to, symbols }, { folder, progress }) {
     const outFolder = resolve(folder, out);

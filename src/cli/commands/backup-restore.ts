@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { markRestored } from "../../log/log-state.ts";
 import {
   type BackupFacts,
@@ -14,7 +13,7 @@ import { recordsWrittenBy, transactOnce, type WrittenRecord } from "../../store/
 import { type CommandContext, ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { rowCountsText, sizeText } from "../format.ts";
 import { openStoreForRestore } from "../restore-target.ts";
-import { FileArgument, logRefusalOf, NEW_LOG_ADVICE, YesArgument, yesOption } from "./shared.ts";
+import { FileArgument, logRefusalOf, NEW_LOG_ADVICE, yesOption } from "./shared.ts";
 import { reloadKeysWithNotes } from "./signing-keys.ts";
 
 /** Writes a backup. */
@@ -25,9 +24,7 @@ export const backupCommand = defineStoreCommand({
     "meanwhile. master.key is not in it: keep a copy apart, since without it nobody can read the",
     "keys and secrets in a backup.",
   ],
-  operand: "<file>",
-  options: {},
-  args: z.strictObject({ file: FileArgument }),
+  operands: { file: FileArgument },
 
   async run({ file }, { store, now }, onProgress) {
     const { identity, createdAt, rows, bytes } = await writeBackup(
@@ -60,9 +57,8 @@ export const restoreCommand = defineStoreCommand({
     "nothing. Where there is no store one is made; the files of a damaged one are kept under other",
     "names. The master.key that belongs to the backup has to be put in its place as well.",
   ],
-  operand: "<file>",
+  operands: { file: FileArgument },
   options: { yes: yesOption },
-  args: z.strictObject({ file: FileArgument, yes: YesArgument }),
   open: openStoreForRestore,
 
   async run({ file, yes }, context, onProgress) {

@@ -19,9 +19,7 @@ export const checkFolderCommand = defineLocalCommand({
     "docs/market-folder.md describes the files. Ends with 1 when a row or a file is refused, since the",
     "service does not start on it. The evidence is that of the newest bar. --json lists all symbols.",
   ],
-  operand: "<folder>",
-  options: {},
-  args: z.strictObject({ folder: z.string("name a market folder").min(1, "is empty") }),
+  operands: { folder: z.string("name a market folder").min(1, "is empty") },
 
   async run({ folder: name }, { folder: base, progress }) {
     const folder = resolve(base, name);

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import {
   currentFault,
   type IngestReport,
@@ -25,8 +24,6 @@ export const doctorCommand = defineStoreCommand({
     "Ends with 1 when one that is wanted does not answer, stands still (silent), or when not everything",
     "it answers can be read.",
   ],
-  options: {},
-  args: z.strictObject({}),
 
   async run(_args, { store, now }) {
     const report = await readIngestReport({ records: store.records, archive: store.archive, now });

@@ -30,17 +30,16 @@ export const drillCommand = defineLocalCommand({
     "folder is below TMPDIR and removed afterwards; it takes the space of a store.",
     "The exit code is 1 when there is a problem.",
   ],
-  operand: "<backups>",
+  operands: {
+    backups: z.string("is missing: name a backup, or the folder of backups").min(1, "is empty"),
+  },
   options: {
     "max-age": {
       value: "<hours>",
       about: "an older backup is a problem (default: any age is good)",
+      schema: z.coerce.number("is not a number of hours").positive("is not above 0").optional(),
     },
   },
-  args: z.strictObject({
-    backups: z.string("is missing: name a backup, or the folder of backups").min(1, "is empty"),
-    "max-age": z.coerce.number("is not a number of hours").positive("is not above 0").optional(),
-  }),
 
   async run({ backups, "max-age": maxAgeHours }, { folder: from, progress }) {
     const file = await newestIn(resolve(from, backups));

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { keyRecords } from "../../keys/key-records.ts";
 import { writeExport } from "../../maintenance/backup/export.ts";
 import { COLLECTIONS_NOT_EXPORTED } from "../../maintenance/backup/export-format.ts";
@@ -9,7 +8,7 @@ import {
 } from "../../maintenance/backup/import.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { countLines, formatCount, sizeText } from "../format.ts";
-import { FileArgument, YesArgument, yesOption } from "./shared.ts";
+import { FileArgument, yesOption } from "./shared.ts";
 import { reloadKeysWithNotes } from "./signing-keys.ts";
 
 /** Exports the records as readable text. */
@@ -21,9 +20,7 @@ export const exportRecordsCommand = defineStoreCommand({
     `${COLLECTIONS_NOT_EXPORTED.join(", ")}.`,
     "All of the store is in a backup. master.key is not in it: keys in an export stay sealed.",
   ],
-  operand: "<file>",
-  options: {},
-  args: z.strictObject({ file: FileArgument }),
+  operands: { file: FileArgument },
 
   async run({ file }, { store, now }, onProgress) {
     const facts = await writeExport({ store, file, now }, onProgress);
@@ -45,9 +42,8 @@ export const importRecordsCommand = defineStoreCommand({
     "of the same mode. Times of expiry stay; a use that was made counts as made at the import.",
     "A server does nothing else while it reads the document, which may have at most 64 MiB.",
   ],
-  operand: "<file>",
+  operands: { file: FileArgument },
   options: { yes: yesOption },
-  args: z.strictObject({ file: FileArgument, yes: YesArgument }),
 
   async run({ file, yes }, context, onProgress) {
     const { store, now } = context;

@@ -13,11 +13,7 @@ import { openMarket } from "../../sources/open-market.ts";
 import { rowBatches, tableOf } from "../../tables/table.ts";
 import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
-import {
-  createDownloadBudget,
-  MaxGigabytesArgument,
-  maxGigabytesOption,
-} from "../download-budget.ts";
+import { createDownloadBudget, maxGigabytesOption } from "../download-budget.ts";
 import { formatCount } from "../format.ts";
 import { isHttpUrl } from "../log-source.ts";
 import { downloadPanel } from "../panel-download.ts";
@@ -31,22 +27,6 @@ import {
 import { tokenOption } from "./verify-log.ts";
 
 const IsoDate = z.iso.date("is not a date such as 2014-12-31");
-
-const Arguments = z
-  .strictObject({
-    file: z.string("is missing: name a file"),
-    market: z.string().min(1, "is empty").optional(),
-    url: z.string().refine(isHttpUrl, "is not an address such as https://a.example").optional(),
-    token: z.string().min(1, "is empty").optional(),
-    "max-gb": MaxGigabytesArgument,
-    class: z
-      .enum(AssetClass.options, `is none of ${AssetClass.options.join(", ")}`)
-      .default("stock"),
-    from: IsoDate.optional(),
-    to: IsoDate.optional(),
-    format: z.enum(TABLE_FILE_FORMATS, `is none of ${TABLE_FILE_FORMATS.join(", ")}`).optional(),
-  })
-  .refine(({ from = "", to = "9999" }) => from <= to, { error: "is after --to", path: ["from"] });
 
 /** The sessions to export and the target file. */
 interface PanelExport {
@@ -65,18 +45,45 @@ export const exportPanelCommand = defineLocalCommand({
     "From a service, or from a market folder, which is scored by the service's own engine. An export",
     "from a service that was interrupted goes on where it ended. docs/tables.md has the columns.",
   ],
-  operand: "<file>",
+  operands: { file: z.string("is missing: name a file") },
   options: {
-    market: { value: "<folder>", about: "a market folder, as MARKET=files:<folder> has it" },
-    url: { value: "<address>", about: "instead: a service, such as https://a.example" },
+    market: {
+      value: "<folder>",
+      about: "a market folder, as MARKET=files:<folder> has it",
+      schema: z.string().min(1, "is empty").optional(),
+    },
+    url: {
+      value: "<address>",
+      about: "instead: a service, such as https://a.example",
+      schema: z
+        .string()
+        .refine(isHttpUrl, "is not an address such as https://a.example")
+        .optional(),
+    },
     token: { ...tokenOption, about: "for a service: token or API key, or env:NAME" },
     "max-gb": { ...maxGigabytesOption, about: `from a service: ${maxGigabytesOption.about}` },
-    class: { value: "<name>", about: `${AssetClass.options.join(", ")} (stock)` },
-    from: { value: "<date>", about: "first date (the first there is)" },
-    to: { value: "<date>", about: "last date (the last there is)" },
-    format: { value: "<name>", about: "csv or parquet (by the ending of the file, else csv)" },
+    class: {
+      value: "<name>",
+      about: `${AssetClass.options.join(", ")} (stock)`,
+      schema: z
+        .enum(AssetClass.options, `is none of ${AssetClass.options.join(", ")}`)
+        .default("stock"),
+    },
+    from: { value: "<date>", about: "first date (the first there is)", schema: IsoDate.optional() },
+    to: { value: "<date>", about: "last date (the last there is)", schema: IsoDate.optional() },
+    format: {
+      value: "<name>",
+      about: "csv or parquet (by the ending of the file, else csv)",
+      schema: z.enum(TABLE_FILE_FORMATS, `is none of ${TABLE_FILE_FORMATS.join(", ")}`).optional(),
+    },
   },
-  args: Arguments,
+  rules: [
+    {
+      holds: ({ from = "", to = "9999" }) => from <= to,
+      option: "from",
+      error: "is after --to",
+    },
+  ],
 
   async run({ market, url, class: assetClass, ...rest }, { folder, progress }) {
     const format = rest.format ?? (rest.file.endsWith(".parquet") ? "parquet" : "csv");
@@ -153,7 +160,10 @@ const ROWS_PER_PART = 5_000;
  */
 async function exportAddress(
   address: string,
-  { token, "max-gb": maxGigabytes }: Pick<z.output<typeof Arguments>, "token" | "max-gb">,
+  {
+    token,
+    "max-gb": maxGigabytes,
+  }: { readonly token?: string | undefined; readonly "max-gb": number },
   { file, format, assetClass, from, to, progress }: PanelExport,
 ): Promise<number> {
   progress.say("asking the service");

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { queuedMails } from "../../mail/outbox.ts";
 import { accounts } from "../../principals/accounts/accounts.ts";
@@ -9,7 +8,7 @@ import { applications, inquiries } from "../../principals/applications/intake-re
 import { apiKeys } from "../../principals/keys/api-keys.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { countLines } from "../format.ts";
-import { YesArgument, yesOption } from "./shared.ts";
+import { yesOption } from "./shared.ts";
 
 /** Collections whose deleted records are counted in the output. */
 const counted = {
@@ -29,9 +28,8 @@ export const forgetCommand = defineStoreCommand({
     "Their account with its sessions, keys and tokens, the agents that they answer for, what they",
     "sent, and messages to them. The audit keeps ids, never the address.",
   ],
-  operand: "<email>",
+  operands: { email: EmailAddress },
   options: { yes: yesOption },
-  args: z.strictObject({ email: EmailAddress, yes: YesArgument }),
 
   async run({ email, yes }, { store, now }) {
     const options = { records: store.records, now: () => new Date(now()), counted };

@@ -26,28 +26,32 @@ export const listenCommand = defineLocalCommand({
     "registration.",
   ],
   options: {
-    port: { value: "<port>", about: "where to listen on 127.0.0.1; 0 picks a free port (4000)" },
-    secret: { value: "<secret>", about: "verify with this signing secret, whsec_..." },
+    port: {
+      value: "<port>",
+      about: "where to listen on 127.0.0.1; 0 picks a free port (4000)",
+      schema: wholeNumberArgument(0, 65_535).default(4000),
+    },
+    secret: {
+      value: "<secret>",
+      about: "verify with this signing secret, whsec_...",
+      schema: z
+        .string()
+        .refine(isSigningSecret, "is not whsec_ and 24 to 64 bytes in base64")
+        .optional(),
+    },
     keys: {
       value: "<base url>",
       about: "verify with the published keys of the service there, too",
+      schema: z
+        .url({ protocol: /^https?$/, error: "is not an address such as https://signals.example" })
+        .optional(),
     },
     fail: {
       value: "<status>",
       about: "answer events with this status (300 to 599), to see them come again",
+      schema: wholeNumberArgument(300, 599).optional(),
     },
   },
-  args: z.strictObject({
-    port: wholeNumberArgument(0, 65_535).default(4000),
-    secret: z
-      .string()
-      .refine(isSigningSecret, "is not whsec_ and 24 to 64 bytes in base64")
-      .optional(),
-    keys: z
-      .url({ protocol: /^https?$/, error: "is not an address such as https://signals.example" })
-      .optional(),
-    fail: wholeNumberArgument(300, 599).optional(),
-  }),
 
   async run({ port, secret, keys, fail }, { stdin, say }) {
     let received = 0;

@@ -33,15 +33,17 @@ export function sinceOf(text: string | undefined, now: number): number | undefin
 
 /** The options that every list has. */
 export const listOptions = {
-  since: { value: "<time>", about: "only newer ones: 30m, 2h, 7d, or an ISO 8601 instant" },
-  limit: { value: "<n>", about: `how many at most, the newest first (${DEFAULT_ROWS})` },
+  since: {
+    value: "<time>",
+    about: "only newer ones: 30m, 2h, 7d, or an ISO 8601 instant",
+    schema: SinceArgument.optional(),
+  },
+  limit: {
+    value: "<n>",
+    about: `how many at most, the newest first (${DEFAULT_ROWS})`,
+    schema: wholeNumberArgument(1, MAX_ROWS).default(DEFAULT_ROWS),
+  },
 } as const;
-
-/** Schemas of `listOptions`. */
-export const listArguments = {
-  since: SinceArgument.optional(),
-  limit: wholeNumberArgument(1, MAX_ROWS).default(DEFAULT_ROWS),
-};
 
 /** Items of a list, newest first. */
 interface Listed<T> {

@@ -12,11 +12,7 @@ import {
   tileBytes,
 } from "../../tree/tree-source.ts";
 import { defineLocalCommand } from "../command.ts";
-import {
-  createDownloadBudget,
-  MaxGigabytesArgument,
-  maxGigabytesOption,
-} from "../download-budget.ts";
+import { createDownloadBudget, maxGigabytesOption } from "../download-budget.ts";
 import { formatCount } from "../format.ts";
 import { folderLogSource, hasFile, storeFile } from "../log-folder.ts";
 import { httpLogSource, isHttpUrl } from "../log-source.ts";
@@ -30,16 +26,13 @@ export const downloadLogCommand = defineLocalCommand({
     "change. The checkpoint comes last. It stops where what it reads is more than --max-gb,",
     "since a dishonest log can be endless.",
   ],
-  operand: "<address> <folder>",
-  options: { token: tokenOption, "max-gb": maxGigabytesOption },
-  args: z.strictObject({
+  operands: {
     address: z
       .string("is missing")
       .refine(isHttpUrl, "is not an address such as https://a.example"),
     folder: z.string("is missing: name a folder").min(1, "is empty"),
-    token: z.string().min(1, "is empty").optional(),
-    "max-gb": MaxGigabytesArgument,
-  }),
+  },
+  options: { token: tokenOption, "max-gb": maxGigabytesOption },
 
   async run({ address, folder: to, token, "max-gb": maxGigabytes }, { folder: from, progress }) {
     const folder = resolve(from, to);

@@ -1,11 +1,10 @@
-import { z } from "zod";
 import { LogStore } from "../../log/log-store.ts";
 import { formerLogOrigins, newLogState } from "../../log/new-log.ts";
 import { checkpointText, parseCheckpoint } from "../../tree/checkpoint.ts";
 import { EMPTY_ROOT } from "../../tree/merkle.ts";
 import { LOG_KEY_USES } from "../../tree/signers.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
-import { YesArgument, yesOption } from "./shared.ts";
+import { yesOption } from "./shared.ts";
 
 /** Starts a new signal log, for a store that has lost entries that were already signed. */
 export const startNewLogCommand = defineStoreCommand({
@@ -15,7 +14,6 @@ export const startNewLogCommand = defineStoreCommand({
     "so. The first entry names the last checkpoint of the old log that the store has.",
   ],
   options: { yes: yesOption },
-  args: z.strictObject({ yes: YesArgument }),
 
   async run({ yes }, { store, keyring, now }) {
     const logs = new LogStore(store);

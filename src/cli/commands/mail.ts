@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { createKeyringVault } from "../../keys/keyring-vault.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { type Email, emailLines } from "../../mail/email-schema.ts";
@@ -16,9 +15,12 @@ export const mailCommand = defineStoreCommand({
     "stopped all mail gets no code either; when they ask you, allow it again with --allow.",
   ],
   options: {
-    allow: { value: "<address>", about: "allow mail to a mailbox that stopped all mail" },
+    allow: {
+      value: "<address>",
+      about: "allow mail to a mailbox that stopped all mail",
+      schema: EmailAddress.optional(),
+    },
   },
-  args: z.strictObject({ allow: EmailAddress.optional() }),
 
   async run({ allow }, { store, keyring, now }) {
     if (allow !== undefined) {

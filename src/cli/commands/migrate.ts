@@ -20,14 +20,11 @@ export const migrateStoreCommand = defineStoreCommand({
   options: {
     to: {
       value: "<DATABASE_URL>",
-      isRequired: true,
       isSecret: true,
       about: "the database, which has to be empty; or env:NAME",
+      schema: z.string("say where to").refine(isDatabase, "must be a PostgreSQL address"),
     },
   },
-  args: z.strictObject({
-    to: z.string("say where to").refine(isDatabase, "must be a PostgreSQL address"),
-  }),
 
   async run({ to }, { store }, onProgress) {
     if (!isEmbedded(store)) throw new Error("The store is in PostgreSQL already.");

@@ -1,12 +1,9 @@
-import { z } from "zod";
 import { defineLocalCommand } from "../command.ts";
 
 /** Starts the service in this process. */
 export const serveCommand = defineLocalCommand({
   summary: "Starts the service; the settings are environment variables.",
   notes: ["npm start does the same with the heap sized for throughput."],
-  options: {},
-  args: z.strictObject({}),
 
   async run() {
     await import("../../main.ts");

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { OPERATOR_LINK_LIFETIME_MS, OperatorAccess } from "../../auth/operator-access.ts";
 import { createKeyringVault } from "../../keys/keyring-vault.ts";
 import { defineStoreCommand } from "../command.ts";
@@ -7,8 +6,6 @@ import { defineStoreCommand } from "../command.ts";
 export const setupCommand = defineStoreCommand({
   summary: "Prints a link to the page that says what is configured and what is missing.",
   notes: ["It works for ten minutes and then shows the page for an hour. Keep it to yourself."],
-  options: {},
-  args: z.strictObject({}),
 
   async run(_args, { keyring, now, site }) {
     const access = new OperatorAccess(createKeyringVault(await keyring()), now);

@@ -129,11 +129,8 @@ export const queueTokenNotes: readonly string[] = [
  */
 export const FileArgument = z.string("name a file").refine(isAbsolute, "must be absolute");
 
-/** Schema of the `--yes` flag: whether the operator has confirmed in advance. */
-export const YesArgument = z.boolean().default(false);
-
-/** The command-line option for `YesArgument`. */
-export const yesOption = { about: "do it without asking" };
+/** The flag `--yes`: whether the operator has confirmed in advance. */
+export const yesOption = { about: "do it without asking", schema: z.boolean().default(false) };
 
 /** Schema of a whole number from `min` to `max`, entered as text. */
 export const wholeNumberArgument = (min: number, max: number) => {

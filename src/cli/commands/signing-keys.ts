@@ -11,8 +11,6 @@ const ALL = 10_000;
 export const keysListCommand = defineStoreCommand({
   summary: "Lists the keys of the service, never their secret parts.",
   notes: ["A retired key only verifies, or opens, what was made with it before."],
-  options: {},
-  args: z.strictObject({}),
 
   async run(_args, { store }) {
     const found = await store.records.list(keyRecords, { limit: ALL });
@@ -64,10 +62,13 @@ const uses = Object.keys(keyUses) as KeyUse[];
 export const keysRotateCommand = defineStoreCommand({
   summary: "Makes new keys, of every use or of one; the old ones are kept while they are needed.",
   notes: ["Uses:", ...uses.map((use) => `  ${use}`)],
-  options: { use: { value: "<use>", about: "only the key of this use" } },
-  args: z.strictObject({
-    use: z.enum(uses, `must be one of ${uses.join(", ")}`).optional(),
-  }),
+  options: {
+    use: {
+      value: "<use>",
+      about: "only the key of this use",
+      schema: z.enum(uses, `must be one of ${uses.join(", ")}`).optional(),
+    },
+  },
 
   async run({ use }, { keyring }) {
     const ring = await keyring();

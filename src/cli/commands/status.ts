@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { alerts, type DeliveryMethod, type WebhookState } from "../../alerts/alert.ts";
 import { deliveries } from "../../alerts/delivery/delivery.ts";
 import { currentFault, providerStatuses } from "../../ingest/provider-status.ts";
@@ -25,8 +24,6 @@ export const statusCommand = defineStoreCommand({
   notes: [
     "Without a server it says what the store tells. market-signal doctor says more of providers.",
   ],
-  options: {},
-  args: z.strictObject({}),
 
   async run(_args, context) {
     const found = await read(context);

@@ -15,11 +15,7 @@ import { type CheckOutcome, overallOutcome, type VerificationCheck } from "../..
 import { shownOrigin } from "../../tree/checkpoint.ts";
 import { parseLogVerifier } from "../../tree/note-keys.ts";
 import { defineLocalCommand } from "../command.ts";
-import {
-  createDownloadBudget,
-  MaxGigabytesArgument,
-  maxGigabytesOption,
-} from "../download-budget.ts";
+import { createDownloadBudget, maxGigabytesOption } from "../download-budget.ts";
 import { formatCount } from "../format.ts";
 import { readKnownLogFile, writeKnownLogFile } from "../known-log-file.ts";
 import { folderLogSource } from "../log-folder.ts";
@@ -55,6 +51,7 @@ export const tokenOption = {
   value: "<token>",
   isSecret: true,
   about: "token or API key with signals:read, or env:NAME; the sandbox needs none",
+  schema: z.string().min(1, "is empty").optional(),
 } as const;
 
 /** Checks a signal log without trusting its operator. */
@@ -65,36 +62,31 @@ export const verifyLogCommand = defineLocalCommand({
     "Each check is proved, not proved or failed. The exit code is 0 when all are proved, 1 when one",
     "failed, and 2 otherwise. Files are checked offline. docs/verification.md explains each check.",
   ],
-  operand: "<log>",
+  operands: { log: z.string("is missing: name an address, a folder or a file").min(1, "is empty") },
   options: {
     key: {
       value: "<key>",
       about: "key of the log, known from elsewhere: <name>+<id>+<key>",
+      schema: z.string().refine(isVerifier, "is not <name>+<id>+<key> of a log").optional(),
     },
     policy: {
       value: "<file>",
       about: "logs and witnesses that you trust (C2SP tlog-policy)",
+      schema: z.string().min(1, "is empty").optional(),
     },
     state: {
       value: "<file>",
       about: "what was seen before; made at the first look, renewed at each",
+      schema: z.string().min(1, "is empty").optional(),
     },
     prices: {
       value: "<folder>",
       about: "prices that outcomes are recomputed from, as for MARKET=files",
+      schema: z.string().min(1, "is empty").optional(),
     },
     token: tokenOption,
     "max-gb": { ...maxGigabytesOption, about: `from a service: ${maxGigabytesOption.about}` },
   },
-  args: z.strictObject({
-    log: z.string("is missing: name an address, a folder or a file").min(1, "is empty"),
-    key: z.string().refine(isVerifier, "is not <name>+<id>+<key> of a log").optional(),
-    policy: z.string().min(1, "is empty").optional(),
-    state: z.string().min(1, "is empty").optional(),
-    prices: z.string().min(1, "is empty").optional(),
-    token: z.string().min(1, "is empty").optional(),
-    "max-gb": MaxGigabytesArgument,
-  }),
 
   async run(
     { log, key, policy: policyPath, state, prices, token, "max-gb": maxGigabytes },

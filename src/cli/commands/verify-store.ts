@@ -18,9 +18,9 @@ export const verifyStoreCommand = defineStoreCommand({
     state: {
       value: "<file>",
       about: "the audit log as seen before; made at the first look, renewed at each",
+      schema: z.string().refine(isAbsolute, "must be absolute").optional(),
     },
   },
-  args: z.strictObject({ state: z.string().refine(isAbsolute, "must be absolute").optional() }),
 
   async run({ state }, { store, now }, onProgress) {
     const known = state === undefined ? undefined : await readKnownLogFile(state);

@@ -38,20 +38,29 @@ export const witnessLogsCommand = defineLocalCommand({
     "keys only: a witness with an old checkpoint would cosign a fork. --logs is a file with a line",
     '"log <key>" for each log, as C2SP tlog-policy has it; GET /log/keys of a service has its keys.',
   ],
-  operand: "<folder>",
+  operands: { folder: z.string("is missing: name a folder").min(1, "is empty") },
   options: {
-    name: { value: "<name>", isRequired: true, about: "name of the witness, such as w.example/1" },
-    logs: { value: "<file>", isRequired: true, about: "the logs to witness" },
-    host: { value: "<address>", about: "where to listen (127.0.0.1)" },
-    port: { value: "<port>", about: "0 picks a free port (4100)" },
+    name: {
+      value: "<name>",
+      about: "name of the witness, such as w.example/1",
+      schema: z.string("is missing").refine(isKeyName, "has spaces, a plus or control characters"),
+    },
+    logs: {
+      value: "<file>",
+      about: "the logs to witness",
+      schema: z.string("is missing: name a file").min(1, "is empty"),
+    },
+    host: {
+      value: "<address>",
+      about: "where to listen (127.0.0.1)",
+      schema: z.string().min(1, "is empty").default("127.0.0.1"),
+    },
+    port: {
+      value: "<port>",
+      about: "0 picks a free port (4100)",
+      schema: wholeNumberArgument(0, 65_535).default(4100),
+    },
   },
-  args: z.strictObject({
-    folder: z.string("is missing: name a folder").min(1, "is empty"),
-    name: z.string("is missing").refine(isKeyName, "has spaces, a plus or control characters"),
-    logs: z.string("is missing: name a file").min(1, "is empty"),
-    host: z.string().min(1, "is empty").default("127.0.0.1"),
-    port: wholeNumberArgument(0, 65_535).default(4100),
-  }),
 
   async run({ folder: to, name, logs, host, port }, { folder: from, say }) {
     const folder = resolve(from, to);
