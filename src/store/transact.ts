@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { ArchiveRow } from "./port/archive.ts";
 import {
   announce,
@@ -29,6 +30,15 @@ import { isStorableName } from "./port/values.ts";
  * what it had read, so this many transactions that start together on the same records all succeed.
  */
 const MAX_ATTEMPTS = 250;
+
+/** Number of attempts that follow each other without a pause. */
+const PROMPT_ATTEMPTS = 3;
+
+/**
+ * Maximum pause before an attempt, in milliseconds. With pauses, 100 transactions that change one
+ * record take half the time, because they waste fewer commits.
+ */
+const MAX_PAUSE_MS = 32;
 
 /**
  * A transaction in progress. It notes what it reads: a record, the absence of a record, or the
@@ -66,9 +76,15 @@ export interface Transaction extends RecordReader {
 /** Writes into a transaction. */
 export type Change = (tx: Transaction) => void | Promise<void>;
 
+/** Options of `transact`. */
+export interface TransactOptions {
+  /** Draws a number from 0 to below 1, by which a pause is a part of the longest. */
+  readonly random?: () => number;
+}
+
 /**
  * Runs a transaction and commits it. If something that it read was changed meanwhile, nothing is
- * written and the function runs again. It must therefore have no effect but its writes: no I/O, no
+ * written and the function runs again, soon or after a short random pause. It must therefore have no effect but its writes: no I/O, no
  * counting against limits, no clock. If it throws, or writes nothing, nothing is committed, and
  * what it read may be of different instants.
  *
@@ -78,14 +94,20 @@ export type Change = (tx: Transaction) => void | Promise<void>;
 export async function transact<T>(
   records: Records,
   run: (tx: Transaction) => T | Promise<T>,
+  { random = Math.random }: TransactOptions = {},
 ): Promise<T> {
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
+    if (attempts >= PROMPT_ATTEMPTS) await pause(random() * longestPauseMs(attempts));
     const tx = new BufferedTransaction(records);
     const result = await run(tx);
     if (!tx.hasWrites || (await records.commit(tx.operations()))) return result;
   }
   throw storeUnavailableProblem("Too many concurrent requests change the same records.");
 }
+
+/** The longest pause after a number of attempts, in milliseconds. It doubles with each of them. */
+const longestPauseMs = (attempts: number): number =>
+  Math.min(2 ** (attempts - PROMPT_ATTEMPTS), MAX_PAUSE_MS);
 
 /**
  * Runs a transaction that is attempted once. For a worker that has decided on records that it read

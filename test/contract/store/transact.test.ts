@@ -306,21 +306,27 @@ describeStores("a transaction", (engine) => {
     expect(seen).toEqual([2, 1]);
   });
 
-  it("gives up after 250 attempts and writes nothing", async () => {
+  it("gives up after 250 attempts, most of them after a random pause, and writes nothing", async () => {
     const { records } = await openStore(engine);
     let runs = 0;
-    const always = transact(records, async (tx) => {
+    let pauses = 0;
+    const random = () => {
+      pauses += 1;
+      return 0;
+    };
+    const busy = async (tx: Transaction) => {
       await tx.get(counts, "busy");
       runs += 1;
       await transact(records, (other) => other.put(counts, { key: "busy", value: runs }));
       tx.put(counts, { key: "never", value: 1 });
-    });
+    };
+    const always = transact(records, busy, { random });
     await expect(always).rejects.toMatchObject({
       code: "store_unavailable",
       status: 503,
       next: "Try again in a moment.",
     });
-    expect(runs).toBe(250);
+    expect([runs, pauses]).toEqual([250, 247]);
     expect(await records.get(counts, "never")).toBeUndefined();
   });
 
