@@ -4,8 +4,9 @@ import { createKeyringVault } from "../../keys/keyring-vault.ts";
 import type { Vault } from "../../keys/vault.ts";
 import { readRecordPages } from "../../store/port/read-all.ts";
 import type { Store } from "../../store/port/store.ts";
-import { transactOnce } from "../../store/transact.ts";
+import { type Transaction, transact } from "../../store/transact.ts";
 import {
+  type Alert,
   alerts,
   type OwnerIdentity,
   ownerKey,
@@ -98,15 +99,23 @@ export const openWebhookUrl = (vault: Vault, alertId: string, webhook: Webhook):
 export async function sealPlainWebhookUrls(store: Store, keys: WebhookUrlKeys): Promise<void> {
   let sealed = 0;
   for await (const page of readRecordPages(store.records, alerts)) {
-    for (const alert of page) {
-      const { owner, way } = alert.value;
-      if (way.by !== "webhook" || !isPlain(way)) continue;
-      const of = { alertId: alert.key, owner };
-      const value = { ...alert.value, way: sealedWebhook(way, of, keys) };
+    for (const { key, value } of page) {
+      if (!hasPlainUrl(value)) continue;
       // Each alert on its own: another process that starts may be sealing it too.
-      await transactOnce(store.records, (tx) => tx.update(alerts, alert, { value }));
+      await transact(store.records, (tx) => sealAlert(tx, key, keys));
       sealed += 1;
     }
   }
   if (sealed > 0 && store.engine === "embedded") await store.load(store.identity, store.dump());
+}
+
+const hasPlainUrl = ({ way }: Alert): boolean => way.by === "webhook" && isPlain(way);
+
+async function sealAlert(tx: Transaction, alertId: string, keys: WebhookUrlKeys): Promise<void> {
+  const alert = await tx.get(alerts, alertId);
+  if (alert === undefined) return;
+  const { owner, way } = alert.value;
+  if (way.by !== "webhook" || !isPlain(way)) return;
+  const value = { ...alert.value, way: sealedWebhook(way, { alertId, owner }, keys) };
+  tx.update(alerts, alert, { value });
 }

@@ -42,4 +42,25 @@ describeEngines("URLs that an earlier version stored in plain text", (engine) =>
     expect(await wayOf(sealed.key)).toEqual(sealed.value.way);
     expect(await wayOf("polled")).toEqual({ by: "poll" });
   });
+
+  it("are sealed also if another process changes the alert meanwhile", async () => {
+    const { store, records } = await openStore(engine);
+    const alert = webhookAlert({ url: URL_OF_ALERT });
+    const plain = withPlainUrl(alert.value, URL_OF_ALERT);
+    await records.commit([put(alerts, { key: alert.key, value: plain })]);
+    let commits = 0;
+    const commit: typeof records.commit = async (operations) => {
+      commits += 1;
+      const value = { ...plain, label: "changed" };
+      if (commits === 1) await records.commit([put(alerts, { key: alert.key, value })]);
+      return records.commit(operations);
+    };
+    await sealPlainWebhookUrls(
+      { ...store, records: { ...records, commit } },
+      { vault, endpointKey },
+    );
+    const stored = await records.get(alerts, alert.key);
+    expect(stored?.value.label).toBe("changed");
+    expect(JSON.stringify(stored)).not.toContain("key=1");
+  });
 });
