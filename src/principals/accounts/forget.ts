@@ -2,7 +2,7 @@ import { deleteLastUse } from "../../access/last-use.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import { writeAuditEntry } from "../../store/audit-entry.ts";
 import type { Collection, Records } from "../../store/port/records.ts";
-import { type Kept, readKept } from "../../store/set-aside.ts";
+import { findKept, type Kept, readKept } from "../../store/set-aside.ts";
 import { transact } from "../../store/transact.ts";
 import { accountRecordsGroup, clients, ownedAgentsGroup } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
@@ -74,12 +74,14 @@ export async function forgetEmail(
   const allowed = await allIn(groups, { records, from: grants });
   const keys = await allIn(groups, { records, from: apiKeys });
   const at = now().getTime();
-  await transact(records, (tx) => {
+  await transact(records, async (tx) => {
+    const left = await Promise.all(people.map(({ key }) => findKept(tx, accounts, key)));
     for (const { value } of keys) deleteLastUse(tx, value.id);
     for (const { key } of allowed) tx.removeGroup(grantGroup(key));
     for (const group of groups) tx.removeGroup(group);
-    for (const { key } of people) {
-      writeAuditEntry(tx, { action: "account.forgotten", actor: ACTOR, target: key }, at);
+    for (const account of left) {
+      if (account === undefined) continue;
+      writeAuditEntry(tx, { action: "account.forgotten", actor: ACTOR, target: account.key }, at);
     }
   });
   // Agents that were claimed while the other records were being deleted.
@@ -114,12 +116,16 @@ async function removeAgents(
   { records, now }: ForgetEmailOptions,
 ): Promise<number> {
   const found = await allIn(groups, { records, from: clients });
+  let removed = 0;
   for (const { key } of found) {
     const at = now().getTime();
-    await transact(records, async (tx) => {
+    const isRemoved = await transact(records, async (tx) => {
+      if ((await findKept(tx, clients, key)) === undefined) return false;
       await deleteAgent(tx, key);
       writeAuditEntry(tx, { action: "client.deleted", actor: ACTOR, target: key }, at);
+      return true;
     });
+    if (isRemoved) removed += 1;
   }
-  return found.length;
+  return removed;
 }

@@ -117,15 +117,19 @@ describeEngines("the deletion of a person's data", (engine) => {
     expect(after).toEqual(expect.arrayContaining(before));
   });
 
-  it("is audited with the ids of accounts and agents", async () => {
-    const store = await keptOf(engine, [ADA]);
-    const accounts = await ids(store);
-    await forgetting(store);
-    const done = (await auditOf(store)).filter(({ actor }) => actor === "operator");
-    expect(done.filter(({ action }) => action === "client.deleted")).toHaveLength(2);
-    const forgotten = done.filter(({ action }) => action === "account.forgotten");
-    expect(forgotten.map(({ target }) => target).toSorted()).toEqual(accounts.toSorted());
-  });
+  it.each([1, 2])(
+    "is audited with the ids of accounts and agents, at %i calls at once",
+    async (calls) => {
+      const store = await keptOf(engine, [ADA]);
+      const accounts = await ids(store);
+      const counts = await Promise.all(Array.from({ length: calls }, () => forgetting(store)));
+      expect(counts.reduce((sum, { agents = 0 }) => sum + agents, 0)).toBe(2);
+      const done = (await auditOf(store)).filter(({ actor }) => actor === "operator");
+      expect(done.filter(({ action }) => action === "client.deleted")).toHaveLength(2);
+      const forgotten = done.filter(({ action }) => action === "account.forgotten");
+      expect(forgotten.map(({ target }) => target).toSorted()).toEqual(accounts.toSorted());
+    },
+  );
 
   it("finds and writes nothing for an unknown address, and nothing when the deletion is repeated", async () => {
     const store = await openStore(engine);
