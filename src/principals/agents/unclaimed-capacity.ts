@@ -264,29 +264,29 @@ export class UnclaimedCapacity {
    * @returns The number of deleted agents.
    */
   async #evict(candidates: readonly EvictionCandidate[]): Promise<number> {
-    const checks = candidates.map(async ({ agent, isProtected }) => {
-      const client = await this.#records.get(clients, agent.id);
-      if (client === undefined || client.value.agent.owner !== undefined) {
-        this.#forget(agent.id);
-        return [];
-      }
-      const endsAt = isProtected ? await this.#usedUntil(agent.id) : undefined;
-      if (endsAt === undefined) return [client];
-      this.#index.add({ ...agent, inUseUntil: Math.min(endsAt, this.#time() + RECHECK_MS) });
-      return [];
-    });
-    const idle = (await Promise.all(checks)).flat();
-    if (idle.length === 0) return 0;
-    // If an agent was changed concurrently, no agent is deleted, and all are checked again.
+    const idle: string[] = [];
+    // If an agent was changed or used concurrently, no agent is deleted, and all are checked again.
     const areDeleted = await transactOnce(this.#records, async (tx) => {
-      for (const client of idle) {
-        tx.check(clients, client);
-        await this.#delete(tx, client.key);
-      }
+      const found = await Promise.all(candidates.map((each) => this.#isIdle(tx, each)));
+      idle.push(...candidates.flatMap(({ agent }, at) => (found[at] ? [agent.id] : [])));
+      for (const id of idle) await this.#delete(tx, id);
     });
     if (!areDeleted) return 0;
-    for (const { key } of idle) this.#forget(key);
+    for (const id of idle) this.#forget(id);
     return idle.length;
+  }
+
+  /** Whether a candidate exists, has no owner, and is not in use. Notes what is found instead. */
+  async #isIdle(tx: Transaction, { agent, isProtected }: EvictionCandidate): Promise<boolean> {
+    const client = await tx.get(clients, agent.id);
+    if (client === undefined || client.value.agent.owner !== undefined) {
+      this.#forget(agent.id);
+      return false;
+    }
+    const endsAt = isProtected ? await usedUntil(tx, agent.id) : undefined;
+    if (endsAt === undefined) return true;
+    this.#index.add({ ...agent, inUseUntil: Math.min(endsAt, this.#time() + RECHECK_MS) });
+    return false;
   }
 
   /**
@@ -304,21 +304,6 @@ export class UnclaimedCapacity {
   #forget(id: string): void {
     this.#index.remove(id);
     this.#authorized.remove(id);
-  }
-
-  /**
-   * Finds the expiry of the record that shows a client to be in use.
-   * @returns Milliseconds since the epoch; `undefined` if there is no such record.
-   */
-  async #usedUntil(clientId: string): Promise<number | undefined> {
-    const firstOf = (from: Collection<object>, group: string) =>
-      this.#records.list(from, { group, limit: 1 });
-    const found = await Promise.all([
-      ...issued.map((from) => firstOf(from, clientGroup(clientId))),
-      firstOf(openRequests, authorizationRequestGroup(clientId)),
-    ]);
-    const [first] = found.flat();
-    return first && (first.expiresAt ?? Infinity);
   }
 
   /** Reads new registrations and grants, at most once a second. */
@@ -426,4 +411,18 @@ function unclaimedOf(id: string, client: ClientRecord, expiresAt: number): Uncla
     inUseUntil: registeredAt + CLAIM_CODE_LIFETIME_MS,
     expiresAt,
   };
+}
+
+/**
+ * Finds the expiry of the record that shows a client to be in use.
+ * @returns Milliseconds since the epoch; `undefined` if there is no such record.
+ */
+async function usedUntil(tx: Transaction, clientId: string): Promise<number | undefined> {
+  const firstOf = (from: Collection<object>, group: string) => tx.list(from, { group, limit: 1 });
+  const found = await Promise.all([
+    ...issued.map((from) => firstOf(from, clientGroup(clientId))),
+    firstOf(openRequests, authorizationRequestGroup(clientId)),
+  ]);
+  const [first] = found.flat();
+  return first && (first.expiresAt ?? Infinity);
 }

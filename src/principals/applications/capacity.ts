@@ -3,7 +3,7 @@ import { Problem } from "../../lib/problem.ts";
 import { networkOf } from "../../limits/address-key.ts";
 import { reserved } from "../../limits/admission.ts";
 import { storageClasses } from "../../limits/classes.ts";
-import { collection, type Records, type WriteOptions } from "../../store/port/records.ts";
+import { collection, type WriteOptions } from "../../store/port/records.ts";
 import type { Transaction } from "../../store/transact.ts";
 
 /** Kinds of records whose number is limited, each by the class `intake`. */
@@ -26,7 +26,6 @@ export const networkSlotsGroup = (kind: SlotKind, network: string): string =>
 
 /** Dependencies of `takeIntakeSlot`. */
 export interface IntakeSlotOptions {
-  readonly records: Records;
   /** Hashes the address of a network, because the store contains no addresses in plain text. */
   readonly hashAddress: (address: string) => string;
 }
@@ -37,8 +36,7 @@ export interface IntakeSlotOptions {
  * attempts.
  *
  * The last fifth of the slots is reserved for networks that have none, which get it when the others
- * seem to be taken. What the network has taken need not be exact, so it is read outside of the
- * transaction.
+ * seem to be taken.
  *
  * @param ip Network address of the caller; `undefined` if unknown, in which case the slot counts
  * toward no network.
@@ -48,13 +46,13 @@ export interface IntakeSlotOptions {
  */
 export async function takeIntakeSlot(
   tx: Transaction,
-  { records, hashAddress }: IntakeSlotOptions,
+  { hashAddress }: IntakeSlotOptions,
   { kind, ip, placing }: { kind: SlotKind; ip: string | undefined; placing: WriteOptions },
 ): Promise<string> {
   const groups = ip === undefined ? [] : [networkSlotsGroup(kind, hashAddress(networkOf(ip)))];
   const [group] = groups;
   const limit = MOST.network;
-  const held = group === undefined ? [] : await records.list(intakeSlots, { group, limit });
+  const held = group === undefined ? [] : await tx.list(intakeSlots, { group, limit });
   if (held.length >= limit)
     throw capacityExceeded("Too many applications or inquiries from your network are pending.");
   const unreserved = MOST.total - reserved(MOST.total);

@@ -3,6 +3,7 @@ import { anonymousScopeCeiling, type Scope } from "../../access/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { emailGroup } from "../../mail/email-address.ts";
+import type { Records } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
 import { type Transaction, transact } from "../../store/transact.ts";
 import type { ApiKeyService } from "../keys/api-keys.ts";
@@ -26,6 +27,7 @@ export interface QueueTokenAccess {
 
 /** Dependencies of `IntakeService`. */
 interface IntakeServiceOptions extends IntakeSlotOptions {
+  readonly records: Records;
   readonly now: () => Date;
   readonly audit: Auditor;
   readonly keys: ApiKeyService;
