@@ -2,11 +2,13 @@
 
 import { describe, expect, it } from "vitest";
 import { DIRECTION_EVIDENCE_TEXT } from "../../src/answers/meaning.ts";
+import { newToken } from "../support/agent.ts";
 import type { ShownApp } from "../support/app-host.ts";
 import { startAppService, type ToolResult, viewText } from "../support/app-service.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
+import { resultOf } from "../support/mcp-messages.ts";
 
-const { base, call, showApp, showResult } = await startAppService();
+const { base, askOld, call, showApp, showResult } = await startAppService();
 
 const symbol = "ALDER.SIM";
 
@@ -76,21 +78,20 @@ describe("the app in its host", () => {
       await opened.send("sendHostContextChange", { theme, styles: { variables: PALETTE } });
       expect(await styleOf(opened, "body", "background-color")).toBe(ground);
       expect(await styleOf(opened, "body", "color")).toBe(text);
-      for (const name of ["get_signal", "get_factors"]) {
-        await opened.send("sendToolResult", await call(name, { symbol }));
-        await photograph(opened.page, `app-palette-${name}-${theme}`);
-        expect(await accessibilityFaults(opened.app)).toEqual([]);
-      }
+      await opened.send("sendToolResult", await call("get_signal", { symbol }));
+      await photograph(opened.page, `app-palette-${theme}`);
+      expect(await accessibilityFaults(opened.app)).toEqual([]);
     }
   });
 
   it("reports the height of its content after the handshake, and again only when the height changes", async () => {
-    const { app, asked } = await showResult("get_factors", { symbol });
+    const { app, asked } = await showResult("get_signal", { symbol });
     const height = async () => (await asked("size")).at(-1)?.height;
     const content = () => app.evaluate<number>("Math.ceil(content.getBoundingClientRect().height)");
     await expect.poll(height).toBe(await content());
     const before = await content();
-    await app.locator("summary").first().click();
+    await app.getByRole("button", { name: "Details" }).click();
+    await app.getByRole("button", { name: "Back" }).waitFor();
     expect(await content()).toBeGreaterThan(before);
     await expect.poll(height).toBe(await content());
     const { length } = await asked("size");
@@ -117,10 +118,10 @@ describe("the app in its host", () => {
     const opened = await showResult("get_signal", { symbol });
     const { app, asked } = opened;
     const first = await viewText(opened);
-    await app.getByRole("button", { name: "Factors" }).click();
-    await app.getByText("The four factors").waitFor();
+    await app.getByRole("button", { name: "Details" }).click();
+    await app.getByText("with 80\u00a0% probability").waitFor();
     expect(await asked("call")).toMatchObject([
-      { name: "get_factors", arguments: { symbol, detail: "full" } },
+      { name: "get_signal", arguments: { symbol, detail: "full" } },
     ]);
     await app.getByRole("button", { name: "Back" }).click();
     expect(await viewText(opened)).toBe(first);
@@ -137,16 +138,13 @@ describe("the app in its host", () => {
     const { app, send, asked } = opened;
     expect(await viewText(opened)).toBe("Waiting for the answer…");
     await send("sendToolInputPartial", { arguments: {} });
-    await send("sendToolInputPartial", {
-      arguments: { symbols: ["ALD"], kinds: ["no such kind", 7] },
-    });
+    await send("sendToolInputPartial", { arguments: { symbol: "ALD", last: {} } });
     await app.getByText("ALD", { exact: true }).waitFor();
-    await send("sendToolInput", { arguments: { symbols: [symbol], kinds: ["range"] } });
-    await app.getByText("a close outside the expected range").waitFor();
-    expect(await viewText(opened)).toContain("The assistant wants this alert");
+    await send("sendToolInput", { arguments: { symbol } });
+    expect(await viewText(opened)).toContain(`Waiting for the answer about ${symbol}`);
     await send("sendToolCancelled", { reason: "the person said no" });
     expect(await viewText(opened)).toContain(
-      "Nothing was made or changed. The reason given: the person said no",
+      "There is no answer. The reason given: the person said no",
     );
     expect(await asked("call")).toEqual([]);
   });
@@ -156,12 +154,12 @@ describe("the app in its host", () => {
     const { app, send } = opened;
     await send("sendToolResult", await call("get_signal", { symbol: "BYTEN.SIM" }));
     expect(await viewText(opened)).toContain("BYTEN.SIM");
-    await app.getByRole("button", { name: "Alert me" }).click();
-    await app.getByLabel("Name, if you like").fill("half typed");
+    await app.getByRole("button", { name: "History" }).click();
+    await app.getByText("Smoothed score").waitFor();
+    const history = await viewText(opened);
     await send("sendToolInput", { arguments: { symbol } });
     await send("sendToolResult", await call("get_signal", { symbol }));
-    expect(await app.getByLabel("Name, if you like").inputValue()).toBe("half typed");
-    expect(await app.getByLabel("Instruments").inputValue()).toBe("BYTEN.SIM");
+    expect(await viewText(opened)).toBe(history);
     await app.getByRole("button", { name: "Back" }).click();
     expect(await viewText(opened)).toContain(symbol);
   });
@@ -171,10 +169,36 @@ describe("the app in its host", () => {
     const before = await viewText(opened);
     expect(await opened.page.evaluate("bridge.teardownResource({})")).toEqual({});
     expect(await opened.app.locator("button:enabled").count()).toBe(0);
-    const late = JSON.stringify(await call("get_track_record", {}));
+    const late = JSON.stringify(await call("get_signal", { symbol: "BYTEN.SIM" }));
     await opened.page.evaluate(`bridge.sendToolResult(${late})`);
     await opened.app.evaluate("new Promise((done) => requestAnimationFrame(done))");
     expect(await viewText(opened)).toBe(before);
+  });
+
+  it("shows the cause and the next step of a failure", async () => {
+    const opened = await showResult("get_signal", { symbol: "NOBODY" });
+    const { content } = await call("get_signal", { symbol: "NOBODY" });
+    expect(content[0]?.text).toContain("find_instruments");
+    expect(await viewText(opened)).toContain(
+      content[0]?.text.replace("unknown_symbol: ", "") ?? "an error",
+    );
+  });
+
+  it("leads to the claim page when its agent is unclaimed", async () => {
+    const token = await newToken(base);
+    const params = { name: "register_alert", arguments: { symbols: [symbol] } };
+    const result = await resultOf<ToolResult>(askOld("tools/call", params, token));
+    const opened = await showApp();
+    await opened.send("sendToolResult", result);
+    const { next, claim } = result.structuredContent as {
+      next: string;
+      claim: { page: string; code: string };
+    };
+    const text = await viewText(opened);
+    expect(text).toContain(next);
+    expect(text).toContain(claim.code);
+    await opened.app.getByRole("button", { name: "Open the claim page" }).click();
+    await expect.poll(() => opened.asked("link")).toEqual([{ url: claim.page }]);
   });
 
   it("stays usable after an unexpected answer to a call", async () => {
@@ -183,18 +207,18 @@ describe("the app in its host", () => {
     const { app } = opened;
     for (answer of [
       { content: [] },
-      { content: [{ type: "text", text: "" }], structuredContent: { factors: [] } },
-      { content: [{ type: "text", text: "[1, 2]" }], structuredContent: { delivery: {} } },
+      { content: [{ type: "text", text: "" }], structuredContent: { history: [] } },
+      { content: [{ type: "text", text: "[1, 2]" }], structuredContent: { history: {} } },
       { content: [{ type: "text", text: "nothing_here: No." }], isError: true },
     ]) {
-      await app.getByRole("button", { name: "Factors" }).click();
+      await app.getByRole("button", { name: "Details" }).click();
       await app.getByRole("button", { name: "Back" }).click();
       expect(await viewText(opened)).toContain(symbol);
     }
     answer = "no result at all";
-    await app.getByRole("button", { name: "Factors" }).click();
+    await app.getByRole("button", { name: "Details" }).click();
     await app.getByText("The host refused").waitFor();
-    expect(await app.getByRole("button", { name: "Factors" }).isEnabled()).toBe(true);
+    expect(await app.getByRole("button", { name: "Details" }).isEnabled()).toBe(true);
   });
 });
 
@@ -254,9 +278,6 @@ const answers: readonly (readonly [name: string, given: object])[] = [
   ["get_signal", { symbol, detail: "full", since: "2026-11-21T04:00:00Z" }],
   ["get_signal", { symbol, last: 30 }],
   ["get_signal", { limit: 3 }],
-  ["get_factors", { symbol, detail: "full" }],
-  ["get_track_record", {}],
-  ["register_alert", { symbols: [symbol] }],
 ];
 
 type Values = Readonly<Record<string, unknown>>;
@@ -291,7 +312,7 @@ describe("a hostile answer", () => {
         expect(shown).toContain("simulated");
         expect(shown).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
         expect(await opened.app.locator("img, b, script:not([type])").count()).toBe(1);
-        if (name !== "register_alert") expect(shown).toContain(DIRECTION_EVIDENCE_TEXT);
+        expect(shown).toContain(DIRECTION_EVIDENCE_TEXT);
       }
     },
   );
@@ -317,7 +338,7 @@ describe("a hostile answer", () => {
         const shown = await viewText(opened);
         expect(shown, missing).toContain("simulated");
         expect(shown, missing).not.toMatch(/undefined|NaN|\[object|Infinity/);
-        if (name !== "register_alert") expect(shown, missing).toContain(DIRECTION_EVIDENCE_TEXT);
+        expect(shown, missing).toContain(DIRECTION_EVIDENCE_TEXT);
       }
       const { previousSignal: _, missingFactors: __, ...rest } = structuredContent;
       await opened.send("sendToolResult", resultWith(rest));

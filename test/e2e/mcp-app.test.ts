@@ -1,9 +1,6 @@
 // @module-tag full
 
 import { describe, expect, it } from "vitest";
-import type { z } from "zod";
-import { DIRECTION_EVIDENCE_TEXT } from "../../src/answers/meaning.ts";
-import { TrackRecordAnswer } from "../../src/answers/track-record.ts";
 import { APP_URI } from "../../src/http/mcp/protocol.ts";
 import { newToken, postJson } from "../support/agent.ts";
 import { bearer } from "../support/alert-events.ts";
@@ -17,14 +14,14 @@ import { accessibilityFaults, photograph } from "../support/look.ts";
 import { resultOf } from "../support/mcp-messages.ts";
 
 /** Maximum size of the document, in bytes. */
-const MAX_BYTES = 60_000;
+const MAX_BYTES = 37_000;
 
-const { base, html, eras, askOld, call, showApp, showResult } = await startAppService();
+const { base, html, eras, askOld, call, showResult } = await startAppService();
 
 const symbol = "ALDER.SIM";
 
 describe.each(eras)("the app for a client of MCP $era", ({ ask }) => {
-  it("is one document of at most 60 kB that references no host other than the service", async () => {
+  it("is one document of at most 37 kB that references no host other than the service", async () => {
     const { contents } = await resultOf<AppResource>(ask("resources/read", { uri: APP_URI }));
     expect(contents).toEqual([
       {
@@ -42,17 +39,12 @@ describe.each(eras)("the app for a client of MCP $era", ({ ask }) => {
     expect(addresses.filter((one) => !allowed.includes(one))).toEqual([]);
   });
 
-  it("is linked from the tools whose results it displays, by both metadata keys that hosts read", async () => {
+  it("is linked from get_signal alone, by both metadata keys that hosts read", async () => {
     const { tools } = await resultOf<{
       readonly tools: readonly { readonly name: string; readonly _meta?: object }[];
     }>(ask("tools/list"));
     const linked = tools.filter(({ _meta }) => _meta !== undefined);
-    expect(linked.map(({ name }) => name).sort()).toEqual([
-      "get_factors",
-      "get_signal",
-      "get_track_record",
-      "register_alert",
-    ]);
+    expect(linked.map(({ name }) => name)).toEqual(["get_signal"]);
     for (const { _meta } of linked) {
       expect(_meta).toEqual({ ui: { resourceUri: APP_URI }, "ui/resourceUri": APP_URI });
     }
@@ -107,11 +99,7 @@ const calls: readonly (readonly [picture: string, name: string, given: object])[
   ["coin", "get_signal", { symbol: "DRIMO-USD.SIM" }],
   ["history", "get_signal", { symbol, last: 120, detail: "full" }],
   ["list", "get_signal", { limit: 8, sort: "score" }],
-  ["failures", "get_signal", { symbols: [symbol, "NOBODY"] }],
-  ["factors", "get_factors", { symbol, detail: "full" }],
-  ["record", "get_track_record", {}],
-  ["alert", "register_alert", { symbols: [symbol], kinds: ["signal_shift", "range"] }],
-  ["refusal", "register_alert", { symbols: ["NOBODY"] }],
+  ["refusal", "get_signal", { symbol: "NOBODY" }],
 ];
 
 describe("the app's view", () => {
@@ -134,7 +122,7 @@ describe("the app's view", () => {
     },
   );
 
-  it.each(calls.slice(0, 8))(
+  it.each(calls.slice(0, 4))(
     "of %s is the same for clients of old and new MCP versions, and when it is built from the text content alone",
     async (_, name, given) => {
       const opened = await showResult(name, given);
@@ -150,30 +138,30 @@ describe("the app's view", () => {
     },
   );
 
-  it("of the factors shows points that add up to the score", async () => {
-    const { app } = await showResult("get_factors", { symbol, detail: "full" });
-    const { structuredContent: answer } = await call("get_factors", { symbol, detail: "full" });
+  it("of a signal shows points that add up to the score", async () => {
+    const { app } = await showResult("get_signal", { symbol, detail: "full" });
+    const { structuredContent: answer } = await call("get_signal", { symbol, detail: "full" });
     const rows = await app
-      .locator(".factor .value data")
+      .locator(".row:not(.sum) .value data")
       .evaluateAll((figures) => figures.map((one) => Number(one.getAttribute("value"))));
     const sum = Number(await app.locator(".sum .value data").getAttribute("value"));
     expect(rows).toHaveLength(4);
     expect(sum).toBeCloseTo(50 + rows.reduce((total, one) => total + one, 0), 9);
-    expect(sum).toBeCloseTo(Number(answer?.scoreRaw), 9);
+    expect(sum).toBeCloseTo(Number(answer?.scoreRaw), 0);
   });
 
-  it("of a stock without a score has a dash for it, also in a list, and no sum", async () => {
-    const unscored = "DRILO.SIM";
+  it("of a stock without a score has a dash for it, and no sum", async () => {
     const asOf = "2026-11-21T04:20:00Z";
-    const { app: alone } = await showResult("get_signal", { symbol: unscored, asOf });
-    expect(await alone.locator(".big").innerText()).toMatch(/^– of 100/);
-    expect(await alone.getByText("Where the score comes from").count()).toBe(1);
-    expect(await alone.locator(".sum").count()).toBe(0);
-    const { app } = await showResult("get_signal", { symbols: [symbol, unscored], asOf });
-    expect(await app.locator(".items .value").allInnerTexts()).toEqual([
-      expect.stringMatching(/^\d+$/),
-      "–",
-    ]);
+    const { app } = await showResult("get_signal", { symbol: "DRILO.SIM", asOf });
+    expect(await app.locator(".big").innerText()).toMatch(/^– of 100/);
+    expect(await app.getByText("Where the score comes from").count()).toBe(1);
+    expect(await app.locator(".sum").count()).toBe(0);
+  });
+
+  it("of a list is its text", async () => {
+    const { app } = await showResult("get_signal", { limit: 3 });
+    const { content } = await call("get_signal", { limit: 3 });
+    expect(await app.locator("pre").innerText()).toBe(content[0]?.text);
   });
 
   it("of a history shows the columns of the answer, and states when there is another page", async () => {
@@ -194,65 +182,5 @@ describe("the app's view", () => {
     expect(points).toEqual(
       history.scoreSmoothed.map((score) => Number((1000 - 10 * score).toFixed(1))),
     );
-  });
-
-  it("of a graded track record shows every figure with its confidence interval", async () => {
-    const opened = await showApp();
-    const answer: z.input<typeof TrackRecordAnswer> = {
-      market: "live",
-      simulated: false,
-      origin: "signals.example/log/1",
-      beganAt: "2025-01-02T21:00:00Z",
-      size: 90_000,
-      claims: [],
-      records: [
-        {
-          assetClass: "stock",
-          horizon: 21,
-          methodHash: "0123456789abcdef".repeat(4),
-          isHeadline: true,
-          from: "2025-01-02T21:00:00Z",
-          to: "2026-01-02T21:00:00Z",
-          expectedAt: null,
-          runs: 250,
-          lateRuns: 2,
-          periods: 11.9,
-          calls: { long: 1_200, short: 800, wait: 9_000 },
-          meanExcess: { value: -0.0012, low: -0.0051, high: 0.0027 },
-          meanReturn: 0.0031,
-          hitRate: 0.493,
-          alwaysLong: 0.0101,
-          shuffled: { low: -0.0042, high: 0.0041 },
-          ic: { value: -0.012, low: -0.034, high: 0.009, t: -1.1 },
-          ranges: [{ probability: 0.8, coverage: 0.793 }],
-          fallSkill: 0.016,
-          excluded: { failed: 0, unscored: 0, untraded: 3, unsettled: 0, copies: 0 },
-          bySignal: [],
-          bySector: [],
-          verdicts: [{ at: "2026-01-02T21:00:00Z", verdict: "no_evidence", isFinal: true }],
-          nextVerdictAt: "2027-01-02T21:00:00Z",
-        },
-      ],
-    };
-    await opened.send("sendToolResult", {
-      content: [],
-      structuredContent: TrackRecordAnswer.parse(answer),
-    });
-    await waitUntilSettled(opened);
-    await photograph(opened.page, "app-graded-640");
-    const text = await viewText(opened);
-    for (const said of [
-      DIRECTION_EVIDENCE_TEXT,
-      "no evidence of skill",
-      "−0.12\u00a0% −0.51\u00a0% to 0.27\u00a0%",
-      "−0.42\u00a0% to 0.41\u00a0% in 95\u00a0% of cases",
-      "LONG on everything: 1.01\u00a0%",
-      "−0.012 −0.034 to 0.009; t −1.1",
-      "79.3\u00a0% of 80\u00a0%",
-      "2 sessions logged too late, 3 untraded",
-    ]) {
-      expect(text).toContain(said);
-    }
-    expect(await accessibilityFaults(opened.app)).toEqual([]);
   });
 });

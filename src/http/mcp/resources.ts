@@ -137,7 +137,7 @@ function registerApp(server: McpServer, { appHtml }: ResourceOptions): void {
     APP_URI,
     {
       title: "Market Signal app",
-      description: "Draws the answers of the tools in clients that show apps.",
+      description: "Draws a signal and its history in clients that show apps.",
       mimeType: APP_MEDIA_TYPE,
       cacheHint: { ttlMs: APP_TTL_MS, cacheScope: "public" },
       _meta,

@@ -9,11 +9,8 @@ import {
   type StandardSchemaWithJSON,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
-import { getFactors } from "../../../tools/get-factors.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
-import { getTrackRecord } from "../../../tools/get-track-record.ts";
 import { tools } from "../../../tools/index.ts";
-import { registerAlert } from "../../../tools/register-alert.ts";
 import { mcpServerInfo, SERVER_NAME } from "../../../wellknown/server-card.ts";
 import type { Caller } from "../../access/caller.ts";
 import {
@@ -144,13 +141,8 @@ export const authInfoOf = (caller: Caller, ip: string | undefined): AuthInfo => 
 
 const senderIn = (authInfo: AuthInfo | undefined): Sender => authInfo?.extra as unknown as Sender;
 
-/** Tools whose results the app displays. */
-const toolsWithApp: ReadonlySet<string> = new Set(
-  [getSignal, getFactors, getTrackRecord, registerAlert].map(({ name }) => name),
-);
-
 /**
- * Metadata that links a tool to the app, under the current key and the key that older hosts read.
+ * Metadata that links `get_signal` to the app, which draws its answers, under the current key and the key that older hosts read.
  * Clients do not show `_meta` to models. Every client gets the link, because a list must not depend
  * on the connection; clients that do not support apps ignore it.
  */
@@ -167,7 +159,7 @@ const publishedTools = tools.map((tool) => ({
       schemaOutline({ type: "object", ...jsonSchema(tool.output, "output") }),
     ),
     annotations: annotationsOf(tool),
-    ...(toolsWithApp.has(tool.name) && { _meta: APP_LINK }),
+    ...(tool.name === getSignal.name && { _meta: APP_LINK }),
   },
 }));
 

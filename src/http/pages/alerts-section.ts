@@ -132,7 +132,7 @@ export function symbolList(symbols: readonly string[]): Html {
 }
 
 /** Labels of the kinds of events that an alert can report. */
-export const ALERT_KIND_LABELS = {
+const ALERT_KIND_LABELS = {
   signal_shift: "a signal change or a large score change",
   volatility: "unusual volatility",
   report: "a quarterly report that is near, filed or late",

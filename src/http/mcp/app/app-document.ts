@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { registerAlert } from "../../../../tools/register-alert.ts";
 import {
   DIRECTION_EVIDENCE_TEXT,
   DIRECTION_LIMITS_TEXT,
@@ -7,13 +6,9 @@ import {
   SCORE_MEANING,
 } from "../../../answers/meaning.ts";
 import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "../../../score/composite.ts";
-import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import type { ToolContext } from "../../../tool/tool.ts";
-import { alertFieldSchemas } from "../../pages/alerts/alert-form.ts";
-import { ALERT_KIND_LABELS } from "../../pages/alerts-section.ts";
 import { DECEPTIVE_CHARACTERS } from "../../pages/elements.ts";
-import { inputNames } from "../../pages/home/factor-cards.ts";
 import { forcedWaitTexts } from "../../pages/home/instrument-page.ts";
 import {
   answerStatusNotes,
@@ -22,7 +17,6 @@ import {
   factorStatusLabels,
   signalShapes,
 } from "../../pages/home/marks.ts";
-import { TRACK_RECORD_VERDICT_TEXTS } from "../../pages/home/track-record-section.ts";
 
 /** Properties of the service that the document depends on. */
 interface AppOf {
@@ -41,12 +35,8 @@ const modules = [
   new URL("./marks.js", import.meta.url),
   new URL("./parts.js", import.meta.url),
   new URL("./signal-view.js", import.meta.url),
-  new URL("./factors-view.js", import.meta.url),
-  new URL("./track-record-view.js", import.meta.url),
-  new URL("./list-view.js", import.meta.url),
   new URL("./history-view.js", import.meta.url),
-  new URL("./alert-view.js", import.meta.url),
-  new URL("./alert-form.js", import.meta.url),
+  new URL("./problem-view.js", import.meta.url),
   new URL("./host-context.js", import.meta.url),
   new URL("./host.js", import.meta.url),
   new URL("./app.js", import.meta.url),
@@ -59,10 +49,7 @@ const palettes = [
   new URL("../../pages/style/chart.css", import.meta.url),
 ];
 
-const ownStyles = [
-  new URL("./app.css", import.meta.url),
-  new URL("./controls.css", import.meta.url),
-];
+const ownStyle = new URL("./app.css", import.meta.url);
 
 /** Reads a source file and removes comments and indentation. */
 const read = (url: URL): string =>
@@ -88,7 +75,7 @@ export const appDocument = (of: AppOf): string => `<!doctype html>
 <title>Market Signal</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
-${colors()}${ownStyles.map(readStyle).join("")}</style>
+${colors()}${readStyle(ownStyle)}</style>
 </head>
 <body>
 <main id="content">
@@ -157,29 +144,8 @@ function declarationsOf(css: string, rule: RegExp): readonly (readonly [string, 
   ]);
 }
 
-/**
- * The numeric inputs of the alert form, each with its label, its step and the kind of event that
- * uses it.
- */
-const alertNumbers = {
-  scoreMove: { kind: "signal_shift", text: "Also when the score moves by, in points", step: 1 },
-  volatilityZ: { kind: "volatility", text: "From how many standard deviations on", step: 0.1 },
-  reportSessions: { kind: "report", text: "How many sessions before", step: 1 },
-  steadinessLevel: { kind: "steadiness", text: "Level, in points", step: 1 },
-} as const;
-
-/**
- * Data for the script of the app: texts that it shares with the pages, and the defaults and limits
- * of `register_alert`.
- */
+/** Data for the script of the app: what it shares with the pages. */
 function factsOf({ version, baseUrl, context }: AppOf) {
-  const { scoreMove } = EVENT_RULES;
-  const usual = { ...registerAlert.input.parse({ symbols: ["ANY"] }), scoreMove };
-  const numbersOfAlert = Object.entries(alertNumbers).map(([name, number]) => {
-    const id = name as keyof typeof alertNumbers;
-    const { minValue: min, maxValue: max } = alertFieldSchemas[id];
-    return [id, { ...number, min, max, usual: usual[id] }];
-  });
   const weights = Object.entries(FACTORS_BY_CLASS).map(([assetClass, factors]) => [
     assetClass,
     Object.fromEntries(
@@ -209,12 +175,7 @@ function factsOf({ version, baseUrl, context }: AppOf) {
     answerNotes: answerStatusNotes,
     factorNames,
     statusLabels: factorStatusLabels,
-    inputNames,
     forcedWaits: forcedWaitTexts,
-    recordVerdicts: TRACK_RECORD_VERDICT_TEXTS,
     weights: Object.fromEntries(weights),
-    alertKinds: ALERT_KIND_LABELS,
-    alertNumbers: Object.fromEntries(numbersOfAlert),
-    usualKinds: usual.kinds,
   };
 }

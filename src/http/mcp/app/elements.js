@@ -1,9 +1,6 @@
 import { facts } from "./facts.js";
 
-/**
- * Maximum length of a text from a tool or the host, in characters; the longest valid webhook URL is
- * shorter, so it is always shown in full.
- */
+/** Maximum length of a text from a tool or the host, in characters. */
 const MAX_TEXT = 5_000;
 
 /** Maximum number of children of an element; the largest page of results has fewer rows. */
@@ -56,25 +53,17 @@ function build(element, classes, attributes, contents) {
   return element;
 }
 
-/**
- * A button with its label and click handler.
- *
- * @param name Classes, as in ".main"; may be empty.
- */
-export function button(name, text, onClick) {
-  const made = withAttributes(`button${name}`, { type: "button" }, text);
+/** A button with its label and click handler. */
+export function button(text, onClick) {
+  const made = withAttributes("button", { type: "button" }, text);
   made.addEventListener("click", onClick);
   return made;
 }
 
-/**
- * A list of names and values; `false` entries are skipped.
- *
- * @param name Tag and classes.
- */
-export const factList = (entries, name = "dl") =>
+/** A list of names and values; `false` entries are skipped. */
+export const factList = (entries) =>
   el(
-    name,
+    "dl",
     entries.filter(Boolean).map(([name, ...value]) => el("div", el("dt", name), el("dd", value))),
   );
 

@@ -68,10 +68,6 @@ export class Host {
   /** Asks the host to change the display mode. @throws {HostError} */
   requestDisplayMode = (mode) => this.#request("ui/request-display-mode", { mode });
 
-  /** Adds a text about the person's action to the context of the model. @throws {HostError} */
-  tellModel = (text) =>
-    this.#request("ui/update-model-context", { content: [{ type: "text", text }] });
-
   /** Sends a notification. */
   notify(method, params = {}) {
     this.#send({ method, params });

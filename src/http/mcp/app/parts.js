@@ -36,11 +36,11 @@ export const instrumentHeader = (answer) =>
  * Whether an answer is from a simulated market. An answer need not say so if the whole service is
  * simulated.
  */
-export const isSimulated = ({ market, simulated }) =>
+const isSimulated = ({ market, simulated }) =>
   facts.isSimulated || market === "sandbox" || simulated === true;
 
 /** A tag for a status other than `ok`; `false` if the status needs no tag. */
-export const statusTag = (status) =>
+const statusTag = (status) =>
   Object.hasOwn(facts.answerNotes, status) && el("span.tag", facts.answerNotes[status]);
 
 /** The score as a whole number, with a bar that shows the unrounded score; a dash if it is `null`. */
@@ -61,7 +61,7 @@ export const scoreFigure = (score, exact = score) =>
   );
 
 /** A score as a bar that shows its distance from 50; `false` if it is `null`. */
-export const scoreBar = (score) => score !== null && bar(numberOf(score) - NEUTRAL);
+const scoreBar = (score) => score !== null && bar(numberOf(score) - NEUTRAL);
 
 /** A row with the points of a factor, or the reason why it has none. */
 export const pointsRow = (name, value) =>

@@ -136,7 +136,7 @@ ${select({
  * Schemas of the form's fields, taken from the tools. The schemas of number fields supply the
  * minimum and maximum of their inputs.
  */
-export const alertFieldSchemas = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
+const alertFieldSchemas = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
 
 /** A numeric form field. */
 interface NumberField {

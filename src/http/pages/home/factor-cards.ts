@@ -70,7 +70,7 @@ function inputTable(
 }
 
 /** Labels of the input figures in `get_factors`, by name. */
-export const inputNames: Readonly<Record<string, string>> = {
+const inputNames: Readonly<Record<string, string>> = {
   residualMomentum: "Momentum without the market's part",
   reversal: "Return of the last month, in reverse",
   high52w: "Distance from the year's high",

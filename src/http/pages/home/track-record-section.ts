@@ -49,7 +49,7 @@ export function trackRecordTitle({
 }
 
 /** Labels of the verdicts of a track record. */
-export const TRACK_RECORD_VERDICT_TEXTS: Readonly<Record<TrackRecordVerdict, string>> = {
+const TRACK_RECORD_VERDICT_TEXTS: Readonly<Record<TrackRecordVerdict, string>> = {
   insufficient_data: "not enough data",
   no_evidence: "no evidence of skill",
   evidence_for: "evidence of skill",
