@@ -155,7 +155,7 @@ export function caveats({ classes, question, source }: BacktestResult): readonly
     "An instrument that stops trading keeps its last price: what a holder lost after that is not in the figures.",
     "Returns begin at the close of the session after the score. Spreads, market impact, borrowing costs and taxes are left out; the costs shown are a plain charge per trade.",
     "Returns overlap where the horizon is longer than the step, so neighboring dates tell much the same. Intervals and t allow for it: simulated without any skill, 5 to 6 % of the intervals miss 0.",
-    "Sectors are those of today. Messages are read by the lexicon alone, without a trained model.",
+    "Sectors are those of today. Messages are read by the lexicon.",
     `Nothing after ${question.to} is used. What was known when follows the dates that the data carry (${source.name}: ${source.terms})`,
     "The method's weights and thresholds were chosen by people who knew much of this history. A test on the past cannot undo that.",
     "A long or short signal is a summary of evidence. It is not advice.",
