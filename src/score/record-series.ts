@@ -114,16 +114,17 @@ export class RecordSeries {
    *
    * @returns The number of these records.
    */
-  #take(at: number): number {
+  #take(until: number): number {
     const cursors = this.#cursors;
     const due: DueRecord[] = [];
     for (let place = 0; place < cursors.nextAt.length; place++) {
-      while ((cursors.nextAt[place] as number) <= at) {
-        due.push({ place, record: cursors.take(place) });
+      while ((cursors.nextAt[place] as number) <= until) {
+        const at = cursors.nextAt[place] as number;
+        due.push({ place, at, record: cursors.take(place) });
       }
     }
     // The sort is stable: records with the same instant stay in the order of the lists.
-    due.sort((one, other) => one.record.availableAt - other.record.availableAt);
+    due.sort((one, other) => one.at - other.at);
     for (const one of due) this.#add(one);
     return due.length;
   }
@@ -173,6 +174,11 @@ function closesIn(
 /** A record that became known, and the place of its list among the cursors. */
 interface DueRecord {
   readonly place: number;
+  /**
+   * When the record became known, Unix milliseconds. It is copied, since records of the feeds are of
+   * many shapes, and sorting by a member of the record takes three times as long.
+   */
+  readonly at: number;
   readonly record: PointInTimeRecord;
 }
 
