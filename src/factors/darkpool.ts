@@ -85,15 +85,15 @@ export function computeDarkpoolReading(
   const isShortFresh =
     short.ratioAt !== null && closesAfter(short.ratioAt) <= DARKPOOL_RULES.maxShortAgeSessions;
   const shortZ = isShortFresh ? short.z : null;
-  const seen = {
-    asOf,
-    // A short ratio expires at the end of the session, an instant that is not known in advance.
-    staleAfter: imbalanceZ === null ? null : asOf + maxAge,
-    listInputs: () => darkpoolInputs({ block, short }, imbalanceZ, shortZ),
-  };
+  // A short ratio expires at the end of the session, an instant that is not known in advance.
+  const staleAfter = imbalanceZ === null ? null : asOf + maxAge;
+  const listInputs = () => darkpoolInputs({ block, short }, imbalanceZ, shortZ);
   const combined = combineDarkpoolEvidence(imbalanceZ, shortZ, block.blocks);
-  if (combined === undefined) return missingReading(whyUnread({ block, short }), seen);
-  return { ...combined, status: "ok", ...seen };
+  if (combined === undefined) {
+    return missingReading(whyUnread({ block, short }), { asOf, staleAfter, listInputs });
+  }
+  const { z, confidence } = combined;
+  return { z, confidence, status: "ok", asOf, staleAfter, listInputs };
 }
 
 function whyUnread({ block, short }: DarkpoolMeasurement) {

@@ -116,20 +116,23 @@ export function computeSocialReading(context: SocialContext): FactorReading {
   const maxAge = SOCIAL_RULES.staleAfterDays * dayMs;
   if (feedAt === null || at - feedAt > maxAge) return missingReading("stale", { asOf });
 
-  const seen = { asOf, staleAfter: feedAt + maxAge };
+  const staleAfter = feedAt + maxAge;
   if (sentiment.clarity !== "clear") {
-    return missingReading(
-      sentiment.clarity === "silent" ? "no_activity" : "insufficient_data",
-      seen,
-    );
+    return missingReading(sentiment.clarity === "silent" ? "no_activity" : "insufficient_data", {
+      asOf,
+      staleAfter,
+    });
   }
   const { value, effectiveMessages } = sentimentMeasures(sentiment.counters);
   const norm = normFor(context);
   const score = norm && sentimentZ(value, effectiveMessages, norm);
   const listInputs = () => socialInputs(context, asOf, score ?? null);
-  if (score === undefined) return missingReading("insufficient_data", { ...seen, listInputs });
+  if (score === undefined) {
+    return missingReading("insufficient_data", { asOf, staleAfter, listInputs });
+  }
   const z = socialZ(score, attention);
-  return { z, confidence: shrink(effectiveMessages), status: "ok", ...seen, listInputs };
+  const confidence = shrink(effectiveMessages);
+  return { z, confidence, status: "ok", asOf, staleAfter, listInputs };
 }
 
 function normFor({ baseline, classNorm }: SocialContext): MeanAndSd | undefined {
