@@ -321,24 +321,27 @@ export function recomputeSumsAndPeak(history: PriceHistory, market: MarketReturn
     history,
     isClear ? (figures[base + PEAK_AGE] as number) + 1 : PRICE_HISTORY_RULES.yearBars,
   );
-  let drift = Math.abs(peakLogDistance(history) - peak);
-  const sums = sumWindow(history, market);
-  for (const name of SUM_NAMES) {
-    const at = base + SUM[name];
-    drift = Math.max(drift, Math.abs(sums[name] - (figures[at] as number)));
-    figures[at] = sums[name];
-  }
-  return drift;
-}
-
-const SUM_NAMES = Object.keys(SUM) as readonly (keyof MomentumSums)[];
-
-/** Recomputes the sums over the returns in the window. */
-const sumWindow = (history: PriceHistory, market: MarketReturns): MomentumSums =>
-  sumReturns(history, market, {
+  const { n, r, m, rr, mm, rm } = readMomentumSums(history);
+  const sums = sumReturns(history, market, {
     from: Math.max(0, history.bars - PRICE_HISTORY_RULES.yearBars),
     to: history.bars - PRICE_HISTORY_RULES.skipBars,
   });
+  figures[base + SUM.n] = sums.n;
+  figures[base + SUM.r] = sums.r;
+  figures[base + SUM.m] = sums.m;
+  figures[base + SUM.rr] = sums.rr;
+  figures[base + SUM.mm] = sums.mm;
+  figures[base + SUM.rm] = sums.rm;
+  return Math.max(
+    Math.abs(peakLogDistance(history) - peak),
+    Math.abs(sums.n - n),
+    Math.abs(sums.r - r),
+    Math.abs(sums.m - m),
+    Math.abs(sums.rr - rr),
+    Math.abs(sums.mm - mm),
+    Math.abs(sums.rm - rm),
+  );
+}
 
 /** Sums over the usable returns of the bars at positions [from, to), oldest first. */
 function sumReturns(

@@ -1,7 +1,6 @@
 import { fractionOf, type PeerRank, rankAmong } from "../factors/peer-rank.ts";
 import { type EcdfTable, MIN_PEER_GROUP_SIZE, probabilityOf } from "../statistics/ecdf.ts";
 import { normalQuantile } from "../statistics/normal.ts";
-import { mean } from "../statistics/statistics.ts";
 import reference from "./reference-tables.json" with { type: "json" };
 import { STEADINESS_INPUTS } from "./steadiness.ts";
 
@@ -126,27 +125,35 @@ export function sortedValues(values: Float64Array): Float64Array {
 
 /** The means of a measurement; stocks without a value (`NaN`) are left out. */
 export function groupMeans(values: Float64Array, sectors: readonly (string | null)[]): GroupMeans {
-  const known: number[] = [];
-  const bySector = new Map<string, number[]>();
-  for (const [position, sector] of sectors.entries()) {
+  const all = { sum: 0, count: 0 };
+  const bySector = new Map<string, Total>();
+  sectors.forEach((sector, position) => {
     const value = values[position] as number;
-    if (Number.isNaN(value)) continue;
-    known.push(value);
-    if (sector === null) continue;
-    const members = bySector.get(sector);
-    if (members === undefined) bySector.set(sector, [value]);
-    else members.push(value);
-  }
+    if (Number.isNaN(value)) return;
+    add(all, value);
+    if (sector === null) return;
+    const own = bySector.get(sector) ?? { sum: 0, count: 0 };
+    bySector.set(sector, own);
+    add(own, value);
+  });
   return {
-    all: { mean: mean(known), count: known.length },
-    bySector: new Map(
-      [...bySector].map(([sector, members]) => [
-        sector,
-        { mean: mean(members), count: members.length },
-      ]),
-    ),
+    all: meanOf(all),
+    bySector: new Map([...bySector].map(([sector, total]) => [sector, meanOf(total)])),
   };
 }
+
+/** Running total of the known values of a group. */
+interface Total {
+  sum: number;
+  count: number;
+}
+
+function add(total: Total, value: number): void {
+  total.sum += value;
+  total.count++;
+}
+
+const meanOf = ({ sum, count }: Total): GroupMean => ({ mean: sum / count, count });
 
 /**
  * The means of a close, where the mean of all stocks is replaced by a standard from outside if fewer

@@ -44,12 +44,8 @@ export function rankRisks(
   { market, dayMs }: Close,
 ): CloseTables {
   const { at } = tables;
-  const trading = states.filter(({ newestBar }) => newestBar?.availableAt === at);
-  for (const state of states) {
-    state.steadiness = undefined;
-    state.exposures = undefined;
-  }
-  const column = () => new Float64Array(trading.length).fill(Number.NaN);
+  const isTrading = ({ newestBar }: InstrumentState) => newestBar?.availableAt === at;
+  const column = () => new Float64Array(states.length).fill(Number.NaN);
   const inputs = {
     volatility: column(),
     yearVolatility: column(),
@@ -58,9 +54,9 @@ export function rankRisks(
     lossOnAssets: column(),
   };
   const exposures = { beta: inputs.beta, volatility: column(), dollarVolume: column() };
-  for (const [index, state] of trading.entries()) {
+  states.forEach((state, index) => {
     const { listed } = state;
-    if (listed === undefined) continue;
+    if (listed === undefined || !isTrading(state)) return;
     const { yearVolatility, beta } = yearVolatilityAndBeta(listed, market);
     inputs.volatility[index] = blendedLogVolatility(listed);
     inputs.yearVolatility[index] = yearVolatility;
@@ -70,13 +66,13 @@ export function rankRisks(
     const { volatilitySessions, minReturns } = EXPOSURE_RULES;
     exposures.volatility[index] = recentVolatility(listed, volatilitySessions, minReturns);
     exposures.dollarVolume[index] = state.turnover ?? Number.NaN;
-  }
+  });
   const { sorted, readingAt } = rankSteadiness(inputs, at);
   const percentiles = exposurePercentiles(exposures);
-  for (const [index, state] of trading.entries()) {
+  states.forEach((state, index) => {
     state.steadiness = readingAt(index);
-    state.exposures = percentiles[index];
-  }
+    state.exposures = isTrading(state) ? percentiles[index] : undefined;
+  });
   return { ...tables, sorted: { ...tables.sorted, ...sorted } };
 }
 
