@@ -1,8 +1,7 @@
 import { EARNINGS_SURPRISE_RULES } from "../factors/earnings-surprise.ts";
 import { MIN_PEER_GROUP_SIZE } from "../statistics/ecdf.ts";
-import { mean } from "../statistics/statistics.ts";
+import { meanOfKnown } from "../statistics/statistics.ts";
 import { type CloseTables, isReferenceStage } from "./close-tables.ts";
-import type { StockEvidence } from "./stock-score.ts";
 
 /** The signals whose mean is the result of the candidate method (`CANDIDATE`). */
 export const CANDIDATE_PARTS = ["surprise", "residualMomentum", "reversal"] as const;
@@ -60,21 +59,28 @@ export interface CandidateReading {
   readonly parts: Readonly<Record<CandidatePart, number | null>>;
 }
 
+const orNull = (value: number): number | null => (Number.isNaN(value) ? null : value);
+
 /**
  * The result of the candidate method for a stock at a close; a part that too few stocks have is not
  * available.
  */
 export function candidateReading(
-  { normals }: Pick<StockEvidence, "normals">,
+  { normals }: { readonly normals: Readonly<Record<CandidatePart, number>> },
   tables: CloseTables,
 ): CandidateReading {
-  const part = (name: CandidatePart): number | null =>
-    isReferenceStage(tables, name) || Number.isNaN(normals[name]) ? null : normals[name];
-  const parts = {
-    surprise: part("surprise"),
-    residualMomentum: part("residualMomentum"),
-    reversal: part("reversal"),
+  const part = (name: CandidatePart): number =>
+    isReferenceStage(tables, name) ? Number.NaN : normals[name];
+  const surprise = part("surprise");
+  const residualMomentum = part("residualMomentum");
+  const reversal = part("reversal");
+  return {
+    at: tables.at,
+    z: orNull(meanOfKnown([surprise, residualMomentum, reversal])),
+    parts: {
+      surprise: orNull(surprise),
+      residualMomentum: orNull(residualMomentum),
+      reversal: orNull(reversal),
+    },
   };
-  const available = Object.values(parts).filter((one) => one !== null);
-  return { at: tables.at, z: available.length === 0 ? null : mean(available), parts };
 }

@@ -20,12 +20,19 @@ import {
 } from "./instrument-state.ts";
 import type { MessageTextAnalyzer } from "./message-stream.ts";
 import { emptyPeerTables, freezePeerTables, type PeerTables } from "./peers.ts";
-import { computeFactorReadings, type MeasuredInstrument, type ReadingContext } from "./readings.ts";
+import {
+  computeFactorReadings,
+  type MeasuredInstrument,
+  type ReadingContext,
+  readCrowd,
+} from "./readings.ts";
 import type { RecordSeries } from "./record-series.ts";
 import { rankRisks } from "./risk-ranking.ts";
 import type { SavedSignals } from "./saved-signals.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./signal-hysteresis.ts";
 import { createSnapshot, type Snapshot } from "./snapshot.ts";
+import { measureStock } from "./stock-ranking.ts";
+import { NOT_RANKED } from "./stock-score.ts";
 import {
   closeStocks,
   pausedStockSignal,
@@ -231,8 +238,10 @@ export class ClassScorer {
   #scoreSession(at: number, ahead: number | undefined): void {
     this.#tablesBefore = this.#tables;
     const context = this.#contextAt(at, this.#tablesBefore);
-    for (const state of this.#states) this.#recomputeSums(state);
-    const measured = this.#measureAll(context);
+    const measured = this.#states.flatMap((state) => {
+      this.#recomputeSums(state);
+      return measure(state, context) ?? [];
+    });
     // An instrument that has stopped trading is not a peer.
     const peers = measured.filter(({ missedSessions }) => missedSessions <= 1);
     const frozen = freezePeerTables(
@@ -264,12 +273,12 @@ export class ClassScorer {
     this.#tables = { ...frozen, stocks };
     if (!isDecided) return;
     const context = { ...before, tables: this.#tablesBefore };
-    for (const [position, one] of measured.entries()) {
-      one.state.signal = signalAt(position);
-      if (!isStored) continue;
-      const { signal } = one.state;
+    measured.forEach((one, position) => {
+      const signal = signalAt(position);
+      one.state.signal = signal;
+      if (!isStored) return;
       this.#sink.addClosed(snapshotOf(one, resultAt(position), signal, context), ahead);
-    }
+    });
   }
 
   /**
@@ -307,10 +316,6 @@ export class ClassScorer {
     }
   }
 
-  #measureAll(context: ReadingContext): readonly MeasuredInstrument[] {
-    return this.#states.flatMap((state) => measure(state, context) ?? []);
-  }
-
   /** Recomputes running sums once per epoch, so that rounding errors do not accumulate. */
   #recomputeSums({ listed }: InstrumentState): void {
     if (listed === undefined) return;
@@ -319,7 +324,10 @@ export class ClassScorer {
 
   #scoreInterim({ at, isSameSession }: Moment): void {
     const context = this.#contextAt(at, isSameSession ? this.#tablesBefore : this.#tables);
-    for (const one of this.#measureAll(context)) this.#sink.setNewest(this.#interim(one, context));
+    for (const state of this.#states) {
+      const one = measure(state, context);
+      if (one !== undefined) this.#sink.setNewest(this.#interim(one, context));
+    }
   }
 
   #interim(one: MeasuredInstrument, context: ReadingContext): Snapshot {
@@ -368,15 +376,17 @@ function chooseBenchmark(states: readonly InstrumentState[]): void {
  * Measures an instrument; `undefined` before its first bar. If the price is too old, the number of
  * missed sessions is infinite.
  */
-function measure(
-  state: InstrumentState,
-  { at, dayMs, closesAfter }: ReadingContext,
-): MeasuredInstrument | undefined {
+function measure(state: InstrumentState, context: ReadingContext): MeasuredInstrument | undefined {
+  const { at, dayMs, closesAfter } = context;
   const { newestBar, instrument } = state;
   if (newestBar === undefined) return undefined;
   const isTooOld = at - newestBar.availableAt > MAX_BAR_AGE_DAYS[instrument.assetClass] * dayMs;
   const missedSessions = isTooOld ? Number.POSITIVE_INFINITY : closesAfter(newestBar.availableAt);
-  return { state, measurement: measureInstrument(state, at, dayMs), missedSessions };
+  const measurement = measureInstrument(state, at, dayMs);
+  const crowd = readCrowd(state, measurement, context);
+  const isStock = instrument.assetClass === "stock";
+  const raw = isStock ? measureStock(state, measurement, crowd) : NOT_RANKED;
+  return { state, measurement, missedSessions, crowd, raw };
 }
 
 /** Reads and combines the factors of a fund or coin. */

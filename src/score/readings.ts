@@ -5,6 +5,7 @@ import { computeSocialReading } from "../factors/social.ts";
 import type { FactorReadings } from "./composite.ts";
 import type { InstrumentMeasurement, InstrumentState } from "./instrument-state.ts";
 import type { PeerTables } from "./peers.ts";
+import type { RawMeasures } from "./stock-score.ts";
 
 /** Context of the readings of a class; instants are in Unix milliseconds. */
 export interface ReadingContext {
@@ -30,12 +31,22 @@ export interface MeasuredInstrument {
   readonly measurement: InstrumentMeasurement;
   /** Sessions of the class since the instrument's newest bar; 0 if the price is current. */
   readonly missedSessions: number;
+  readonly crowd: CrowdReadings;
+  /** What is ranked of a stock. */
+  readonly raw: RawMeasures;
 }
 
+/** The readings of an instrument's messages and off-exchange trades. */
+export type CrowdReadings = Pick<FactorReadings, "social" | "darkpool">;
+
 /** Reads the messages and the off-exchange trades of one instrument. */
-export const readCrowd = (observed: MeasuredInstrument, context: ReadingContext) => ({
-  social: readMessages(observed, context),
-  darkpool: readOffExchange(observed, context),
+export const readCrowd = (
+  state: InstrumentState,
+  measurement: InstrumentMeasurement,
+  context: ReadingContext,
+): CrowdReadings => ({
+  social: readMessages(state, measurement, context),
+  darkpool: readOffExchange(state, measurement, context),
 });
 
 /** Reads the four factors of one fund or coin. */
@@ -43,7 +54,7 @@ export function computeFactorReadings(
   observed: MeasuredInstrument,
   context: ReadingContext,
 ): FactorReadings {
-  const { state, measurement, missedSessions } = observed;
+  const { state, measurement, missedSessions, crowd } = observed;
   const asOf = state.newestBar?.availableAt ?? 0;
   return {
     momentum: computeMomentumReading(
@@ -52,7 +63,7 @@ export function computeFactorReadings(
       context.momentum,
     ),
     valuation: readNetworkValue(observed, context),
-    ...readCrowd(observed, context),
+    ...crowd,
   };
 }
 
@@ -63,14 +74,17 @@ const readNetworkValue = (
 ): FactorReading => network?.accumulator.read(at, dayMs) ?? missingReading("not_observed");
 
 function readMessages(
-  { state: { messages }, measurement: { sentiment, attention } }: MeasuredInstrument,
+  { messages }: InstrumentState,
+  { sentiment, attention }: InstrumentMeasurement,
   { at, dayMs, tables, mentionsAt }: ReadingContext,
 ): FactorReading {
   if (messages === undefined) return missingReading("not_observed");
   const { newestAt, baseline } = messages;
-  const feed = { at, dayMs, asOf: newestAt, feedAt: mentionsAt };
   return computeSocialReading({
-    ...feed,
+    at,
+    dayMs,
+    asOf: newestAt,
+    feedAt: mentionsAt,
     sentiment,
     attention,
     baseline,
@@ -79,7 +93,8 @@ function readMessages(
 }
 
 function readOffExchange(
-  { state: { block, short }, measurement: { darkpool } }: MeasuredInstrument,
+  { block, short }: InstrumentState,
+  { darkpool }: InstrumentMeasurement,
   { at, dayMs, closesAfter, printsAt }: ReadingContext,
 ): FactorReading {
   if (block === undefined && short === undefined) return missingReading("not_observed");

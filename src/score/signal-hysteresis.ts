@@ -189,8 +189,7 @@ export function nextStockSignal(
   const { at, mean, smoothed, missedSessions } = session;
   if (missedSessions > 0 && state !== undefined) return frozenSignal(state, session);
   const forcedWait = whyStockIsForced(session);
-  const decided = decidedSignal(state, { at, assetClass: "stock", smoothed, forcedWait });
-  return mean === undefined ? decided : { ...decided, mean };
+  return decidedSignal(state, { at, assetClass: "stock", smoothed, mean, forcedWait });
 }
 
 function whyStockIsForced(session: StockSession): ForcedWait | null {
@@ -208,8 +207,10 @@ function decidedSignal(
     at,
     assetClass,
     smoothed,
+    mean,
     forcedWait,
-  }: Pick<SessionScore, "at" | "assetClass"> & Pick<SignalState, "smoothed" | "forcedWait">,
+  }: Pick<SessionScore, "at" | "assetClass"> &
+    Pick<SignalState, "smoothed" | "mean" | "forcedWait">,
   confidence = 1,
 ): SignalState {
   const direction =
@@ -219,7 +220,7 @@ function decidedSignal(
   const isSame = direction === state?.direction;
   const previous = isSame ? state.previous : (state?.direction ?? null);
   const since = isSame ? state.since : at;
-  return { direction, since, previous, smoothed, frozen: false, forcedWait };
+  return { direction, since, previous, smoothed, frozen: false, forcedWait, mean };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { ListedMomentum, MomentumMeasurement } from "../factors/momentum.ts";
 import { fractionOf } from "../factors/peer-rank.ts";
 import { recentLogReturn } from "../factors/price-history.ts";
 import { CANDIDATE_RULES } from "./candidate.ts";
@@ -6,39 +7,46 @@ import {
   groupMeans,
   NO_STAGES,
   orStandard,
-  peerMean,
   placeIn,
   type RankedMeasure,
   REFERENCE_RESIDUAL_MOMENTUM,
   sortedValues,
 } from "./close-tables.ts";
-import { freshSurprise, type InstrumentState } from "./instrument-state.ts";
+import {
+  freshSurprise,
+  type InstrumentMeasurement,
+  type InstrumentState,
+} from "./instrument-state.ts";
+import type { CrowdReadings, MeasuredInstrument } from "./readings.ts";
 import type { EvidenceMean } from "./signal-hysteresis.ts";
 import {
   NOT_IN_TABLES,
   type RawMeasures,
   rankStock,
+  relativeMeasures,
   type StockEvidence,
-  type StockMeasures,
   StockStanding,
 } from "./stock-score.ts";
 
-/** Measures a stock; the readings of its messages and trades are measured elsewhere. */
+/** A measurement of momentum as that of a listed instrument, which stocks have. */
+export const listedMomentum = (
+  momentum: MomentumMeasurement | undefined,
+): ListedMomentum | undefined =>
+  momentum !== undefined && "ram" in momentum ? momentum : undefined;
+
+/** Measures what is ranked of a stock. */
 export function measureStock(
   state: InstrumentState,
-  readings: {
-    readonly residualMomentum: number | undefined;
-    readonly social: number | null;
-    readonly darkpool: number | null;
-  },
+  { momentum }: Pick<InstrumentMeasurement, "momentum">,
+  { social, darkpool }: CrowdReadings,
 ): RawMeasures {
   const { listed } = state;
   return {
     surprise: freshSurprise(state),
-    residualMomentum: readings.residualMomentum ?? Number.NaN,
+    residualMomentum: listedMomentum(momentum)?.res ?? Number.NaN,
     monthReturn: listed ? recentLogReturn(listed, CANDIDATE_RULES.reversalSessions) : Number.NaN,
-    social: readings.social ?? Number.NaN,
-    darkpool: readings.darkpool ?? Number.NaN,
+    social: social.z ?? Number.NaN,
+    darkpool: darkpool.z ?? Number.NaN,
   };
 }
 
@@ -51,26 +59,7 @@ export interface Close {
 }
 
 /** A stock with its measurements. */
-export interface RankableStock {
-  readonly state: InstrumentState;
-  readonly raw: RawMeasures;
-}
-
-/** The measurements that are ranked: momentum and reversal less the mean of the peers. */
-function relativeMeasures(
-  raw: RawMeasures,
-  sector: string | null,
-  { means }: Pick<CloseTables, "means">,
-): StockMeasures {
-  const { minSector } = CANDIDATE_RULES;
-  return {
-    surprise: raw.surprise,
-    residualMomentum: raw.residualMomentum - peerMean(means.residualMomentum, sector, minSector),
-    reversal: -(raw.monthReturn - peerMean(means.monthReturn, sector, minSector)),
-    social: raw.social,
-    darkpool: raw.darkpool,
-  };
-}
+type RankableStock = Pick<MeasuredInstrument, "state" | "raw">;
 
 /**
  * Ranks the stocks that traded in a session, in two passes: the measurements are ranked, then the
@@ -110,8 +99,8 @@ export function rankClose(
   const composite = sortedValues(columnOf(evidence, ({ z }) => z));
   const tables = { ...parts, sorted: { ...parts.sorted, composite } };
   const standings = trading.map(({ raw }, position) => {
-    const measures = measured[position] as StockMeasures;
-    return new StockStanding({ raw, measures }, evidence[position] as StockEvidence, tables);
+    const sector = sectors[position] ?? null;
+    return new StockStanding({ raw, sector }, evidence[position] as StockEvidence, tables);
   });
   return { tables, standings };
 }
@@ -148,9 +137,9 @@ export function standingBetween(
 ): StockStanding {
   if (before !== undefined && isSame(raw, before.raw)) return before;
   const own = before ?? NOT_IN_TABLES;
-  const measures = relativeMeasures(raw, state.instrument.sector, tables);
-  const evidence = rankStock(measures, tables, own.measures);
-  return new StockStanding({ raw, measures }, evidence, tables, own);
+  const { sector } = state.instrument;
+  const evidence = rankStock(relativeMeasures(raw, sector, tables), tables, own.measures);
+  return new StockStanding({ raw, sector }, evidence, tables, own);
 }
 
 const isSame = (one: RawMeasures, other: RawMeasures): boolean =>

@@ -8,7 +8,7 @@ import {
   unweightedInput,
 } from "../factors/reading.ts";
 import { measureValuation, type ValuationContext, YIELD_NAMES } from "../factors/yields.ts";
-import { mean } from "../statistics/statistics.ts";
+import { meanOfKnown } from "../statistics/statistics.ts";
 import type { InstrumentState } from "./instrument-state.ts";
 import type { StockStanding } from "./stock-score.ts";
 
@@ -62,11 +62,12 @@ export function readStockMomentum(
   const { newestBar, bars } = state;
   const asOf = newestBar?.availableAt ?? null;
   if (standing === undefined) return missingReading(whyUnranked(missedSessions), { asOf });
-  const { raw, normals } = standing;
-  const known = [normals.residualMomentum, normals.reversal].filter((one) => !Number.isNaN(one));
-  if (known.length === 0) return missingReading("insufficient_data", { asOf });
+  const { residualMomentum, reversal } = standing.normals;
+  const known = Number(!Number.isNaN(residualMomentum)) + Number(!Number.isNaN(reversal));
+  if (known === 0) return missingReading("insufficient_data", { asOf });
   const listInputs = () => {
-    const input = { weight: 1 / known.length, observedAt: asOf };
+    const { raw } = standing;
+    const input = { weight: 1 / known, observedAt: asOf };
     return [
       rankedInput("residualMomentum", raw.residualMomentum, standing, input),
       rankedInput("reversal", raw.monthReturn, standing, input),
@@ -81,8 +82,8 @@ export function readStockMomentum(
     ];
   };
   return {
-    z: mean(known),
-    confidence: (known.length / 2) * (missedSessions === 0 ? 1 : 0.5),
+    z: meanOfKnown([residualMomentum, reversal]),
+    confidence: (known / 2) * (missedSessions === 0 ? 1 : 0.5),
     status: missedSessions === 0 ? "ok" : "stale",
     asOf,
     staleAfter: null,

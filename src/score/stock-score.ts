@@ -1,6 +1,13 @@
 import { fractionOf, type PeerRank } from "../factors/peer-rank.ts";
 import { FACTORS, type Factor } from "../factors/reading.ts";
-import { type CloseTables, normalIn, placeIn, type RankedMeasure } from "./close-tables.ts";
+import { CANDIDATE_RULES } from "./candidate.ts";
+import {
+  type CloseTables,
+  normalIn,
+  peerMean,
+  placeIn,
+  type RankedMeasure,
+} from "./close-tables.ts";
 import {
   type FactorContributions,
   type FactorPlaces,
@@ -27,9 +34,6 @@ const MEASURES: Readonly<Record<Factor, readonly RankedMeasure[]>> = {
   darkpool: ["darkpool"],
 };
 
-/** The parts of the score: the measurements whose mean counts. */
-const PARTS = [...MEASURES.valuation, ...MEASURES.momentum];
-
 /** Measurements of a stock at an instant, before the comparison with its sector; `NaN` if missing. */
 export interface RawMeasures {
   readonly surprise: number;
@@ -41,8 +45,33 @@ export interface RawMeasures {
   readonly darkpool: number;
 }
 
+/** The measurements of an instrument that is not ranked: a fund or coin. */
+export const NOT_RANKED: RawMeasures = {
+  surprise: Number.NaN,
+  residualMomentum: Number.NaN,
+  monthReturn: Number.NaN,
+  social: Number.NaN,
+  darkpool: Number.NaN,
+};
+
 /** The five measurements of a stock, the relative ones less the mean of the peers; `NaN` if missing. */
 export type StockMeasures = Readonly<Record<RankedMeasure, number>>;
+
+/** The measurements that are ranked: momentum and reversal less the mean of the peers. */
+export function relativeMeasures(
+  raw: RawMeasures,
+  sector: string | null,
+  { means }: Pick<CloseTables, "means">,
+): StockMeasures {
+  const { minSector } = CANDIDATE_RULES;
+  return {
+    surprise: raw.surprise,
+    residualMomentum: raw.residualMomentum - peerMean(means.residualMomentum, sector, minSector),
+    reversal: -(raw.monthReturn - peerMean(means.monthReturn, sector, minSector)),
+    social: raw.social,
+    darkpool: raw.darkpool,
+  };
+}
 
 /** The measurements with which a stock is in the tables of a close, and its Z there. */
 export interface OwnValues {
@@ -91,39 +120,42 @@ export function rankStock(
     social: normalIn(tables, "social", measures.social, own.social),
     darkpool: normalIn(tables, "darkpool", measures.darkpool, own.darkpool),
   };
-  return { normals, z: knownParts(normals) > 0 ? sumOf(termsOf(normals), FACTORS) : Number.NaN };
+  return { normals, z: evidenceOf(normals) };
+}
+
+/** Z of a stock with these normal scores; `NaN` without any part. */
+function evidenceOf(normals: StockMeasures): number {
+  if (knownParts(normals) === 0) return Number.NaN;
+  const { momentum, valuation, social, darkpool } = termsOf(normals);
+  return rounded(momentum + valuation + social + darkpool);
 }
 
 const isKnown = (normal: number): boolean => !Number.isNaN(normal);
 
-/** Number of parts that could be measured. */
-function knownParts(normals: StockMeasures): number {
-  let count = 0;
-  for (const part of PARTS) if (isKnown(normals[part])) count++;
-  return count;
-}
+/** Number of parts that could be measured: the measurements whose mean counts. */
+const knownParts = ({ surprise, residualMomentum, reversal }: StockMeasures): number =>
+  Number(isKnown(surprise)) + Number(isKnown(residualMomentum)) + Number(isKnown(reversal));
+
+const orZero = (normal: number): number => (isKnown(normal) ? normal : 0);
 
 /** What each factor of a stock with a known part adds to Z; 0 if the factor is missing. */
 function termsOf(normals: StockMeasures): FactorContributions {
   const { weights } = STOCK_SCORE_RULES;
-  const normal = (measure: RankedMeasure): number =>
-    isKnown(normals[measure]) ? normals[measure] : 0;
   const share = weights.parts / knownParts(normals);
   return {
-    momentum: share * (normal("residualMomentum") + normal("reversal")),
-    valuation: share * normal("surprise"),
-    social: weights.social * normal("social"),
-    darkpool: weights.darkpool * normal("darkpool"),
+    momentum: share * (orZero(normals.residualMomentum) + orZero(normals.reversal)),
+    valuation: share * orZero(normals.surprise),
+    social: weights.social * orZero(normals.social),
+    darkpool: weights.darkpool * orZero(normals.darkpool),
   };
 }
 
+const SCALE = 10 ** STOCK_SCORE_RULES.decimals;
+const rounded = (z: number): number => Math.round(z * SCALE) / SCALE;
+
 /** Z of some of the factors, the others counting as 0. */
-function sumOf(terms: FactorContributions, factors: readonly Factor[]): number {
-  let sum = 0;
-  for (const factor of factors) sum += terms[factor];
-  const scale = 10 ** STOCK_SCORE_RULES.decimals;
-  return Math.round(sum * scale) / scale;
-}
+const sumOf = (terms: FactorContributions, factors: readonly Factor[]): number =>
+  rounded(factors.reduce((sum, factor) => sum + terms[factor], 0));
 
 /** A value, its place among its peers, and the normal score of that place. */
 interface ScoredValue extends PeerRank {
@@ -134,9 +166,9 @@ interface ScoredValue extends PeerRank {
 /** A stock's place in the tables of a close; immutable. */
 export class StockStanding implements OwnValues, FactorSplit {
   readonly raw: RawMeasures;
-  readonly measures: StockMeasures;
   readonly normals: StockMeasures;
   readonly z: number;
+  readonly #sector: string | null;
   readonly #tables: CloseTables;
   readonly #own: OwnValues;
   #contributions: FactorContributions | undefined;
@@ -145,17 +177,21 @@ export class StockStanding implements OwnValues, FactorSplit {
    * @param own With what the stock is in the tables; by default it is in there with this standing.
    */
   constructor(
-    measured: Pick<StockStanding, "raw" | "measures">,
+    { raw, sector }: { readonly raw: RawMeasures; readonly sector: string | null },
     { normals, z }: StockEvidence,
     tables: CloseTables,
     own?: OwnValues,
   ) {
-    this.raw = measured.raw;
-    this.measures = measured.measures;
+    this.raw = raw;
+    this.#sector = sector;
     this.normals = normals;
     this.z = z;
     this.#tables = tables;
     this.#own = own ?? this;
+  }
+
+  get measures(): StockMeasures {
+    return relativeMeasures(this.raw, this.#sector, this.#tables);
   }
 
   /** A measurement, its place, and the normal score of that place; `undefined` if it is missing. */

@@ -1,4 +1,3 @@
-import type { ListedMomentum, MomentumMeasurement } from "../factors/momentum.ts";
 import { type CloseTables, isReferenceStage } from "./close-tables.ts";
 import {
   BASE_FACTOR_WEIGHTS,
@@ -9,7 +8,7 @@ import {
   type FactorSplit,
   NO_SPLIT,
 } from "./composite.ts";
-import { type MeasuredInstrument, type ReadingContext, readCrowd } from "./readings.ts";
+import type { MeasuredInstrument, ReadingContext } from "./readings.ts";
 import {
   type EvidenceMean,
   nextEvidenceMean,
@@ -21,25 +20,13 @@ import type { StockRanking } from "./snapshot.ts";
 import {
   type Close,
   freezeMeans,
-  measureStock,
-  type RankableStock,
+  listedMomentum,
   rankClose,
   smoothedScore,
   standingBetween,
 } from "./stock-ranking.ts";
 import { readStockMomentum, readStockValuation } from "./stock-readings.ts";
 import { type StockStanding, scoreAt } from "./stock-score.ts";
-
-/** A stock with its measurements, and the readings of its messages and off-exchange trades. */
-interface ObservedStock extends RankableStock {
-  readonly measured: MeasuredInstrument;
-  readonly crowd: ReturnType<typeof readCrowd>;
-  readonly momentum: ListedMomentum | undefined;
-}
-
-/** A measurement of momentum as that of a listed instrument, which stocks have. */
-const listedMomentum = (momentum: MomentumMeasurement | undefined): ListedMomentum | undefined =>
-  momentum !== undefined && "ram" in momentum ? momentum : undefined;
 
 /** The score of an instrument, with everything that a snapshot says about it. */
 export interface ScoredInstrument {
@@ -59,18 +46,6 @@ export interface ClosedStocks {
   readonly signalAt: (position: number) => SignalState;
 }
 
-function observe(measured: MeasuredInstrument, context: ReadingContext): ObservedStock {
-  const crowd = readCrowd(measured, context);
-  const { state, measurement } = measured;
-  const momentum = listedMomentum(measurement.momentum);
-  const raw = measureStock(state, {
-    residualMomentum: momentum?.res,
-    social: crowd.social.z,
-    darkpool: crowd.darkpool.z,
-  });
-  return { measured, state, crowd, momentum, raw };
-}
-
 /**
  * Ranks the stocks that traded in a session among each other, and keeps their standings in their
  * states. If less than half of the stocks with a bar at this close or the one before have one at
@@ -81,20 +56,19 @@ function observe(measured: MeasuredInstrument, context: ReadingContext): Observe
  * are those of the states.
  */
 export function closeStocks(
-  all: readonly MeasuredInstrument[],
+  stocks: readonly MeasuredInstrument[],
   context: ReadingContext,
   { isDecided, ...close }: Close & { readonly isDecided: boolean },
 ): ClosedStocks {
   const { at } = close;
-  const stocks = all.map((measured) => observe(measured, context));
   const trading = stocks.filter(({ state }) => state.newestBar?.availableAt === at);
   const resultIn = (tables: CloseTables) => (position: number) =>
-    resultOf(stocks[position] as ObservedStock, context, tables);
+    resultOf(stocks[position] as MeasuredInstrument, context, tables);
   const before = context.tables.stocks;
-  const recent = all.filter(({ missedSessions }) => missedSessions <= 1).length;
+  const recent = stocks.filter(({ missedSessions }) => missedSessions <= 1).length;
   if (before !== undefined && trading.length < recent / 2) {
     const signalAt = (position: number) => {
-      const measured = all[position] as MeasuredInstrument;
+      const measured = stocks[position] as MeasuredInstrument;
       const { mean, smoothed = null } = measured.state.signal ?? {};
       return signalAfter(measured, at, { mean, smoothed });
     };
@@ -102,7 +76,9 @@ export function closeStocks(
   }
   const { tables: ranked, standings } = rankClose(trading, close);
   for (const { state } of stocks) state.standing = undefined;
-  for (const [position, { state }] of trading.entries()) state.standing = standings[position];
+  trading.forEach(({ state }, position) => {
+    state.standing = standings[position];
+  });
   const means = stocks.map(({ state: { standing, signal } }): EvidenceMean | undefined => {
     if (standing === undefined) return undefined;
     return isDecided ? nextEvidenceMean(signal?.mean, standing.z) : signal?.mean;
@@ -114,7 +90,7 @@ export function closeStocks(
     signalAt(position) {
       const mean = means[position];
       const smoothed = smoothedScore(mean, tables);
-      return signalAfter(all[position] as MeasuredInstrument, at, { mean, smoothed });
+      return signalAfter(stocks[position] as MeasuredInstrument, at, { mean, smoothed });
     },
   };
 }
@@ -139,7 +115,7 @@ function signalAfter(
 export const scoreBetween = (
   measured: MeasuredInstrument,
   context: ReadingContext,
-): ScoredInstrument => resultOf(observe(measured, context), context, context.tables.stocks);
+): ScoredInstrument => resultOf(measured, context, context.tables.stocks);
 
 /** The signal of a stock that is not traded, or that was never scored. */
 export const pausedStockSignal = (
@@ -156,18 +132,17 @@ export const pausedStockSignal = (
   });
 
 function resultOf(
-  { measured, state, crowd, momentum, raw }: ObservedStock,
+  { state, measurement, missedSessions, crowd, raw }: MeasuredInstrument,
   { at, dayMs }: ReadingContext,
   tables: CloseTables | undefined,
 ): ScoredInstrument {
-  const { missedSessions } = measured;
   const standing =
     tables !== undefined && Number.isFinite(missedSessions)
       ? standingBetween({ state, raw }, tables, state.standing)
       : undefined;
   const time = { at, dayMs, missedSessions };
   const readings = {
-    momentum: readStockMomentum(state, momentum, standing, time),
+    momentum: readStockMomentum(state, listedMomentum(measurement.momentum), standing, time),
     valuation: readStockValuation(state, standing, time),
     ...crowd,
   };

@@ -18,6 +18,18 @@ export function mean(values: readonly number[]): number {
   return sum / values.length;
 }
 
+/** Arithmetic mean of the known values; `NaN` if all are missing (`NaN`). */
+export function meanOfKnown(values: readonly number[]): number {
+  let sum = 0;
+  let known = 0;
+  for (const value of values) {
+    if (Number.isNaN(value)) continue;
+    sum += value;
+    known++;
+  }
+  return sum / known;
+}
+
 /** Sample standard deviation (divisor n - 1) of at least two values. */
 export const sampleSd = (values: readonly number[]): number => sdAround(mean(values), values);
 
