@@ -5,6 +5,7 @@ import { DIRECTION_EVIDENCE_SUMMARY, DIRECTION_EVIDENCE_TEXT } from "../../src/a
 import { getWith, newToken } from "../support/agent.ts";
 import { pointsOf } from "../support/drawn.ts";
 import { historyRows } from "../support/history.ts";
+import { allSignals } from "../support/signal-list.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { createWeb, textOf, type WebPage } from "../support/web.ts";
@@ -83,12 +84,11 @@ async function ask<T>(path: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-const signals = (query = "") =>
-  ask<{ readonly items: readonly Item[] }>(`/api/signals?detail=full&limit=500${query}`);
+const signals = (query = "") => allSignals<Item>(ask, query);
 
 describe("the home page of the sandbox", () => {
   it("shows everyone the market, with the same figures as the API", async () => {
-    const { items } = await signals();
+    const items = await signals();
     const rows = rowsIn((await createWeb(base).get("/")).html);
     expect(
       rows.map(({ symbol, signal, isThin, score, scoreRaw }) => [
@@ -268,7 +268,7 @@ describe("the filter of the market page", () => {
   const page = async (query: string) => (await createWeb(base).get(`/${query}`)).html;
 
   it("selects by text, asset class and signal, as the API does", async () => {
-    const { items } = await signals();
+    const items = await signals();
     const symbols = (some: readonly Item[]) => some.map(({ symbol }) => symbol);
     expect(symbolsIn(await page("?q=aldermoor"))).toEqual(["ALDER.SIM"]);
     const inside = await page("?q=ldermoor");
@@ -279,14 +279,14 @@ describe("the filter of the market page", () => {
     expect(textOf(some)).toContain("One instrument whose name has only some words of the text.");
     expect(symbolsIn(await page("?q=&class=&signal="))).toEqual(symbols(items));
     const coins = await signals("&assetClass=crypto");
-    expect(symbolsIn(await page("?class=crypto"))).toEqual(symbols(coins.items));
+    expect(symbolsIn(await page("?class=crypto"))).toEqual(symbols(coins));
     const shorts = await signals("&signal=SHORT&assetClass=stock");
-    expect(symbolsIn(await page("?signal=SHORT&class=stock"))).toEqual(symbols(shorts.items));
-    expect(shorts.items.length).toBeGreaterThan(0);
+    expect(symbolsIn(await page("?signal=SHORT&class=stock"))).toEqual(symbols(shorts));
+    expect(shorts.length).toBeGreaterThan(0);
   });
 
   it("selects by sector and full factor coverage, and sorts by the strength of the signal", async () => {
-    const { items } = await signals("&sector=Technology&minCoverage=1");
+    const items = await signals("&sector=Technology&minCoverage=1");
     const expected = items.toSorted(
       (a, b) => Math.abs(b.scoreSmoothed - 50) - Math.abs(a.scoreSmoothed - 50),
     );
@@ -305,7 +305,7 @@ describe("the filter of the market page", () => {
     );
     expect(begun).toEqual(begun.toSorted().toReversed());
     for (const signal of ["LONG", "WAIT", "SHORT"]) {
-      const { items } = await signals(`&signal=${signal}`);
+      const items = await signals(`&signal=${signal}`);
       expect(textOf(html)).toContain(`${items.length} ${signal}`);
     }
     expect(html).toContain('href="/?sort=since#market" aria-current="true"');
@@ -358,12 +358,12 @@ describe("the filter of the market page", () => {
     const [table = ""] = /<section aria-labelledby="compare".*?<\/section>/s.exec(html) ?? [];
     const heads = [...table.matchAll(/<th scope="col"><a href="\/market\/([^"]*)"/g)];
     expect(heads.map(([, symbol]) => symbol)).toEqual(["ALDER.SIM", "BRIKT.SIM"]);
-    const { items } = await signals();
+    const items = await signals();
     for (const { symbol, scoreRaw } of items.filter(({ symbol }) => table.includes(symbol))) {
       expect(table, symbol).toContain(`<data value="${scoreRaw}">`);
     }
     expect(await page("?compare=%3Cscript%3E")).not.toContain('id="compare"');
-    const { items: coins } = await signals("&assetClass=crypto");
+    const coins = await signals("&assetClass=crypto");
     const [coin, ...others] = coins.map(({ symbol }) => symbol);
     const unfed = await page(`?compare=${coin},ALDER.SIM,${others[0]}`);
     const [rows = ""] = /<section aria-labelledby="compare".*?<\/section>/s.exec(unfed) ?? [];
@@ -705,7 +705,7 @@ describe("the page of an instrument", () => {
   });
 
   it("states when a feed is missing", async () => {
-    const { items } = await signals("&assetClass=crypto");
+    const items = await signals("&assetClass=crypto");
     const { html } = await createWeb(base).get(`/market/${items[0]?.symbol}`);
     const text = textOf(html);
     expect(text).toContain("No feed. Nothing observes off-exchange trades of this instrument.");

@@ -5,6 +5,7 @@ import { SNAPSHOT_STATUSES } from "../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
 import { getWith, newToken } from "../support/agent.ts";
+import { allSignals } from "../support/signal-list.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 
 import { verifies } from "../support/verifies.ts";
@@ -44,7 +45,7 @@ interface Factors extends Signal {
   >;
 }
 
-const { items: signals } = await read<{ items: Signal[] }>("/api/signals?detail=full&limit=500");
+const signals = await allSignals<Signal>(read);
 const all = await Promise.all(
   signals.map(({ symbol }) => read<Factors>(`/api/factors?detail=full&symbol=${symbol}`)),
 );
