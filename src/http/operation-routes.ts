@@ -10,8 +10,15 @@ import { queryParameters, type RequestContext } from "./request-context.ts";
 import type { Route } from "./route-table.ts";
 import { sendJson } from "./send-response.ts";
 
+/** An operation whose credentials, if it needs any, are the same as those of the tools. */
+type AdmittedOperation = Operation & {
+  readonly access: Exclude<Operation["access"], { readonly anyOf: unknown }>;
+};
+
 /** The caller of an operation; `undefined` if the operation is public. */
-type CallerOf<O extends Operation> = O["access"] extends { readonly isPublicInSandbox: true }
+type CallerOf<O extends AdmittedOperation> = O["access"] extends {
+  readonly isPublicInSandbox: true;
+}
   ? Caller | undefined
   : O["access"] extends { readonly scopes: readonly unknown[] }
     ? Caller
@@ -23,7 +30,7 @@ type CallerOf<O extends Operation> = O["access"] extends { readonly isPublicInSa
  *
  * @throws {Problem} As `ProtectedResource.authorize`.
  */
-export type Admit = <O extends Operation>(
+export type Admit = <O extends AdmittedOperation>(
   operation: O,
   context: RequestContext,
 ) => Promise<CallerOf<O>>;
@@ -38,11 +45,9 @@ interface AdmissionOptions {
 
 /** Creates the function that lets requests in as the table of operations says. */
 export function createAdmission({ api, limits, isSimulated }: AdmissionOptions): Admit {
-  const admit = async ({ access, limit }: Operation, context: RequestContext) => {
-    if (typeof access === "object" && "scopes" in access) {
-      const isPublic = isSimulated && access.isPublicInSandbox === true;
-      if (!isPublic) return api.authorize(context, access.scopes);
-    }
+  const admit = async ({ access, limit }: AdmittedOperation, context: RequestContext) => {
+    const isPublic = access === "public" || (isSimulated && access.isPublicInSandbox === true);
+    if (!isPublic) return api.authorize(context, access.scopes);
     if (limit) await admitRequest(limits, context, limit.name, partyOf(limit, context));
     return undefined;
   };
@@ -53,7 +58,7 @@ export function createAdmission({ api, limits, isSimulated }: AdmissionOptions):
 type PathShape<O extends Operation> = NonNullable<O["pathMembers"]>["shape"];
 
 /** A request that has been let in. */
-interface OperationRequest<O extends Operation> {
+interface OperationRequest<O extends AdmittedOperation> {
   readonly context: RequestContext;
   readonly caller: CallerOf<O>;
   /**
@@ -71,12 +76,12 @@ interface OperationRequest<O extends Operation> {
 }
 
 /** Answers an operation: returns the JSON answer, or sends an answer itself. */
-type OperationHandler<O extends Operation> = (
+type OperationHandler<O extends AdmittedOperation> = (
   request: OperationRequest<O>,
 ) => Promise<JsonAnswer<O> | undefined>;
 
 /** Creates the route of an operation, whose requests `admit` lets in. */
-export function operationRoute<O extends Operation>(
+export function operationRoute<O extends AdmittedOperation>(
   operation: O,
   admit: Admit,
   handle: OperationHandler<O>,
@@ -99,12 +104,12 @@ export function operationRoute<O extends Operation>(
 }
 
 /** Handlers of a family of operations, by operation id. */
-type HandlersOf<O extends Operation> = {
+type HandlersOf<O extends AdmittedOperation> = {
   readonly [Id in O["id"]]: OperationHandler<Extract<O, { readonly id: Id }>>;
 };
 
 /** Creates the routes of a family of operations, whose requests `admit` lets in. */
-export function operationRoutes<O extends Operation>(
+export function operationRoutes<O extends AdmittedOperation>(
   operations: readonly O[],
   admit: Admit,
   handlers: HandlersOf<O>,

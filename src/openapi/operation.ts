@@ -69,7 +69,10 @@ export const TEMPORARY_ERRORS = {
 /** A limit on requests. */
 export interface RateLimit {
   readonly name: RateName;
-  /** Who the caller is: the address, or the client that is named together with the address. */
+  /**
+   * Who the caller is: the address; or the client, as it authenticated or, if the limit counts
+   * before that, as the request names it together with the address.
+   */
   readonly per: "address" | "client";
 }
 
@@ -97,9 +100,9 @@ export interface Operation {
   readonly header?: z.ZodObject;
   readonly body?: BodyContent;
   /**
-   * The limit against which requests without a credential count. Absent if Express serves the
-   * operation and its general limit `visits` is enough, and for probes, which are not limited.
-   * Requests with a credential count as `calls`.
+   * The limit against which requests count that do not count as `calls` of a credential. Absent if
+   * Express serves the operation and its general limit `visits` is enough, and for probes, which
+   * are not limited.
    */
   readonly limit?: RateLimit;
   /**
