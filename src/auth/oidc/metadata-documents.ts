@@ -5,7 +5,7 @@ import { partyAt } from "../../limits/address-key.ts";
 import { concurrencyClasses } from "../../limits/classes.ts";
 import { Concurrency } from "../../limits/concurrency.ts";
 import type { Limits, Party } from "../../limits/limits.ts";
-import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import { LastGoodResponses, RecentFailures } from "./fetch-cache.ts";
 
 /** The type of the global `fetch`. */
@@ -72,19 +72,27 @@ export function createLimitedFetch(fetchGuarded: GlobalFetch, limits: Limits): G
   const failures = new RecentFailures();
   const lastGood = new LastGoodResponses();
   const underWay = new Concurrency(concurrencyClasses.fetches);
-  const refusalOf = async (host: string, party: Party): Promise<Problem | undefined> =>
-    underWay.refusing(party) === undefined ? limitProblem(host, party, limits) : tooManyFetches();
+  /** Fetches within the limits. @throws {Problem} `rate_limited` */
+  const fetchWithinLimits = async (
+    ...[input, init]: Parameters<GlobalFetch>
+  ): Promise<Response> => {
+    const party = partyAt(Provider.ctx?.ip);
+    if (underWay.refusing(party) !== undefined) throw tooManyFetches();
+    // Entered before anything is awaited, so that of many fetches at once none passes the number.
+    const leave = underWay.enter(party);
+    try {
+      await requireFetch(new URL(urlOf(input)).host, party, limits);
+      return await fetchGuarded(input, init);
+    } finally {
+      leave();
+    }
+  };
   return async (input, init) => {
-    const url = input instanceof Request ? input.url : String(input);
+    const url = urlOf(input);
     const instead = (failure: unknown) => lastGood.get(url) ?? Promise.reject(failure);
     if (failures.has(url)) return instead(new Error(`${url} failed a moment ago`));
-    const party = partyAt(Provider.ctx?.ip);
-    const refusal = await refusalOf(new URL(url).host, party);
-    if (refusal !== undefined) return instead(refusal);
-    const leave = underWay.enter(party);
-    const response = await fetchGuarded(input, init)
-      .catch((error: unknown) => error)
-      .finally(leave);
+    const response = await fetchWithinLimits(input, init).catch((error: unknown) => error);
+    if (isRateLimited(response)) return instead(response);
     if (response instanceof Response && response.status === 200) {
       return lastGood.store(url, response);
     }
@@ -96,18 +104,19 @@ export function createLimitedFetch(fetchGuarded: GlobalFetch, limits: Limits): G
   };
 }
 
+const urlOf = (input: Parameters<GlobalFetch>[0]): string =>
+  input instanceof Request ? input.url : String(input);
+
+const isRateLimited = (failure: unknown): boolean =>
+  failure instanceof Problem && failure.code === "rate_limited";
+
 /** Whether a response is a temporary failure, which says nothing about the document. */
 const isTemporaryFailure = ({ status }: Response): boolean => status === 429 || status >= 500;
 
-async function limitProblem(
-  target: string,
-  party: Party,
-  limits: Limits,
-): Promise<Problem | undefined> {
-  return (
-    rateLimitProblem([await limits.admit("document-fetches", party)]) ??
-    rateLimitProblem([await limits.admit("host-requests", { ...party, target })])
-  );
+/** @throws {Problem} `rate_limited` */
+async function requireFetch(target: string, party: Party, limits: Limits): Promise<void> {
+  await requireAdmission(limits, "document-fetches", party);
+  await requireAdmission(limits, "host-requests", { ...party, target });
 }
 
 const tooManyFetches = (): Problem =>
