@@ -141,7 +141,7 @@ export function createLimits({
   const countCaller = async (counted: CountedClass, party: Party): Promise<LimitState> => {
     const windows = openWindows(counted, party, now());
     if (client === undefined) windows.caller.unconfirmed += 1;
-    else await addShared(client, counted, windows.caller);
+    else await addShared(client, windows.caller, now);
     markExhausted(counted, party, windows);
     const refusing = used(windows.caller) > counted.most.caller ? "caller" : undefined;
     return stateOf(counted, windows, { at: now(), refusing });
@@ -162,8 +162,8 @@ export function createLimits({
       const counting = [windows.caller, windows.network, windows[poolOf(counted, windows)]];
       let refusing: LimitLevel | undefined;
       if (client === undefined) for (const window of counting) window.unconfirmed += 1;
-      else if (SYNCED.has(name)) sync?.count(counting, counted.windowMs);
-      else refusing = await countShared(client, counted, windows);
+      else if (SYNCED.has(name)) sync?.count(counting);
+      else refusing = await countShared(client, counted, windows, now);
       markExhausted(counted, party, windows);
       return stateOf(counted, windows, { at: now(), refusing });
     },
@@ -172,7 +172,7 @@ export function createLimits({
       const windows = windowsOf(counted, party, now());
       const known = refusingLevel(counted.most, usedOf(counted, windows));
       if (known === undefined && client !== undefined && !SYNCED.has(name)) {
-        const read = (window: Window) => client.add(requestFor(window, 0, counted.windowMs));
+        const read = (window: Window) => client.add(requestFor(window, 0, now()));
         await Promise.all(Object.values(windows).map(read));
       }
       const refusing = refusingLevel(counted.most, usedOf(counted, windows));
@@ -227,12 +227,19 @@ function windowsOf({ windows }: CountedClass, party: Party, at: number): PartyWi
 /** The windows of a party, which are opened if necessary. */
 function openWindows({ windows }: CountedClass, party: Party, at: number): PartyWindows {
   const windowOf = (kind: WindowKind) => windows[kind].getOrOpen(keyOf(kind, party), at);
-  return {
+  const opened = {
     caller: windowOf("caller"),
     network: windowOf("network"),
     total: windowOf("total"),
     reserve: windowOf("reserve"),
   };
+  endReserveWithTotal(opened);
+  return opened;
+}
+
+/** A reserve that ended after its total would be used up already when the next total begins. */
+function endReserveWithTotal({ total, reserve }: PartyWindows): void {
+  reserve.endsAt = Math.min(reserve.endsAt, total.endsAt);
 }
 
 const used = ({ total, unconfirmed }: Window): number => total + unconfirmed;
@@ -277,11 +284,11 @@ function stateOf(
 /** Counts an action in one window. @returns The points of the window in the database. */
 async function addShared(
   client: CounterClient,
-  { windowMs }: CountedClass,
   window: Window,
+  now: () => number,
 ): Promise<number> {
   window.unconfirmed += 1;
-  return (await client.add(requestFor(window, 1, windowMs)))?.points ?? used(window);
+  return (await client.add(requestFor(window, 1, now())))?.points ?? used(window);
 }
 
 /**
@@ -294,9 +301,10 @@ async function countShared(
   client: CounterClient,
   counted: CountedClass,
   windows: PartyWindows,
+  now: () => number,
 ): Promise<LimitLevel | undefined> {
   const { most } = counted;
-  const add = (window: Window) => addShared(client, counted, window);
+  const add = (window: Window) => addShared(client, window, now);
   const pool = poolOf(counted, windows);
   const [ofCaller, ofNetwork, ofPool] = await Promise.all([
     add(windows.caller),
@@ -307,19 +315,20 @@ async function countShared(
   if (ofNetwork > most.network) return "network";
   if (pool === "total" && ofPool <= mostUnreserved(counted)) return undefined;
   if (ofNetwork > 1) return "total";
+  endReserveWithTotal(windows);
   const ofReserve = pool === "reserve" ? ofPool : await add(windows.reserve);
   return ofReserve > reserved(most.total) ? "total" : undefined;
 }
 
 /**
- * Creates an addition whose result updates the window. The result may end the window earlier but
- * never later. If the database has lost points, they are not counted again.
+ * Creates an addition whose result updates the window. A window that is not in the database begins
+ * there with the time that it has left here. The result may end the window earlier but never later. If the database has lost points, they are not counted again.
  */
-function requestFor(window: Window, points: number, windowMs: number): CounterRequest {
+function requestFor(window: Window, points: number, at: number): CounterRequest {
   return {
     name: window.name,
     points,
-    windowMs,
+    windowMs: Math.max(window.endsAt - at, 1),
     onCounted(answer, sentAt) {
       window.total = answer.points;
       window.unconfirmed -= points;
@@ -333,8 +342,7 @@ class Sync {
   readonly #client: CounterClient;
   readonly #now: () => number;
   readonly #schedule: ScheduleTimer;
-  /** Windows with unsent points, and their lengths in milliseconds. */
-  readonly #unsent = new Map<Window, number>();
+  readonly #unsent = new Set<Window>();
   #cancel: (() => void) | undefined;
 
   constructor(client: CounterClient, now: () => number, schedule: ScheduleTimer) {
@@ -347,12 +355,12 @@ class Sync {
    * Counts an action in windows. A window with its first point is sent immediately, all others at
    * the next synchronization.
    */
-  count(windows: readonly Window[], windowMs: number): void {
+  count(windows: readonly Window[]): void {
     for (const window of windows) {
       window.unconfirmed += 1;
       window.unsent += 1;
-      if (used(window) === 1) void this.#send(window, windowMs);
-      else if (window.unsent === 1) this.#unsent.set(window, windowMs);
+      if (used(window) === 1) void this.#send(window);
+      else if (window.unsent === 1) this.#unsent.add(window);
     }
     if (this.#unsent.size > 0) this.#cancel ??= this.#schedule(() => this.sendAll(), SYNC_EVERY_MS);
   }
@@ -360,14 +368,14 @@ class Sync {
   async sendAll(): Promise<void> {
     this.#cancel?.();
     this.#cancel = undefined;
-    const open = [...this.#unsent].filter(([{ endsAt }]) => endsAt > this.#now());
+    const open = [...this.#unsent].filter(({ endsAt }) => endsAt > this.#now());
     this.#unsent.clear();
-    await Promise.all(open.map(([window, windowMs]) => this.#send(window, windowMs)));
+    await Promise.all(open.map((window) => this.#send(window)));
   }
 
-  #send(window: Window, windowMs: number): Promise<unknown> {
+  #send(window: Window): Promise<unknown> {
     const points = window.unsent;
     window.unsent = 0;
-    return this.#client.add(requestFor(window, points, windowMs));
+    return this.#client.add(requestFor(window, points, this.#now()));
   }
 }

@@ -155,6 +155,23 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(allowed(await Promise.all(fresh))).toBe(10);
   });
 
+  it("the reserve ends with its total, however late it was begun", async () => {
+    const store = await openStore(postgres);
+    const counters = countersOf(store);
+    const numbers = { caller: 100, network: 100, total: 100 };
+    const limits = process(store, { counters, overrides: { registrations: numbers } });
+    const from = (network: string) => limits.admit("registrations", { caller: network, network });
+    const useUp = async (round: string, pauseMs: number) => {
+      const known = await Promise.all(Array.from({ length: 90 }, () => from("flood")));
+      store.clock.now += pauseMs;
+      const fresh = Array.from({ length: 30 }, (_, at) => from(`${round} ${at}`));
+      return [allowed(known), allowed(await Promise.all(fresh))];
+    };
+    expect(await useUp("first", WINDOW_MS / 2)).toEqual([80, 20]);
+    store.clock.now += WINDOW_MS / 2;
+    expect(await useUp("second", 0)).toEqual([80, 20]);
+  });
+
   it("concurrent calls are counted with a single query", async () => {
     const store = await openStore(postgres);
     const counters = noted(countersOf(store));
