@@ -4,7 +4,7 @@ import type { StartLoop } from "../lib/loop.ts";
 import { Problem } from "../lib/problem.ts";
 import { partyAt } from "../limits/address-key.ts";
 import type { LimitLevel } from "../limits/admission.ts";
-import { concurrencyClasses } from "../limits/classes.ts";
+import { concurrencyClasses, type LimitNumbers } from "../limits/classes.ts";
 import { Concurrency } from "../limits/concurrency.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -49,10 +49,15 @@ export interface OpenStreams {
 /**
  * Creates the registry of open streams. If an error prevents the lookup of a credential, the
  * streams of that credential stay open.
+ *
+ * @param most Default: the numbers of the class `streams`.
  */
-export function createOpenStreams(repeat: StartLoop): OpenStreams {
+export function createOpenStreams(
+  repeat: StartLoop,
+  most: LimitNumbers = concurrencyClasses.streams,
+): OpenStreams {
   const open = new Map<ServerResponse, () => void>();
-  const underWay = new Concurrency(concurrencyClasses.streams);
+  const underWay = new Concurrency(most);
   let isClosed = false;
   return {
     track(context, caller, end) {
@@ -62,7 +67,7 @@ export function createOpenStreams(repeat: StartLoop): OpenStreams {
       if (isClosed) throw stopping();
       const party = partyAt(context.ip, callerKey(caller));
       const level = underWay.refusing(party);
-      if (level !== undefined) throw tooMany(level);
+      if (level !== undefined) throw tooMany(level, most);
       const leave = underWay.enter(party);
       const endStream = endOrDestroy(res, end);
       open.set(res, endStream);
@@ -124,9 +129,9 @@ const HOLDERS = {
   total: "All callers have",
 } as const;
 
-const tooMany = (level: LimitLevel): Problem =>
+const tooMany = (level: LimitLevel, most: LimitNumbers): Problem =>
   new Problem("rate_limited", {
-    detail: `${HOLDERS[level]} ${concurrencyClasses.streams[level]} streams open already.`,
+    detail: `${HOLDERS[level]} ${most[level]} streams open already.`,
     next: "Close one of yours, or try again later.",
     headers: { "Retry-After": RETRY_SECONDS.tooMany },
   });

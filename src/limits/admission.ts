@@ -22,3 +22,7 @@ export function refusingLevel(most: LimitNumbers, used: Used): LimitLevel | unde
   const total = used.network === 0 ? most.total : most.total - reserved(most.total);
   return used.total >= total ? "total" : undefined;
 }
+
+/** Fewest networks that can use up what is not reserved of a total, each of them its number. */
+export const networksToReserve = ({ network, total }: LimitNumbers): number =>
+  Math.ceil((total - reserved(total)) / network);

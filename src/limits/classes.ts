@@ -12,6 +12,12 @@ export interface LimitNumbers {
   readonly total: number;
 }
 
+/**
+ * Fewest networks that can together use up what is not reserved of a total, each of them its own
+ * number (`networksToReserve`). Every class needs as many, unless it says why it does not.
+ */
+export const FEWEST_NETWORKS = 40;
+
 /** What docs/limits.md says of a class, as Markdown. */
 interface LimitDescription {
   /** What counts. */
@@ -27,7 +33,9 @@ export interface RateClass extends LimitNumbers, LimitDescription {
   /** Length of the window in seconds. It begins with the first action that is counted. */
   readonly seconds: number;
   /** The three numbers hold for each target, such as a mailbox, instead of the whole service. */
-  readonly per?: "mailbox" | "host" | "mailbox or chat";
+  readonly per?: "host" | "mailbox or chat";
+  /** Why fewer networks than `FEWEST_NETWORKS` can use up what is not reserved. */
+  readonly fewNetworks?: string;
   /**
    * What is counted has happened already, so the caller's number counts it also where the network's
    * or the total would refuse it; these two then bound only what is stored of others.
@@ -52,7 +60,7 @@ export const rateClasses = {
   "calls-unclaimed": {
     caller: 120,
     network: 6_000,
-    total: 120_000,
+    total: 300_000,
     seconds: 60,
     counts: "tool calls of agents that nobody has claimed",
     by: "agent",
@@ -78,7 +86,7 @@ export const rateClasses = {
   },
   changes: {
     caller: 60,
-    network: 3_000,
+    network: 1_200,
     total: 60_000,
     seconds: 3_600,
     counts:
@@ -89,16 +97,16 @@ export const rateClasses = {
   authorizations: {
     caller: 300,
     network: 1_000,
-    total: 10_000,
+    total: 50_000,
     seconds: 600,
     counts: "authorization requests, which are stored for ten minutes",
     by: "address",
-    because: "memory and disk",
+    because: "memory and disk: 2 kB each, 100 MB in all",
   },
   "token-requests": {
     caller: 60,
     network: 2_000,
-    total: 60_000,
+    total: 100_000,
     seconds: 60,
     counts: "token requests, and the client assertions that they use",
     by: "client and address together",
@@ -106,17 +114,17 @@ export const rateClasses = {
   },
   tokens: {
     caller: 1_000,
-    network: 20_000,
-    total: 200_000,
+    network: 10_000,
+    total: 500_000,
     seconds: 3_600,
     counts: "tokens of people, and of agents that they claimed",
     by: "client and person together",
-    because: "a token lives for an hour, so this bounds how many are stored",
+    because: "a token lives for an hour, so this bounds how many are stored: 500 MB in all",
   },
   "tokens-unclaimed": {
     caller: 60,
     network: 2_000,
-    total: 50_000,
+    total: 100_000,
     seconds: 3_600,
     counts: "tokens of agents that nobody has claimed",
     by: "agent",
@@ -135,7 +143,7 @@ export const rateClasses = {
   },
   claims: {
     caller: 20,
-    network: 2_000,
+    network: 1_000,
     total: 50_000,
     seconds: 3_600,
     counts: "new claim codes, and attempts to claim",
@@ -157,6 +165,8 @@ export const rateClasses = {
     total: 20,
     seconds: 900,
     per: "mailbox or chat",
+    fewNetworks:
+      "a mailbox that 40 networks could not use up would get 7,000 mails a day; its owner has another way (below)",
     counts:
       "codes of every kind sent to one mailbox, whatever follows a + in its name, or to one chat",
     by: "address for sign-in, person for channels; browsers in which the person signed in before are counted apart",
@@ -193,13 +203,13 @@ export const rateClasses = {
     because: "a person reads them",
   },
   events: {
-    caller: 5_000,
-    network: 20_000,
-    total: 400_000,
+    caller: 2_000,
+    network: 10_000,
+    total: 500_000,
     seconds: 86_400,
     counts: "recorded events of alerts, 3 kB each, and attempts to deliver one again, 1.3 kB each",
     by: "account with all its agents and keys; events and repeated attempts each",
-    because: "both are kept for 30 days: 450 MB an account, 1.8 GB a network, 36 GB in all",
+    because: "both are kept for 30 days: 180 MB an account, 0.9 GB a network, 45 GB in all",
   },
   messages: {
     caller: 60,
@@ -207,18 +217,20 @@ export const rateClasses = {
     total: 240,
     seconds: 3_600,
     per: "mailbox or chat",
+    fewNetworks: "only who has proved that the mailbox or chat is theirs can count in it",
     counts: "messages about events to one mailbox or chat; what exceeds them comes as a digest",
     by: "person",
     because: "a mailbox stays readable",
   },
   "audit-rows": {
-    caller: 100,
-    network: 200,
-    total: 20_000,
+    caller: 50,
+    network: 100,
+    total: 5_000,
     seconds: 3_600,
     counts: "rows in the audit log for refused token requests, revoked tokens and new lockouts",
     by: "network for refusals and lockouts, client and person together for revocations",
-    because: "disk: rows are kept for more than a year; what exceeds this happens, unrecorded",
+    because:
+      "disk: rows are kept for 400 days, 20 GB in all; what exceeds this happens, unrecorded",
   },
 } as const satisfies Readonly<Record<string, RateClass>>;
 
@@ -227,15 +239,15 @@ export const concurrencyClasses = {
   streams: {
     caller: 5,
     network: 50,
-    total: 500,
+    total: 2_500,
     counts: "open streams of events and of tables",
     by: "application of a person, agent, or API key",
-    because: "memory and sockets",
+    because: "memory and sockets: a sixth of the connections of a process",
   },
   exports: {
     caller: 2,
     network: 10,
-    total: 50,
+    total: 500,
     counts: "exports that are under way; two of them at a time compute, networks in turn",
     by: "application of a person, agent, or API key",
     because: "an export computes for seconds",
@@ -243,7 +255,7 @@ export const concurrencyClasses = {
   fetches: {
     caller: 8,
     network: 8,
-    total: 40,
+    total: 400,
     counts: "fetches of client documents and key sets that are under way",
     by: "address",
     because: "a request waits for its fetch; hosts that never answer must not hold all requests",
@@ -253,8 +265,8 @@ export const concurrencyClasses = {
 /** The limits on what is stored at the same time. */
 export const storageClasses = {
   agents: {
-    caller: 1_000,
-    network: 1_000,
+    caller: 250,
+    network: 250,
     total: 12_500,
     counts:
       "agents that nobody has claimed, one for each 2,048 characters of metadata; those with a person's grant are counted apart",
@@ -262,8 +274,8 @@ export const storageClasses = {
     because: "disk and memory",
   },
   intake: {
-    caller: 2_000,
-    network: 2_000,
+    caller: 400,
+    network: 400,
     total: 20_000,
     counts: "applications that wait, and their tokens; inquiries",
     by: "network",

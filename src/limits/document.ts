@@ -1,24 +1,31 @@
+import { networksToReserve } from "./admission.ts";
 import {
   concurrencyClasses,
+  FEWEST_NETWORKS,
   type HoldingClass,
   type RateClass,
   rateClasses,
   storageClasses,
 } from "./classes.ts";
 
-const COLUMNS = "What counts | Who the caller is | Caller | Network | Total";
+const COLUMNS = "What counts | Who the caller is | Caller | Network | Total | Networks to 4/5";
 
 const table = (head: string, rows: readonly string[]): string =>
   [`| ${head} |`, `|${head.replaceAll(/[^|]+/g, "---")}|`, ...rows].join("\n");
 
 const numberOf = (value: number): string => value.toLocaleString("en-US");
 
-const cells = ({ counts, by, caller, network, total }: HoldingClass): string =>
-  [counts, by, ...[caller, network, total].map(numberOf)].join(" | ");
+const cells = (limit: HoldingClass): string => {
+  const { counts, by, caller, network, total } = limit;
+  return [counts, by, ...[caller, network, total, networksToReserve(limit)].map(numberOf)].join(
+    " | ",
+  );
+};
 
 const rateRow = ([name, limit]: readonly [string, RateClass]): string => {
   const per = limit.per === undefined ? "" : `, for each ${limit.per}`;
-  return `| \`${name}\` | ${cells(limit)} | ${numberOf(limit.seconds)} s${per} | ${limit.because} |`;
+  const why = [limit.because, limit.fewNetworks].filter(Boolean).join("; few networks: ");
+  return `| \`${name}\` | ${cells(limit)} | ${numberOf(limit.seconds)} s${per} | ${why} |`;
 };
 
 const holdingRow = ([name, limit]: readonly [string, HoldingClass]): string =>
@@ -35,11 +42,13 @@ Every limit of the service is one of the classes below, and each has three numbe
 
 **The rule.** An action is refused if the caller, or the network, or all callers together have reached their number. A fifth of every total is reserved for networks that have used nothing of it: once four fifths are used up, only such networks are admitted. What is refused does not count.
 
+**What holds against many networks.** Fewer than ${FEWEST_NETWORKS} networks cannot use up four fifths of a total, whatever they do, and until four fifths are used up every network has its whole number; the tables say how many it takes for each class, and why the two classes of a mailbox take fewer. ${FEWEST_NETWORKS} networks or more can use four fifths up. Each network that has used nothing then has one action in the window until the reserve is used up too, by as many networks as it has actions. No number for a network keeps anything from someone who has hundreds of them, so this much is left to the proxy (below). It holds for numbers of your own too, if the total is at least fifty times the network's.
+
 **A refusal** is 429 with \`Retry-After\`; its \`detail\` names the number that refused, such as \`calls\` for the caller, \`calls-network\` or \`calls-total\`, and \`next\` says when to retry. Answers carry \`RateLimit\` fields with what is left to the caller. \`market_signal_limit_denials_total\` of the metrics counts refusals by the same names.
 
-**Other numbers.** \`RATE_LIMITS="registrations=1000/3000/20000 calls=1200/24000/600000"\` sets caller, network and total of a class in a window of time; windows, and the other classes, stay as they are. Where many agents share addresses (a platform that hosts them, a popular egress), raise the network's number of \`registrations\`, \`tokens-unclaimed\`, \`calls-unclaimed\` and \`claims\`, and what the proxy passes (\`limit_req\` in \`deploy/nginx.conf\`). Names from before version 1.0.0 set the number that replaced them, or stop the start with a message that names it.
+**Other numbers.** \`RATE_LIMITS="registrations=1000/3000/150000 calls=1200/24000/1200000"\` sets caller, network and total of a class in a window of time; windows, and the other classes, stay as they are. Where many agents share addresses (a platform that hosts them, a popular egress), raise the network's number of \`registrations\`, \`tokens-unclaimed\`, \`calls-unclaimed\` and \`claims\`, and what the proxy passes (\`limit_req\` in \`deploy/nginx.conf\`). Names from before version 1.0.0 set the number that replaced them, or stop the start with a message that names it.
 
-**Floods of whole providers**, from thousands of networks, are the proxy's task: \`deploy/nginx.conf\` passes 200 requests a second of each network and 2,000 in all. What is left then is divided by the rule above.
+**Floods from more networks** are the proxy's task: \`deploy/nginx.conf\` passes 200 requests a second of each network and 2,000 in all, and is the place to refuse a provider as a whole. What it passes is divided by the rule above.
 
 ## In a window of time
 

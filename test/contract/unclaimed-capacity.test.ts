@@ -167,8 +167,8 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     const { server, records, clock } = await place(engine);
     const { local } = server;
     const idle = await registered(local, "198.51.100.1");
-    const asking = await registered(local, "198.51.100.2", PUBLIC);
-    const working = await registered(local, "198.51.100.3");
+    const asking = await registered(local, "198.51.101.1", PUBLIC);
+    const working = await registered(local, "198.51.102.1");
     clock.aheadMs = ELEVEN_MINUTES_MS;
     await tokenOf(local, working);
     const { url } = authorizationRequest(local, { client_id: asking.client_id });

@@ -186,7 +186,7 @@ describe("the set of open streams", () => {
     },
   );
 
-  it("is limited to 500 in total", async () => {
+  it("is limited in total", async () => {
     const app = await startStreams();
     for (let at = 0; at < 500; at++) {
       const caller = `a${at}`;

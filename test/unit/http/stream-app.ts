@@ -13,6 +13,7 @@ import { ProtectedResource } from "../../../src/http/protected-resource.ts";
 import type { StartLoop } from "../../../src/lib/loop.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
 import { Problem } from "../../../src/lib/problem.ts";
+import { concurrencyClasses } from "../../../src/limits/classes.ts";
 import { looseLimits } from "../../support/alert-service.ts";
 import { type OpenStream, openStream } from "../../support/event-stream.ts";
 import { listenerOf } from "../../support/route-listener.ts";
@@ -59,6 +60,9 @@ export const eventReader = (id: string, changes: Partial<Caller> = {}): Caller =
   ...changes,
 });
 
+/** The numbers of the service, with a total that a test can reach. */
+const MOST = { ...concurrencyClasses.streams, total: 500 };
+
 /** Starts a server of event streams whose timers the test advances. */
 export async function startStreams(dataBytes = 10): Promise<StreamApp> {
   const server = createServer();
@@ -73,7 +77,7 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
     startLoop({ tick, everyMs, onError, schedule: timers.schedule });
   const callers = new Map([["reader", eventReader("reader")]]);
   const log = writtenLog(dataBytes);
-  const streams = createOpenStreams(repeat);
+  const streams = createOpenStreams(repeat, MOST);
   const app: StreamApp = {
     ...{ base, timers, log, streams, callers, failures },
     hindrance: async () => undefined,

@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { networksToReserve, refusingLevel } from "../../../src/limits/admission.ts";
 import {
+  FEWEST_NETWORKS,
   type HoldingClass,
   limitNumbers,
   type RateClass,
@@ -37,6 +39,21 @@ describe("the classes of limits", () => {
       expect([name, caller <= network, network <= total]).toEqual([name, true, true]);
     }
   });
+
+  it.each(Object.entries(limitNumbers))(
+    "leave four fifths of %s to share unless 40 networks use up theirs, or say why",
+    (name, most) => {
+      const rate: RateClass | undefined = Object.entries<RateClass>(rateClasses).find(
+        ([each]) => each === name,
+      )?.[1];
+      expect(networksToReserve(most) < FEWEST_NETWORKS).toBe(rate?.fewNetworks !== undefined);
+      expect(rate?.fewNetworks === undefined || rate.per === "mailbox or chat").toBe(true);
+      // Just before the last of these networks, another one is admitted as often as it likes.
+      const flood = (networksToReserve(most) - 1) * most.network;
+      const used = { caller: 0, network: 1, total: flood };
+      expect(refusingLevel({ ...most, network: 2, caller: 2 }, used)).toBeUndefined();
+    },
+  );
 
   it("stand in docs/limits.md as they are defined in the code", () => {
     if (process.env.UPDATE_DOCS === "1") writeFileSync(FILE, limitsDocument());
