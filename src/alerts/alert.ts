@@ -193,7 +193,10 @@ export interface Alert {
 
 /** Alerts by id: `alert_` and 16 base62 characters. */
 export const alerts = collection<Alert>("alerts", {
-  groups: ({ owner }, key) => groupsOfAlert(key, owner),
+  groups: ({ owner, network }, key) => [
+    ...groupsOfAlert(key, owner),
+    ...(network === undefined ? [] : [networkRecordsGroup(network)]),
+  ],
 });
 
 /** An alert with its key, revision and groups. */
@@ -242,6 +245,9 @@ export const findQuotaGroup = (groups: readonly string[]): string =>
   groups.find((group) => group.startsWith(accountAlertsGroup(""))) ??
   groups.find((group) => group.startsWith("alerts:")) ??
   "";
+
+/** Group of the records that count for a network. @param network Hash of the network. */
+export const networkRecordsGroup = (network: string): string => `network:${network}`;
 
 /** Group of all records that are deleted together with an alert. */
 export const alertGroup = (alertId: string): string => `alert:${alertId}`;

@@ -14,6 +14,7 @@ import type { AlertOwner } from "./alert.ts";
 import { AlertService } from "./api/alert-service.ts";
 import type { AlertDependencies } from "./api/dependencies.ts";
 import { createEventLog, type EventLog } from "./api/event-log.ts";
+import { AlertCapacity } from "./capacity.ts";
 import type { ChannelDependencies } from "./channels/channel-attempt.ts";
 import { ChannelService } from "./channels/channels.ts";
 import { DigestGatherer } from "./channels/make-digest.ts";
@@ -97,7 +98,8 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
   const warn = (message: string) => log.warn(message);
   const urlPolicy = options.outbound ?? createWebhookPolicy({ allowsInsecure, warn });
   const scopesOf = (owner: AlertOwner) => currentScopesOf(records, owner);
-  const common = { records, archive, audit, hashAddress, vault, limits, now, scopesOf };
+  const capacity = new AlertCapacity({ records, hashAddress, now });
+  const common = { records, archive, audit, capacity, vault, limits, now, scopesOf };
 
   const tokens = new UnsubscribeTokens(deriveKey("channel-unsubscribe"));
   const outlets: ChannelDependencies = {

@@ -105,7 +105,7 @@ export async function createAuthServices(options: AuthServicesOptions) {
   const { suppression, mailbox, mailWorker } = startMail(options, vault);
   const { limits, denials, sync } = createAccessLimits(options, onError);
   const common = { records, now, audit };
-  const accounts = new AccountService({ ...common, lastUse });
+  const accounts = new AccountService({ ...common, lastUse, hashAddress });
   const keys = new ApiKeyService({ ...common, mode, lastUse });
   const intake = new IntakeService({ ...common, keys, mode, hashAddress });
   const sessions = new BrowserSessions({ ...common, secure: isHttps(baseUrl) });

@@ -264,6 +264,14 @@ export const concurrencyClasses = {
 
 /** The limits on what is stored at the same time. */
 export const storageClasses = {
+  alerts: {
+    caller: 160,
+    network: 1_600,
+    total: 80_000,
+    counts: "alerts (100 of a caller), watchlists (50) and channels (10)",
+    by: "account with all its agents and keys; the network is the one in which its person first signed in",
+    because: "disk and memory: 2 kB each, 160 MB in all; people use them, so none is evicted",
+  },
   agents: {
     caller: 250,
     network: 250,

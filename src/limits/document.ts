@@ -72,6 +72,24 @@ ${table(`Class | ${COLUMNS} | Why`, stored)}
 
 **Eviction.** Where the total of \`agents\` is reached, the newest agent of the network that holds most gives way; one that is in use (a live token, a claim code, an open authorization) never does while its network holds less than the network's number.
 
+**What else is stored** has a number for each account or target, and a class that bounds how fast it grows:
+
+| What | Most of an account, application or target | Class that bounds it |
+|---|---|---|
+| accounts | one for each mailbox or person of an identity provider | \`code-mails\`, \`registrations\` |
+| API keys, grants to applications, claimed agents | 5, 100, 1,000 | \`changes\`, \`claims\` |
+| sessions and known browsers | 100 each; the oldest goes | \`code-mails\` |
+| refresh tokens | 100 families for each grant; the oldest goes | \`tokens\` |
+| access tokens, codes, authorization requests, claims | for an hour at most | \`tokens\`, \`tokens-unclaimed\`, \`authorizations\`, \`claims\` |
+| events, deliveries, attempts | for 30 days | \`events\` |
+| the number of the last event | one for each alert and instrument | \`alerts\` |
+| emails that wait | for ten minutes with a code, five days with a notice | \`code-mails\`, \`messages\`, \`claims\` |
+| mailboxes that want no mail | one each, 0.2 kB, for good | \`code-mails\` |
+| lockouts | for at most two days after the guess | \`audit-rows\` |
+| audit rows | for 400 days | the class of what they record, \`audit-rows\` |
+
+Accounts, their keys and grants, and mailboxes that want no mail have no number in total: a service does not turn people away because it has many. From one network they grow by at most 100 an hour (\`code-mails\`), 1 MB a day.
+
 **A new limit** is a class in \`src/limits/classes.ts\`, a call of \`admit\` where the action is, and this page (\`UPDATE_DOCS=1 npx vitest run test/unit/limits/classes.test.ts\`).
 `;
 }

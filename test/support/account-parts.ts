@@ -29,7 +29,7 @@ export function peopleOf({ clock }: Pick<TestStore, "clock">, records: Records) 
     audit,
     hashAddress,
     lastUse,
-    accounts: new AccountService({ records, now, audit, lastUse }),
+    accounts: new AccountService({ records, now, audit, lastUse, hashAddress }),
   };
 }
 

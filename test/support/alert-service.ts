@@ -6,6 +6,7 @@ import { eventSubject, type OwnerIdentity } from "../../src/alerts/alert.ts";
 import { AlertService } from "../../src/alerts/api/alert-service.ts";
 import type { AlertDependencies } from "../../src/alerts/api/dependencies.ts";
 import type { NewAlert } from "../../src/alerts/api/register.ts";
+import { AlertCapacity } from "../../src/alerts/capacity.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,
   type DeliveryAttempt,
@@ -56,7 +57,7 @@ export function alertDependencies(
       baseUrl: "https://signals.test",
     },
     audit: createAuditor({ hashAddress, now }),
-    hashAddress,
+    capacity: new AlertCapacity({ records, hashAddress, now }),
     limits: looseLimits(limits),
     standsStill: () => false,
     ...choice,

@@ -167,7 +167,7 @@ function createParts(
   const lastUse = new LastUseTracker({ records, now, onError });
   return {
     lastUse,
-    accounts: new AccountService({ records, now, audit, lastUse }),
+    accounts: new AccountService({ records, now, audit, lastUse, hashAddress }),
     sessions: new BrowserSessions({ records, now, secure: false, audit }),
     apiKeys: new ApiKeyService({ records, mode: "sandbox", now, audit, lastUse }),
     claims: new ClaimService({

@@ -3,6 +3,7 @@ import type { Limits } from "../../limits/limits.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
 import type { Archive } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
+import type { AlertCapacity } from "../capacity.ts";
 import type { WebhookUrlKeys } from "../delivery/sealed-webhook-url.ts";
 
 /** Dependencies of the alert service. */
@@ -10,8 +11,8 @@ export interface AlertDependencies extends WebhookUrlKeys {
   readonly records: Records;
   readonly archive: Archive;
   readonly audit: Auditor;
-  /** Hashes a network, because the store contains no addresses in plain text. */
-  readonly hashAddress: (address: string) => string;
+  /** Room for what is stored. */
+  readonly capacity: AlertCapacity;
   /** Rate limits for changes and test events. */
   readonly limits: Limits;
   /** Decides which URLs a webhook may have. */

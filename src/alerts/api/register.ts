@@ -1,8 +1,6 @@
-import { callerAddress } from "../../access/auditor.ts";
 import type { Caller } from "../../access/caller.ts";
 import type { Scope } from "../../access/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
-import { networkOf } from "../../limits/address-key.ts";
 import { type Transaction, transact } from "../../store/transact.ts";
 import {
   ALERTS_TOPIC,
@@ -78,7 +76,8 @@ export async function createAlert(
   return transact(options.records, async (tx) => {
     const earlier = request && (await findAlertByIdempotencyKey(tx, request));
     if (earlier !== undefined) return earlierAlert(tx, options, caller, earlier);
-    const registered = buildAlert(options, caller, wanted, at);
+    const network = await options.capacity.networkWithRoom(tx, owner.accountId);
+    const registered = buildAlert(options, caller, { ...wanted, network }, at);
     const { alert } = registered;
     await requireAlertQuota(tx, alert);
     await requireWatchlist(tx, wanted.watched);
@@ -111,7 +110,12 @@ async function earlierAlert(
   return { alert, secret };
 }
 
-function buildAlert(options: AlertDependencies, caller: Caller, wanted: NewAlert, at: number) {
+function buildAlert(
+  options: AlertDependencies,
+  caller: Caller,
+  wanted: NewAlert & { readonly network: string },
+  at: number,
+) {
   validateAlertTimes(wanted, at);
   const owner = ownerOf(caller);
   const alertId = newAlertId();
@@ -120,8 +124,7 @@ function buildAlert(options: AlertDependencies, caller: Caller, wanted: NewAlert
     channelId === undefined
       ? wayTo(url, { alertId, owner }, at, caller.scopes, options)
       : { way: { by: "channel", channelId } as const };
-  const network = options.hashAddress(networkOf(callerAddress()));
-  const value: Alert = { ...rest, owner, network, way, createdAt: at, isPaused: false };
+  const value: Alert = { ...rest, owner, way, createdAt: at, isPaused: false };
   const alert = { key: alertId, value, groups: groupsOfAlert(alertId, owner) };
   return { alert, ...(secret !== undefined && { secret }) };
 }

@@ -12,7 +12,15 @@ import { readAll } from "../../store/port/read-all.ts";
 import type { RecordReader, Records } from "../../store/port/records.ts";
 import { type Kept, readKept, updateKept } from "../../store/set-aside.ts";
 import { type Transaction, transact } from "../../store/transact.ts";
-import { ALERTS_TOPIC, type Alert, accountAlertsGroup, alerts, isSentToChannel } from "../alert.ts";
+import {
+  ALERTS_TOPIC,
+  type Alert,
+  accountAlertsGroup,
+  alerts,
+  isSentToChannel,
+  networkRecordsGroup,
+} from "../alert.ts";
+import type { AlertCapacity } from "../capacity.ts";
 import {
   DELIVERIES_TOPIC,
   EVENT_RETENTION_MS,
@@ -69,6 +77,8 @@ export interface ChannelServiceOptions {
   /** Encrypts the targets and codes of channels. */
   readonly vault: Vault;
   readonly limits: Limits;
+  /** Room for what is stored. */
+  readonly capacity: AlertCapacity;
   readonly now: () => Date;
   /** Display name of the service. */
   readonly serviceName: string;
@@ -222,7 +232,9 @@ export class ChannelService {
   async #insert(tx: Transaction, channel: NewChannel): Promise<void> {
     const { accountId, name } = channel.value;
     await requireRoom(tx, accountId, name);
-    tx.insert(channels, channel);
+    const network = await this.#options.capacity.networkWithRoom(tx, accountId);
+    const groups = [...channel.groups, networkRecordsGroup(network)];
+    tx.insert(channels, { ...channel, groups });
     this.#options.audit(tx, { action: "channel.added", actor: accountId, target: channel.key });
   }
 

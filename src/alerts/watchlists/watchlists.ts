@@ -11,6 +11,7 @@ import {
   alerts,
   type InstrumentSelector,
   isOwnedBy,
+  networkRecordsGroup,
   quotaGroup,
 } from "../alert.ts";
 import { countAlertChange } from "../api/count-change.ts";
@@ -62,7 +63,10 @@ export interface WatchlistOverview {
 export type WatchlistChangeKind = "set" | "add" | "remove";
 
 /** Dependencies of `WatchlistService`. */
-export type WatchlistDependencies = Pick<AlertDependencies, "records" | "audit" | "limits">;
+export type WatchlistDependencies = Pick<
+  AlertDependencies,
+  "records" | "audit" | "limits" | "capacity"
+>;
 
 /** A change of the watchlist with the given name. */
 interface WatchlistEdit {
@@ -127,7 +131,7 @@ export class WatchlistService {
    * `invalid_request` when the list would have no symbols or too many.
    */
   async save(caller: Caller, { name, change, symbols }: WatchlistEdit): Promise<WatchlistView> {
-    const { records, audit, limits } = this.#dependencies;
+    const { records, audit, limits, capacity } = this.#dependencies;
     await countAlertChange(limits, caller);
     const owner = listOwnerOf(caller);
     const key = watchlistKey(owner, name);
@@ -137,8 +141,10 @@ export class WatchlistService {
       const listed = changedSymbols(before?.value.symbols ?? [], change, symbols);
       const value = { owner, name: before?.value.name ?? name, symbols: listed };
       if (before === undefined) {
+        const network = await capacity.networkWithRoom(tx, owner.accountId);
         await requireWatchlistQuota(tx, caller, owner);
-        tx.insert(watchlists, { key, value });
+        const groups = [networkRecordsGroup(network)];
+        tx.insert(watchlists, { key, value, groups });
       } else tx.update(watchlists, before, { value });
       audit(tx, { action: "watchlist.changed", actor: caller.id, target: key });
       return viewOf(value, caller);

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import type { Auditor } from "../../access/auditor.ts";
+import { type Auditor, callerAddress } from "../../access/auditor.ts";
 import type { LastUseTracker } from "../../access/last-use.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { Problem } from "../../lib/problem.ts";
+import { networkOf } from "../../limits/address-key.ts";
 import { EmailAddress, emailGroup } from "../../mail/email-address.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
 import { findSetAside } from "../../store/set-aside.ts";
@@ -66,6 +67,8 @@ export interface AccountRecord {
   readonly email?: string;
   readonly label: string;
   readonly createdAt: number;
+  /** Hash of the network in which the account was created; absent in older records. */
+  readonly network?: string;
 }
 
 /**
@@ -90,6 +93,8 @@ interface AccountServiceOptions {
   readonly now: () => Date;
   readonly audit: Auditor;
   readonly lastUse: LastUseTracker;
+  /** Hashes a network, because the store contains no addresses in plain text. */
+  readonly hashAddress: (address: string) => string;
 }
 
 /**
@@ -166,9 +171,10 @@ export class AccountService {
   }
 
   #findOrCreate(name: string, profile: NewAccount): Promise<Account> {
-    const { records, now, audit } = this.#options;
+    const { records, now, audit, hashAddress } = this.#options;
     const id = `acc_${randomBytes(ID_BYTES).toString("base64url")}`;
-    const value = { ...profile, createdAt: now().getTime() };
+    const network = hashAddress(networkOf(callerAddress()));
+    const value = { ...profile, createdAt: now().getTime(), network };
     return transact(records, async (tx) => {
       const known = await tx.get(accountIdentities, name);
       const account = known && (await tx.get(accounts, known.value.accountId));
@@ -178,7 +184,7 @@ export class AccountService {
       tx.put(accountIdentities, { key: name, value: { accountId: id }, groups });
       tx.insert(accounts, { key: id, value, groups });
       audit(tx, { action: "account.created", actor: id, target: id });
-      return { id, email: undefined, ...value };
+      return accountOf({ key: id, value });
     });
   }
 }
@@ -204,11 +210,10 @@ async function refuseDisabled(tx: Transaction, accountId: string): Promise<void>
   });
 }
 
-const accountOf = ({ key, value }: Stored<AccountRecord>): Account => ({
-  id: key,
-  email: undefined,
-  ...value,
-});
+const accountOf = ({
+  key,
+  value: { email, label, createdAt },
+}: Pick<Stored<AccountRecord>, "key" | "value">): Account => ({ id: key, email, label, createdAt });
 
 /**
  * The name from the identity provider as one printable line of at most `MAX_LABEL_LENGTH`

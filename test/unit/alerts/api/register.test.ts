@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { alertGroup, alerts, ownerGroup } from "../../../../src/alerts/alert.ts";
+import {
+  alertGroup,
+  alerts,
+  networkRecordsGroup,
+  ownerGroup,
+} from "../../../../src/alerts/alert.ts";
 import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
 import { decryptSigningSecrets } from "../../../../src/alerts/delivery/signing.ts";
 import {
@@ -48,7 +53,13 @@ describe("the registration of an alert", () => {
 
     const stored = await records.get(alerts, id);
     expect(stored?.groups.toSorted()).toEqual(
-      [alertGroup(id), ownerGroup(agent), "alerts:account:acc_1", clientGroup("agent-1")].sort(),
+      [
+        alertGroup(id),
+        ownerGroup(agent),
+        "alerts:account:acc_1",
+        clientGroup("agent-1"),
+        networkRecordsGroup("hash of unknown"),
+      ].sort(),
     );
     const way = stored?.value.way;
     if (way?.by !== "webhook") throw new Error("no webhook");

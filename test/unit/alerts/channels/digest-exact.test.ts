@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createAuditor } from "../../../../src/access/auditor.ts";
 import { allScopes } from "../../../../src/access/scopes.ts";
 import { alerts } from "../../../../src/alerts/alert.ts";
+import { AlertCapacity } from "../../../../src/alerts/capacity.ts";
 import { channels } from "../../../../src/alerts/channels/channel.ts";
 import { ChannelService } from "../../../../src/alerts/channels/channels.ts";
 import { DigestGatherer } from "../../../../src/alerts/channels/make-digest.ts";
@@ -229,7 +230,8 @@ class World {
     this.#schedule = schedule;
     this.#made = channelAlert({ target: chat.target, vault, schedule });
     const urlPolicy = { schemes: ["http:" as const], isAllowed: () => true };
-    const common = { audit, vault, limits, now };
+    const capacity = new AlertCapacity({ records, hashAddress: () => "", now });
+    const common = { audit, vault, limits, capacity, now };
     this.#channels = new ChannelService({ ...common, ...outlets, records, archive, urlPolicy });
     this.#unsubscribing = new UnsubscribeService({ ...common, records, tokens: TOKENS });
     this.#options = {
