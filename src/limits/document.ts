@@ -58,7 +58,7 @@ ${table(`Class | ${COLUMNS} | Window | Why`, rates)}
 
 **Guessing.** A caller that used up its number of \`guesses\` is locked out, twice as long each time, up to a day, by the hash of its address, over restarts too. The network's and the total number never lock anyone out.
 
-**Codes by mail.** All kinds of codes to one mailbox count together. Browsers in which its owner has signed in before are counted apart, so that strangers never lock the owner out of them; elsewhere, strangers of many networks can delay a code by minutes. Every code comes with a link by which the mailbox gets no more mail of this service at all, until its owner allows it again at the same link, or asks the operator to (\`admin mail --allow\`).
+**Codes by mail.** All kinds of codes to one mailbox count together. Browsers in which its owner has signed in before are counted apart, so that strangers never lock the owner out of them; elsewhere, strangers of ten networks can have a code refused, for 15 minutes at a time. The owner's way is the link at the end of every email of this service, the strangers' codes included: a browser at which it was used has codes of its own for a day, and needs no permission of \`guesses\` to enter one, so that nobody is locked out who can read their mail. By the same link the mailbox gets no more mail of this service at all, until its owner allows it again there, or asks the operator to (\`admin mail --allow\`).
 
 ## Under way at the same time
 

@@ -28,10 +28,13 @@ export function rateLimitProblem(
   const seconds = secondsUntilReset(strictest);
   return new Problem("rate_limited", {
     detail: `The limit ${policyName(strictest)} allows ${most} in ${window} seconds${RECIPIENTS[level]}.`,
-    next: `Retry in ${seconds} seconds.`,
+    next: retryText(seconds),
     headers: { "Retry-After": String(seconds) },
   });
 }
+
+/** The remedy that only says when. */
+export const retryText = (seconds: number): string => `Retry in ${seconds} seconds.`;
 
 /**
  * Counts an action.

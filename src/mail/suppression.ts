@@ -70,6 +70,11 @@ export class MailSuppression {
     return id === undefined ? undefined : this.#has(id);
   }
 
+  /** Whether a link was sent to the mailbox of an address. @param email Normalized. */
+  isLinkOf(token: string, email: string): boolean {
+    return this.#idOf(token) === fingerprint(mailboxOf(email));
+  }
+
   /** Stops all mail to the mailbox of a link. @returns Whether the link is valid. */
   async stop(token: string): Promise<boolean> {
     const id = this.#idOf(token);

@@ -4,6 +4,7 @@ import { mailCommand } from "../../src/cli/commands/mail.ts";
 import { ExportTurns } from "../../src/http/api/export-turns.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
+import { accounts } from "../../src/principals/accounts/accounts.ts";
 import { register, tokenOf } from "../support/agent.ts";
 import { bearer, makeAlert } from "../support/alert-events.ts";
 import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
@@ -129,6 +130,73 @@ describe("strangers who request codes for a person's mailbox", () => {
   });
 });
 
+describe("a person whom strangers have locked out of every browser that is not known", () => {
+  /** Uses the link at the end of an email in a new browser, to sign in there. */
+  const useLink = async ({ base }: TestService, link = "") => {
+    const web = createWeb(base);
+    const page = await web.get(link);
+    const signIn = await web.submit(page.form(`${new URL(link).pathname}/browser`));
+    expect(signIn.url.pathname).toBe("/sign-in");
+    return web;
+  };
+  const passOf = (cookies: string) => /market-signal-mailbox=[^;]+/.exec(cookies)?.[0] ?? "";
+
+  it("gets a code by the link in any email, which does not make the codes of others more", async () => {
+    const service = await startTestService({ TRUST_PROXY: "1", RATE_LIMITS: "" });
+    const { base } = service;
+    const email = "owner@example.com";
+    for (let network = 0; network < 30; network += 1) {
+      await askCode(base, email, `198.51.${network}.1`);
+    }
+    const refused = await askCode(base, email, "203.0.113.1");
+    expect([refused.status, await refused.text()]).toEqual([
+      429,
+      expect.stringContaining("Or open the link at the end of any email"),
+    ]);
+    const [mail] = await mailsTo(service, "owner");
+    const pass = passOf((await useLink(service, mail?.unsubscribeUrl)).cookie());
+    expect((await askCode(base, email, "203.0.113.1", pass)).status).toBe(303);
+    expect((await askCode(base, "owner+b@example.com", "203.0.113.2", pass)).status).toBe(303);
+    // The pass is for this mailbox alone, and has a number of its own.
+    for (let network = 0; network < 30; network += 1) {
+      await askCode(base, "other@example.com", `198.51.${network}.1`);
+    }
+    expect((await askCode(base, "other@example.com", "203.0.113.1", pass)).status).toBe(429);
+    const own = [];
+    for (let at = 0; at < 9; at += 1)
+      own.push((await askCode(base, email, "203.0.113.1", pass)).status);
+    expect(own).toContain(429);
+    expect((await fetch(`${base}/unsubscribe/mail_x/browser`, { method: "POST" })).status).toBe(
+      404,
+    );
+  });
+
+  it("enters a code behind an address that strangers have locked out by guessing", async () => {
+    const service = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} guesses=2/99/999` });
+    const stranger = createWeb(service.base);
+    const asked = await stranger.submit((await stranger.get("/sign-in")).form("/sign-in"), {
+      email: "stranger@example.com",
+    });
+    for (const code of ["00000000", "11111111", "22222222"]) {
+      await stranger.submit(asked.form("/sign-in/code"), { code });
+    }
+    const email = "neighbor@example.com";
+    const web = createWeb(service.base);
+    const page = await web.submit((await web.get("/sign-in")).form("/sign-in"), { email });
+    const [code = ""] = await service.codesTo(email);
+    const refused = await web.submit(page.form("/sign-in/code"), { code });
+    expect([refused.status, refused.html]).toEqual([
+      429,
+      expect.stringContaining("Or open the link at the end of any email"),
+    ]);
+    const [mail] = await mailsTo(service, "neighbor");
+    const link = mail?.unsubscribeUrl ?? "";
+    await web.submit((await web.get(link)).form(`${new URL(link).pathname}/browser`));
+    await web.submit(page.form("/sign-in/code"), { code });
+    expect((await web.get("/account")).url.pathname).toBe("/account");
+  });
+});
+
 describe("requests for codes that are refused", () => {
   it("do not count for the others of the network", async () => {
     const service = await startTestService({
@@ -178,6 +246,9 @@ describe("free accounts of one network", () => {
     expect(networks[0]).toMatch(/\S/);
     expect(networks[1]).toBe(networks[0]);
     expect(networks[0]).not.toContain("127.0.0");
+    // It is the network in which the accounts were made, wherever their applications call from.
+    const owners = await records.list(accounts, { limit: 10 });
+    expect(owners.map(({ value }) => value.network)).toEqual(networks);
   });
 });
 

@@ -302,6 +302,9 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "POST /unsubscribe/:token/allow": row(publicPolicy(404), "/unsubscribe/x/allow", {
       method: "POST",
     }),
+    "POST /unsubscribe/:token/browser": row(publicPolicy(404), "/unsubscribe/x/browser", {
+      method: "POST",
+    }),
     "POST /account/watchlists/:id": forged("/account/watchlists/x"),
     "POST /account/watchlists/:id/remove": forged("/account/watchlists/x/remove"),
     "POST /account/applications/:id/remove": forged(

@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler } from "express";
 import { Problem, type ProblemCode } from "../../lib/problem.ts";
+import { retryText } from "../../limits/rate-limit-problem.ts";
 import type { SendErrorPage } from "../errors.ts";
 import { timeElement } from "./elements.ts";
 import { type Html, html } from "./html.ts";
@@ -89,7 +90,7 @@ function errorPage(problem: Problem, now: number): PageAnswer {
     heading: headings[code] ?? String(problem.toJSON().title),
     body:
       code === "rate_limited"
-        ? retryText(Number(headers["Retry-After"]), now)
+        ? waitText(problem, now)
         : html`<p class="lead">${detail}</p><p>${next}</p>
 <p class="buttons"><a class="main" href="/">Go to the home page</a></p>`,
   };
@@ -97,11 +98,16 @@ function errorPage(problem: Problem, now: number): PageAnswer {
 
 const MINUTE_MS = 60_000;
 
-/** Text that says when to try again, as a time and as a duration. */
-function retryText(seconds: number, now: number): Html {
+/** Text that says when to try again, as a time and as a duration, and what else helps. */
+function waitText({ headers, next }: Problem, now: number): Html {
+  const seconds = Number(headers["Retry-After"]);
   const at = Math.ceil((now + seconds * 1000) / MINUTE_MS) * MINUTE_MS;
   const minutes = Math.ceil(seconds / 60);
   const wait = minutes === 1 ? "a minute" : `${minutes} minutes`;
   return html`<p class="lead">There were too many attempts.</p>
-<p>Try again after ${timeElement(at)}, in ${wait}.</p>`;
+<p>Try again after ${timeElement(at)}, in ${wait}.</p>${
+    next !== retryText(seconds) &&
+    html`
+<p>${next}</p>`
+  }`;
 }

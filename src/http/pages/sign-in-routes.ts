@@ -16,6 +16,7 @@ import type { PageContext } from "./page-context.ts";
 import { mayResultFromForm, redirectPage } from "./redirect-page.ts";
 import { safeReturnPath, withReturnPath } from "./return-to.ts";
 import { signInPage } from "./sign-in.ts";
+import { mailboxPass } from "./unsubscribe-routes.ts";
 
 const SendForm = z.object({ email: EmailAddress });
 
@@ -82,27 +83,44 @@ function sendRoute(router: Router, options: PageContext): void {
 
 /**
  * Counts a request for a code. Anyone can request codes for any address, so all codes to a mailbox
- * count together, except those for a browser in which the person signed in before: strangers cannot
- * use up these. All known browsers count together, because each sign-in makes another browser
- * known.
+ * count together, except those for a browser in which the person signed in before, or used a link
+ * that was sent to the mailbox: strangers cannot use up these. All browsers of one kind count
+ * together, because each sign-in makes another browser known.
  *
  * @throws {Problem} `rate_limited`
  */
-async function countCode(
-  { ip, headers }: Request,
-  email: string,
-  { sessions, limits }: PageContext,
-): Promise<void> {
+async function countCode(req: Request, email: string, options: PageContext): Promise<void> {
+  const { limits } = options;
   const target = mailboxOf(email);
-  if (await sessions.knows(headers.cookie, email)) {
-    const own = { caller: email, network: email, target: `known ${target}` };
+  const known = await knownAs(req, email, options);
+  if (known !== undefined) {
+    const own = { caller: email, network: email, target: `${known} ${target}` };
     return requireAdmission(limits, "mailbox-codes", own);
   }
-  const party = partyAt(ip);
+  const party = partyAt(req.ip);
   await requireAdmissions(limits, [
     ["mailbox-codes", { ...party, target }],
     ["code-mails", party],
-  ]);
+  ]).catch(sayAnotherWay);
+}
+
+/** How a browser is known to be that of a person, whom strangers then cannot lock out of it. */
+async function knownAs(
+  req: Request,
+  email: string,
+  { sessions, suppression, ...options }: PageContext,
+): Promise<"known" | "link" | undefined> {
+  if (await sessions.knows(req.headers.cookie, email)) return "known";
+  return suppression.isLinkOf(mailboxPass(options).read(req) ?? "", email) ? "link" : undefined;
+}
+
+/** @throws {Problem} The refusal, with what the owner of a mailbox can do meanwhile. */
+function sayAnotherWay(refusal: unknown): never {
+  if (!(refusal instanceof Problem) || refusal.code !== "rate_limited") throw refusal;
+  const { detail, headers } = refusal;
+  const next =
+    "Or open the link at the end of any email of this service in this browser, and choose to sign in at it.";
+  throw new Problem("rate_limited", { detail, next, headers });
 }
 
 /** Parameters of a sign-in page. */
@@ -163,8 +181,8 @@ function codeRoute(router: Router, options: PageContext): void {
       const pending = await signIn.pending(browser.secret);
       const { cookie } = req.headers;
       // Attempts from a known browser are limited by the number of codes that it can request.
-      const isKnown = pending && (await sessions.knows(cookie, pending.email));
-      if (!isKnown) await guard.check(partyAt(req.ip));
+      const known = pending && (await knownAs(req, pending.email, options));
+      if (known === undefined) await guard.check(partyAt(req.ip)).catch(sayAnotherWay);
       const { data } = validateForm(CodeForm, req);
       const accountId = data && (await signIn.complete(browser.secret, data.code));
       if (accountId === undefined)

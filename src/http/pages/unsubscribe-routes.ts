@@ -5,22 +5,36 @@ import { untrustedText } from "./elements.ts";
 import { html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
+import { createPassCookie, type PassCookie } from "./pass-cookie.ts";
 
 /** Path of the unsubscribe links in emails. */
 export const UNSUBSCRIBE_PATH = "/unsubscribe";
 
+/** How long a browser at which the link was used stays one of the mailbox, in milliseconds. */
+const MAILBOX_BROWSER_MS = 86_400_000;
+
+/** The pass of a browser at which a link of a mailbox was used: the token of the link. */
+export const mailboxPass = ({ baseUrl }: Pick<PageContext, "baseUrl">): PassCookie =>
+  createPassCookie({ name: "market-signal-mailbox", baseUrl, lifetimeMs: MAILBOX_BROWSER_MS });
+
 /**
  * Routes of the unsubscribe link in the emails of a channel. Mail programs send a POST without a
  * page, a session or a form token (RFC 8058 section 3.2), so the token in the link is sufficient. A
- * GET changes nothing, because programs that scan mail follow links.
+ * GET changes nothing, because programs that scan mail follow links. Any body is accepted: who has
+ * the link could send the right one too.
+ *
+ * The link of a mailbox also gives a browser codes of its own to sign in with, because whoever has
+ * it reads the mailbox, and strangers may have used up the codes of all other browsers.
  */
-export function unsubscribeRoutes({ show, unsubscribing, suppression }: PageContext): Router {
+export function unsubscribeRoutes(options: PageContext): Router {
+  const { show, unsubscribing, suppression } = options;
   const router = Router();
+  const pass = mailboxPass(options);
   router
     .route(`${UNSUBSCRIBE_PATH}/:token`)
     .get(async (req, res) => {
       const isStopped = await suppression.stateOf(tokenOf(req));
-      if (isStopped !== undefined) return show(res, isStopped ? stoppedPage(req) : stopPage);
+      if (isStopped !== undefined) return show(res, isStopped ? stoppedPage(req) : stopPage(req));
       const channel = await unsubscribing.channelOf(tokenOf(req));
       if (channel === undefined) throw noSuchLink();
       show(res, channel.state.is === "disabled" ? endedPage : unsubscribeConfirmPage(channel.hint));
@@ -38,14 +52,24 @@ export function unsubscribeRoutes({ show, unsubscribing, suppression }: PageCont
       show(res, allowedPage);
     })
     .all(rejectOtherMethods(["post"]));
+  router
+    .route(`${UNSUBSCRIBE_PATH}/:token/browser`)
+    .post(async (req, res) => {
+      if ((await suppression.stateOf(tokenOf(req))) === undefined) throw noSuchLink();
+      pass.give(res, tokenOf(req));
+      res.redirect(303, "/sign-in");
+    })
+    .all(rejectOtherMethods(["post"]));
   return router;
 }
 
-const stopPage: PageAnswer = {
+const stopPage = ({ params }: Request): PageAnswer => ({
   heading: "No more mail",
   body: html`<p class="lead">Nothing will be sent to your mailbox any more: no codes, so that nobody can sign in with it, and no alerts.</p>
-<form method="post"><button class="main">Do not send me mail again</button></form>`,
-};
+<form method="post"><button class="main">Do not send me mail again</button></form>
+<p>Are you refused a code, because others have asked for too many?</p>
+<form method="post" action="${UNSUBSCRIBE_PATH}/${String(params.token)}/browser"><button>Sign in at this browser</button></form>`,
+});
 
 const stoppedPage = ({ params }: Request): PageAnswer => ({
   heading: "No more mail",
