@@ -45,6 +45,13 @@ const SERVER_LIMITS = {
  */
 const MAX_CONNECTIONS = 15_000;
 
+/**
+ * Time after which a connection is closed on which nothing was read or sent, in milliseconds: that of
+ * a client that does not read its answer, which no other limit ends. Four times the silence of an
+ * event stream, and longer than any request takes.
+ */
+const IDLE_MS = 60_000;
+
 /** Maximum time for sending the rejection of an unreadable request, in milliseconds. */
 const ERROR_RESPONSE_MS = 1_000;
 
@@ -70,14 +77,18 @@ const UNREADABLE = new Problem("invalid_request", {
 });
 
 /**
- * Creates a server whose resources cannot be exhausted by clients that send slowly or not at all.
+ * Creates a server whose resources cannot be exhausted by clients that send or read slowly or not at
+ * all.
+ *
+ * @param idleMs Default: one minute.
  */
-export function createBoundedServer(listener: RequestListener): Server {
+export function createBoundedServer(listener: RequestListener, idleMs = IDLE_MS): Server {
   const server = createServer({ ...SERVER_LIMITS, requireHostHeader: false }, listener);
   // Node.js keeps one field more than the maximum, so that an excess can be detected; it drops all
   // further fields.
   server.maxHeadersCount = MAX_FIELDS + 1;
   server.maxConnections = MAX_CONNECTIONS;
+  server.setTimeout(idleMs);
   server.on("clientError", rejectUnreadable);
   // Requests with an unknown expectation are handled normally, because RFC 9110 section 10.1.1
   // permits a server to ignore it.

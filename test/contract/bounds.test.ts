@@ -165,3 +165,23 @@ describe("unusual but valid HTTP", () => {
     expect(statusesIn(said)).toEqual([401]);
   });
 });
+
+describe("a client that does not read its answer", () => {
+  it("is disconnected", async () => {
+    const { promise: closed, resolve: close } = Promise.withResolvers<boolean>();
+    // Longer than what the kernel takes without a reader.
+    const body = Buffer.alloc(64 * 1024 * 1024);
+    const server = createBoundedServer((_req, res) => {
+      res.once("close", () => close(res.writableFinished));
+      res.end(body);
+    }, 200).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    socket.pause();
+    socket.write(`${HEALTH}\r\nHost: a\r\n\r\n`);
+    expect(await closed).toBe(false);
+  });
+});
