@@ -9,7 +9,6 @@ import {
   put,
   remove,
   removeGroup,
-  removeUnchanged,
   replace,
 } from "./port/operations.ts";
 import type {
@@ -140,9 +139,8 @@ class BufferedTransaction implements Transaction {
   /** What was read, by collection and key or by list. */
   readonly #checks = new Map<string, Operation>();
   readonly #writes: Operation[] = [];
-  /** Records that were written, by collection and key, and whether a group was removed. */
+  /** Records that were written, by collection and key. */
   readonly #written = new Set<string>();
-  #hasRemovedGroup = false;
 
   constructor(records: Records) {
     this.#records = records;
@@ -152,7 +150,7 @@ class BufferedTransaction implements Transaction {
     return this.#writes.length > 0;
   }
 
-  /** The checks of what was read, then the writes. */
+  /** The checks of what was read, then the writes, so that one that finds a change wrote nothing. */
   operations(): readonly Operation[] {
     return [...this.#checks.values(), ...this.#writes];
   }
@@ -201,9 +199,7 @@ class BufferedTransaction implements Transaction {
   ): void {
     const id = idOf([of.name, read.key]);
     if (this.#written.has(id)) throw new Error(`${of.name} ${read.key} was written before`);
-    const check = this.#checks.get(id);
-    // The change itself fails at another revision.
-    if (check?.kind === "check" && check.revision === read.revision) this.#checks.delete(id);
+    this.check(of, read);
     this.#written.add(id);
     this.#writes.push(replace(of, read, change));
   }
@@ -213,20 +209,11 @@ class BufferedTransaction implements Transaction {
   }
 
   remove(from: Collection<unknown>, key: string): void {
-    const id = idOf([from.name, key]);
-    const check = this.#checks.get(id);
-    if (check?.kind !== "check" || this.#hasRemovedGroup || this.#written.has(id)) {
-      this.#writes.push(remove(from, key));
-    } else {
-      // The removal itself fails at another revision.
-      this.#checks.delete(id);
-      this.#written.add(id);
-      this.#writes.push(removeUnchanged(from, check));
-    }
+    this.#written.add(idOf([from.name, key]));
+    this.#writes.push(remove(from, key));
   }
 
   removeGroup(group: string): void {
-    this.#hasRemovedGroup = true;
     this.#writes.push(removeGroup(group));
   }
 
