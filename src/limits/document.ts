@@ -70,7 +70,7 @@ ${table(`Class | ${COLUMNS} | Why`, concurrent)}
 
 ${table(`Class | ${COLUMNS} | Why`, stored)}
 
-**Eviction.** Where the total of \`agents\` is reached, the newest agent of the network that holds most gives way; one that is in use (a live token, a claim code, an open authorization) never does while its network holds less than the network's number.
+**Eviction.** Where the total of \`agents\` is reached, the newest agent of the network that holds most gives way; one that is in use (a live token, a claim code, an open authorization) never does while its network holds less than the network's number. From \`intake\` and \`alerts\` nothing is evicted, since a person waits for it or uses it: what exceeds them is refused. It takes 40 networks, at 20 an hour each (\`submissions\`), a day to leave to others only the reserve of \`intake\`; a decision of the operator about an application frees its place.
 
 **What else is stored** has a number for each account or target, and a class that bounds how fast it grows:
 
