@@ -33,6 +33,26 @@ export const columnOf =
     cell,
   });
 
+/** Columns that show members of a JSON answer as they are. */
+export const memberColumns = <
+  S extends z.ZodObject,
+  const N extends readonly (keyof z.input<S> & string)[],
+>(
+  answer: S,
+  names: N,
+  notes: { readonly [K in N[number]]?: ColumnNotes } = {},
+) =>
+  Object.fromEntries(
+    names.map((name) => [
+      name,
+      columnOf<z.input<S>>()(
+        answer.shape[name] as z.ZodType,
+        (record) => record[name] as Cell,
+        notes[name as N[number]],
+      ),
+    ]),
+  ) as unknown as { readonly [K in N[number]]: RowColumn<z.input<S>> };
+
 /** A description in words of tables, whose cells are empty where JSON has null. */
 const ofEmptyCells = (description: string): string =>
   description.replace(/^null\b/, "Empty").replace(/\bnull\b/, "empty");

@@ -64,25 +64,6 @@ export interface TablePage extends Table {
   readonly nextCursor: string | null;
 }
 
-/** Creates columns whose cells are the record members with the same name. */
-export const createMemberColumn =
-  <R>() =>
-  <N extends CellName<R>>(
-    name: N,
-    type: ColumnType,
-    about?: string,
-    round?: (value: number) => number,
-  ): Column<R> => ({
-    name,
-    type,
-    ...(about !== undefined && { about }),
-    cell: (record) => record[name] as Cell,
-    ...(round && { round }),
-  });
-
-/** Names of the members whose values can be cells. */
-type CellName<R> = { [N in keyof R & string]: R[N] extends Cell ? N : never }[keyof R & string];
-
 /** Creates a table from columns and records. */
 export const tableOf = <R>(columns: readonly Column<R>[], records: Iterable<R>): Table => ({
   columns,
