@@ -10,10 +10,18 @@ import { queryParameters, type RequestContext } from "./request-context.ts";
 import type { Route } from "./route-table.ts";
 import { sendJson } from "./send-response.ts";
 
-/** An operation whose credentials, if it needs any, are the same as those of the tools. */
-type AdmittedOperation = Operation & {
-  readonly access: Exclude<Operation["access"], { readonly anyOf: unknown }>;
-};
+/** Access with the credentials of the tools. */
+type ScopedAccess = Extract<Operation["access"], { readonly scopes: unknown }>;
+
+/**
+ * An operation that is public or takes the credentials of the tools. Where a credential is always
+ * needed, requests count as `calls`, and a limit beside that is counted by the handler.
+ */
+type AdmittedOperation = Operation &
+  (
+    | { readonly access: "public" | (ScopedAccess & { readonly isPublicInSandbox: true }) }
+    | { readonly access: ScopedAccess; readonly limit?: never }
+  );
 
 /** The caller of an operation; `undefined` if the operation is public. */
 type CallerOf<O extends AdmittedOperation> = O["access"] extends {

@@ -101,8 +101,8 @@ export interface Operation {
   readonly body?: BodyContent;
   /**
    * The limit against which requests count that do not count as `calls` of a credential. Absent if
-   * Express serves the operation and its general limit `visits` is enough, and for probes, which
-   * are not limited.
+   * Express serves the operation and its general limit `visits` is enough, and for `/livez` and
+   * `/readyz`, which are not limited.
    */
   readonly limit?: RateLimit;
   /**
