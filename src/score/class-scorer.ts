@@ -27,7 +27,6 @@ import {
   readCrowd,
 } from "./readings.ts";
 import type { RecordSeries } from "./record-series.ts";
-import { rankRisks } from "./risk-ranking.ts";
 import type { SavedSignals } from "./saved-signals.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./signal-hysteresis.ts";
 import { createSnapshot, type Snapshot } from "./snapshot.ts";
@@ -39,6 +38,7 @@ import {
   type ScoredInstrument,
   scoreBetween,
 } from "./stock-scoring.ts";
+import { rankStocks } from "./stock-steadiness.ts";
 
 /** Number of instruments in the class benchmark: those with the largest turnover. */
 export const BENCHMARK_SIZE = 500;
@@ -291,7 +291,7 @@ export class ClassScorer {
       state.candidate = standing && candidateReading(standing, tables);
     }
     const market = this.#benchmark.returns;
-    return rankRisks(this.#states, tables, { market, dayMs: this.#dayMs });
+    return rankStocks(this.#states, tables, { market, dayMs: this.#dayMs });
   }
 
   /** Scores the funds or coins of a closed session, and ranks the coins. */

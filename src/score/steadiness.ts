@@ -1,15 +1,7 @@
 import type { PeerRank } from "../factors/peer-rank.ts";
-import type { PriceHistory } from "../factors/price-history.ts";
-import {
-  type MarketReturns,
-  peakLogDistance,
-  readYearSums,
-  runningVariances,
-} from "../factors/price-history.ts";
-import { RISK_RULES } from "../risk/forecast.ts";
 
 /**
- * The measurements behind steadiness; for each, more is riskier:
+ * The measurements behind the steadiness of stocks; for each, more is riskier:
  * - `volatility`: ln(0.4 sqrt(fast) + 0.6 sqrt(slow)), with exponentially weighted variances of a
  *   session over about 2 and 42 sessions (`runningVariances`)
  * - `yearVolatility`: ln of the standard deviation of the daily log returns of 252 sessions
@@ -29,7 +21,7 @@ export type SteadinessInput = (typeof STEADINESS_INPUTS)[number];
 /** The measurement behind the steadiness of coins: the variance of daily log returns. */
 export const COIN_STEADINESS_INPUT = "variance";
 
-/** The constants of steadiness. */
+/** The constants of the steadiness of stocks. */
 export const STEADINESS_RULES = {
   /** Weight of the normal score of each input in the risk R. */
   weights: {
@@ -81,31 +73,3 @@ export interface SteadinessReading {
   readonly isReference: boolean;
   readonly evidence: SteadinessEvidence;
 }
-
-/** ln(0.4 sqrt(fast) + 0.6 sqrt(slow)); `NaN` before the first return and if the price never moved. */
-export function blendedLogVolatility(history: PriceHistory): number {
-  const { fast, slow } = runningVariances(history);
-  const { fastWeight } = RISK_RULES;
-  const sigma = fastWeight * Math.sqrt(fast) + (1 - fastWeight) * Math.sqrt(slow);
-  return sigma > 0 ? Math.log(sigma) : Number.NaN;
-}
-
-/** ln of the yearly window's standard deviation, and the beta; both `NaN` if they cannot be measured. */
-export function yearVolatilityAndBeta(
-  history: PriceHistory,
-  market: MarketReturns,
-): { readonly yearVolatility: number; readonly beta: number } {
-  const { n, r, m, rr, mm, rm } = readYearSums(history, market);
-  const isKnown = n >= STEADINESS_RULES.minReturns;
-  const variance = rr / n - (r / n) ** 2;
-  const marketVariance = mm / n - (m / n) ** 2;
-  return {
-    yearVolatility: isKnown && variance > 0 ? Math.log(variance) / 2 : Number.NaN,
-    beta:
-      isKnown && marketVariance > 0 ? (rm / n - (r / n) * (m / n)) / marketVariance : Number.NaN,
-  };
-}
-
-/** ln(highest high of 252 sessions / close); `NaN` with fewer than 240 bars. */
-export const logBelowHigh = (history: PriceHistory): number =>
-  history.bars >= STEADINESS_RULES.minBarsOfHigh ? peakLogDistance(history) : Number.NaN;

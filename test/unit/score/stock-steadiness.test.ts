@@ -1,14 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { rankSteadiness } from "../../../src/score/risk-ranking.ts";
 import {
-  blendedLogVolatility,
-  logBelowHigh,
   type RankedValue,
   STEADINESS_INPUTS,
   STEADINESS_RULES,
   type SteadinessInputs,
-  yearVolatilityAndBeta,
 } from "../../../src/score/steadiness.ts";
+import {
+  blendedLogVolatility,
+  logBelowHigh,
+  rankSteadiness,
+  yearVolatilityAndBeta,
+} from "../../../src/score/stock-steadiness.ts";
 import { normalCdf, normalQuantile } from "../../../src/statistics/normal.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
 import { historyOf, referenceBars, referenceMarket } from "../factors/reference.ts";
@@ -31,7 +33,7 @@ function inputsOf(
 
 const unchanged = () => undefined;
 
-describe("steadiness", () => {
+describe("the steadiness of stocks", () => {
   it("is the normal score of the weighted normal scores of five inputs", () => {
     const ranking = rankSteadiness(
       inputsOf((_, position) => position),

@@ -1,5 +1,13 @@
 import { fractionOf } from "../factors/peer-rank.ts";
-import { type MarketReturns, recentVolatility } from "../factors/price-history.ts";
+import {
+  type MarketReturns,
+  type PriceHistory,
+  peakLogDistance,
+  readYearSums,
+  recentVolatility,
+  runningVariances,
+} from "../factors/price-history.ts";
+import { RISK_RULES } from "../risk/forecast.ts";
 import { normalCdf, normalQuantile } from "../statistics/normal.ts";
 import {
   type CloseTables,
@@ -13,15 +21,12 @@ import {
 import { EXPOSURE_RULES, exposurePercentiles } from "./exposures.ts";
 import { type InstrumentState, lossOnAssets } from "./instrument-state.ts";
 import {
-  blendedLogVolatility,
-  logBelowHigh,
   type RankedValue,
   STEADINESS_INPUTS,
   STEADINESS_RULES,
   type SteadinessEvidence,
   type SteadinessInputs,
   type SteadinessReading,
-  yearVolatilityAndBeta,
 } from "./steadiness.ts";
 
 /** Circumstances of a close. */
@@ -38,7 +43,7 @@ interface Close {
  *
  * @returns The tables of the close with the stages of steadiness.
  */
-export function rankRisks(
+export function rankStocks(
   states: readonly InstrumentState[],
   tables: CloseTables,
   { market, dayMs }: Close,
@@ -75,6 +80,34 @@ export function rankRisks(
   });
   return { ...tables, sorted: { ...tables.sorted, ...sorted } };
 }
+
+/** ln(0.4 sqrt(fast) + 0.6 sqrt(slow)); `NaN` before the first return and if the price never moved. */
+export function blendedLogVolatility(history: PriceHistory): number {
+  const { fast, slow } = runningVariances(history);
+  const { fastWeight } = RISK_RULES;
+  const sigma = fastWeight * Math.sqrt(fast) + (1 - fastWeight) * Math.sqrt(slow);
+  return sigma > 0 ? Math.log(sigma) : Number.NaN;
+}
+
+/** ln of the yearly window's standard deviation, and the beta; both `NaN` if they cannot be measured. */
+export function yearVolatilityAndBeta(
+  history: PriceHistory,
+  market: MarketReturns,
+): { readonly yearVolatility: number; readonly beta: number } {
+  const { n, r, m, rr, mm, rm } = readYearSums(history, market);
+  const isKnown = n >= STEADINESS_RULES.minReturns;
+  const variance = rr / n - (r / n) ** 2;
+  const marketVariance = mm / n - (m / n) ** 2;
+  return {
+    yearVolatility: isKnown && variance > 0 ? Math.log(variance) / 2 : Number.NaN,
+    beta:
+      isKnown && marketVariance > 0 ? (rm / n - (r / n) * (m / n)) / marketVariance : Number.NaN,
+  };
+}
+
+/** ln(highest high of 252 sessions / close); `NaN` with fewer than 240 bars. */
+export const logBelowHigh = (history: PriceHistory): number =>
+  history.bars >= STEADINESS_RULES.minBarsOfHigh ? peakLogDistance(history) : Number.NaN;
 
 /** The steadiness of the stocks of a close. */
 export interface SteadinessRanking {
