@@ -55,8 +55,18 @@ function isWebPort(port: string): boolean {
   return port === "" || WEB_PORTS.includes(Number(port)) || Number(port) >= FIRST_UNRESERVED_PORT;
 }
 
+/**
+ * The host of a URL as limits count it: without its port, and without dots at its end, which lead to
+ * the same host (RFC 1034 section 3.1).
+ *
+ * @param url A URL that `urlFault` allows.
+ */
+export const countedHost = (url: string): string => withoutEndDots(new URL(url).hostname);
+
+const withoutEndDots = (hostname: string): string => hostname.replace(/\.+$/, "");
+
 function isPublicHost(hostname: string, policy: UrlPolicy): boolean {
-  const host = hostname.replace(/^\[|\]$|\.+$/g, "");
+  const host = withoutEndDots(hostname).replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0) return isConnectionAllowed(host, policy);
   const isPrivate = !host.includes(".") || PRIVATE_NAMES.test(host);
   return !isPrivate || (policy.isAllowedName?.(host) ?? false);

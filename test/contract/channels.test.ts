@@ -12,6 +12,9 @@ import { textOf, type WebPage } from "../support/web.ts";
 
 const CHATS: readonly ChatKind[] = ["slack", "discord", "telegram", "ntfy"];
 
+/** Host of the chat servers of the tests. */
+const LOOPBACK = "127.0.0.1";
+
 const telegram = await startChat("telegram");
 const testService = await startTestService({
   ALLOW_INSECURE_WEBHOOKS: "1",
@@ -484,6 +487,39 @@ describe("the target of a channel", () => {
       expect((await add(person, spelled(`v${at + 6}/`), `n${at}`)).status).toBe(200);
     }
     expect((await add(person, spelled(""), "last")).status).toBe(429);
+    await service.stop();
+  });
+
+  it("receives a limited number of codes, however its host is spelled", async () => {
+    const service = await startTestService({
+      ALLOW_INSECURE_WEBHOOKS: "1",
+      RATE_LIMITS: "registrations=1000/100000/1000000",
+    });
+    const chat = await chatOf("ntfy");
+    const person = service.person();
+    await person.signIn();
+    const spelled = (host: string) => ({
+      ...chat.typed,
+      to: chat.typed.to.replace(LOOPBACK, host),
+    });
+    for (const host of ["localhost", "localhost.", "LOCALHOST.."]) {
+      expect((await add(person, spelled(host), host)).status).toBe(200);
+    }
+    expect((await add(person, spelled("localhost..."), "last")).status).toBe(429);
+    await service.stop();
+  });
+
+  it("has a host that receives a limited number of codes, whatever its topic, port and spelling", async () => {
+    const service = await startTestService({
+      ALLOW_INSECURE_WEBHOOKS: "1",
+      RATE_LIMITS: "registrations=1000/100000/1000000 host-requests=2/1000/10000",
+    });
+    const person = service.person();
+    await person.signIn();
+    const typed = (to: string) => ({ kind: "ntfy", to, token: "" }) as const;
+    expect((await add(person, typed("http://localhost:8001/one"), "1")).status).toBe(200);
+    expect((await add(person, typed("http://localhost.:8002/two"), "2")).status).toBe(200);
+    expect((await add(person, typed("http://localhost..:8003/three"), "3")).status).toBe(429);
     await service.stop();
   });
 

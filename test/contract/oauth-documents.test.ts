@@ -170,6 +170,10 @@ describe("a client with a client ID metadata document", () => {
   it.each([
     ["document-fetches", (number: number) => `https://app-${number}.example/client.json`],
     ["host-requests", (number: number) => `https://app.example/${number}.json`],
+    [
+      "host-requests",
+      (number: number) => `https://app.example${".".repeat(number)}:${8443 + number}/client.json`,
+    ],
   ])(
     "causes only as many fetches by this server as the limit %s allows",
     async (name, addressOf) => {

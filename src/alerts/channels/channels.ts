@@ -5,7 +5,7 @@ import { partyAt } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { requireAdmission, requireAdmissions } from "../../limits/rate-limit-problem.ts";
 import { emailGroup, mailboxOf } from "../../mail/email-address.ts";
-import type { UrlPolicy } from "../../outbound/url-policy.ts";
+import { countedHost, type UrlPolicy } from "../../outbound/url-policy.ts";
 import { accounts } from "../../principals/accounts/accounts.ts";
 import type { Archive } from "../../store/port/archive.ts";
 import { readAll } from "../../store/port/read-all.ts";
@@ -398,7 +398,7 @@ export class ChannelService {
     const { limits } = this.#options;
     const party = partyAt(callerAddress(), accountId);
     const mailbox = target.kind === "email" ? mailboxOf(target.to) : channelTargetKey(target);
-    const host = target.kind === "ntfy" ? new URL(target.url).hostname : undefined;
+    const host = target.kind === "ntfy" ? countedHost(target.url) : undefined;
     await requireAdmissions(limits, [
       ["changes", party],
       ["code-mails", party],

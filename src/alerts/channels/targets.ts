@@ -1,6 +1,6 @@
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
-import { type UrlPolicy, urlFault } from "../../outbound/url-policy.ts";
+import { countedHost, type UrlPolicy, urlFault } from "../../outbound/url-policy.ts";
 import type { ChannelKind, ChannelTarget } from "./channel.ts";
 
 /** The target of a channel, as a person types it. */
@@ -82,13 +82,21 @@ function ntfyTarget(
 ): ChannelTarget | ChannelTargetFault {
   const fault = urlFault(to, policy);
   if (fault !== undefined) return { field: "to", fault };
-  const { pathname, search, href } = new URL(to);
+  const { pathname, search } = new URL(to);
   if (search !== "" || !NTFY_PATH.test(pathname)) {
     return { field: "to", fault: "It does not end with the name of a topic." };
   }
-  if (token === "") return { kind: "ntfy", url: href };
-  if (NTFY_TOKEN.test(token)) return { kind: "ntfy", url: href, token };
+  const url = topicUrl(to);
+  if (token === "") return { kind: "ntfy", url };
+  if (NTFY_TOKEN.test(token)) return { kind: "ntfy", url, token };
   return { field: "token", fault: "It is no access token." };
+}
+
+/** The URL of an ntfy topic with its host in one spelling. */
+function topicUrl(text: string): string {
+  const url = new URL(text);
+  url.hostname = countedHost(text);
+  return url.href;
 }
 
 /**
@@ -142,6 +150,7 @@ function identityOf(target: ChannelTarget): string {
     case "discord":
       return new URL(target.url).pathname.replace(/^.*\/webhooks\//, "");
     case "ntfy":
-      return target.url;
+      // Earlier versions stored the URL as it was typed.
+      return topicUrl(target.url);
   }
 }

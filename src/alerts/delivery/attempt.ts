@@ -5,6 +5,7 @@ import { isEntitledToEvents } from "../../auth/entitlement.ts";
 import type { Vault } from "../../keys/vault.ts";
 import type { LimitState, Limits } from "../../limits/limits.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
+import { countedHost } from "../../outbound/url-policy.ts";
 import { type Change, transactOnce } from "../../store/transact.ts";
 import {
   type AlertOwner,
@@ -124,8 +125,7 @@ async function countChallenge(
 ): Promise<LimitState> {
   const attempt = await countRepeatedAttempt(source, limits);
   if (attempt.isExceeded) return attempt;
-  const target = new URL(url).hostname.replace(/\.+$/, "");
-  return limits.admit("host-requests", { ...eventParty(source), target });
+  return limits.admit("host-requests", { ...eventParty(source), target: countedHost(url) });
 }
 
 /**

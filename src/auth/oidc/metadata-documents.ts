@@ -6,6 +6,7 @@ import { concurrencyClasses } from "../../limits/classes.ts";
 import { Concurrency } from "../../limits/concurrency.ts";
 import type { Limits, Party } from "../../limits/limits.ts";
 import { requireAdmission } from "../../limits/rate-limit-problem.ts";
+import { countedHost } from "../../outbound/url-policy.ts";
 import { LastGoodResponses, RecentFailures } from "./fetch-cache.ts";
 
 /** The type of the global `fetch`. */
@@ -81,7 +82,7 @@ export function createLimitedFetch(fetchGuarded: GlobalFetch, limits: Limits): G
     // Entered before anything is awaited, so that of many fetches at once none passes the number.
     const leave = underWay.enter(party);
     try {
-      await requireFetch(new URL(urlOf(input)).host, party, limits);
+      await requireFetch(countedHost(urlOf(input)), party, limits);
       return await fetchGuarded(input, init);
     } finally {
       leave();
