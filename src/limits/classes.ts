@@ -219,7 +219,7 @@ export const rateClasses = {
     per: "mailbox or chat",
     fewNetworks: "only who has proved that the mailbox or chat is theirs can count in it",
     counts: "messages about events to one mailbox or chat; what exceeds them comes as a digest",
-    by: "person",
+    by: "person; the network is the one in which they first signed in",
     because: "a mailbox stays readable",
   },
   "audit-rows": {

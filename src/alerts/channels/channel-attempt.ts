@@ -4,8 +4,16 @@ import type { Vault } from "../../keys/vault.ts";
 import type { LimitState, Limits } from "../../limits/limits.ts";
 import type { Outbox, OutgoingMail } from "../../mail/outbox.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
+import { accounts } from "../../principals/accounts/accounts.ts";
+import type { RecordReader } from "../../store/port/records.ts";
 import { type Change, type Transaction, transactOnce } from "../../store/transact.ts";
-import { type AlertOwner, alerts, type StoredAlert } from "../alert.ts";
+import {
+  type AlertOwner,
+  alerts,
+  type EventSource,
+  eventParty,
+  type StoredAlert,
+} from "../alert.ts";
 import {
   DELIVERIES_TOPIC,
   deleteDelivery,
@@ -301,11 +309,10 @@ function waitUntil(
 async function countMessage(
   delivery: StoredDelivery,
   channel: StoredChannel,
-  { limits, vault }: ChannelAttemptOptions,
+  { limits, records, vault }: ChannelAttemptOptions,
 ): Promise<LimitState> {
-  const { accountId } = channel.value;
   const target = channelTargetKey(decryptChannelTarget(vault, channel));
-  const party = { caller: accountId, network: accountId, target };
+  const party = { ...eventParty(await sourceOf(channel, records)), target };
   if (delivery.value.attempts === 0) return limits.admit("messages", party);
   return { ...(await limits.check("messages", party)), isExceeded: false };
 }
@@ -346,15 +353,22 @@ function untilOf(
  */
 async function repeatsUsedUp(
   delivery: StoredDelivery,
-  { value: { accountId } }: StoredChannel,
-  options: ChannelAttemptOptions,
+  channel: StoredChannel,
+  { limits, records }: ChannelAttemptOptions,
 ): Promise<Change | undefined> {
   if (!isRepeatedAttempt(delivery)) return undefined;
-  const person: AlertOwner = { kind: "user", id: accountId, accountId };
-  return delayDeliveryUntilReset(
-    delivery,
-    await countRepeatedAttempt({ owner: person }, options.limits),
-  );
+  const source = await sourceOf(channel, records);
+  return delayDeliveryUntilReset(delivery, await countRepeatedAttempt(source, limits));
+}
+
+/** The person of a channel, with the network in which the account was created. */
+async function sourceOf(
+  { value: { accountId } }: StoredChannel,
+  records: RecordReader,
+): Promise<EventSource> {
+  const owner: AlertOwner = { kind: "user", id: accountId, accountId };
+  const network = (await records.get(accounts, accountId))?.value.network;
+  return network === undefined ? { owner } : { owner, network };
 }
 
 /**

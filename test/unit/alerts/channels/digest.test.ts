@@ -20,7 +20,8 @@ import { type ScheduleTimer, scheduleTimer as timer } from "../../../../src/lib/
 import type { LimitNumbers } from "../../../../src/limits/classes.ts";
 import { createLimits } from "../../../../src/limits/limits.ts";
 import { decryptEmail, queuedMails } from "../../../../src/mail/outbox.ts";
-import { announce, replace } from "../../../../src/store/port/operations.ts";
+import { accounts } from "../../../../src/principals/accounts/accounts.ts";
+import { announce, insert, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
   type ChannelAlert,
@@ -594,6 +595,36 @@ describeEngines("messages beyond the hourly limit", (engine) => {
     await store.records.commit(queuedShift(other.alert, "E9", store.clock.now));
     await scene.worker.look();
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E9"]]);
+  });
+
+  it("are counted together for people whose accounts were created in one network", async () => {
+    const scene = await sceneOf(engine, "slack", {
+      messages: { caller: 2, network: 3, total: 1_000 },
+    });
+    const { store, chat, made } = scene;
+    if (chat === undefined) throw new Error("no chat");
+    const [near, far] = ["acc_near", "acc_far"].map((accountId) =>
+      channelAlert({ target: chat.target, vault, accountId }),
+    ) as [ChannelAlert, ChannelAlert];
+    const accountIn = (network: string, { channel }: ChannelAlert) =>
+      insert(accounts, {
+        key: channel.value.accountId,
+        value: { label: "", createdAt: 0, network },
+      });
+    await store.records.commit([...near.steps, ...far.steps]);
+    await store.records.commit([accountIn("1", made), accountIn("1", near), accountIn("2", far)]);
+    const told = [
+      [made, "E0"],
+      [made, "E1"],
+      [near, "E2"],
+      [near, "E3"],
+      [far, "E4"],
+    ] as const;
+    for (const [{ alert }, symbol] of told) {
+      await store.records.commit(queuedShift(alert, symbol, store.clock.now));
+      await scene.worker.look();
+    }
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E4"]]);
   });
 
   it("are counted for all of a person's channels to the same chat together, so a second channel does not raise the limit", async () => {
