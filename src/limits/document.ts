@@ -90,6 +90,6 @@ ${table(`Class | ${COLUMNS} | Why`, stored)}
 
 Accounts, their keys and grants, and mailboxes that want no mail have no number in total: a service does not turn people away because it has many. From one network they grow by at most 100 an hour (\`code-mails\`), 1 MB a day.
 
-**A new limit** is a class in \`src/limits/classes.ts\`, a call of \`admit\` where the action is, and this page (\`UPDATE_DOCS=1 npx vitest run test/unit/limits/classes.test.ts\`).
+**A new limit.** Count the action by a class above: name it in the \`limit\` of a public operation, or call \`admit\` where the action is. A new class replaces one in \`src/limits/classes.ts\`, because \`test/house/ceilings.json\` lets their number only fall; \`src/limits/former-names.ts\` then says which class took the place of the old name. \`UPDATE_DOCS=1 npx vitest run --mode quick test/unit/limits/classes.test.ts\` renews this page.
 `;
 }
