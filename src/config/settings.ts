@@ -375,7 +375,7 @@ export function settingsDocument(): string {
   );
   return `# Settings
 
-Environment variables, read once at the start. An invalid value stops the start with a message that names the allowed ones; so does a name that looks like a misspelled setting (\`DATABSE_URL\`). This page is generated from \`src/config/settings.ts\`.
+Environment variables, read once at the start. An invalid value stops the start with a message that names the allowed ones; so does a name that looks like a misspelled setting (\`DATABSE_URL\`), or a setting that an earlier version had. Other names that are not below are ignored. This page is generated from \`src/config/settings.ts\`.
 
 | Variable | Default | What it is for | What is allowed |
 |---|---|---|---|
