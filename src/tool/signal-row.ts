@@ -154,7 +154,8 @@ export const signalRow = {
     about: "Signal before since; empty: none is recorded.",
   }),
   steadiness: snapshotColumn(Points.nullable(), ({ steadiness }) => steadiness?.value ?? null, {
-    about: "Points, 0 to 100: rank among stocks by how far they are likely to fall; empty: none.",
+    about:
+      "Points, 0 to 100: rank among stocks or coins by how far they are likely to fall; empty: none.",
     round: Math.round,
     display: { header: "Steadiness", format: "int" },
   }),
