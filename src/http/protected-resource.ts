@@ -18,8 +18,8 @@ export interface AuthorizationOptions {
   readonly anonymousScopes: readonly Scope[];
   readonly claims: Pick<ClaimService, "claimantsNote">;
   /**
-   * Quotas: `credential-address` counts invalid credentials; `calls` counts the calls of a caller;
-   * `calls-anonymous`, those of an unclaimed agent; `visits`, requests without a credential.
+   * `calls` counts the calls of a caller; `calls-unclaimed`, those of an unclaimed agent; `visits`,
+   * requests without a valid credential.
    */
   readonly limits: Limits;
 }
