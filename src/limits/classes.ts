@@ -156,7 +156,7 @@ export const rateClasses = {
     total: 10_000,
     seconds: 3_600,
     counts: "codes sent to any mailbox or chat",
-    by: "address for sign-in, person for channels; not counted for a browser in which the person signed in before",
+    by: "address for sign-in, person for channels; not counted for a browser in which the person signed in before; refuses only new accounts to a browser with the link of the mailbox",
     because: "the mail server's reputation",
   },
   "mailbox-codes": {
@@ -169,7 +169,7 @@ export const rateClasses = {
       "a mailbox that 40 networks could not use up would get 7,000 mails a day; its owner has another way (below)",
     counts:
       "codes of every kind sent to one mailbox, whatever follows a + in its name, or to one chat",
-    by: "address for sign-in, person for channels; browsers in which the person signed in before are counted apart",
+    by: "address for sign-in, person for channels; all browsers in which the person signed in before are one caller apart, and all with the link of the mailbox another",
     because:
       "nobody's mailbox is flooded, and strangers do not lock its owner out of known browsers",
   },

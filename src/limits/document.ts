@@ -58,7 +58,7 @@ ${table(`Class | ${COLUMNS} | Window | Why`, rates)}
 
 **Guessing.** A caller that used up its number of \`guesses\` is locked out, twice as long each time, up to a day, by the hash of its address, over restarts too. The network's and the total number never lock anyone out.
 
-**Codes by mail.** All kinds of codes to one mailbox count together. Browsers in which its owner has signed in before are counted apart, so that strangers never lock the owner out of them; elsewhere, strangers of ten networks can have a code refused, for 15 minutes at a time. The owner's way is the link at the end of every email of this service, the strangers' codes included: a browser at which it was used has codes of its own for a day, and needs no permission of \`guesses\` to enter one, so that nobody is locked out who can read their mail. By the same link the mailbox gets no more mail of this service at all, until its owner allows it again there, or asks the operator to (\`admin mail --allow\`).
+**Codes by mail.** All kinds of codes to one mailbox count together. Browsers in which its owner has signed in before are counted apart, so that strangers never lock the owner out of them; elsewhere, strangers of ten networks can have a code refused, for 15 minutes at a time. The owner's way is the link at the end of every email of this service, the strangers' codes included: a browser at which it was used has codes of its own for a day, and needs no permission of \`guesses\` to enter one, so that nobody is locked out who can read their mail. Such codes are for accounts that exist: a new one needs what \`code-mails\` leaves to the network, and where that is nothing, the answer is the same and no code comes. Whoever holds an email that was forwarded can use up the three codes of its link, for 15 minutes at a time. By the same link the mailbox gets no more mail of this service at all, until its owner allows it again there, or asks the operator to (\`admin mail --allow\`).
 
 ## Under way at the same time
 
@@ -76,19 +76,19 @@ ${table(`Class | ${COLUMNS} | Why`, stored)}
 
 | What | Most of an account, application or target | Class that bounds it |
 |---|---|---|
-| accounts | one for each mailbox or person of an identity provider | \`code-mails\`, \`registrations\` |
+| accounts | one for each address, so any number for a mailbox, or person of an identity provider | \`code-mails\`, \`registrations\` |
 | API keys, grants to applications, claimed agents | 5, 100, 1,000 | \`changes\`, \`claims\` |
-| sessions and known browsers | 100 each; the oldest goes | \`code-mails\` |
+| sessions and known browsers | 100 each; the oldest goes | \`code-mails\`, \`mailbox-codes\` |
 | refresh tokens | 100 families for each grant; the oldest goes | \`tokens\` |
 | access tokens, codes, authorization requests, claims | for an hour at most | \`tokens\`, \`tokens-unclaimed\`, \`authorizations\`, \`claims\` |
 | events, deliveries, attempts | for 30 days | \`events\` |
 | the number of the last event | one for each alert and instrument | \`alerts\` |
-| emails that wait | for ten minutes with a code, five days with a notice | \`code-mails\`, \`messages\`, \`claims\` |
+| emails that wait | for ten minutes with a code, five days with a notice | \`code-mails\`, \`mailbox-codes\`, \`messages\`, \`claims\` |
 | mailboxes that want no mail | one each, 0.2 kB, for good | \`code-mails\` |
 | lockouts | for at most two days after the guess | \`audit-rows\` |
 | audit rows | for 400 days | the class of what they record, \`audit-rows\` |
 
-Accounts, their keys and grants, and mailboxes that want no mail have no number in total: a service does not turn people away because it has many. From one network they grow by at most 100 an hour (\`code-mails\`), 1 MB a day.
+Accounts, their keys and grants, and mailboxes that want no mail have no number in total: a service does not turn people away because it has many. From one network they grow by at most 100 an hour (\`code-mails\`), and an account whose person has signed in is about 2 kB of rows: 5 MB a day.
 
 **A new limit.** Count the action by a class above: name it in the \`limit\` of a public operation, or call \`admit\` where the action is. A new class replaces one in \`src/limits/classes.ts\`, because \`test/house/ceilings.json\` lets their number only fall; \`src/limits/former-names.ts\` then says which class took the place of the old name. \`UPDATE_DOCS=1 npx vitest run --mode quick test/unit/limits/classes.test.ts\` renews this page.
 `;

@@ -171,6 +171,50 @@ describe("a person whom strangers have locked out of every browser that is not k
     );
   });
 
+  it("has one number for all spellings of the mailbox, and gets no account that its network may not have", async () => {
+    const service = await startTestService({ TRUST_PROXY: "1", RATE_LIMITS: "code-mails=2/2/99" });
+    const { base } = service;
+    const ask = (email: string, cookie: string) => askCode(base, email, "203.0.113.1", cookie);
+    const owner = service.person("owner@example.com");
+    await owner.signIn();
+    await askCode(base, owner.email, "198.51.100.1");
+    const [mail] = await mailsTo(service, "owner");
+    const pass = passOf((await useLink(service, mail?.unsubscribeUrl)).cookie());
+    // Two new accounts are what code-mails leaves to the network. What is refused looks the same
+    // for an address that has an account.
+    const mailbox = async (name: string) => (await mailsTo(service, name)).length;
+    const before = await mailbox("owner");
+    const asked = [];
+    for (const email of ["owner+a@example.com", "owner+b@example.com", "owner+c@example.com"]) {
+      const { status, headers } = await ask(email, pass);
+      asked.push([status, headers.get("location")]);
+    }
+    const next = [303, "/sign-in/code?return_to=%2Faccount"];
+    expect(asked).toEqual([next, next, next]);
+    expect(await mailbox("owner")).toBe(before + 2);
+    const exceeded = [await ask("owner+d@example.com", pass), await ask(owner.email, pass)];
+    expect(exceeded.map(({ status }) => status)).toEqual([429, 429]);
+    // A browser that is known has the number of its mailbox too, not one for each spelling.
+    const [known] = /market-signal-known=[^;]+/.exec(owner.web.cookie(base)) ?? [];
+    const own = [];
+    for (let at = 0; at < 4; at += 1) own.push((await ask(owner.email, known ?? "")).status);
+    expect(own).toEqual([303, 303, 303, 429]);
+  });
+
+  it("gets a code by the link where the network has no new accounts left", async () => {
+    const service = await startTestService({ TRUST_PROXY: "1", RATE_LIMITS: "code-mails=1/1/99" });
+    const { base } = service;
+    const owner = service.person("owner@example.com");
+    await owner.signIn();
+    await askCode(base, owner.email, "198.51.100.1");
+    const [mail] = await mailsTo(service, "owner");
+    const pass = passOf((await useLink(service, mail?.unsubscribeUrl)).cookie());
+    expect((await askCode(base, "other@example.com", "203.0.113.1")).status).toBe(303);
+    const before = (await mailsTo(service, "owner")).length;
+    expect((await askCode(base, owner.email, "203.0.113.1", pass)).status).toBe(303);
+    expect((await mailsTo(service, "owner")).length).toBe(before + 1);
+  });
+
   it("enters a code behind an address that strangers have locked out by guessing", async () => {
     const service = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} guesses=2/99/999` });
     const stranger = createWeb(service.base);

@@ -72,8 +72,8 @@ function sendRoute(router: Router, options: PageContext): void {
         const [email, error] = [submittedValue(req, "email"), "Enter one email address."];
         return show(res, signInPageFor(browser, options, { place, email, error, isCodeShown }));
       }
-      await countCode(req, data.email, options);
-      const code = await signIn.sendCode(browser.secret, data.email);
+      const isForNew = await countCode(req, data.email, options);
+      const code = await signIn.sendCode(browser.secret, data.email, { isForNew });
       if (!isCodeShown) return res.redirect(303, withReturnPath("/sign-in/code", place));
       const { formToken } = browser;
       show(res, signInCodePage({ ...data, code, formToken, place, isMailShownToOperator, signUp }));
@@ -85,23 +85,30 @@ function sendRoute(router: Router, options: PageContext): void {
  * Counts a request for a code. Anyone can request codes for any address, so all codes to a mailbox
  * count together, except those for a browser in which the person signed in before, or used a link
  * that was sent to the mailbox: strangers cannot use up these. All browsers of one kind count
- * together, because each sign-in makes another browser known.
+ * together, because each sign-in makes another browser known, and all spellings of the mailbox.
  *
+ * The link was sent to whoever asked for a code to a mailbox of their own, so it gives no new
+ * account that the network may not have. Whether an address has an account changes neither the
+ * answer nor what counts.
+ *
+ * @returns Whether the code may be for a new account.
  * @throws {Problem} `rate_limited`
  */
-async function countCode(req: Request, email: string, options: PageContext): Promise<void> {
+async function countCode(req: Request, email: string, options: PageContext): Promise<boolean> {
   const { limits } = options;
+  const party = partyAt(req.ip);
   const target = mailboxOf(email);
   const known = await knownAs(req, email, options);
-  if (known !== undefined) {
-    const own = { caller: email, network: email, target: `${known} ${target}` };
-    return requireAdmission(limits, "mailbox-codes", own);
+  if (known === undefined) {
+    await requireAdmissions(limits, [
+      ["mailbox-codes", { ...party, target }],
+      ["code-mails", party],
+    ]).catch(sayAnotherWay);
+    return true;
   }
-  const party = partyAt(req.ip);
-  await requireAdmissions(limits, [
-    ["mailbox-codes", { ...party, target }],
-    ["code-mails", party],
-  ]).catch(sayAnotherWay);
+  const own = { caller: target, network: target, target: `${known} ${target}` };
+  await requireAdmission(limits, "mailbox-codes", own);
+  return known === "link" && !(await limits.admit("code-mails", party)).isExceeded;
 }
 
 /** How a browser is known to be that of a person, whom strangers then cannot lock out of it. */

@@ -77,11 +77,17 @@ export class EmailCodeSignIn {
    *
    * @param browser Secret of the browser; the code is valid only in this browser.
    * @param email Normalized.
+   * @param isForNew Whether the code may be for a new account, where `SIGN_UP` allows one.
    * @returns The code, which must not leave this machine by any other way than the email.
    */
-  async sendCode(browser: string, email: string): Promise<string> {
+  async sendCode(
+    browser: string,
+    email: string,
+    { isForNew }: { readonly isForNew: boolean },
+  ): Promise<string> {
     const { records, mailbox, serviceName, hashAddress } = this.#options;
-    const isAllowed = await maySignIn(email, this.#options);
+    const signUp = isForNew ? this.#options.signUp : "closed";
+    const isAllowed = await maySignIn(email, { ...this.#options, signUp });
     const code = newCode();
     const validProof = proofOf(browser, { email, code });
     const proof = isAllowed ? validProof : randomBytes(HMAC_BYTES).toString("base64url");
@@ -131,7 +137,7 @@ export class EmailCodeSignIn {
 }
 
 /**
- * Whether `SIGN_UP` allows this address to sign in. Reads the same records in every case, so that
+ * Whether a sign-up mode allows this address to sign in. Reads the same records in every case, so that
  * the response time reveals nothing.
  */
 async function maySignIn(

@@ -28,6 +28,7 @@ import {
 
 const ADA = "ada@people.example";
 const BROWSER = "the secret of a browser";
+const ANYONE = { isForNew: true };
 const MINUTE = 60_000;
 
 interface Choice {
@@ -65,7 +66,7 @@ describeEngines("sign-in by email code", (engine) => {
   it("signs in the person who enters the code in the browser that requested it", async () => {
     const { signIn, accounts, letters, lastCode } = await begin(engine);
     expect(await signIn.pending(BROWSER)).toBeUndefined();
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     expect(await signIn.pending(BROWSER)).toEqual({ email: ADA });
     expect(await letters()).toMatchObject([
       { to: ADA, subject: "Your code for Market Signal and Verification Service" },
@@ -77,7 +78,7 @@ describeEngines("sign-in by email code", (engine) => {
 
   it("sends a plain-text email with instructions and without a link", async () => {
     const { signIn, letters } = await begin(engine);
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const [letter] = await letters();
     expect(letter?.text).toMatch(
       /sign in to Market Signal and Verification Service.*10 minutes.*ignore this email/s,
@@ -90,7 +91,7 @@ describeEngines("sign-in by email code", (engine) => {
 
   it("accepts a code that is typed with spaces", async () => {
     const { signIn, lastCode } = await begin(engine);
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     const typed = ` ${code.slice(0, 4)} ${code.slice(4)}\n`;
     expect(await signIn.complete(BROWSER, typed)).toBeDefined();
@@ -98,9 +99,9 @@ describeEngines("sign-in by email code", (engine) => {
 
   it("refuses the code in another browser", async () => {
     const { signIn, lastCode } = await begin(engine);
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
-    await signIn.sendCode("another browser", "eve@people.example");
+    await signIn.sendCode("another browser", "eve@people.example", ANYONE);
     expect(await signIn.complete("another browser", code)).toBeUndefined();
     expect(await signIn.complete("a third browser", code)).toBeUndefined();
     expect(await signIn.complete(BROWSER, code)).toBeDefined();
@@ -108,11 +109,11 @@ describeEngines("sign-in by email code", (engine) => {
 
   it("expires a code after ten minutes or after its use", async () => {
     const { store, signIn, lastCode } = await begin(engine);
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const first = await lastCode();
     store.clock.now += 10 * MINUTE;
     expect(await signIn.complete(BROWSER, first)).toBeUndefined();
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const second = await lastCode();
     expect(await signIn.complete(BROWSER, second)).toBeDefined();
     expect(await signIn.complete(BROWSER, second)).toBeUndefined();
@@ -120,7 +121,7 @@ describeEngines("sign-in by email code", (engine) => {
 
   it("allows five wrong codes, and then rejects even the correct code", async () => {
     const { store, signIn, lastCode } = await begin(engine);
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     for (let attempt = 0; attempt < 5; attempt += 1) {
       expect(await signIn.complete(BROWSER, another(code))).toBeUndefined();
@@ -132,7 +133,7 @@ describeEngines("sign-in by email code", (engine) => {
 
   it("counts concurrent wrong attempts", async () => {
     const { signIn, lastCode } = await begin(engine, { through: slowRecords });
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     const wrong = Array.from({ length: 5 }, () => signIn.complete(BROWSER, another(code)));
     expect(await Promise.all(wrong)).toEqual([
@@ -147,7 +148,7 @@ describeEngines("sign-in by email code", (engine) => {
 
   it("lets a person try again after a wrong code", async () => {
     const { signIn, lastCode } = await begin(engine);
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     for (let attempt = 0; attempt < 4; attempt += 1) await signIn.complete(BROWSER, "");
     expect(await signIn.complete(BROWSER, code)).toBeDefined();
@@ -155,7 +156,7 @@ describeEngines("sign-in by email code", (engine) => {
 
   it("accepts a code only once when it is sent in 100 concurrent requests", async () => {
     const { signIn, lastCode } = await begin(engine, { through: slowRecords });
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     const all = Array.from({ length: 100 }, () => signIn.complete(BROWSER, code));
     const ids = (await Promise.all(all)).filter((id) => id !== undefined);
@@ -164,10 +165,10 @@ describeEngines("sign-in by email code", (engine) => {
 
   it("replaces the previous code with a new code, which has its own five attempts", async () => {
     const { signIn, lastCode } = await begin(engine);
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const first = await lastCode();
     for (let attempt = 0; attempt < 4; attempt += 1) await signIn.complete(BROWSER, "");
-    await signIn.sendCode(BROWSER, "bob@people.example");
+    await signIn.sendCode(BROWSER, "bob@people.example", ANYONE);
     const second = await lastCode();
     expect(await signIn.pending(BROWSER)).toEqual({ email: "bob@people.example" });
     expect(await signIn.complete(BROWSER, first)).toBeUndefined();
@@ -176,7 +177,7 @@ describeEngines("sign-in by email code", (engine) => {
 
   it("stores no data from which a code could be derived", async () => {
     const { store, signIn, lastCode } = await begin(engine);
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     const kept = JSON.stringify(await dumpStore(store.store));
     expect(kept).not.toContain(code);
@@ -185,7 +186,7 @@ describeEngines("sign-in by email code", (engine) => {
 
   it("accepts a stored code only from its own browser, even if the store is manipulated", async () => {
     const { store, signIn, lastCode } = await begin(engine);
-    await signIn.sendCode(BROWSER, ADA);
+    await signIn.sendCode(BROWSER, ADA, ANYONE);
     const [kept] = await store.records.list(signInCodes, { limit: 1 });
     if (kept === undefined) expect.fail();
     await store.records.commit([
@@ -208,11 +209,19 @@ describeEngines("sign-in by email code", (engine) => {
     const accepted = ["accepted@people.example"];
     const { signIn, accounts, letters } = await begin(engine, { signUp, accepted });
     await accounts.findOrCreateByEmail("known@people.example");
-    await signIn.sendCode(BROWSER, email);
+    await signIn.sendCode(BROWSER, email, ANYONE);
     expect(await signIn.pending(BROWSER)).toEqual({ email });
     expect((await letters()).map(({ to }) => to)).toEqual(isWelcome ? [email] : []);
     const code = isWelcome ? codeIn((await letters())[0]) : "";
     expect((await signIn.complete(BROWSER, code)) !== undefined).toBe(isWelcome);
+  });
+
+  it("sends a code that is not for a new account only to an address that has one", async () => {
+    const { signIn, accounts, letters } = await begin(engine);
+    await accounts.findOrCreateByEmail("known@people.example");
+    await signIn.sendCode(BROWSER, "new@people.example", { isForNew: false });
+    await signIn.sendCode(BROWSER, "known@people.example", { isForNew: false });
+    expect((await letters()).map(({ to }) => to)).toEqual(["known@people.example"]);
   });
 
   it("does the same amount of work whether or not the address may sign in", async () => {
@@ -233,9 +242,9 @@ describeEngines("sign-in by email code", (engine) => {
     await accounts.findOrCreateByEmail("ann@people.example");
     commits.length = 0;
     reads.length = 0;
-    await signIn.sendCode(BROWSER, "ann@people.example");
+    await signIn.sendCode(BROWSER, "ann@people.example", ANYONE);
     const readsOfOne = reads.splice(0);
-    await signIn.sendCode(BROWSER, "eve@people.example");
+    await signIn.sendCode(BROWSER, "eve@people.example", ANYONE);
     expect(reads).toEqual(readsOfOne);
     const [one, other] = commits.map((steps) =>
       steps.map((step) => [step.kind, "collection" in step && step.collection, size(step)]),
@@ -247,7 +256,7 @@ describeEngines("sign-in by email code", (engine) => {
     const { store, signIn } = await begin(engine);
     const woken: string[] = [];
     onTestFinished(store.records.onAnnounce(MAIL_TOPIC, (text) => void woken.push(text)));
-    for (let time = 0; time < 20; time += 1) await signIn.sendCode(`browser ${time}`, ADA);
+    for (let time = 0; time < 20; time += 1) await signIn.sendCode(`browser ${time}`, ADA, ANYONE);
     const waits = (await store.records.list(queuedMails, { limit: 100 })).map(
       ({ dueAt = 0 }) => dueAt - START,
     );
@@ -261,7 +270,7 @@ describeEngines("sign-in by email code", (engine) => {
   it("accepts no code for an address that may not sign in, not even the generated code", async () => {
     const { signIn } = await begin(engine, { signUp: "closed" });
     for (const code of ["", "none", "undefined", "00000000"]) {
-      await signIn.sendCode(BROWSER, ADA);
+      await signIn.sendCode(BROWSER, ADA, ANYONE);
       expect(await signIn.complete(BROWSER, code)).toBeUndefined();
     }
   });
