@@ -151,7 +151,9 @@ const serviceAt = (address: string, token: string | undefined, maxGigabytes: num
 async function isFileAt(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isFile() || found?.isDirectory()) return found.isFile();
-  throw new Error(`${path} is no folder and no plain file; an address begins with https://.`);
+  throw new Error(
+    `${path} is no folder and no plain file; an address begins with https:// or http://.`,
+  );
 }
 
 /** @throws {Error} If there is no text file. */
