@@ -25,8 +25,8 @@ import { forgetCommand } from "./commands/forget.ts";
 import { startNewLogCommand } from "./commands/log-new.ts";
 import { mailCommand } from "./commands/mail.ts";
 import { migrateStoreCommand } from "./commands/migrate.ts";
+import { keysListCommand, keysRotateCommand } from "./commands/service-keys.ts";
 import { setupCommand } from "./commands/setup.ts";
-import { keysListCommand, keysRotateCommand } from "./commands/signing-keys.ts";
 import { statusCommand } from "./commands/status.ts";
 import { verifyStoreCommand } from "./commands/verify-store.ts";
 

@@ -13,8 +13,8 @@ import { recordsWrittenBy, transactOnce, type WrittenRecord } from "../../store/
 import { type CommandContext, ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { rowCountsText, sizeText } from "../format.ts";
 import { openStoreForRestore } from "../restore-target.ts";
+import { reloadKeysWithNotes } from "./service-keys.ts";
 import { FileArgument, logRefusalOf, NEW_LOG_ADVICE, yesOption } from "./shared.ts";
-import { reloadKeysWithNotes } from "./signing-keys.ts";
 
 /** Writes a backup. */
 export const backupCommand = defineStoreCommand({

@@ -4,12 +4,13 @@ import { COLLECTIONS_NOT_EXPORTED } from "../../maintenance/backup/export-format
 import {
   type ImportedCollection,
   importDocument,
+  MAX_DOCUMENT_MIB,
   readExport,
 } from "../../maintenance/backup/import.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { countLines, formatCount, sizeText } from "../format.ts";
+import { reloadKeysWithNotes } from "./service-keys.ts";
 import { FileArgument, yesOption } from "./shared.ts";
-import { reloadKeysWithNotes } from "./signing-keys.ts";
 
 /** Exports the records as readable text. */
 export const exportRecordsCommand = defineStoreCommand({
@@ -40,7 +41,7 @@ export const importRecordsCommand = defineStoreCommand({
   notes: [
     "The document is checked first; all of it is taken at once or nothing. It must be of a store",
     "of the same mode. Times of expiry stay; a use that was made counts as made at the import.",
-    "A server does nothing else while it reads the document, which may have at most 64 MiB.",
+    `While it reads the document, of at most ${MAX_DOCUMENT_MIB} MiB, a server does nothing else.`,
   ],
   operands: { file: FileArgument },
   options: { yes: yesOption },

@@ -12,10 +12,10 @@ import {
 } from "./export-format.ts";
 
 /**
- * Maximum size of a document, in bytes. A document is parsed in one piece, which blocks a running
+ * Maximum size of a document, in MiB. A document is parsed in one piece, which blocks a running
  * server. A backup has no such limit, because it is read line by line.
  */
-const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
+export const MAX_DOCUMENT_MIB = 64;
 
 /** Result of importing one collection. */
 export interface ImportedCollection {
@@ -44,8 +44,10 @@ export async function readExport(file: string, store: Store): Promise<ExportDocu
   const { size } = await stat(file).catch((error: Error) => {
     throw new Error(`${file} cannot be read: ${error.message}.`);
   });
-  if (size > MAX_DOCUMENT_BYTES) {
-    throw new Error(`${file} is larger than 64 MiB; use backup and restore for so much.`);
+  if (size > MAX_DOCUMENT_MIB * 1024 * 1024) {
+    throw new Error(
+      `${file} is larger than ${MAX_DOCUMENT_MIB} MiB; use backup and restore for so much.`,
+    );
   }
   const document = parseExport(await readFile(file, "utf8"), file);
   const { mode } = store.identity;

@@ -1,11 +1,9 @@
 import { z } from "zod";
 import { hasStoredKeys, KEYS_TOPIC, type KeyRecord, keyRecords } from "../../keys/key-records.ts";
 import { type KeyUse, keyUses } from "../../keys/key-uses.ts";
+import { readAll } from "../../store/port/read-all.ts";
 import { transact } from "../../store/transact.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
-
-/** Page size that exceeds the number of keys in any store. */
-const ALL = 10_000;
 
 /** Lists the signing keys and other secret keys of the store. */
 export const keysListCommand = defineStoreCommand({
@@ -13,8 +11,8 @@ export const keysListCommand = defineStoreCommand({
   notes: ["A retired key only verifies, or opens, what was made with it before."],
 
   async run(_args, { store }) {
-    const found = await store.records.list(keyRecords, { limit: ALL });
-    const keys = found.map(({ value }) => keyFacts(value)).sort(byUseThenNewest);
+    const found = await readAll(store.records, keyRecords);
+    const keys = found.map(({ value }) => keyFacts(value)).sort(byUseThenRetirement);
     return {
       isGood: true,
       lines:
@@ -46,10 +44,12 @@ function keyFacts({ use, kid, createdAt, retiredAt }: KeyRecord): KeyFacts {
   };
 }
 
-function byUseThenNewest(a: KeyFacts, b: KeyFacts): number {
-  if (a.use !== b.use) return a.use < b.use ? -1 : 1;
-  return (a.retiredAt ?? "9") < (b.retiredAt ?? "9") ? 1 : -1;
-}
+/** Orders keys by use, the one in use first, then those that retired last. */
+const byUseThenRetirement = (a: KeyFacts, b: KeyFacts): number =>
+  a.use.localeCompare(b.use) || retirementOf(b).localeCompare(retirementOf(a));
+
+/** A text that sorts as the time of retirement does; after every time for the key in use. */
+const retirementOf = ({ retiredAt }: KeyFacts): string => retiredAt ?? "9";
 
 function keyText({ use, kid, createdAt, retiredAt }: KeyFacts): string {
   const end = retiredAt === null ? "in use" : `retired ${retiredAt}`;
