@@ -22,21 +22,21 @@ import { startLoaded } from "./service.ts";
 const { values } = parseArgs({
   options: {
     flood: { type: "string", default: "50000" },
-    sites: { type: "string", default: "5000" },
+    networks: { type: "string", default: "5000" },
   },
 });
 
 /** Number of registrations in each flood. */
 const FLOOD = Number(values.flood);
 
-/** Number of sites (/24 networks) of the second flood. */
-const SITES = Number(values.sites);
+/** Number of networks (/24) of the second flood. */
+const NETWORKS = Number(values.networks);
 
 /** Number of agents that connect for the first time, all from one address. */
 const FIRST_CONNECTIONS = 200;
 
 /**
- * Number of agents that register during each flood, each from its own site, and are then claimed.
+ * Number of agents that register during each flood, each from its own network, and are then claimed.
  */
 const NEWCOMERS = 100;
 
@@ -60,19 +60,19 @@ const service = await startLoaded({
   ...{ DATA_DIR, TRUST_PROXY: "1" },
   // A single person claims all newcomers, so the limits of claims are raised; those of registration
   // keep their defaults.
-  RATE_LIMITS: "claim-user=100000/3600 claim-account=100000/3600",
+  RATE_LIMITS: "claims=100000/100000/100000",
 });
 const sockets = new Agent({ keepAlive: true, maxSockets: FLOOD_CONNECTIONS + 16 });
 let failed = false;
 try {
   await firstConnections();
-  const oneSite = (at: number) => `2001:db8:1:${(at % 65_536).toString(16)}::1`;
-  await flooded("one /48", oneSite);
-  const manySites = (at: number) => {
-    const site = at % SITES;
-    return `10.${Math.floor(site / 256)}.${site % 256}.${1 + (Math.floor(at / SITES) % 250)}`;
+  const oneNetwork = (at: number) => `2001:db8:1:${(at % 65_536).toString(16)}::1`;
+  await flooded("one /48", oneNetwork);
+  const manyNetworks = (at: number) => {
+    const network = at % NETWORKS;
+    return `10.${Math.floor(network / 256)}.${network % 256}.${1 + (Math.floor(at / NETWORKS) % 250)}`;
   };
-  await flooded(`${SITES} sites`, manySites);
+  await flooded(`${NETWORKS} networks`, manyNetworks);
 } finally {
   sockets.destroy();
   await service.stop();
@@ -236,7 +236,7 @@ async function ownerToken(): Promise<string> {
   return access_token;
 }
 
-/** Registers an agent from its own site and claims it. @returns `claimed`, or the failed step. */
+/** Registers an agent from its own network and claims it. @returns `claimed`, or the failed step. */
 async function newcomer(at: number, beside: string, owner: string): Promise<string> {
   const address = `${beside.startsWith("one") ? 172 : 192}.${16 + (at % 16)}.${at}.9`;
   const client = await ask("/oauth/register", { address, json: EXAMPLE_REGISTRATION });
