@@ -8,9 +8,11 @@ import type { Party } from "./limits.ts";
  */
 const SUBSCRIBER_BITS = 56;
 
-/** Prefix lengths that identify an organization: a company is assigned a /48 of IPv6, and can rent
- *  a /24 of IPv4. */
-const SITE_BITS = { ipv6: 48, ipv4: 24 };
+/**
+ * Prefix lengths that identify the network of an organization: a company is assigned a /48 of IPv6,
+ * and can rent a /24 of IPv4.
+ */
+const NETWORK_BITS = { ipv6: 48, ipv4: 24 };
 
 /** Prefix length that identifies an IPv6 provider. */
 const PROVIDER_BITS = 32;
@@ -23,7 +25,7 @@ export interface NetworkKeys {
   /** The IPv4 address itself, or the /56 of an IPv6 address. */
   readonly address: string;
   /** The /24 of an IPv4 address, or the /48 of an IPv6 address. */
-  readonly site: string;
+  readonly network: string;
   /** The /32 of an IPv6 address; `undefined` for IPv4. */
   readonly provider: string | undefined;
 }
@@ -48,16 +50,16 @@ export function ipAddressKey(ip: string | undefined): string {
  */
 export function networkKeysOf(ip: string | undefined): NetworkKeys {
   if (ip === undefined || !ipaddr.isValid(ip)) {
-    return { address: UNKNOWN, site: UNKNOWN, provider: undefined };
+    return { address: UNKNOWN, network: UNKNOWN, provider: undefined };
   }
   const address = ipaddr.process(ip);
   if (address.kind() === "ipv4") {
-    const site = prefixOf(address, SITE_BITS.ipv4);
-    return { address: address.toString(), site, provider: undefined };
+    const network = prefixOf(address, NETWORK_BITS.ipv4);
+    return { address: address.toString(), network, provider: undefined };
   }
   return {
     address: prefixOf(address, SUBSCRIBER_BITS),
-    site: prefixOf(address, SITE_BITS.ipv6),
+    network: prefixOf(address, NETWORK_BITS.ipv6),
     provider: prefixOf(address, PROVIDER_BITS),
   };
 }
@@ -71,7 +73,7 @@ export function networkKeysOf(ip: string | undefined): NetworkKeys {
 export function networkOf(ip: string | undefined): string {
   // Fast path: called for every request, mostly with plain IPv4.
   if (ip !== undefined && isIPv4(ip)) return `${ip.slice(0, ip.lastIndexOf("."))}.0/24`;
-  return networkKeysOf(ip).site;
+  return networkKeysOf(ip).network;
 }
 
 /**

@@ -149,14 +149,14 @@ describe("the client address for rate limits", () => {
       expect(own).toEqual([200, 200, 429, 429, 429]);
       expect(await ask("192.0.2.1", "192.0.2.2")).toBe(200);
       // An IPv4-mapped IPv6 address counts as its IPv4 address; other IPv6 addresses count per
-      // site (/48).
+      // /56.
       const mapped = [await ask("a", "::ffff:192.0.2.1"), await ask("b", "::ffff:c000:201")];
       expect(mapped).toEqual([429, 429]);
-      const site = [];
+      const subscriber = [];
       for (const last of ["200::1", "2ff::2", "242:0:1:2:3"]) {
-        site.push(await ask("c", `2001:db8:1:${last}`));
+        subscriber.push(await ask("c", `2001:db8:1:${last}`));
       }
-      expect(site).toEqual([200, 200, 429]);
+      expect(subscriber).toEqual([200, 200, 429]);
       expect(await ask("d", "2001:db8:1:300::1")).toBe(200);
     },
   );

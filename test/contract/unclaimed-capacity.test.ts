@@ -110,11 +110,14 @@ async function flood(local: string, addresses: Iterable<string>): Promise<readon
 const times = (count: number, addressOf: (at: number) => string): readonly string[] =>
   Array.from({ length: count }, (_, at) => addressOf(at));
 
-const fromOneSite = (count: number) =>
+const fromOneNetwork = (count: number) =>
   times(count, (at) => `2001:db8:1:${at.toString(16).padStart(4, "0")}::1`);
 
-const fromSites = (sites: number, each: number) =>
-  times(sites * each, (at) => `10.${Math.floor((at % sites) / 256)}.${(at % sites) % 256}.1`);
+const fromNetworks = (networks: number, each: number) =>
+  times(
+    networks * each,
+    (at) => `10.${Math.floor((at % networks) / 256)}.${(at % networks) % 256}.1`,
+  );
 
 const keptOf = async (records: Records): Promise<ReadonlySet<string>> =>
   new Set((await records.list(clients, { limit: 10_000 })).map(({ key }) => key));
@@ -132,7 +135,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     const { server, records, clock } = await place(engine);
     const before = await registered(server.local, "198.51.100.1");
     clock.aheadMs = ELEVEN_MINUTES_MS;
-    const statuses = await flood(server.local, fromOneSite(4 * CAPACITY));
+    const statuses = await flood(server.local, fromOneNetwork(4 * CAPACITY));
     expect(new Set(statuses)).toEqual(new Set([201]));
     const after = await registered(server.local, "203.0.113.1");
     const kept = await keptOf(records);
@@ -143,10 +146,10 @@ describeEngines("capacity for unclaimed agents", (engine) => {
 
   it("is not exceeded by a flood from many /24 networks, and a part remains for new networks", async () => {
     const { server, records } = await place(engine);
-    await flood(server.local, fromSites(60, 5));
+    await flood(server.local, fromNetworks(60, 5));
     const newcomers: RegisteredAgent[] = [];
-    for (let site = 0; site < 20; site += 1) {
-      newcomers.push(await registered(server.local, `203.0.${site}.1`));
+    for (let network = 0; network < 20; network += 1) {
+      newcomers.push(await registered(server.local, `203.0.${network}.1`));
     }
     const kept = await keptOf(records);
     expect(kept.size).toBeLessThanOrEqual(1.25 * CAPACITY);
@@ -156,7 +159,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
 
   it("is denied, with the time to retry, to a network that has used its share while all agents are active", async () => {
     const { server } = await place(engine);
-    const statuses = await flood(server.local, fromSites(60, 5));
+    const statuses = await flood(server.local, fromNetworks(60, 5));
     expect(statuses).toContain(429);
     const refused = await ask(server.local, "10.0.1.1");
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
@@ -174,7 +177,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     const { url } = authorizationRequest(local, { client_id: asking.client_id });
     expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
 
-    await flood(local, fromSites(CAPACITY, 1));
+    await flood(local, fromNetworks(CAPACITY, 1));
     const kept = await keptOf(records);
     expect(kept).not.toContain(idle.client_id);
     expect(kept).toContain(asking.client_id);
@@ -183,19 +186,19 @@ describeEngines("capacity for unclaimed agents", (engine) => {
 
   it("has metrics that count evictions and rejections", async () => {
     const { server, records } = await place(engine);
-    const statuses = await flood(server.local, fromSites(60, 5));
+    const statuses = await flood(server.local, fromNetworks(60, 5));
     const accepted = statuses.filter((status) => status === 201).length;
     const kept = (await keptOf(records)).size;
     const refused = statuses.filter((status) => status === 429).length;
     expect(server.capacityTally()).toEqual({ evicted: accepted - kept, refused });
-    await flood(server.local, fromOneSite(10));
+    await flood(server.local, fromOneNetwork(10));
     expect(server.capacityTally().evicted + server.capacityTally().refused).toBeGreaterThan(0);
   });
 
   it("is used in proportion to the size of large registrations", async () => {
     const { server, records } = await place(engine);
     const redirect_uris = times(10, (at) => `https://agent.example/${at}${"a".repeat(450)}`);
-    for (const address of fromOneSite(CAPACITY)) {
+    for (const address of fromOneNetwork(CAPACITY)) {
       await registered(server.local, address, { redirect_uris });
     }
     expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY / 3);
@@ -208,7 +211,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
       times(5, (at) => `198.51.${at}.1`),
     );
     clock.aheadMs = ELEVEN_MINUTES_MS;
-    for (const address of fromOneSite(CAPACITY - 5)) {
+    for (const address of fromOneNetwork(CAPACITY - 5)) {
       const client = await registered(server.local, address, PUBLIC);
       expect([200, 401]).toContain((await grow(client, address)).status);
     }
@@ -263,7 +266,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
 
   it("can be exceeded by a reserve: a network that has no agents is admitted even when the capacity is used up", async () => {
     const { server, records } = await place(engine);
-    await flood(server.local, fromSites(3 * CAPACITY, 1));
+    await flood(server.local, fromNetworks(3 * CAPACITY, 1));
     const newcomers = await registeredAt(
       server.local,
       times(20, (at) => `203.0.${at}.1`),
@@ -275,7 +278,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
 
   it("is released when agents are deleted", async () => {
     const { server } = await place(engine);
-    for (const address of fromSites(CAPACITY, 3)) {
+    for (const address of fromNetworks(CAPACITY, 3)) {
       const client = await registered(server.local, address);
       const answer = await fetch(client.registration_client_uri, {
         method: "DELETE",
@@ -288,7 +291,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
   it.skipIf(!engine.isShared)("is shared by all processes", async () => {
     const { server, records, clock, beside } = await place(engine);
     const other = await beside();
-    for (const address of fromOneSite(4 * CAPACITY)) {
+    for (const address of fromOneNetwork(4 * CAPACITY)) {
       clock.aheadMs += A_MOMENT_MS;
       const [one, another] = [server.local, other.local];
       const statuses = await Promise.all([flood(one, [address]), flood(another, [address])]);

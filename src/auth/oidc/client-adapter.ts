@@ -66,8 +66,8 @@ function checkRegistrationToken({ groups }: Stored<ClientRecord>): void {
 function networkHashes({ hashAddress }: ClientAdapterContext): Pick<Agent, "site" | "provider"> {
   const { ctx } = Provider;
   if (ctx === undefined) return {};
-  const { site, provider } = networkKeysOf(ctx.ip);
-  return { site: hashAddress(site), ...(provider && { provider: hashAddress(provider) }) };
+  const { network, provider } = networkKeysOf(ctx.ip);
+  return { site: hashAddress(network), ...(provider && { provider: hashAddress(provider) }) };
 }
 
 /**

@@ -39,7 +39,7 @@ export interface Agent {
   /** Milliseconds since the epoch. */
   readonly registeredAt: number;
   /**
-   * Hash of the site (/24 of IPv4, /48 of IPv6) from which the agent was registered. Absent in
+   * Hash of the network (/24 of IPv4, /48 of IPv6) from which the agent was registered. Absent in
    * records of earlier versions.
    */
   readonly site?: string;
@@ -97,7 +97,7 @@ export function isAudited({ identityType, owner }: Agent): boolean {
 
 /**
  * When and from where an agent registered, for the audit row of its claim: milliseconds since the
- * epoch, and the hash of the site.
+ * epoch, and the hash of the network.
  */
 export function registrationAuditDetail({
   registeredAt,

@@ -77,7 +77,7 @@ const openRequests = collection<object>("oidc:Interaction");
 interface UnclaimedCapacityOptions {
   readonly records: Records;
   readonly now: () => Date;
-  /** Capacity in agents of ordinary size (`CHARACTERS_PER_UNIT`). Default: 10,000. */
+  /** Capacity in agents of ordinary size (`CHARACTERS_PER_UNIT`). Default: `CAPACITY`. */
   readonly capacity?: number | undefined;
 }
 
@@ -98,12 +98,12 @@ export interface CapacityCounts {
 }
 
 /**
- * Bounds the number of unclaimed agents, so that a flood of registrations has a bounded cost. The
- * capacity is 10,000 agents of ordinary size. Above it, each registration evicts the newest agent
- * of the network (/24 of IPv4, /48 of IPv6) that has the most agents. An agent in use, that is, with
- * a valid token, a claim code or a pending authorization, is not evicted while its network uses at
- * most a tenth of the capacity. When all agents are in use, only networks without an agent are
- * admitted: first to a reserve, then by evicting an agent in use.
+ * Bounds the number of unclaimed agents, so that a flood of registrations has a bounded cost. Above
+ * the capacity, each registration evicts the newest agent of the network (`networkOf`) that has the
+ * most agents. An agent in use, that is, with a valid token, a claim code or a pending
+ * authorization, is not evicted while its network has no more than the class `agents` allows it.
+ * When all agents are in use, only networks without an agent are admitted: first to a reserve, then
+ * by evicting an agent in use.
  *
  * Agents that a person has authorized do not count. They have a second capacity of the same size,
  * above which the newest agent of the network or person with the most agents is evicted.
@@ -397,8 +397,8 @@ export function unclaimedCapacityProblem(): Problem {
 }
 
 /**
- * The index entry of a client. An agent registered before sites were recorded counts as a network
- * of its own.
+ * The index entry of a client. An agent registered before networks were recorded counts as a
+ * network of its own.
  */
 function unclaimedOf(id: string, client: ClientRecord, expiresAt: number): UnclaimedAgent {
   const { registeredAt, site = id } = client.agent;

@@ -24,14 +24,14 @@ describe("the key of an address", () => {
   });
 
   it("is the same for all addresses of a /56 in any notation, and different for the neighboring /56 networks", () => {
-    const site = [
+    const subscriber = [
       "2001:db8:0:100::1",
       "2001:DB8:0:1ff:ffff:ffff:ffff:ffff",
       "2001:db8::17f:0:0:0:9",
     ];
-    expect(new Set(site.map(ipAddressKey))).toEqual(new Set(["2001:db8:0:100::/56"]));
-    expect(ipAddressKey("2001:db8:0:200::1")).not.toBe(ipAddressKey(site[0]));
-    expect(ipAddressKey("2001:db8:0:ff::1")).not.toBe(ipAddressKey(site[0]));
+    expect(new Set(subscriber.map(ipAddressKey))).toEqual(new Set(["2001:db8:0:100::/56"]));
+    expect(ipAddressKey("2001:db8:0:200::1")).not.toBe(ipAddressKey(subscriber[0]));
+    expect(ipAddressKey("2001:db8:0:ff::1")).not.toBe(ipAddressKey(subscriber[0]));
   });
 
   it("is the same for every text that is not an address", () => {
@@ -47,9 +47,9 @@ describe("the networks of an address", () => {
     ["2001:db8:1:2ff::6", "2001:db8:1:200::/56", "2001:db8:1::/48", "2001:db8::/32"],
     ["nothing", "unknown", "unknown", undefined],
   ])(
-    "of %s have the keys %s (address), %s (site) and %s (provider)",
-    (ip, address, site, provider) => {
-      expect(networkKeysOf(ip)).toEqual({ address, site, provider });
+    "of %s have the keys %s (address), %s (network) and %s (provider)",
+    (ip, address, network, provider) => {
+      expect(networkKeysOf(ip)).toEqual({ address, network, provider });
     },
   );
 });
