@@ -41,9 +41,9 @@ export interface AdminSocket {
 
 /**
  * Accepts the operator's commands on `admin.sock` in a folder: `POST /<command>` with the arguments
- * as JSON, as they were written; the response is a sequence of JSON lines. Only the owner of the process can connect. A
- * socket left by a crash is replaced; a socket that another server on the same database serves is
- * left alone.
+ * as JSON, as they were written; the response is a sequence of JSON lines. Only the owner of the
+ * process can connect. A socket left by a crash is replaced; a socket that another server on the
+ * same database serves is left alone.
  *
  * @throws {Error} When no socket can be created in the folder.
  */

@@ -15,7 +15,10 @@ export const maxGigabytesOption = {
     .default(DEFAULT_GIGABYTES),
 } as const;
 
-/** Creates the budget of a download, so that a server without end neither fills the disk nor is read forever. */
+/**
+ * Creates the budget of a download, so that a server without end neither fills the disk nor is read
+ * forever.
+ */
 export function createDownloadBudget(gigabytes: number) {
   let left = gigabytes * BYTES_PER_GIGABYTE;
   return {

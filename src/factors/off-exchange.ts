@@ -11,6 +11,7 @@ import type {
   WeeklyVolume,
 } from "../market/records.ts";
 import { clip } from "../statistics/statistics.ts";
+
 /** Age of the newest off-exchange record, in market days, above which a feed is stale. */
 export const MAX_FEED_AGE_DAYS = 5;
 /** |side| of a print, in [0, 1], below which the print counts as executed at the midpoint. */

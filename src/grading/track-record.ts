@@ -100,8 +100,9 @@ export interface GradedRun extends RunGradingResult {
 
 /**
  * Reasons why a statement is not graded. `failed`: there was no result. `unscored`: there was no
- * score, or no factor had a value. `untraded`: there was no price in the session of the statement. `unsettled`: there was no
- * price after that session. `copies`: the coin copies another coin or has a fixed price.
+ * score, or no factor had a value. `untraded`: there was no price in the session of the statement.
+ * `unsettled`: there was no price after that session. `copies`: the coin copies another coin or has
+ * a fixed price.
  */
 export const EXCLUSION_REASONS = ["failed", "unscored", "untraded", "unsettled", "copies"] as const;
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];

@@ -322,7 +322,8 @@ async function countShared(
 
 /**
  * Creates an addition whose result updates the window. A window that is not in the database begins
- * there with the time that it has left here. The result may end the window earlier but never later. If the database has lost points, they are not counted again.
+ * there with the time that it has left here. The result may end the window earlier but never later.
+ * If the database has lost points, they are not counted again.
  */
 function requestFor(window: Window, points: number, at: number): CounterRequest {
   return {

@@ -5,7 +5,9 @@ import { forecastSigmaAt } from "./outlook.ts";
 
 const { windowSessions } = RISK_RULES;
 
-/** Capacity of a buffer of variances; when it is full, the newest 252 move to the front. */
+/**
+ * Capacity of a buffer of variances; when it is full, the newest `windowSessions` move to the front.
+ */
 const CAPACITY = windowSessions + 64;
 
 /** Variances of a list of bars, with the position up to which the list was read. */

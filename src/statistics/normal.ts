@@ -31,7 +31,10 @@ function ratio({ numerator, denominator }: Ratio, x: number): number {
   return reversedPolynomial(numerator, 1 / x) / reversedPolynomial(denominator, 1 / x);
 }
 
-/** erfc(x) for |x| < 0.84375: (erf(x) - x) / x in x². The four ratios are those of FreeBSD (msun, s_erf.c). */
+/**
+ * erfc(x) for |x| < 0.84375: (erf(x) - x) / x in x². The four ratios are those of FreeBSD (msun,
+ * s_erf.c).
+ */
 const ERFC_CENTER: Ratio = {
   numerator: [
     0.12837916709551256, -0.3250421072470015, -0.02848174957559851, -0.005770270296489442,
@@ -79,7 +82,10 @@ const ERFC_FAR_TAIL: Ratio = {
   ],
 };
 
-/** erfinv(x) / (x (x + 10)) - 0.0891 for 0 < x <= 0.5, in x. The five ratios are those of Boost (erf_inv.hpp). */
+/**
+ * erfinv(x) / (x (x + 10)) - 0.0891 for 0 < x <= 0.5, in x. The five ratios are those of Boost
+ * (erf_inv.hpp).
+ */
 const ERFINV_CENTER: Ratio = {
   numerator: [
     -0.0005087819496582806, -0.008368748197417368, 0.03348066254097446, -0.012692614766297404,

@@ -83,9 +83,9 @@ export interface TransactOptions {
 
 /**
  * Runs a transaction and commits it. If something that it read was changed meanwhile, nothing is
- * written and the function runs again, soon or after a short random pause. It must therefore have no effect but its writes: no I/O, no
- * counting against limits, no clock. If it throws, or writes nothing, nothing is committed, and
- * what it read may be of different instants.
+ * written and the function runs again, soon or after a short random pause. It must therefore have
+ * no effect but its writes: no I/O, no counting against limits, no clock. If it throws, or writes
+ * nothing, nothing is committed, and what it read may be of different instants.
  *
  * @returns What the function returned in the attempt that was committed.
  * @throws {Problem} `store_unavailable`, also when other commits interfered with every attempt.

@@ -142,9 +142,9 @@ export const authInfoOf = (caller: Caller, ip: string | undefined): AuthInfo => 
 const senderIn = (authInfo: AuthInfo | undefined): Sender => authInfo?.extra as unknown as Sender;
 
 /**
- * Metadata that links `get_signal` to the app, which draws its answers, under the current key and the key that older hosts read.
- * Clients do not show `_meta` to models. Every client gets the link, because a list must not depend
- * on the connection; clients that do not support apps ignore it.
+ * Metadata that links `get_signal` to the app, which draws its answers, under the current key and
+ * the key that older hosts read. Clients do not show `_meta` to models. Every client gets the link,
+ * because a list must not depend on the connection; clients that do not support apps ignore it.
  */
 const APP_LINK = { ui: { resourceUri: APP_URI }, "ui/resourceUri": APP_URI };
 

@@ -26,8 +26,10 @@ export interface AccountView extends KeysView, AlertsView, WatchlistsView, Chann
   readonly applications: readonly ConnectedApplication[];
 }
 
-/** The account page: alerts, channels, watchlists, keys, agents and applications, each with a way to remove
- *  it. */
+/**
+ * The account page: alerts, channels, watchlists, keys, agents and applications, each with a way to
+ * remove it.
+ */
 export function accountPage(view: AccountView): PageAnswer {
   const { formToken, account, agents, applications, errors = [] } = view;
   return {

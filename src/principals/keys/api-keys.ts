@@ -151,8 +151,12 @@ export class ApiKeyService {
     return keys.map((key) => ({ ...key, lastUsedAt: usedAt.get(key.id) }));
   }
 
-  /** Revokes a key, also one of a disabled account. @param accountId If given, the key must belong to this account. @returns
-   *  Whether a key was revoked. */
+  /**
+   * Revokes a key, also one of a disabled account.
+   *
+   * @param accountId If given, the key must belong to this account.
+   * @returns Whether a key was revoked.
+   */
   async revoke(id: string, by: string, accountId?: string): Promise<boolean> {
     const { records, audit } = this.#options;
     if (!ID.test(id)) return false;

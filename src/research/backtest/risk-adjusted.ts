@@ -130,9 +130,9 @@ export function measureRiskAdjusted(options: PerformanceOptions): RiskAdjusted |
 const DAILY = { horizon: 1, step: 1 };
 
 /**
- * Alpha by least squares, over the sessions in which both have a return. Its t is that of the mean of alpha + e (1 - m (x - m) / s^2), with the
- * residuals e and the mean m and variance s^2 of the benchmark x, since alpha deviates from its true
- * value by the mean of the second term.
+ * Alpha by least squares, over the sessions in which both have a return. Its t is that of the mean
+ * of alpha + e (1 - m (x - m) / s^2), with the residuals e and the mean m and variance s^2 of the
+ * benchmark x, since alpha deviates from its true value by the mean of the second term.
  */
 export function alphaOf(
   book: readonly number[],

@@ -19,7 +19,8 @@ const ON_CHAIN_DELAY_MS = 6 * 3_600_000;
  * Reads FINRA Reg SHO volumes, known at 18:00 New York time on their date. `shortVolume` already
  * includes the exempt shares.
  *
- * @throws {Error} For a date out of order or on which New York was closed, a short volume above the total, or a malformed cell.
+ * @throws {Error} For a date out of order or on which New York was closed, a short volume above the
+ * total, or a malformed cell.
  */
 export function readShortVolumes(file: TextFile, calendar: PublicationCalendar): ShortVolume[] {
   const columns = {

@@ -163,8 +163,8 @@ function closesOf(symbol: string, { market }: ToolContext): readonly number[] {
 }
 
 /**
- * The value by which each sort order sorts, highest first; what has none comes last. `strength` is the distance of the
- * smoothed score from 50, because the smoothed score decides the signal.
+ * The value by which each sort order sorts, highest first; what has none comes last. `strength` is
+ * the distance of the smoothed score from 50, because the smoothed score decides the signal.
  */
 const sortKeys: Readonly<
   Record<

@@ -163,7 +163,10 @@ ${factors && Object.entries(factors).map(([name, factor]) => factorCell(name as 
 export const closesSparkline = ({ closes }: MarketRow): Html | false =>
   sparkline(closes, { low: Math.min(...closes), high: Math.max(...closes) }, "l-close");
 
-/** The contribution of a factor in points, and its status if it is not `ok`; without a value, the status alone. */
+/**
+ * The contribution of a factor in points, and its status if it is not `ok`; without a value, the
+ * status alone.
+ */
 export function factorPoints({ z, contribution, status }: FactorAnswers[FactorName]): Html {
   const why = status !== "ok" && html`<span class="why">${factorStatusLabels[status]}</span>`;
   return z === null ? html`${why}` : html`${pointsHtml(contribution)}${why && html` ${why}`}`;
