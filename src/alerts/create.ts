@@ -18,7 +18,6 @@ import { AlertCapacity } from "./capacity.ts";
 import type { ChannelDependencies } from "./channels/channel-attempt.ts";
 import { ChannelService } from "./channels/channels.ts";
 import { DigestGatherer } from "./channels/make-digest.ts";
-import { createChatServices } from "./channels/services/chat-services.ts";
 import { UnsubscribeService, UnsubscribeTokens, unsubscribeUrl } from "./channels/unsubscribing.ts";
 import { measuredSender } from "./delivery/measured-sender.ts";
 import { webhookUrlKeysOf } from "./delivery/sealed-webhook-url.ts";
@@ -105,7 +104,7 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
   const outlets: ChannelDependencies = {
     serviceName,
     baseUrl,
-    chat: createChatServices(settings.telegramUrl),
+    telegramUrl: settings.telegramUrl,
     mailbox: options.mailbox,
     gathering: new DigestGatherer(),
     unsubscribeUrl: (channelId) => unsubscribeUrl(baseUrl, tokens.tokenOf(channelId)),

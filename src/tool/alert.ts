@@ -7,7 +7,8 @@ import {
 } from "../alerts/alert.ts";
 import type { AlertEvent } from "../alerts/api/event-log.ts";
 import type { AlertDetails, AlertView, DeliveryAttemptView } from "../alerts/api/queries.ts";
-import { CHANNEL_KINDS, type ChannelState } from "../alerts/channels/channel.ts";
+import type { ChannelState } from "../alerts/channels/channel.ts";
+import { CHANNEL_KINDS } from "../alerts/channels/targets.ts";
 import type { DeliveryAttempt } from "../alerts/delivery/delivery.ts";
 import { DirectionAnswer, InstantAnswer, isoInstant, isoInstantOrNull } from "../answers/common.ts";
 import { AssetClass } from "../market/instrument.ts";

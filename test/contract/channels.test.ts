@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { newAlertId } from "../../src/alerts/api/ownership.ts";
-import type { ChatKind } from "../../src/alerts/channels/channel.ts";
+import { CHAT_KINDS, type ChatKind } from "../../src/alerts/channels/services/chat-services.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { claimedAgent } from "../support/alert-events.ts";
@@ -9,8 +9,6 @@ import { operatorOf, rowsOf } from "../support/operator.ts";
 import type { Person } from "../support/person.ts";
 import { sharedTestService, startTestService, type TestService } from "../support/test-service.ts";
 import { textOf, type WebPage } from "../support/web.ts";
-
-const CHATS: readonly ChatKind[] = ["slack", "discord", "telegram", "ntfy"];
 
 /** Host of the chat servers of the tests. */
 const LOOPBACK = "127.0.0.1";
@@ -86,7 +84,7 @@ const emailed = (to: string, count: number) =>
   expect.poll(async () => (await wholeEmails(testService, to)).length).toBe(count);
 
 describe("a channel", () => {
-  it.each(CHATS)(
+  it.each(CHAT_KINDS)(
     "of the kind %s receives a code, is verified with the code, and receives a test message",
     async (kind) => {
       const chat = await chatOf(kind);

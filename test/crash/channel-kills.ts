@@ -3,7 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ChannelKind, ChannelTarget, ChatKind } from "../../src/alerts/channels/channel.ts";
+import { CHAT_KINDS, type ChatKind } from "../../src/alerts/channels/services/chat-services.ts";
+import {
+  CHANNEL_KINDS,
+  type ChannelKind,
+  type ChannelTarget,
+} from "../../src/alerts/channels/targets.ts";
 import { openKeyring } from "../../src/keys/keyring.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
@@ -60,8 +65,6 @@ const FAULTS: readonly ChatBehavior[] = [
   ...["takes", 500, "takes", "black-hole", "takes", "reset", "takes", "drip"],
   ...["takes", "redirect", "takes", "endless", "takes", "limited"],
 ] as readonly ChatBehavior[];
-
-const CHATS: readonly ChatKind[] = ["slack", "discord", "telegram", "ntfy"];
 
 /** What one channel received. */
 interface Inbox {
@@ -146,7 +149,7 @@ const keyOf = (kind: ChannelKind, isDigest: boolean): string =>
   kind === "telegram" ? kind : `${kind} ${isDigest}`;
 
 async function startChats(location: string): Promise<Chats> {
-  const keys = new Set(CHATS.flatMap((kind) => [keyOf(kind, false), keyOf(kind, true)]));
+  const keys = new Set(CHAT_KINDS.flatMap((kind) => [keyOf(kind, false), keyOf(kind, true)]));
   const started = [...keys].map(async (key) => {
     const [kind] = key.split(" ") as [ChatKind];
     return [key, await startChat(kind, { location })] as const;
@@ -165,7 +168,7 @@ async function keepChannels(
   const key = Buffer.from(masterKey, "hex");
   const vault = createKeyringVault(await openKeyring({ records, masterKey: key, now: Date.now }));
   const inboxes: Inbox[] = [];
-  for (const kind of [...CHATS, "email"] as const) {
+  for (const kind of CHANNEL_KINDS) {
     for (const isDigest of [false, true]) {
       const chat = chats.get(keyOf(kind, isDigest));
       const target = targetOf(kind, isDigest, chat);

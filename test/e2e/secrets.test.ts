@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import type { ChannelKind } from "../../src/alerts/channels/targets.ts";
 import { admin } from "../support/admin.ts";
 import { getWith, postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import { createPerson, type Person } from "../support/person.ts";
@@ -139,7 +140,7 @@ describe("a complete journey with every kind of failure", async () => {
   };
   const seen: Record<string, string> = { ...configured, ...ofChannels };
   /** Input for each channel: the target, and a token where the kind has one. */
-  const channels: Readonly<Record<string, readonly [to: string, token?: string]>> = {
+  const channels: Readonly<Record<ChannelKind, readonly [to: string, token?: string]>> = {
     slack: [`https://hooks.slack.com/services/T0/B0/${ofChannels["path of the Slack webhook"]}`],
     discord: [
       `https://discord.com/api/webhooks/123456/${ofChannels["token of the Discord webhook"]}`,

@@ -3,7 +3,6 @@ import { newAlertId } from "../../src/alerts/api/ownership.ts";
 import {
   type Channel,
   type ChannelState,
-  type ChannelTarget,
   channels,
   channelTargetEncryptionContext,
   groupsOfChannel,
@@ -13,8 +12,7 @@ import {
 import type { ChannelDependencies } from "../../src/alerts/channels/channel-attempt.ts";
 import { DigestGatherer } from "../../src/alerts/channels/make-digest.ts";
 import { type ChannelSchedule, IMMEDIATE_SCHEDULE } from "../../src/alerts/channels/schedule.ts";
-import { createChatServices } from "../../src/alerts/channels/services/chat-services.ts";
-import { channelTargetHint } from "../../src/alerts/channels/targets.ts";
+import { type ChannelTarget, channelTargetHint } from "../../src/alerts/channels/targets.ts";
 import {
   enqueueDelivery,
   newMessageId,
@@ -40,7 +38,7 @@ export const outletsOn = (
   telegramUrl = "https://api.telegram.org",
 ): ChannelDependencies => ({
   ...{ serviceName: "Signals", baseUrl: BASE_URL },
-  chat: createChatServices(telegramUrl),
+  telegramUrl,
   mailbox: createOutbox({ vault, now }),
   gathering: new DigestGatherer(),
   unsubscribeUrl: (channelId) => `${BASE_URL}/unsubscribe/${channelId}`,

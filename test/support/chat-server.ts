@@ -4,8 +4,8 @@ import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ChannelTarget, ChatKind } from "../../src/alerts/channels/channel.ts";
-import type { ChannelTargetInput } from "../../src/alerts/channels/targets.ts";
+import type { ChatKind } from "../../src/alerts/channels/services/chat-services.ts";
+import type { ChannelTarget, ChannelTargetInput } from "../../src/alerts/channels/targets.ts";
 import type { Certificate } from "./certificate.ts";
 
 /**

@@ -32,7 +32,6 @@ import {
 } from "../delivery/repeat-limit.ts";
 import type { WebhookRequest, WebhookResponse, WebhookSender } from "../delivery/sender.ts";
 import {
-  type ChannelTarget,
   channelCodeEncryptionContext,
   channels,
   decryptChannelTarget,
@@ -55,14 +54,14 @@ import {
   VERIFICATION_CODE_MESSAGE_TYPE,
 } from "./own-messages.ts";
 import { type ChannelSchedule, quietHoursEnd, scheduledWaitEnd } from "./schedule.ts";
-import type { ChatServices } from "./services/chat-services.ts";
+import { type ChatKind, chatServices } from "./services/chat-services.ts";
 import { emailOfMessage } from "./services/email.ts";
-import { channelTargetKey } from "./targets.ts";
+import type { ChatSettings } from "./services/service.ts";
+import { type ChannelTarget, channelTargetKey } from "./targets.ts";
 import { eventMessage, verificationCodeMessage } from "./texts.ts";
 
 /** Dependencies for sending messages to channels. */
-export interface ChannelDependencies {
-  readonly chat: ChatServices;
+export interface ChannelDependencies extends ChatSettings {
   readonly mailbox: Outbox;
   /** Gathers events into digests; one instance is shared by all attempts of a process. */
   readonly gathering: DigestGatherer;
@@ -128,8 +127,8 @@ export async function attemptChannelDelivery(
   const { message, members } = task;
   const at = now().getTime();
   const target = decryptChannelTarget(options.vault, channel);
-  const request = requestOf(target, message, outlets.chat);
-  const response = request && (await send(request, options));
+  const response =
+    target.kind === "email" ? undefined : await send(requestOf(target, message, outlets), options);
   if (stopped.aborted) return "none";
   const mail = mailOf(delivery, channel, { target, message }, outlets);
   const endpoint = new ChannelEndpoint(channel, mail, { ...options, ...outlets });
@@ -371,28 +370,12 @@ async function sourceOf(
   return network === undefined ? { owner } : { owner, network };
 }
 
-/**
- * The HTTP request that sends a message to a chat service; `undefined` for email, which is sent
- * through the outbox.
- */
-function requestOf(
-  target: ChannelTarget,
+/** The HTTP request that sends a message to a chat. */
+const requestOf = <Kind extends ChatKind>(
+  target: ChannelTarget<Kind>,
   message: ChannelMessage,
-  chat: ChatServices,
-): WebhookRequest | undefined {
-  switch (target.kind) {
-    case "email":
-      return undefined;
-    case "slack":
-      return chat.slack.request(target, message);
-    case "discord":
-      return chat.discord.request(target, message);
-    case "telegram":
-      return chat.telegram.request(target, message);
-    case "ntfy":
-      return chat.ntfy.request(target, message);
-  }
-}
+  settings: ChatSettings,
+): WebhookRequest => chatServices[target.kind].request(target, message, settings);
 
 /**
  * The email with a message; `undefined` for chats. Like queued deliveries, an email that is not sent

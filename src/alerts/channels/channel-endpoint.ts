@@ -23,7 +23,6 @@ import type { WebhookResponse } from "../delivery/sender.ts";
 import {
   type Channel,
   type ChannelState,
-  type ChannelTarget,
   channels,
   channelTargetEncryptionContext,
   decryptChannelTarget,
@@ -32,14 +31,13 @@ import {
 } from "./channel.ts";
 import type { ChannelMessage } from "./message.ts";
 import { NOTICE_MESSAGE_TYPE, queueChannelMessage } from "./own-messages.ts";
-import type { ChatServices } from "./services/chat-services.ts";
-import { channelTargetHint } from "./targets.ts";
+import { type ChatKind, chatServices } from "./services/chat-services.ts";
+import { type ChannelTarget, channelTargetHint } from "./targets.ts";
 
 /** Dependencies of `ChannelEndpoint`. */
 export interface ChannelEndpointOptions {
   readonly audit: Auditor;
   readonly mailbox: Outbox;
-  readonly chat: ChatServices;
   /** Decrypts and encrypts the targets of channels. */
   readonly vault: Vault;
   /** Public origin, without a trailing slash. */
@@ -78,26 +76,23 @@ export class ChannelEndpoint implements Endpoint {
   verdictOn(_: Delivery, response: WebhookResponse | undefined): EndpointVerdict {
     const { kind } = this.#channel.value;
     if (kind === "email") return ACCEPTED_VERDICT;
-    return response === undefined
-      ? UNREACHABLE_VERDICT
-      : this.#options.chat[kind].verdictOn(response);
+    return response === undefined ? UNREACHABLE_VERDICT : chatServices[kind].verdictOn(response);
   }
 
   async afterSuccess(tx: Transaction): Promise<void> {
     if (this.#mail !== undefined) this.#options.mailbox.queue(tx, this.#mail);
   }
 
-  /** Updates the target of a Telegram channel whose chat has a new id. */
+  /** Updates the target of a channel whose chat has moved. */
   async afterFailure(tx: Transaction, response: WebhookResponse | undefined): Promise<void> {
-    const { chat, vault } = this.#options;
+    const { vault } = this.#options;
     const target = decryptChannelTarget(vault, this.#channel);
-    if (response === undefined || target.kind !== "telegram") return;
-    const moved = chat.telegram.movedTo?.(target, response);
+    if (response === undefined || target.kind === "email") return;
+    const moved = movedTarget(target, response);
     const channel = await tx.get(channels, this.id);
     if (moved === undefined || channel === undefined) return;
-    const to: ChannelTarget = { kind: "telegram", ...moved };
-    const sealed = vault.seal(JSON.stringify(to), channelTargetEncryptionContext(this.id));
-    const value = { ...channel.value, target: sealed, hint: channelTargetHint(to) };
+    const sealed = vault.seal(JSON.stringify(moved), channelTargetEncryptionContext(this.id));
+    const value = { ...channel.value, target: sealed, hint: channelTargetHint(moved) };
     tx.update(channels, channel, { value });
   }
 
@@ -137,6 +132,11 @@ export class ChannelEndpoint implements Endpoint {
     queueChannelMessage(tx, to, notice);
   }
 }
+
+const movedTarget = <Kind extends ChatKind>(
+  target: ChannelTarget<Kind>,
+  response: WebhookResponse,
+): ChannelTarget | undefined => chatServices[target.kind].movedTo?.(target, response);
 
 /** Disables a channel and deletes its queued deliveries. */
 export function disableChannel(tx: Transaction, channel: Kept<Channel>, state: ChannelState): void {

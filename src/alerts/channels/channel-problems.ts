@@ -1,7 +1,5 @@
 import { Problem } from "../../lib/problem.ts";
-
-/** Maximum number of channels per account. */
-export const MAX_CHANNELS_PER_ACCOUNT = 10;
+import { MAX_CHANNELS_PER_ACCOUNT } from "./channel.ts";
 
 /** The problem when a person already has the maximum number of channels. */
 export const channelLimitProblem = (): Problem =>

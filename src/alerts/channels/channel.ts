@@ -5,47 +5,7 @@ import { accountRecordsGroup } from "../../principals/agents/agent.ts";
 import { collection, type RecordReader, type Stored } from "../../store/port/records.ts";
 import { type AlertOwner, accountAlertsGroup } from "../alert.ts";
 import type { ChannelSchedule } from "./schedule.ts";
-
-/** The target of a channel, by kind of channel. */
-export interface ChannelTargets {
-  readonly email: {
-    /** Normalized email address. */
-    readonly to: string;
-  };
-  readonly slack: {
-    /** URL of a Slack incoming webhook; contains its credential. */
-    readonly url: string;
-  };
-  readonly discord: {
-    /** URL of a Discord webhook; contains its credential. */
-    readonly url: string;
-  };
-  readonly telegram: {
-    /** Token of a Telegram bot. */
-    readonly token: string;
-    /** Numeric id of a chat, or `@` and the username of a public chat. */
-    readonly chatId: string;
-  };
-  readonly ntfy: {
-    /** URL of an ntfy topic. */
-    readonly url: string;
-    /** Access token; absent if the topic needs none. */
-    readonly token?: string;
-  };
-}
-
-/** Kinds of channels. */
-export const CHANNEL_KINDS = ["email", "slack", "discord", "telegram", "ntfy"] as const;
-/** One of `CHANNEL_KINDS`. */
-export type ChannelKind = (typeof CHANNEL_KINDS)[number];
-
-/** Kinds of channels that are sent HTTP requests; email is sent through the outbox instead. */
-export type ChatKind = Exclude<ChannelKind, "email">;
-
-/** The target of a channel together with its kind. */
-export type ChannelTarget = {
-  readonly [K in ChannelKind]: { readonly kind: K } & ChannelTargets[K];
-}[ChannelKind];
+import type { ChannelKind, ChannelTarget } from "./targets.ts";
 
 /**
  * State of a channel, which decides whether messages may be sent to it. Instants are milliseconds
@@ -99,6 +59,9 @@ export interface Channel {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
+
+/** Maximum number of channels per account. */
+export const MAX_CHANNELS_PER_ACCOUNT = 10;
 
 /** Channels by id: `chan_` and 16 base62 characters. */
 export const channels = collection<Channel>("channels", {

@@ -30,13 +30,13 @@ import { releaseHeldDeliveries } from "../delivery/held-deliveries.ts";
 import {
   type Channel,
   type ChannelState,
-  type ChannelTarget,
   type ChannelUser,
   channelGroup,
   channelNotFoundProblem,
   channels,
   channelTargetEncryptionContext,
   decryptChannelTarget,
+  MAX_CHANNELS_PER_ACCOUNT,
   mayUseChannel,
   newChannelId,
   noUsableChannelProblem,
@@ -49,16 +49,17 @@ import {
   channelLimitProblem,
   channelNameTakenProblem,
   channelNotVerifiedProblem,
-  MAX_CHANNELS_PER_ACCOUNT,
 } from "./channel-problems.ts";
 import { type ChannelView, channelViewOf } from "./channel-view.ts";
 import { NOTICE_MESSAGE_TYPE, queueChannelMessage } from "./own-messages.ts";
 import { type ChannelSchedule, IMMEDIATE_SCHEDULE } from "./schedule.ts";
+import type { TargetFault } from "./services/service.ts";
 import {
-  type ChannelTargetFault,
+  type ChannelTarget,
   type ChannelTargetInput,
   channelTargetHint,
   channelTargetKey,
+  chosenUrl,
   parseChannelTarget,
 } from "./targets.ts";
 import { testMessage } from "./texts.ts";
@@ -185,7 +186,7 @@ export class ChannelService {
     accountId: string,
     name: string,
     typed: ChannelTargetInput,
-  ): Promise<string | ChannelTargetFault> {
+  ): Promise<string | TargetFault> {
     const target = parseChannelTarget(typed, this.#options.urlPolicy);
     if ("fault" in target) return target;
     await this.#countCode(accountId, target);
@@ -390,7 +391,7 @@ export class ChannelService {
 
   /**
    * Counts a code: as a change, as a code of the person, and for its target, which may belong to
-   * someone else. For ntfy, where a person can choose any host, it counts for the host too.
+   * someone else. Where the person chose the host, it counts for the host too.
    *
    * @throws {Problem} `rate_limited`.
    */
@@ -398,12 +399,14 @@ export class ChannelService {
     const { limits } = this.#options;
     const party = partyAt(callerAddress(), accountId);
     const mailbox = target.kind === "email" ? mailboxOf(target.to) : channelTargetKey(target);
-    const host = target.kind === "ntfy" ? countedHost(target.url) : undefined;
+    const url = chosenUrl(target);
     await requireAdmissions(limits, [
       ["changes", party],
       ["code-mails", party],
       ["mailbox-codes", { ...party, target: mailbox }],
-      ...(host === undefined ? [] : [["host-requests", { ...party, target: host }] as const]),
+      ...(url === undefined
+        ? []
+        : [["host-requests", { ...party, target: countedHost(url) }] as const]),
     ]);
   }
 

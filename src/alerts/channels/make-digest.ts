@@ -17,7 +17,7 @@ import {
   digestGroup,
   queueChannelMessage,
 } from "./own-messages.ts";
-import type { ChatServices } from "./services/chat-services.ts";
+import { chatServices } from "./services/chat-services.ts";
 import { MAX_EMAIL_BYTES } from "./services/email.ts";
 
 /**
@@ -42,7 +42,6 @@ const PART_EVERY_MS = 1_000;
 /** Dependencies of `DigestGatherer`. */
 interface GatheringOptions {
   readonly records: Records;
-  readonly channels: { readonly chat: ChatServices };
   readonly now: () => Date;
 }
 
@@ -87,7 +86,7 @@ export class DigestGatherer {
 async function gatherDue(
   delivery: StoredDelivery,
   channel: StoredChannel,
-  { records, channels: { chat }, now: clock }: GatheringOptions,
+  { records, now: clock }: GatheringOptions,
 ): Promise<void> {
   const current = await records.get(deliveries, delivery.key);
   // An earlier gathering has already taken this event.
@@ -95,7 +94,7 @@ async function gatherDue(
   const now = clock().getTime();
   const until = delivery.value.heldUntil === WAIT_ENDED_EARLY ? Number.POSITIVE_INFINITY : now;
   const events = await waitingUntil(until, channel, records);
-  const bytes = lineBytes(channel, chat);
+  const bytes = lineBytes(channel);
   let parts = 0;
   for (let from = 0; from < events.length; from += MAX_EVENTS) {
     const digest = partsOf(events.slice(from, from + MAX_EVENTS), bytes);
@@ -141,10 +140,10 @@ interface LineBytes {
   readonly of: (delivery: StoredDelivery) => number;
 }
 
-function lineBytes({ value: { kind } }: StoredChannel, chat: ChatServices): LineBytes {
+function lineBytes({ value: { kind } }: StoredChannel): LineBytes {
   if (kind === "email")
     return { most: MAX_EMAIL_BYTES - AROUND_BYTES, of: bytesIn((text) => text) };
-  const { maxBytes, textOf } = chat[kind];
+  const { maxBytes, textOf } = chatServices[kind];
   const escaped = (line: string) => textOf({ title: line, lines: [], link: "" });
   return { most: maxBytes - AROUND_BYTES, of: bytesIn(escaped) };
 }

@@ -1,7 +1,7 @@
 import { Router } from "express";
 import { z } from "zod";
-import { CHANNEL_KINDS } from "../../alerts/channels/channel.ts";
 import { type ChannelSchedule, isTimeZone } from "../../alerts/channels/schedule.ts";
+import { CHANNEL_KINDS } from "../../alerts/channels/targets.ts";
 import { Label } from "../../lib/label.ts";
 import { Problem } from "../../lib/problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";

@@ -1,7 +1,7 @@
-import type { ChannelKind } from "../../alerts/channels/channel.ts";
-import { MAX_CHANNELS_PER_ACCOUNT } from "../../alerts/channels/channel-problems.ts";
+import { MAX_CHANNELS_PER_ACCOUNT } from "../../alerts/channels/channel.ts";
 import type { ChannelView } from "../../alerts/channels/channel-view.ts";
 import type { ChannelSchedule } from "../../alerts/channels/schedule.ts";
+import { CHANNEL_KINDS, type ChannelKind, targetKinds } from "../../alerts/channels/targets.ts";
 import type { Account } from "../../principals/accounts/accounts.ts";
 import {
   descriptionList,
@@ -36,54 +36,6 @@ export interface ChannelsView {
   };
 }
 
-/** Names of the kinds of channels. */
-export const CHANNEL_KIND_NAMES: Readonly<Record<ChannelKind, string>> = {
-  email: "Email",
-  slack: "Slack",
-  discord: "Discord",
-  telegram: "Telegram",
-  ntfy: "ntfy",
-};
-
-/** Texts for setting up one kind of channel. */
-interface KindText {
-  /** Text that says where to find the required values. */
-  readonly about: string;
-  /** Label, input type and example of the channel's target address. */
-  readonly to: readonly [label: string, type: string, example: string];
-  /** Label of the token; absent if this kind of channel needs no token. */
-  readonly token?: string;
-}
-
-/** Setup texts by kind of channel. */
-const KIND_TEXTS: Readonly<Record<ChannelKind, KindText>> = {
-  email: {
-    about: "Any mailbox of yours. Each email has a link that ends them.",
-    to: ["Address", "email", "name@host.example"],
-  },
-  slack: {
-    about:
-      "In Slack, create an app with “Incoming Webhooks”, add a webhook to a channel, and copy its URL.",
-    to: ["Webhook URL", "url", "https://hooks.slack.com/services/…"],
-  },
-  discord: {
-    about: "In Discord, edit a channel, open Integrations, create a webhook, and copy its URL.",
-    to: ["Webhook URL", "url", "https://discord.com/api/webhooks/…"],
-  },
-  telegram: {
-    about:
-      "Create a bot with @BotFather, which tells you its token; write to the bot, or add it to a group, and find the number of the chat with @userinfobot.",
-    to: ["Chat", "text", "-1001234567890"],
-    token: "Token of the bot",
-  },
-  ntfy: {
-    about:
-      "The URL of a topic at ntfy.sh or on your own server. Whoever knows it can read it, so choose a name that nobody guesses.",
-    to: ["Topic URL", "url", "https://ntfy.sh/…"],
-    token: "Access token, if the topic needs one",
-  },
-};
-
 /** HTML id of a field in the form that adds a channel. */
 export const newChannelFieldId = (kind: ChannelKind, name: "name" | "to" | "token"): string =>
   `${kind}-${name}`;
@@ -108,7 +60,7 @@ function channelCard(channel: ChannelView, view: ChannelsView): Html {
   const action = `/account/channels/${id}`;
   const isUnsent = kind === "email" && view.isMailShownToOperator;
   return html`<li class="card">
-<h3>${CHANNEL_KIND_NAMES[kind]}: ${untrustedText(name)}</h3>
+<h3>${targetKinds[kind].name}: ${untrustedText(name)}</h3>
 ${descriptionList([
   ["Status", html`<strong>${stateText(channel)}</strong>`],
   ["Sends to", untrustedText(hint)],
@@ -250,25 +202,23 @@ ${form(
 function freeName(kind: ChannelKind, channels: readonly ChannelView[]): string {
   const taken = new Set(channels.map(({ name }) => name.toLowerCase()));
   const names = [
-    CHANNEL_KIND_NAMES[kind],
-    ...channels.map((_, at) => `${CHANNEL_KIND_NAMES[kind]} ${at + 2}`),
+    targetKinds[kind].name,
+    ...channels.map((_, at) => `${targetKinds[kind].name} ${at + 2}`),
   ];
-  return names.find((name) => !taken.has(name.toLowerCase())) ?? CHANNEL_KIND_NAMES[kind];
+  return names.find((name) => !taken.has(name.toLowerCase())) ?? targetKinds[kind].name;
 }
 
 function newChannelForms(view: ChannelsView): Html {
-  const kinds = Object.keys(KIND_TEXTS) as ChannelKind[];
-  return html`<div class="card"><h3>Add a channel</h3>${kinds.map((kind) => newChannelForm(kind, view))}</div>`;
+  return html`<div class="card"><h3>Add a channel</h3>${CHANNEL_KINDS.map((kind) => newChannelForm(kind, view))}</div>`;
 }
 
 function newChannelForm(
   kind: ChannelKind,
   { formToken, account, channels, errors = [], enteredChannel }: ChannelsView,
 ): Html {
-  const { about, to, token } = KIND_TEXTS[kind];
+  const { about, to, token } = targetKinds[kind].form;
   const isFirstEmail = kind === "email" && !channels.some((one) => one.kind === "email");
   const entered = enteredChannel?.kind === kind ? enteredChannel : undefined;
-  const [label, type, example] = to;
   const inputs = [
     field({
       id: newChannelFieldId(kind, "name"),
@@ -280,10 +230,10 @@ function newChannelForm(
     }),
     field({
       id: newChannelFieldId(kind, "to"),
-      label,
+      label: to.label,
       value: entered?.to ?? (isFirstEmail ? account.email : undefined),
       errors,
-      attributes: html`type="${type}" autocomplete="off" spellcheck="false" required placeholder="${example}"`,
+      attributes: html`type="${to.type}" autocomplete="off" spellcheck="false" required placeholder="${to.example}"`,
     }),
     token !== undefined &&
       field({
@@ -295,7 +245,7 @@ function newChannelForm(
   ];
   const isOpen = errors.some(({ id }) => id.startsWith(`${kind}-`));
   return html`<details${isOpen && html` open`}>
-<summary>${CHANNEL_KIND_NAMES[kind]}</summary>
+<summary>${targetKinds[kind].name}</summary>
 <p>${about}</p>
 ${form({ action: "/account/channels", formToken, hidden: { kind } }, html`${inputs}<button>Add and send a code</button>`)}
 </details>`;

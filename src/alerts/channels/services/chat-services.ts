@@ -1,17 +1,21 @@
-import type { ChatKind } from "../channel.ts";
 import { discord } from "./discord.ts";
 import { ntfy } from "./ntfy.ts";
 import type { ChatService } from "./service.ts";
 import { slack } from "./slack.ts";
-import { createTelegramService } from "./telegram.ts";
+import { telegram } from "./telegram.ts";
+
+const services = { slack, discord, telegram, ntfy };
+
+/** Kinds of channels that are sent HTTP requests; email is sent through the outbox instead. */
+export type ChatKind = keyof typeof services;
+
+/** The target of a chat, by kind. */
+export type ChatTargets = {
+  readonly [K in ChatKind]: (typeof services)[K] extends ChatService<infer Target> ? Target : never;
+};
 
 /** The chat services by kind. */
-export type ChatServices = { readonly [K in ChatKind]: ChatService<K> };
+export const chatServices: { readonly [K in ChatKind]: ChatService<ChatTargets[K]> } = services;
 
-/** Creates the chat services. @param telegramUrl Origin of the Telegram Bot API server. */
-export const createChatServices = (telegramUrl: string): ChatServices => ({
-  slack,
-  discord,
-  telegram: createTelegramService(telegramUrl),
-  ntfy,
-});
+/** Kinds of chats, in the order in which they are offered. */
+export const CHAT_KINDS = Object.keys(services) as readonly ChatKind[];

@@ -1,6 +1,31 @@
+import { EmailAddress } from "../../../mail/email-address.ts";
 import type { OutgoingMail } from "../../../mail/outbox.ts";
-import type { ChannelTargets } from "../channel.ts";
 import type { ChannelMessage } from "../message.ts";
+import type { TargetKind } from "./service.ts";
+
+/** A mailbox. */
+export interface EmailTarget {
+  readonly kind: "email";
+  /** Normalized email address. */
+  readonly to: string;
+}
+
+/** Mailboxes, which are sent emails through the outbox. */
+export const email: TargetKind<EmailTarget> = {
+  name: "Email",
+  form: {
+    about: "Any mailbox of yours. Each email has a link that ends them.",
+    to: { label: "Address", type: "email", example: "name@host.example" },
+  },
+  parse(entered) {
+    const { success, data, error } = EmailAddress.safeParse(entered.to);
+    if (success) return { kind: "email", to: data };
+    return { field: "to", fault: `The address ${error.issues[0]?.message}.` };
+  },
+  hint: ({ to }) => to,
+  identity: ({ to }) => to,
+  chosenUrl: () => undefined,
+};
 
 /**
  * Maximum size of a message in bytes. It is below the maximum length of the text of an `Email`, to
@@ -20,7 +45,7 @@ const TTL_MS = 76 * 3_600_000;
  * @param unsubscribeUrl Absent for a message that the recipient requested.
  */
 export function emailOfMessage(
-  { to }: ChannelTargets["email"],
+  { to }: EmailTarget,
   { title, lines, link }: ChannelMessage,
   unsubscribeUrl?: string,
 ): OutgoingMail {

@@ -3,6 +3,24 @@ import type { WebhookResponse } from "../../delivery/sender.ts";
 import { messagePlainText } from "../message.ts";
 import { type ChatService, jsonMemberAt, readJsonSecondsAsMs } from "./service.ts";
 
+/** A Telegram chat, and the bot that writes to it. */
+export interface TelegramTarget {
+  readonly kind: "telegram";
+  /** Token of the bot. */
+  readonly token: string;
+  /** Numeric id of a chat, or `@` and the username of a public chat. */
+  readonly chatId: string;
+}
+
+/**
+ * Token of a bot: the bot's id and 35 characters. The pattern allows for longer tokens in the
+ * future.
+ */
+const TOKEN = /^\d{5,20}:[\w-]{30,100}$/;
+
+/** Numeric id of a chat, negative for groups, or `@` and the username of a public chat. */
+const CHAT = /^(-?\d{1,20}|@[A-Za-z]\w{3,31})$/;
+
 /**
  * HTTP statuses after which the chat is treated as gone: the token was revoked (401, 404), or the
  * bot was blocked or removed from the chat (403).
@@ -15,13 +33,28 @@ const NO_CHAT = /\bchat not found\b/;
 /** Numeric id of a supergroup. */
 const SUPERGROUP = /^-\d{1,20}$/;
 
-/** Sends messages to Telegram through the Bot API. @param origin Origin of the Bot API server. */
-export const createTelegramService = (origin: string): ChatService<"telegram"> => ({
+/** Sends messages to Telegram through the Bot API. */
+export const telegram: ChatService<TelegramTarget> = {
+  name: "Telegram",
+  form: {
+    about:
+      "Create a bot with @BotFather, which tells you its token; write to the bot, or add it to a group, and find the number of the chat with @userinfobot.",
+    to: { label: "Chat", type: "text", example: "-1001234567890" },
+    token: "Token of the bot",
+  },
+  parse({ to, token }) {
+    if (!TOKEN.test(token)) return { field: "token", fault: "It is no token of a bot." };
+    if (CHAT.test(to)) return { kind: "telegram", token, chatId: to };
+    return { field: "to", fault: "It is neither the number of a chat nor @ and a name." };
+  },
+  hint: ({ chatId, token }) => `chat ${chatId} by bot ${token.slice(0, token.indexOf(":"))}`,
+  identity: ({ chatId }) => chatId.toLowerCase(),
+  chosenUrl: () => undefined,
   // Telegram limits `text` to 4,096 characters.
   maxBytes: 4_096,
   textOf: messagePlainText,
-  request: ({ token, chatId }, message) => ({
-    url: `${origin}/bot${token}/sendMessage`,
+  request: ({ token, chatId }, message, { telegramUrl }) => ({
+    url: `${telegramUrl}/bot${token}/sendMessage`,
     headers: {},
     body: JSON.stringify({
       chat_id: chatId,
@@ -42,7 +75,7 @@ export const createTelegramService = (origin: string): ChatService<"telegram"> =
     const chatId = String(jsonMemberAt(body, ["parameters", "migrate_to_chat_id"]));
     return status === 400 && SUPERGROUP.test(chatId) ? { ...target, chatId } : undefined;
   },
-});
+};
 
 function isWithoutChat({ status, body }: WebhookResponse): boolean {
   const description = jsonMemberAt(body, ["description"]);

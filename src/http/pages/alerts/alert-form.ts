@@ -1,6 +1,7 @@
 import { ALERT_KINDS, type Alert, type AlertKind } from "../../../alerts/alert.ts";
 import type { Channel } from "../../../alerts/channels/channel.ts";
 import { OWN_MAILBOX_CHANNEL_NAME } from "../../../alerts/channels/channels.ts";
+import { targetKinds } from "../../../alerts/channels/targets.ts";
 import type { WatchlistOverview } from "../../../alerts/watchlists/watchlists.ts";
 import { DirectionAnswer } from "../../../answers/common.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
@@ -15,7 +16,6 @@ import {
 import { AlertFields } from "../../../tool/alert-input.ts";
 import { nextStepsOfRangeAlert } from "../../../tool/range-alert.ts";
 import { watchedText } from "../alerts-section.ts";
-import { CHANNEL_KIND_NAMES } from "../channels-section.ts";
 import { errorText, type FieldErrors, field, form, select } from "../elements.ts";
 import { assetClassNames } from "../home/marks.ts";
 import { type Html, type HtmlContent, html } from "../html.ts";
@@ -293,7 +293,7 @@ function channelChoice(view: AlertFormView): Html {
     ownMailbox === undefined
       ? channels.map(({ name, kind }) => [
           name,
-          name === CHANNEL_KIND_NAMES[kind] ? name : `${name} (${CHANNEL_KIND_NAMES[kind]})`,
+          name === targetKinds[kind].name ? name : `${name} (${targetKinds[kind].name})`,
         ])
       : [[OWN_MAILBOX_CHANNEL_NAME, `Email to ${ownMailbox}`]];
   const isListed = names.some(([name]) => name === entry.channel);

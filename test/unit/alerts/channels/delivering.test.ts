@@ -1,7 +1,11 @@
 import { expect, it, onTestFinished } from "vitest";
 import { alertGroup, alerts } from "../../../../src/alerts/alert.ts";
 import { newAlertId } from "../../../../src/alerts/api/ownership.ts";
-import { type Channel, type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
+import { type Channel, channels } from "../../../../src/alerts/channels/channel.ts";
+import {
+  CHAT_KINDS,
+  type ChatKind,
+} from "../../../../src/alerts/channels/services/chat-services.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,
   type DeliveryAttempt,
@@ -52,8 +56,6 @@ const SCHEDULE_MS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_40
   (seconds) => seconds * SECOND,
 );
 
-const CHATS: readonly ChatKind[] = ["slack", "discord", "telegram", "ntfy"];
-
 /** Starts a chat service that is closed at the end of the test. */
 async function chatOf(
   kind: ChatKind,
@@ -96,7 +98,7 @@ const channelNow = async ({ records }: TestStore, { channel }: ChannelAlert): Pr
 const left = ({ records }: TestStore) => records.list(deliveries, { limit: 1_000 });
 
 describeEngines("delivery to a channel", (engine) => {
-  it.each(CHATS)("sends an event to %s once, in the channel's own format", async (kind) => {
+  it.each(CHAT_KINDS)("sends an event to %s once, in the channel's own format", async (kind) => {
     const store = await openStore(engine);
     const chat = await chatOf(kind);
     const made = await kept(store, chat.target);
@@ -163,7 +165,7 @@ describeEngines("delivery to a channel", (engine) => {
     "endless",
   ];
 
-  it.each(CHATS)(
+  it.each(CHAT_KINDS)(
     "retries deliveries to %s on the webhook schedule after every kind of fault, and loses no event",
     async (kind) => {
       const store = await openStore(engine);
@@ -190,7 +192,7 @@ describeEngines("delivery to a channel", (engine) => {
     },
   );
 
-  it.each(CHATS)(
+  it.each(CHAT_KINDS)(
     "does not contact %s again before the retry time in its response, whatever the format of that time",
     async (kind) => {
       const store = await openStore(engine);
@@ -322,7 +324,7 @@ describeEngines("delivery to a channel", (engine) => {
     expect(said).toContain("@\u2060everyone");
   });
 
-  it.each(CHATS)(
+  it.each(CHAT_KINDS)(
     "fits the longest message that an event can produce into the limits of %s",
     async (kind) => {
       const store = await openStore(engine);

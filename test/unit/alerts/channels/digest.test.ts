@@ -2,13 +2,14 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
-import { type Channel, type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
+import { type Channel, channels } from "../../../../src/alerts/channels/channel.ts";
 import { DIGEST_MESSAGE_TYPE } from "../../../../src/alerts/channels/own-messages.ts";
 import {
   type ChannelSchedule,
   IMMEDIATE_SCHEDULE,
   scheduledWaitEnd,
 } from "../../../../src/alerts/channels/schedule.ts";
+import { CHANNEL_KINDS, type ChannelKind } from "../../../../src/alerts/channels/targets.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,
   DELIVERIES_TOPIC,
@@ -91,7 +92,7 @@ const toldOf = (records: Records, onRead: (collection: string) => Promise<void>)
 
 async function sceneOf(
   engine: Parameters<typeof openStore>[0],
-  kind: ChatKind | "email",
+  kind: ChannelKind,
   { schedule = IMMEDIATE_SCHEDULE, start = "2026-06-01T12:00:00Z", messages, ...worked }: Sending,
 ): Promise<Scene> {
   const store = await openStore(engine);
@@ -165,10 +166,8 @@ const attemptsOf = async ({ store, made }: Scene) => {
   return rows.map(({ body }) => body as DeliveryAttempt);
 };
 
-const KINDS = ["slack", "discord", "telegram", "ntfy", "email"] as const;
-
 describeEngines("a daily digest", (engine) => {
-  it.each(KINDS)(
+  it.each(CHANNEL_KINDS)(
     "to %s contains each event exactly once and is sent on time, even on days with a clock change",
     async (kind) => {
       for (const start of STARTS) {
@@ -220,7 +219,7 @@ describeEngines("a daily digest", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it.each(KINDS)(
+  it.each(CHANNEL_KINDS)(
     "to %s is sent at once as one message when the person turns digests off",
     async (kind) => {
       const scene = await sceneOf(engine, kind, { schedule: DAILY });
@@ -537,7 +536,7 @@ const GATHERED = "Gathered, because at most 3 messages in 60 minutes are sent he
 describeEngines("messages beyond the hourly limit", (engine) => {
   const messages = { caller: 3, network: 100, total: 1_000 };
 
-  it.each(KINDS)(
+  it.each(CHANNEL_KINDS)(
     "to %s are sent later in one digest that mentions the limit, and none is lost",
     async (kind) => {
       const scene = await sceneOf(engine, kind, { messages });
@@ -680,7 +679,7 @@ describeEngines("quiet hours", (engine) => {
     quietHours: { from: "22:00", to: "07:00" },
   };
 
-  it.each(KINDS)(
+  it.each(CHANNEL_KINDS)(
     "for %s hold back every event until the quiet hours end, keep the order, lose no event, and hold back nothing at other times",
     async (kind) => {
       const scene = await sceneOf(engine, kind, { schedule: NIGHT, start: "2026-03-28T20:30:00Z" });
