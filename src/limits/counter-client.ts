@@ -39,7 +39,7 @@ interface PendingRequest extends CounterRequest {
 /**
  * Counts in the database, one statement at a time; requests that arrive in the meantime share the
  * next statement. After a statement has timed out, callers do not wait: until a statement succeeds,
- * only one request at a time is sent, as a probe.
+ * only one request at a time is sent, as a trial.
  */
 export class CounterClient {
   readonly #counters: Pick<Counters, "add">;

@@ -47,7 +47,7 @@ export async function findAlert(
  * Finds an alert that the caller registered.
  *
  * @throws {Problem} `not_found`, also when another caller registered the alert, so that callers
- * cannot probe for ids.
+ * cannot find ids by guessing.
  */
 export async function requireOwnedAlert(
   from: AlertStore,

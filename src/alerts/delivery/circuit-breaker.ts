@@ -2,7 +2,7 @@
 const FAILURE_THRESHOLD = 5;
 
 /**
- * Pauses before successive probes of an endpoint whose breaker is open, in milliseconds; the last
+ * Pauses before successive trials of an endpoint whose breaker is open, in milliseconds; the last
  * pause repeats.
  */
 const PAUSES_MS = [5_000, 300_000, 1_800_000] as const;
@@ -25,7 +25,7 @@ export const CLOSED_BREAKER: CircuitBreaker = { failures: 0, pauses: 0, openUnti
 
 /**
  * Number of concurrent attempts allowed at `now`: 5 while the breaker is closed, 0 during a pause,
- * and 1 probe after a pause.
+ * and 1 trial after a pause.
  */
 export function allowedConcurrentAttempts(
   { pauses, openUntil }: CircuitBreaker,

@@ -104,7 +104,7 @@ export interface DeliveryAttempt {
   readonly status: number | null;
   /**
    * Milliseconds until the end of the response; `null` when there was no response, because the
-   * duration of such an attempt would let owners probe the network of this service.
+   * duration of such an attempt would let owners scan the network of this service.
    */
   readonly latencyMs: number | null;
   /**

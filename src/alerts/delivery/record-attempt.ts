@@ -41,7 +41,7 @@ export interface CompletedAttempt {
   /**
    * When the attempt began, in milliseconds since the epoch. The end of the attempt is not
    * recorded: it would show how long an unreachable host did not respond, which would let owners
-   * probe the network of this service.
+   * scan the network of this service.
    */
   readonly at: number;
   /** The response; `undefined` when there was none, for whatever reason. */

@@ -62,9 +62,10 @@ export function healthRoute({ context, name, readiness, now }: HealthOptions): R
   });
 }
 
-/** GET /readyz and GET /livez, public. /readyz returns 200 when requests can be served, and 503
- *  when a load balancer should send them elsewhere. /livez returns 200 whenever the process
- *  responds. */
+/**
+ * GET /readyz and GET /livez, public. /readyz returns 200 when requests can be served, and 503 when
+ * a load balancer should send them elsewhere. /livez returns 200 whenever the process responds.
+ */
 export function probeRoutes(checkReadiness: Readiness): readonly Route[] {
   return [
     routeOf(getReadiness, async ({ res }) => {

@@ -34,7 +34,7 @@ describe("the circuit breaker of an endpoint", () => {
     [8, 1_800_000],
     [30, 1_800_000],
   ])(
-    "after %d consecutive failures allows no attempt for %d ms, and then one probe",
+    "after %d consecutive failures allows no attempt for %d ms, and then one trial",
     (failures, pauseMs) => {
       const { breaker, now } = failedTimes(failures);
       expect(allowedConcurrentAttempts(breaker, now)).toBe(0);

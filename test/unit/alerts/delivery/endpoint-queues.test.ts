@@ -122,7 +122,7 @@ describe("endpoint queues", () => {
     expect([queues.capacity, calls()]).toEqual([1, 1]);
   });
 
-  it("drop queued work when the circuit breaker opens, and send one probe after the pause", async () => {
+  it("drop queued work when the circuit breaker opens, and send one trial after the pause", async () => {
     const { queues, clock, add, names, end } = manualQueues();
     add("a", 1, 2, 3, 4, 5, 6, 7, 8, 9);
     for (const at of [1, 2, 3, 4, 5]) await end(`a${at}`, "failure");

@@ -595,7 +595,7 @@ describeEngines("the delivery worker", (engine) => {
     answered.resolve(OK);
   });
 
-  it("sends one probe delivery at a time to an endpoint that has failed five times", async () => {
+  it("sends one delivery at a time, as a trial, to an endpoint that has failed five times", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: 500 });
     const alert = webhookAlert({ url: inbox.url });
