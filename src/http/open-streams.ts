@@ -16,12 +16,6 @@ import type { RequestContext } from "./request-context.ts";
 const CHECK_INTERVAL_MS = 500;
 
 /**
- * Number of consecutive checks without progress after which a stream is closed; they take half a
- * minute, to tolerate slow networks.
- */
-const MAX_STALLED_CHECKS = 60;
-
-/**
  * Values of `Retry-After`, in seconds. `tooMany` leaves time for a stream to close; `stopping` is
  * short, because the client then reaches another process.
  */
@@ -30,8 +24,8 @@ const RETRY_SECONDS = { tooMany: "10", stopping: "1" };
 /** Registry of open streaming responses. */
 export interface OpenStreams {
   /**
-   * Tracks an open response, and ends it when its caller stops reading or the caller's credential
-   * ends.
+   * Tracks an open response, and ends it when the caller's credential ends. The server disconnects
+   * a client that does not read (`createBoundedServer`).
    *
    * @param end Ends the response normally; a response that is still open at the next check is
    * destroyed.
@@ -71,10 +65,8 @@ export function createOpenStreams(
       const leave = underWay.enter(party);
       const endStream = endOrDestroy(res, end);
       open.set(res, endStream);
-      const isStuck = createStallCheck(res);
       const looking = repeat(async () => {
-        if (isStuck()) res.destroy();
-        else if (isClosed || !(await context.isStillValid())) endStream();
+        if (isClosed || !(await context.isStillValid())) endStream();
         return 0;
       }, CHECK_INTERVAL_MS);
       res.once("close", () => {
@@ -107,18 +99,6 @@ function endOrDestroy(res: ServerResponse, end: () => void): () => void {
     if (isEnding) res.destroy();
     else end();
     isEnding = true;
-  };
-}
-
-/**
- * Creates a check that returns whether the client has read nothing during the last
- * `MAX_STALLED_CHECKS` checks.
- */
-function createStallCheck(res: ServerResponse): () => boolean {
-  let looks = 0;
-  return () => {
-    looks = res.writableNeedDrain ? looks + 1 : 0;
-    return looks > MAX_STALLED_CHECKS;
   };
 }
 

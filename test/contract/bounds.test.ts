@@ -1,8 +1,9 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createBoundedServer } from "../../src/http/server.ts";
+import { createBoundedServer, IDLE_MS } from "../../src/http/server.ts";
 import { newToken } from "../support/agent.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
@@ -184,4 +185,41 @@ describe("a client that does not read its answer", () => {
     socket.write(`${HEALTH}\r\nHost: a\r\n\r\n`);
     expect(await closed).toBe(false);
   });
+
+  it("is told from one that reads 4 kB/s", async () => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<ServerResponse>();
+    const server = createBoundedServer((_req, res) => answer(res)).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").pause();
+    onTestFinished(() => void socket.destroy());
+    socket.write(`${HEALTH}\r\nHost: a\r\n\r\n`);
+    const res = await answered;
+    let written = 0;
+    const write = () => {
+      while (!res.destroyed && res.write(PIECE)) written += 1;
+    };
+    res.on("drain", write);
+    write();
+    // The first steps are shorter, because the buffers of the kernel still grow.
+    for (let step = 0; step < 8; step++) {
+      let read = 0;
+      for (const before = await settled(() => written); (await settled(() => written)) === before; )
+        read += socket.read(PIECE.length)?.length ?? socket.read()?.length ?? 0;
+      expect(read / (IDLE_MS / 1_000)).toBeLessThan(4_000);
+    }
+  });
 });
+
+const PIECE = Buffer.alloc(16 * 1024);
+
+/** The figure when it has not changed for fifty turns of the event loop. */
+async function settled(figure: () => number): Promise<number> {
+  let value = figure();
+  for (let quiet = 0; quiet < 50; quiet++) {
+    await new Promise(setImmediate);
+    if (figure() !== value) quiet = 0;
+    value = figure();
+  }
+  return value;
+}

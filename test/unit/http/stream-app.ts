@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as settled } from "node:timers/promises";
 import { onTestFinished } from "vitest";
@@ -10,6 +9,7 @@ import { alertStreamRoute } from "../../../src/http/api/alert-stream.ts";
 import { createOpenStreams, type OpenStreams } from "../../../src/http/open-streams.ts";
 import { createAdmission } from "../../../src/http/operation-routes.ts";
 import { ProtectedResource } from "../../../src/http/protected-resource.ts";
+import { createBoundedServer } from "../../../src/http/server.ts";
 import type { StartLoop } from "../../../src/lib/loop.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
 import { Problem } from "../../../src/lib/problem.ts";
@@ -63,9 +63,13 @@ export const eventReader = (id: string, changes: Partial<Caller> = {}): Caller =
 /** The numbers of the service, with a total that a test can reach. */
 const MOST = { ...concurrencyClasses.streams, total: 500 };
 
-/** Starts a server of event streams whose timers the test advances. */
-export async function startStreams(dataBytes = 10): Promise<StreamApp> {
-  const server = createServer();
+/**
+ * Starts a server of event streams whose timers the test advances.
+ *
+ * @param idleMs As for `createBoundedServer`; it passes in real time.
+ */
+export async function startStreams(dataBytes = 10, idleMs?: number): Promise<StreamApp> {
+  const server = createBoundedServer((req, res) => handle(req, res), idleMs);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -105,7 +109,7 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
   );
   const admit = createAdmission({ api, limits: looseLimits(), isSimulated: true });
   const route = alertStreamRoute({ admit, log, streams, repeat });
-  server.on("request", listenerOf([route], { onError, proxyHops: 1 }));
+  const handle = listenerOf([route], { onError, proxyHops: 1 });
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
