@@ -5,6 +5,7 @@ import { allScopes } from "../../src/access/scopes.ts";
 import type { ServedRoute } from "../../src/http/served-routes.ts";
 import { rateClasses } from "../../src/limits/classes.ts";
 import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
+import { parseList } from "../support/structured-list.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
 /** Routes without a rate limit, with the reason. */
@@ -104,6 +105,20 @@ describe("every route", () => {
       const answer = await ask(testService, route, { "x-api-key": key });
       await answer.body?.cancel();
       expect(limitFields(answer), nameOf(route)).not.toContain(null);
+    }
+  });
+
+  it("counts a request once for each limit", async () => {
+    const testService = await startTestService();
+    const key = await keyFor(testService);
+    for (const route of testService.service.routes) {
+      if (nameOf(route) in UNLIMITED) continue;
+      const answer = await ask(testService, route, { "x-api-key": key });
+      await answer.body?.cancel();
+      const names = parseList(answer.headers.get("ratelimit-policy") ?? "").map(
+        (item) => item.value,
+      );
+      expect(names, nameOf(route)).toEqual([...new Set(names)]);
     }
   });
 

@@ -169,7 +169,6 @@ export const registrationOperations = [
   {
     ...managementCommon,
     id: "get_client",
-    limit: { per: "address", name: "visits" },
     method: "get",
     summary: "Read a registration",
     description: "The client's own registration (RFC 7592), without its secret.",

@@ -143,7 +143,6 @@ export const tokenOperation = {
 export const authorizationOperations = [
   {
     id: "revoke_token",
-    limit: { per: "address", name: "visits" },
     method: "post",
     path: paths.revoke,
     tag: "Access",
