@@ -99,7 +99,8 @@ export const rateClasses = {
     network: 1_000,
     total: 50_000,
     seconds: 600,
-    counts: "authorization requests, which are stored for ten minutes",
+    counts:
+      "authorization requests, and sign-ins that an identity provider is asked for, which are stored for ten minutes",
     by: "address",
     because: "memory and disk: 2 kB each, 100 MB in all",
   },

@@ -76,7 +76,7 @@ ${table(`Class | ${COLUMNS} | Why`, stored)}
 
 | What | Most of an account, application or target | Class that bounds it |
 |---|---|---|
-| accounts | one for each address, so any number for a mailbox, or person of an identity provider | \`code-mails\`, \`registrations\` |
+| accounts | one for each address, so any number for a mailbox, or person of an identity provider | \`code-mails\`; \`authorizations\` and \`registrations\` for people of a provider |
 | API keys, grants to applications, claimed agents | 5, 100, 1,000 | \`changes\`, \`claims\` |
 | sessions and known browsers | 100 each; the oldest goes | \`code-mails\`, \`mailbox-codes\` |
 | refresh tokens | 100 families for each grant; the oldest goes | \`tokens\` |
@@ -88,7 +88,7 @@ ${table(`Class | ${COLUMNS} | Why`, stored)}
 | lockouts | for at most two days after the guess | \`audit-rows\` |
 | audit rows | for 400 days | the class of what they record, \`audit-rows\` |
 
-Accounts, their keys and grants, and mailboxes that want no mail have no number in total: a service does not turn people away because it has many. From one network they grow by at most 100 an hour (\`code-mails\`), and an account whose person has signed in is about 2 kB of rows: 5 MB a day.
+Accounts, their keys and grants, and mailboxes that want no mail have no number in total: a service does not turn people away because it has many. From one network they grow by at most 100 an hour (\`code-mails\`), and an account whose person has signed in is about 2 kB of rows: 5 MB a day. Where an identity provider vouches for people, it is as many as it vouches for, at most 1,000 in ten minutes (\`authorizations\`).
 
 **A new limit.** Count the action by a class above: name it in the \`limit\` of a public operation, or call \`admit\` where the action is. A new class replaces one in \`src/limits/classes.ts\`, because \`test/house/ceilings.json\` lets their number only fall; \`src/limits/former-names.ts\` then says which class took the place of the old name. \`UPDATE_DOCS=1 npx vitest run --mode quick test/unit/limits/classes.test.ts\` renews this page.
 `;

@@ -76,6 +76,20 @@ describe("signing in with an external provider", () => {
     expect(await answer.text()).toContain(`content="0; url=http://${host}/auth?`);
   });
 
+  it("stays open when the network has used up its codes by mail, and is limited as a request for authorization", async () => {
+    await startProvider();
+    const settings = { ...client, OIDC_ISSUER: `http://${host}` };
+    const statusWith = async (RATE_LIMITS: string) => {
+      const own = await startTestService({ ...settings, RATE_LIMITS });
+      own.clock.now = new Date();
+      const web = createWeb(own.base);
+      const page = await web.get("/sign-in");
+      return (await web.submit(page.form("/sign-in/provider"))).status;
+    };
+    expect(await statusWith("code-mails=0/0/0")).toBe(303);
+    expect(await statusWith("authorizations=0/0/0")).toBe(429);
+  });
+
   it.each(["?", "?code=x&state=y", "?error=access_denied", "?code=x&code=y"])(
     "answers an unsolicited callback with an error page: %s",
     async (query) => {

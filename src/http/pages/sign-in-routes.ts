@@ -216,7 +216,7 @@ function providerRoutes(router: Router, options: PageContext): void {
     .route("/sign-in/provider")
     .post(...readForm, async (req, res) => {
       const { secret } = await csrf.requireOwnForm(req);
-      await requireAdmission(limits, "code-mails", partyAt(req.ip));
+      await requireAdmission(limits, "authorizations", partyAt(req.ip));
       const { href } = await upstream.start(
         secret,
         safeReturnPath(submittedValue(req, "return_to")),
