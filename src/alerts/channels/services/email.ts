@@ -1,4 +1,4 @@
-import { EmailAddress } from "../../../mail/email-address.ts";
+import { EmailAddress, mailboxOf } from "../../../mail/email-address.ts";
 import type { OutgoingMail } from "../../../mail/outbox.ts";
 import type { ChannelMessage } from "../message.ts";
 import type { TargetKind } from "./service.ts";
@@ -23,7 +23,7 @@ export const email: TargetKind<EmailTarget> = {
     return { field: "to", fault: `The address ${error.issues[0]?.message}.` };
   },
   hint: ({ to }) => to,
-  identity: ({ to }) => to,
+  identity: ({ to }) => mailboxOf(to),
   chosenUrl: () => undefined,
 };
 

@@ -16,6 +16,12 @@ it.each(["https://ntfy.sh./topic", "https://ntfy.sh../topic"])(
   },
 );
 
+it("a mailbox has one key, whatever follows a + in its name", () => {
+  const keyOf = (to: string) => channelTargetKey({ kind: "email", to });
+  expect(keyOf("ann+work@mail.example")).toBe(keyOf("ann@mail.example"));
+  expect(keyOf("bob@mail.example")).not.toBe(keyOf("ann@mail.example"));
+});
+
 it("a host that the person chose is refused, or counts, in each kind of chat", async () => {
   const host = "chosen.example.com";
   const counted: (string | undefined)[] = [];
