@@ -55,7 +55,7 @@ export interface MailWorkerOptions {
   readonly records: Records;
   /** Decrypts the emails in the outbox. */
   readonly vault: Vault;
-  /** Whether an address gets no mail of any kind. */
+  /** Whether an address gets no mail, except what its owner asks for. */
   readonly isSuppressed: (email: string) => Promise<boolean>;
   /**
    * The mail server; absent when none is configured. Emails then wait for the operator until they
@@ -158,6 +158,11 @@ export class MailWorker {
     return due.length;
   }
 
+  async #isUnwanted(mail: Stored<QueuedMail>): Promise<boolean> {
+    if (mail.value.isForOwner) return false;
+    return this.#isSuppressed(decryptEmail(this.#vault, mail).to);
+  }
+
   #count(cause: string | undefined, change: 1 | -1): void {
     if (cause === undefined) return;
     const count = (this.#inFlightByCause.get(cause) ?? 0) + change;
@@ -169,7 +174,7 @@ export class MailWorker {
    *  it. */
   async #attempt(mail: Stored<QueuedMail>, transport: Transport): Promise<void> {
     try {
-      if (await this.#isSuppressed(decryptEmail(this.#vault, mail).to)) {
+      if (await this.#isUnwanted(mail)) {
         await transactOnce(this.#records, (tx) => drop(tx, mail));
         return;
       }

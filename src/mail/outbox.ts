@@ -24,6 +24,11 @@ export interface OutgoingMail extends Readonly<Email> {
    */
   readonly cause?: string;
   /**
+   * Whether the email was asked for at a browser of the mailbox's owner; then it is sent although
+   * the mailbox gets no mail.
+   */
+  readonly isForOwner?: boolean;
+  /**
    * Additional record groups. When one of them is removed, an email that is still waiting is
    * deleted.
    */
@@ -44,6 +49,8 @@ export interface QueuedMail {
   readonly queuedAt: number;
   /** Number of failed attempts. */
   readonly failures: number;
+  /** Present for an email that is sent although the mailbox gets no mail. */
+  readonly isForOwner?: true;
 }
 
 /** Emails until they are sent or expire. */
@@ -77,7 +84,7 @@ const sealContext = (id: string): string => `mail:${id}`;
  */
 export function createOutbox({ vault, wayOutOf, now }: OutboxOptions): Outbox {
   return {
-    queue(tx, { ttlMs, dueInMs, cause, groups = [], ...rest }) {
+    queue(tx, { ttlMs, dueInMs, cause, isForOwner = false, groups = [], ...rest }) {
       const email = Email.parse(withWayOut(rest, wayOutOf));
       const key = randomUUID();
       tx.insert(queuedMails, {
@@ -86,6 +93,7 @@ export function createOutbox({ vault, wayOutOf, now }: OutboxOptions): Outbox {
           sealed: vault.seal(JSON.stringify(email), sealContext(key)),
           queuedAt: now().getTime(),
           failures: 0,
+          ...(isForOwner && { isForOwner }),
         },
         groups: [
           emailGroup(email.to),

@@ -4,7 +4,7 @@ import { collection, type Records } from "../store/port/records.ts";
 import { transact } from "../store/transact.ts";
 import { mailboxOf } from "./email-address.ts";
 
-/** A mailbox that gets no more mail. */
+/** A mailbox that gets no more mail, except what its owner asks for. */
 interface Suppression {
   /** Milliseconds since the epoch. */
   readonly since: number;
@@ -42,9 +42,10 @@ export interface MailSuppressionOptions {
 }
 
 /**
- * The mailboxes whose people want no more mail of any kind. Every email that has no unsubscribe link
- * of its own has a link here. The link is sufficient authorization, because it was sent to the
- * mailbox, and it also allows mail again.
+ * The mailboxes whose people want no more mail, except codes that they ask for themselves. Every email
+ * that has no unsubscribe link of its own has a link here, the same in each. The link is sufficient
+ * authorization, because it was sent to the mailbox, and it also allows mail again. Whoever holds a
+ * forwarded email can stop mail too, so stopping it must not keep the owner from signing in.
  */
 export class MailSuppression {
   readonly #options: MailSuppressionOptions;

@@ -7,8 +7,9 @@ import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { accounts } from "../../src/principals/accounts/accounts.ts";
 import { register, tokenOf } from "../support/agent.ts";
 import { bearer, makeAlert } from "../support/alert-events.ts";
+import { startSmtp } from "../support/smtp.ts";
 import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
-import { createWeb } from "../support/web.ts";
+import { createWeb, textOf } from "../support/web.ts";
 
 /** Attacks that exceeded what the service had limits for. */
 
@@ -26,6 +27,10 @@ async function askCode(base: string, email: string, from: string, cookie = ""): 
   };
   return fetch(action, { method: "POST", headers, body, redirect: "manual" });
 }
+
+/** A code is sent after at most this delay, and found by a worker that polls every two seconds. */
+const MOST_DELAY_MS = 2_000;
+const POLL = { timeout: 20_000 };
 
 /** All emails to a mailbox, whatever follows a + in its name. */
 async function mailsTo({ service }: TestService, name: string) {
@@ -213,6 +218,46 @@ describe("a person whom strangers have locked out of every browser that is not k
     const before = (await mailsTo(service, "owner")).length;
     expect((await askCode(base, owner.email, "203.0.113.1", pass)).status).toBe(303);
     expect((await mailsTo(service, "owner")).length).toBe(before + 1);
+  });
+
+  it("gets the codes that they ask for themselves, whoever has stopped mail to the mailbox", async () => {
+    const server = await startSmtp();
+    const service = await startTestService({
+      TRUST_PROXY: "1",
+      SMTP_URL: server.url,
+      MAIL_FROM: "signals@example.com",
+    });
+    const { base, clock } = service;
+    const { records } = service.service.state.store;
+    const delivered = async () => {
+      clock.now = new Date(clock.now.getTime() + MOST_DELAY_MS);
+      await expect.poll(() => records.list(queuedMails, { limit: 9 }), POLL).toEqual([]);
+      return server.said.filter((line) => line === ".").length;
+    };
+    const email = "owner@example.com";
+    const web = createWeb(base);
+    const asked = await web.submit((await web.get("/sign-in")).form("/sign-in"), { email });
+    const [code = ""] = await service.codesTo(email);
+    const link = (await mailsTo(service, "owner"))[0]?.unsubscribeUrl ?? "";
+    expect(await delivered()).toBe(1);
+    await web.submit(asked.form("/sign-in/code"), { code });
+    await fetch(link, { method: "POST", body: "List-Unsubscribe=One-Click" });
+    // A stranger's browser: none is sent, and the page says to anyone where the owner goes.
+    const stranger = createWeb(base);
+    const page = await stranger.submit((await stranger.get("/sign-in")).form("/sign-in"), {
+      email,
+    });
+    expect(textOf(page.html)).toContain("A mailbox that wants no more mail from here gets no code");
+    expect(await delivered()).toBe(1);
+    const [known] = /market-signal-known=[^;]+/.exec(web.cookie(base)) ?? [];
+    await askCode(base, email, "203.0.113.1", known);
+    expect(await delivered()).toBe(2);
+    const elsewhere = createWeb(base);
+    const stopped = await elsewhere.get(link);
+    expect(stopped.html).toContain("Nothing is sent to your mailbox any more.");
+    await elsewhere.submit(stopped.form(`${new URL(link).pathname}/browser`));
+    await askCode(base, email, "203.0.113.1", passOf(elsewhere.cookie()));
+    expect(await delivered()).toBe(3);
   });
 
   it("enters a code behind an address that strangers have locked out by guessing", async () => {

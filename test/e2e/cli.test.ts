@@ -618,8 +618,11 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       isAccepted: async () => false,
       mailbox: createOutbox({ vault: createKeyringVault(keyring), now: people.now }),
     });
-    await signIn.sendCode("a browser", "first@people.example", { isForNew: true });
-    await signIn.sendCode("another browser", email, { isForNew: true });
+    await signIn.sendCode("a browser", "first@people.example", {
+      isForNew: true,
+      isForOwner: false,
+    });
+    await signIn.sendCode("another browser", email, { isForNew: true, isForOwner: false });
     await store.close();
     return place;
   }

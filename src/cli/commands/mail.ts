@@ -12,7 +12,7 @@ export const mailCommand = defineStoreCommand({
   notes: [
     "Without SMTP_URL nothing is sent: sign-in codes are read here, and it is the operator who",
     "passes them on. A message goes when it is sent or of no use any more. A mailbox whose owner",
-    "stopped all mail gets no code either; when they ask you, allow it again with --allow.",
+    "stopped all mail gets no code at a new browser; when they ask you, allow it with --allow.",
   ],
   options: {
     allow: {

@@ -1,4 +1,5 @@
 import type { SignUpMode } from "../../access/sign-up-mode.ts";
+import { paths } from "../../lib/paths.ts";
 import { type FieldErrors, field, form, untrustedText } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
@@ -25,12 +26,15 @@ interface DeliveryTexts {
   readonly hint?: Html;
   readonly label: string;
   readonly missing: string;
+  /** Where else a person goes who gets no code. */
+  readonly otherwise?: Html;
 }
 
 const byMail: DeliveryTexts = {
   sent: "a code is on its way",
   label: "Code from the email",
   missing: "No message? Check the spam folder, or",
+  otherwise: html`<p class="note">A mailbox that wants no more mail from here gets no code either. Open the link at the end of any earlier email with a code in this browser, and choose to sign in at it. Do you have no such email? <a href="${paths.contactPage}">Ask for help</a>.</p>`,
 };
 
 const byOperator: DeliveryTexts = {
@@ -61,7 +65,7 @@ export function signInCodePage({
   signUp,
 }: SignInCodeView): PageAnswer {
   const byOthers = isMailShownToOperator ? byOperator : byMail;
-  const { sent, hint, label, missing } = code === undefined ? byOthers : onPage;
+  const { sent, hint, label, missing, otherwise } = code === undefined ? byOthers : onPage;
   const focus = errors.length === 0 && html` autofocus`;
   return {
     isSignedIn: false,
@@ -84,6 +88,7 @@ ${form(
 <button>Sign in</button>`,
 )}
 </div>
-<p>${missing} <a href="${withReturnPath("/sign-in", place)}">ask for another code</a>.</p>`,
+<p>${missing} <a href="${withReturnPath("/sign-in", place)}">ask for another code</a>.</p>
+${otherwise}`,
   };
 }

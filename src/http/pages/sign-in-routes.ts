@@ -5,6 +5,7 @@ import { partyAt } from "../../limits/address-key.ts";
 import { requireAdmission, requireAdmissions } from "../../limits/rate-limit-problem.ts";
 import { EmailAddress, mailboxOf } from "../../mail/email-address.ts";
 import type { Browser } from "../../principals/accounts/browser-sessions.ts";
+import type { CodeRecipients } from "../../principals/accounts/email-code-sign-in.ts";
 import type { UpstreamSignIn } from "../../principals/accounts/upstream-sign-in.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
@@ -72,8 +73,8 @@ function sendRoute(router: Router, options: PageContext): void {
         const [email, error] = [submittedValue(req, "email"), "Enter one email address."];
         return show(res, signInPageFor(browser, options, { place, email, error, isCodeShown }));
       }
-      const isForNew = await countCode(req, data.email, options);
-      const code = await signIn.sendCode(browser.secret, data.email, { isForNew });
+      const recipients = await countCode(req, data.email, options);
+      const code = await signIn.sendCode(browser.secret, data.email, recipients);
       if (!isCodeShown) return res.redirect(303, withReturnPath("/sign-in/code", place));
       const { formToken } = browser;
       show(res, signInCodePage({ ...data, code, formToken, place, isMailShownToOperator, signUp }));
@@ -91,10 +92,13 @@ function sendRoute(router: Router, options: PageContext): void {
  * account that the network may not have. Whether an address has an account changes neither the
  * answer nor what counts.
  *
- * @returns Whether the code may be for a new account.
  * @throws {Problem} `rate_limited`
  */
-async function countCode(req: Request, email: string, options: PageContext): Promise<boolean> {
+async function countCode(
+  req: Request,
+  email: string,
+  options: PageContext,
+): Promise<CodeRecipients> {
   const { limits } = options;
   const party = partyAt(req.ip);
   const target = mailboxOf(email);
@@ -104,11 +108,12 @@ async function countCode(req: Request, email: string, options: PageContext): Pro
       ["mailbox-codes", { ...party, target }],
       ["code-mails", party],
     ]).catch(sayAnotherWay);
-    return true;
+    return { isForNew: true, isForOwner: false };
   }
   const own = { caller: target, network: target, target: `${known} ${target}` };
   await requireAdmission(limits, "mailbox-codes", own);
-  return known === "link" && !(await limits.admit("code-mails", party)).isExceeded;
+  const isForNew = known === "link" && !(await limits.admit("code-mails", party)).isExceeded;
+  return { isForNew, isForOwner: true };
 }
 
 /** How a browser is known to be that of a person, whom strangers then cannot lock out of it. */

@@ -2,7 +2,7 @@ import { type Request, Router } from "express";
 import { Problem } from "../../lib/problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { untrustedText } from "./elements.ts";
-import { html } from "./html.ts";
+import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
 import { createPassCookie, type PassCookie } from "./pass-cookie.ts";
@@ -63,19 +63,27 @@ export function unsubscribeRoutes(options: PageContext): Router {
   return router;
 }
 
-const stopPage = ({ params }: Request): PageAnswer => ({
+const stopPage = (req: Request): PageAnswer => ({
   heading: "No more mail",
-  body: html`<p class="lead">Nothing will be sent to your mailbox any more: no codes, so that nobody can sign in with it, and no alerts.</p>
+  body: html`<p class="lead">Nothing will be sent to your mailbox any more: no alerts, and no codes that others ask for. ${ownCodes}</p>
 <form method="post"><button class="main">Do not send me mail again</button></form>
 <p>Are you refused a code, because others have asked for too many?</p>
-<form method="post" action="${UNSUBSCRIBE_PATH}/${String(params.token)}/browser"><button>Sign in at this browser</button></form>`,
+${signInForm(req)}`,
 });
 
-const stoppedPage = ({ params }: Request): PageAnswer => ({
+const stoppedPage = (req: Request): PageAnswer => ({
   heading: "No more mail",
-  body: html`<p class="lead">Nothing is sent to your mailbox any more.</p>
-<form method="post" action="${UNSUBSCRIBE_PATH}/${String(params.token)}/allow"><button>Send me mail again</button></form>`,
+  body: html`<p class="lead">Nothing is sent to your mailbox any more. ${ownCodes}</p>
+<form method="post" action="${UNSUBSCRIBE_PATH}/${tokenOf(req)}/allow"><button>Send me mail again</button></form>
+<p>Do you want to sign in without other mail?</p>
+${signInForm(req)}`,
 });
+
+/** What is sent to a mailbox that gets no more mail. */
+const ownCodes = "Only a browser at which you signed in before, or use this link, gets a code.";
+
+const signInForm = (req: Request): Html =>
+  html`<form method="post" action="${UNSUBSCRIBE_PATH}/${tokenOf(req)}/browser"><button>Sign in at this browser</button></form>`;
 
 const allowedPage: PageAnswer = {
   heading: "Mail is sent again",

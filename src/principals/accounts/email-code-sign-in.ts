@@ -44,6 +44,17 @@ export const signInCodes = collection<SentCode>("sign-in-codes", {
   ttlMs: TTL_MS,
 });
 
+/** Who may get a code. */
+export interface CodeRecipients {
+  /** Whether the code may be for a new account, where `SIGN_UP` allows one. */
+  readonly isForNew: boolean;
+  /**
+   * Whether the browser is one of the mailbox's owner, who gets the code although the mailbox gets
+   * no mail.
+   */
+  readonly isForOwner: boolean;
+}
+
 /** Dependencies of `EmailCodeSignIn`. */
 interface EmailCodeSignInOptions {
   readonly records: Records;
@@ -77,13 +88,12 @@ export class EmailCodeSignIn {
    *
    * @param browser Secret of the browser; the code is valid only in this browser.
    * @param email Normalized.
-   * @param isForNew Whether the code may be for a new account, where `SIGN_UP` allows one.
    * @returns The code, which must not leave this machine by any other way than the email.
    */
   async sendCode(
     browser: string,
     email: string,
-    { isForNew }: { readonly isForNew: boolean },
+    { isForNew, isForOwner }: CodeRecipients,
   ): Promise<string> {
     const { records, mailbox, serviceName, hashAddress } = this.#options;
     const signUp = isForNew ? this.#options.signUp : "closed";
@@ -98,6 +108,7 @@ export class EmailCodeSignIn {
       subject: `Your code for ${serviceName}`,
       text: messageText(code, serviceName),
       ttlMs: isAllowed ? TTL_MS : 0,
+      isForOwner,
       dueInMs: randomInt(MIN_DELAY_MS, MAX_DELAY_MS),
       cause: hashAddress(networkOf(callerAddress())),
     };

@@ -28,7 +28,7 @@ import {
 
 const ADA = "ada@people.example";
 const BROWSER = "the secret of a browser";
-const ANYONE = { isForNew: true };
+const ANYONE = { isForNew: true, isForOwner: false };
 const MINUTE = 60_000;
 
 interface Choice {
@@ -219,8 +219,8 @@ describeEngines("sign-in by email code", (engine) => {
   it("sends a code that is not for a new account only to an address that has one", async () => {
     const { signIn, accounts, letters } = await begin(engine);
     await accounts.findOrCreateByEmail("known@people.example");
-    await signIn.sendCode(BROWSER, "new@people.example", { isForNew: false });
-    await signIn.sendCode(BROWSER, "known@people.example", { isForNew: false });
+    await signIn.sendCode(BROWSER, "new@people.example", { isForNew: false, isForOwner: true });
+    await signIn.sendCode(BROWSER, "known@people.example", { isForNew: false, isForOwner: true });
     expect((await letters()).map(({ to }) => to)).toEqual(["known@people.example"]);
   });
 

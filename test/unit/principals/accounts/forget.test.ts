@@ -71,7 +71,7 @@ async function live(store: TestStore, email: string): Promise<string> {
     },
     isAccepted: async () => false,
   });
-  await signIn.sendCode(`browser of ${email}`, email, { isForNew: true });
+  await signIn.sendCode(`browser of ${email}`, email, { isForNew: true, isForOwner: false });
   await claimedAgent(store, { accountId: id, agentId: `one of ${id}` });
   await claimedAgent(store, { accountId: id, agentId: `two of ${id}` });
   await records.commit([
