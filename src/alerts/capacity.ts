@@ -3,9 +3,10 @@ import { Problem } from "../lib/problem.ts";
 import { networkOf } from "../limits/address-key.ts";
 import { refusingLevel } from "../limits/admission.ts";
 import { type LimitNumbers, storageClasses } from "../limits/classes.ts";
+import { partyShare } from "../limits/party-share.ts";
 import { accounts } from "../principals/accounts/accounts.ts";
 import type { RecordReader, Records } from "../store/port/records.ts";
-import { alerts, networkRecordsGroup } from "./alert.ts";
+import { type AlertOwner, alerts, networkRecordsGroup, quotaGroup } from "./alert.ts";
 import { channels } from "./channels/channel.ts";
 import { watchlists } from "./watchlists/watchlist.ts";
 
@@ -18,8 +19,11 @@ const RECOUNT_MS = 10_000;
 /** Number of revisions per page when all records are counted. */
 const PAGE = 10_000;
 
-/** `Retry-After` of a refusal, in seconds. Records go when a person removes them. */
-const RETRY_SECONDS = 3_600;
+/**
+ * Number of records that every account can have, however many its network has: a channel, a
+ * watchlist, and an alert on each.
+ */
+const ALWAYS = 4;
 
 /** Dependencies of `AlertCapacity`. */
 export interface AlertCapacityOptions {
@@ -33,9 +37,10 @@ export interface AlertCapacityOptions {
 
 /**
  * Bounds how many alerts, watchlists and channels are stored for a network and in total (the class
- * `alerts`); the quotas of an account bound its own. Nothing is evicted, because all of them are in
- * use by a person. Registrations of the same instant can exceed a network's number, and those of ten
- * seconds the total.
+ * `alerts`); the quotas of an account bound its own. The more a network has, the fewer each of its
+ * accounts can have (`partyShare`), so that a few accounts leave room for the others. Nothing is
+ * evicted, because all of them are in use by a person. Registrations of the same instant can exceed
+ * an account's share, and those of ten seconds the total.
  */
 export class AlertCapacity {
   readonly #options: AlertCapacityOptions;
@@ -49,31 +54,49 @@ export class AlertCapacity {
   }
 
   /**
-   * The network for which a new record of an account counts: the one in which the person first
-   * signed in, because many people use a service from the network of one application. Without an
-   * account, or for one older than this rule, the network of the request.
+   * The network for which a new record of an owner counts: the one in which the person first signed
+   * in, because many people use a service from the network of one application. Without an account, or
+   * for one older than this rule, the network of the request.
    *
    * @returns Hash of the network.
-   * @throws {Problem} `rate_limited` if it has as many as allowed, or all networks together have.
+   * @throws {Problem} `alert_limit` if the account, or the owner without one, has its share of the
+   * network, or all networks together have as many as allowed.
    */
-  async networkWithRoom(from: RecordReader, accountId: string | undefined): Promise<string> {
+  async networkWithRoom(from: RecordReader, owner: AlertOwner): Promise<string> {
     const { hashAddress, now } = this.#options;
+    const { accountId } = owner;
     const account = accountId === undefined ? undefined : await from.get(accounts, accountId);
     const network = account?.value.network ?? hashAddress(networkOf(callerAddress()));
     if (Math.abs(now().getTime() - this.#countedAt) >= RECOUNT_MS) {
       this.#countedAt = now().getTime();
       this.#total = await this.#countAll();
     }
-    const used = { caller: 0, network: await this.#countOf(network), total: this.#total };
-    const level = refusingLevel(this.#most, used);
-    if (level !== undefined) throw noRoom(level === "network" ? "Your network has" : "All have");
+    const [own, all] = await Promise.all([
+      this.#countOf(quotaGroup(owner)),
+      this.#countOf(networkRecordsGroup(network)),
+    ]);
+    const share = this.#shareOf(all);
+    if (own >= share) throw shareIsFull(own);
+    // The share stands for the network's number.
+    const level = refusingLevel(this.#most, {
+      caller: 0,
+      network: Math.min(all, 1),
+      total: this.#total,
+    });
+    if (level !== undefined) throw TOTAL_IS_FULL;
     this.#total += 1;
     return network;
   }
 
+  /** How many records an account can have whose network has so many. */
+  #shareOf(all: number): number {
+    const { caller: most, network: total } = this.#most;
+    return Math.max(ALWAYS, partyShare({ total, most }, Math.max(0, total - all)));
+  }
+
   /** Outside of the transaction: the number need not be exact. */
-  async #countOf(network: string): Promise<number> {
-    const selection = { group: networkRecordsGroup(network), limit: this.#most.network };
+  async #countOf(group: string): Promise<number> {
+    const selection = { group, limit: this.#most.network };
     const found = COUNTED.map((from) => this.#options.records.list<unknown>(from, selection));
     return (await Promise.all(found)).flat().length;
   }
@@ -91,9 +114,13 @@ export class AlertCapacity {
   }
 }
 
-const noRoom = (whose: string): Problem =>
-  new Problem("rate_limited", {
-    detail: `${whose} as many alerts, watchlists and channels as are stored.`,
-    next: "Remove one that you have, or try again later.",
-    headers: { "Retry-After": String(RETRY_SECONDS) },
+const shareIsFull = (own: number): Problem =>
+  new Problem("alert_limit", {
+    detail: `You have ${own} alerts, watchlists and channels. Others who first signed in from your network have so many that no more are yours.`,
+    next: "Remove one of yours, or ask the operator to raise the network's number of the limit alerts.",
   });
+
+const TOTAL_IS_FULL = new Problem("alert_limit", {
+  detail: "The service has as many alerts, watchlists and channels as it stores.",
+  next: "Ask the operator to raise the total of the limit alerts.",
+});

@@ -271,7 +271,8 @@ export const storageClasses = {
     total: 80_000,
     counts: "alerts (100 of a caller), watchlists (50) and channels (10)",
     by: "account with all its agents and keys; the network is the one in which its person first signed in",
-    because: "disk and memory: 2 kB each, 160 MB in all; people use them, so none is evicted",
+    because:
+      "disk and memory: 2 kB each, 160 MB in all; people use them, so none is evicted; accounts share the network's number (below)",
   },
   agents: {
     caller: 250,

@@ -76,7 +76,7 @@ export async function createAlert(
   return transact(options.records, async (tx) => {
     const earlier = request && (await findAlertByIdempotencyKey(tx, request));
     if (earlier !== undefined) return earlierAlert(tx, options, caller, earlier);
-    const network = await options.capacity.networkWithRoom(tx, owner.accountId);
+    const network = await options.capacity.networkWithRoom(tx, owner);
     const registered = buildAlert(options, caller, { ...wanted, network }, at);
     const { alert } = registered;
     await requireAlertQuota(tx, alert);

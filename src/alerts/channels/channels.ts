@@ -233,7 +233,8 @@ export class ChannelService {
   async #insert(tx: Transaction, channel: NewChannel): Promise<void> {
     const { accountId, name } = channel.value;
     await requireRoom(tx, accountId, name);
-    const network = await this.#options.capacity.networkWithRoom(tx, accountId);
+    const person = { kind: "user", id: accountId, accountId } as const;
+    const network = await this.#options.capacity.networkWithRoom(tx, person);
     const groups = [...channel.groups, networkRecordsGroup(network)];
     tx.insert(channels, { ...channel, groups });
     this.#options.audit(tx, { action: "channel.added", actor: accountId, target: channel.key });

@@ -1,10 +1,10 @@
+import { partyShare } from "../../limits/party-share.ts";
 import {
   allowedConcurrentAttempts,
   breakerAfterFailure,
   type CircuitBreaker,
   CLOSED_BREAKER,
 } from "./circuit-breaker.ts";
-import { partyShare } from "./owner-share.ts";
 
 /**
  * Milliseconds after which the state of an idle endpoint is discarded; longer than the longest

@@ -141,7 +141,7 @@ export class WatchlistService {
       const listed = changedSymbols(before?.value.symbols ?? [], change, symbols);
       const value = { owner, name: before?.value.name ?? name, symbols: listed };
       if (before === undefined) {
-        const network = await capacity.networkWithRoom(tx, owner.accountId);
+        const network = await capacity.networkWithRoom(tx, owner);
         await requireWatchlistQuota(tx, caller, owner);
         const groups = [networkRecordsGroup(network)];
         tx.insert(watchlists, { key, value, groups });
