@@ -171,9 +171,6 @@ describe("a person whom strangers have locked out of every browser that is not k
     for (let at = 0; at < 9; at += 1)
       own.push((await askCode(base, email, "203.0.113.1", pass)).status);
     expect(own).toContain(429);
-    expect((await fetch(`${base}/unsubscribe/mail_x/browser`, { method: "POST" })).status).toBe(
-      404,
-    );
   });
 
   it("has one number for all spellings of the mailbox, and gets no account that its network may not have", async () => {
@@ -204,6 +201,33 @@ describe("a person whom strangers have locked out of every browser that is not k
     const own = [];
     for (let at = 0; at < 4; at += 1) own.push((await ask(owner.email, known ?? "")).status);
     expect(own).toEqual([303, 303, 303, 429]);
+  });
+
+  it("keeps the pass of the link, whatever forms another site sends from the browser", async () => {
+    const service = await startTestService({ TRUST_PROXY: "1" });
+    await askCode(service.base, "attacker@example.com", "198.51.100.1");
+    const [mail] = await mailsTo(service, "attacker");
+    const link = mail?.unsubscribeUrl ?? "";
+    const page = await createWeb(service.base).get(link);
+    const send = async (action: string, headers: Readonly<Record<string, string>>) => {
+      const answer = await fetch(`${link}/${action}`, {
+        method: "POST",
+        headers,
+        body: new URLSearchParams(page.forms.at(-1)?.fields as [string, string][]),
+        redirect: "manual",
+      });
+      return [
+        answer.status,
+        answer.headers.getSetCookie().filter((line) => line.includes("mailbox")),
+      ];
+    };
+    for (const action of ["browser", "allow"]) {
+      const elsewhere = { origin: "https://attacker.example", "sec-fetch-site": "cross-site" };
+      expect(await send(action, elsewhere)).toEqual([403, []]);
+      expect(await send(action, {})).toEqual([403, []]);
+    }
+    // Mail programs stop mail without a page.
+    expect((await fetch(link, { method: "POST" })).status).toBe(200);
   });
 
   it("gets a code by the link where the network has no new accounts left", async () => {

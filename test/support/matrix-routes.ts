@@ -299,12 +299,8 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     ),
     "GET /unsubscribe/:token": row(publicPolicy(404), "/unsubscribe/x"),
     "POST /unsubscribe/:token": row(publicPolicy(404), "/unsubscribe/x", { method: "POST" }),
-    "POST /unsubscribe/:token/allow": row(publicPolicy(404), "/unsubscribe/x/allow", {
-      method: "POST",
-    }),
-    "POST /unsubscribe/:token/browser": row(publicPolicy(404), "/unsubscribe/x/browser", {
-      method: "POST",
-    }),
+    "POST /unsubscribe/:token/allow": forged("/unsubscribe/x/allow"),
+    "POST /unsubscribe/:token/browser": forged("/unsubscribe/x/browser"),
     "POST /account/watchlists/:id": forged("/account/watchlists/x"),
     "POST /account/watchlists/:id/remove": forged("/account/watchlists/x/remove"),
     "POST /account/applications/:id/remove": forged(

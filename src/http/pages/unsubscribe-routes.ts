@@ -1,7 +1,8 @@
 import { type Request, Router } from "express";
 import { Problem } from "../../lib/problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
-import { untrustedText } from "./elements.ts";
+import { form, untrustedText } from "./elements.ts";
+import { readForm } from "./form.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
@@ -21,40 +22,50 @@ export const mailboxPass = ({ baseUrl }: Pick<PageContext, "baseUrl">): PassCook
  * Routes of the unsubscribe link in the emails of a channel. Mail programs send a POST without a
  * page, a session or a form token (RFC 8058 section 3.2), so the token in the link is sufficient. A
  * GET changes nothing, because programs that scan mail follow links. Any body is accepted: who has
- * the link could send the right one too.
+ * the link could send the right one too. The other two are forms of the page, and are sent from it.
  *
  * The link of a mailbox also gives a browser codes of its own to sign in with, because whoever has
  * it reads the mailbox, and strangers may have used up the codes of all other browsers.
  */
 export function unsubscribeRoutes(options: PageContext): Router {
-  const { show, unsubscribing, suppression } = options;
+  const { csrf, sessions, show, unsubscribing, suppression } = options;
   const router = Router();
   const pass = mailboxPass(options);
   router
     .route(`${UNSUBSCRIBE_PATH}/:token`)
     .get(async (req, res) => {
       const isStopped = await suppression.stateOf(tokenOf(req));
-      if (isStopped !== undefined) return show(res, isStopped ? stoppedPage(req) : stopPage(req));
+      if (isStopped !== undefined) {
+        const { formToken } = await csrf.openPage(req, res);
+        return show(res, (isStopped ? stoppedPage : stopPage)(tokenOf(req), formToken));
+      }
       const channel = await unsubscribing.channelOf(tokenOf(req));
       if (channel === undefined) throw noSuchLink();
       show(res, channel.state.is === "disabled" ? endedPage : unsubscribeConfirmPage(channel.hint));
     })
     .post(async (req, res) => {
-      if (await suppression.stop(tokenOf(req))) return show(res, stoppedPage(req));
+      if (await suppression.stop(tokenOf(req))) {
+        // Not `openPage`: a mail program that calls a host by another name has stopped the mail.
+        const { formToken, setCookie } = await sessions.browserOf(req.headers.cookie);
+        if (setCookie !== undefined) res.append("set-cookie", setCookie);
+        return show(res, stoppedPage(tokenOf(req), formToken));
+      }
       if (!(await unsubscribing.unsubscribe(tokenOf(req)))) throw noSuchLink();
       show(res, endedPage);
     })
     .all(rejectOtherMethods(["get", "post"]));
   router
     .route(`${UNSUBSCRIBE_PATH}/:token/allow`)
-    .post(async (req, res) => {
+    .post(...readForm, async (req, res) => {
+      await csrf.requireOwnForm(req);
       if (!(await suppression.allow(tokenOf(req)))) throw noSuchLink();
       show(res, allowedPage);
     })
     .all(rejectOtherMethods(["post"]));
   router
     .route(`${UNSUBSCRIBE_PATH}/:token/browser`)
-    .post(async (req, res) => {
+    .post(...readForm, async (req, res) => {
+      await csrf.requireOwnForm(req);
       if ((await suppression.stateOf(tokenOf(req))) === undefined) throw noSuchLink();
       pass.give(res, tokenOf(req));
       res.redirect(303, "/sign-in");
@@ -63,27 +74,30 @@ export function unsubscribeRoutes(options: PageContext): Router {
   return router;
 }
 
-const stopPage = (req: Request): PageAnswer => ({
+const stopPage = (token: string, formToken: string): PageAnswer => ({
   heading: "No more mail",
   body: html`<p class="lead">Nothing will be sent to your mailbox any more: no alerts, and no codes that others ask for. ${ownCodes}</p>
 <form method="post"><button class="main">Do not send me mail again</button></form>
 <p>Are you refused a code, because others have asked for too many?</p>
-${signInForm(req)}`,
+${signInForm(token, formToken)}`,
 });
 
-const stoppedPage = (req: Request): PageAnswer => ({
+const stoppedPage = (token: string, formToken: string): PageAnswer => ({
   heading: "No more mail",
   body: html`<p class="lead">Nothing is sent to your mailbox any more. ${ownCodes}</p>
-<form method="post" action="${UNSUBSCRIBE_PATH}/${tokenOf(req)}/allow"><button>Send me mail again</button></form>
+${form({ action: `${UNSUBSCRIBE_PATH}/${token}/allow`, formToken }, html`<button>Send me mail again</button>`)}
 <p>Do you want to sign in without other mail?</p>
-${signInForm(req)}`,
+${signInForm(token, formToken)}`,
 });
 
 /** What is sent to a mailbox that gets no more mail. */
 const ownCodes = "Only a browser at which you signed in before, or use this link, gets a code.";
 
-const signInForm = (req: Request): Html =>
-  html`<form method="post" action="${UNSUBSCRIBE_PATH}/${tokenOf(req)}/browser"><button>Sign in at this browser</button></form>`;
+const signInForm = (token: string, formToken: string): Html =>
+  form(
+    { action: `${UNSUBSCRIBE_PATH}/${token}/browser`, formToken },
+    html`<button>Sign in at this browser</button>`,
+  );
 
 const allowedPage: PageAnswer = {
   heading: "Mail is sent again",
