@@ -156,7 +156,7 @@ describe("a person whom strangers have locked out of every browser that is not k
     const refused = await askCode(base, email, "203.0.113.1");
     expect([refused.status, await refused.text()]).toEqual([
       429,
-      expect.stringContaining("Or open the link at the end of any email"),
+      expect.stringContaining("Or open the link at the end of any email with a code"),
     ]);
     const [mail] = await mailsTo(service, "owner");
     const pass = passOf((await useLink(service, mail?.unsubscribeUrl)).cookie());
@@ -300,7 +300,7 @@ describe("a person whom strangers have locked out of every browser that is not k
     const refused = await web.submit(page.form("/sign-in/code"), { code });
     expect([refused.status, refused.html]).toEqual([
       429,
-      expect.stringContaining("Or open the link at the end of any email"),
+      expect.stringContaining("Or open the link at the end of any email with a code"),
     ]);
     const [mail] = await mailsTo(service, "neighbor");
     const link = mail?.unsubscribeUrl ?? "";

@@ -131,7 +131,7 @@ function sayAnotherWay(refusal: unknown): never {
   if (!(refusal instanceof Problem) || refusal.code !== "rate_limited") throw refusal;
   const { detail, headers } = refusal;
   const next =
-    "Or open the link at the end of any email of this service in this browser, and choose to sign in at it.";
+    "Or open the link at the end of any email with a code in this browser, and choose to sign in at it.";
   throw new Problem("rate_limited", { detail, next, headers });
 }
 
