@@ -169,7 +169,7 @@ export const rateClasses = {
     fewNetworks:
       "a mailbox that 40 networks could not use up would get 7,000 mails a day; its owner has another way (below)",
     counts:
-      "codes of every kind sent to one mailbox, whatever follows a + in its name, or to one chat",
+      "codes of every kind sent to one mailbox, however its address is spelled, or to one chat",
     by: "address for sign-in, person for channels; all browsers in which the person signed in before are one caller apart, and all with the link of the mailbox another",
     because:
       "nobody's mailbox is flooded, and strangers do not lock its owner out of known browsers",

@@ -36,22 +36,43 @@ export const EmailAddress = z
     error: `must have at most ${MAX_LOCAL_LENGTH} characters before the @`,
   });
 
-/** Domains of one mail host that ignores dots in names. */
-const DOTLESS_DOMAINS = ["gmail.com", "googlemail.com"];
+/** A mail host that has one mailbox for several spellings of an address. */
+interface MailHost {
+  /** Domains in which a name is one mailbox; the first stands for all. */
+  readonly domains: readonly [string, ...string[]];
+  /** Characters of a name that the host ignores. */
+  readonly ignored?: RegExp;
+}
+
+/** Large hosts, by what they document. Names at domains of Outlook, for example, are distinct. */
+const MAIL_HOSTS: readonly MailHost[] = [
+  { domains: ["gmail.com", "googlemail.com"], ignored: /\./g },
+  { domains: ["proton.me", "protonmail.com", "protonmail.ch", "pm.me"], ignored: /[._-]/g },
+  { domains: ["icloud.com", "me.com", "mac.com"] },
+  { domains: ["yandex.ru", "yandex.com", "yandex.by", "yandex.kz", "ya.ru"] },
+];
+
+/** Domains of Fastmail, at which `any@name.fastmail.com` is the mailbox `name@fastmail.com`. */
+const SUBDOMAIN_OF_FASTMAIL = /^([^.]+)\.(fastmail\.(?:com|fm))$/;
 
 /**
  * The mailbox that an address most likely belongs to: what follows a + in the name of a mailbox
- * usually makes no other mailbox (RFC 5233), and Gmail ignores dots and has two domains.
+ * usually makes no other mailbox (RFC 5233), nor do the spellings that large hosts treat as one.
  *
  * @param email Normalized email address.
  */
 export function mailboxOf(email: string): string {
   const at = email.lastIndexOf("@");
   const [name, domain] = [email.slice(0, at).replace(/(?<=.)\+.*$/, ""), email.slice(at + 1)];
-  return DOTLESS_DOMAINS.includes(domain)
-    ? `${name.replaceAll(".", "")}@gmail.com`
-    : `${name}@${domain}`;
+  const host = MAIL_HOSTS.find(({ domains }) => domains.includes(domain));
+  if (host !== undefined) return `${withoutIgnored(name, host)}@${host.domains[0]}`;
+  const [, user = name, fastmail = domain] = SUBDOMAIN_OF_FASTMAIL.exec(domain) ?? [];
+  return `${user}@${fastmail}`;
 }
+
+/** A name of ignored characters alone stays, since it is no one's mailbox. */
+const withoutIgnored = (name: string, { ignored }: MailHost): string =>
+  ignored === undefined ? name : name.replace(ignored, "") || name;
 
 /**
  * Group of all records that are stored under an email address, in all collections.

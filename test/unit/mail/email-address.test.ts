@@ -51,6 +51,16 @@ it.each([
   ["+a@example.com", "+a@example.com"],
   ["vic.tim+x.y@gmail.com", "victim@gmail.com"],
   ["vict.im@googlemail.com", "victim@gmail.com"],
+  ["v-ic.t_im+x@pm.me", "victim@proton.me"],
+  ["victim@protonmail.com", "victim@proton.me"],
+  ["_@proton.me", "_@proton.me"],
+  ["vic.tim+x@mac.com", "vic.tim@icloud.com"],
+  ["victim@me.com", "victim@icloud.com"],
+  ["victim@ya.ru", "victim@yandex.ru"],
+  ["shop@victim.fastmail.com", "victim@fastmail.com"],
+  ["victim+x@fastmail.fm", "victim@fastmail.fm"],
+  ["vic.tim+x@hotmail.com", "vic.tim@hotmail.com"],
+  ["victim@outlook.com", "victim@outlook.com"],
 ])("the mailbox of %s is %s", (email, mailbox) => {
   expect(mailboxOf(email)).toBe(mailbox);
 });
