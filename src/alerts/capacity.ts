@@ -32,7 +32,7 @@ export interface AlertCapacityOptions {
   readonly hashAddress: (address: string) => string;
   readonly now: () => Date;
   /** Default: the numbers of the class `alerts`. */
-  readonly most?: LimitNumbers;
+  readonly most?: LimitNumbers | undefined;
 }
 
 /**
@@ -91,7 +91,7 @@ export class AlertCapacity {
   /** How many records an account can have whose network has so many. */
   #shareOf(all: number): number {
     const { caller: most, network: total } = this.#most;
-    return Math.max(ALWAYS, partyShare({ total, most }, Math.max(0, total - all)));
+    return all < total ? Math.max(ALWAYS, partyShare({ total, most }, total - all)) : ALWAYS;
   }
 
   /** Outside of the transaction: the number need not be exact. */

@@ -3,6 +3,7 @@ import { createAuditor } from "../access/auditor.ts";
 import { currentScopesOf } from "../auth/entitlement.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { scheduleTimer } from "../lib/loop.ts";
+import type { LimitOverrides } from "../limits/classes.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Outbox } from "../mail/outbox.ts";
 import type { LeaderJob } from "../maintenance/maintenance.ts";
@@ -40,6 +41,8 @@ export interface AlertSettings {
   };
   /** Origin of the Telegram Bot API server. */
   readonly telegramUrl: string;
+  /** Numbers of limits that replace their defaults. */
+  readonly rateLimits: Pick<LimitOverrides, "alerts">;
 }
 
 /** Dependencies of `createAlertSystem`. */
@@ -97,7 +100,8 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
   const warn = (message: string) => log.warn(message);
   const urlPolicy = options.outbound ?? createWebhookPolicy({ allowsInsecure, warn });
   const scopesOf = (owner: AlertOwner) => currentScopesOf(records, owner);
-  const capacity = new AlertCapacity({ records, hashAddress, now });
+  const most = settings.rateLimits.alerts;
+  const capacity = new AlertCapacity({ records, hashAddress, now, most });
   const common = { records, archive, audit, capacity, vault, limits, now, scopesOf };
 
   const tokens = new UnsubscribeTokens(deriveKey("channel-unsubscribe"));

@@ -20,10 +20,10 @@ const FORMER = /^([a-z-]+)=(\d{1,9})\/(\d{1,6})$/;
  * former limit.
  */
 export function parseLimits(text: string): LimitOverrides {
-  const changed: Partial<Record<RateName, LimitNumbers>> = {};
+  const changed: { -readonly [name in keyof LimitOverrides]: LimitNumbers } = {};
   for (const part of text.split(/\s+/).filter((each) => each !== "")) {
     const [, name = "", ...numbers] = CLASS.exec(part) ?? [];
-    if (isRateName(name)) {
+    if (name === "alerts" || isRateName(name)) {
       const [caller = 0, network = 0, total = 0] = numbers.map(Number);
       changed[name] = { caller, network, total };
       continue;
@@ -43,7 +43,7 @@ function replacementOf(part: string): readonly [RateName, LimitLevel, number] {
   const [replacement, level] =
     formerNames[name] ?? (isRateName(name) ? ([name, "caller"] as const) : []);
   if (replacement === undefined) {
-    const names = Object.keys(rateClasses).join(", ");
+    const names = [...Object.keys(rateClasses), "alerts"].join(", ");
     throw new Error(`${part} names no limit; the names are ${names}.`);
   }
   const window = rateClasses[replacement].seconds;

@@ -306,5 +306,5 @@ export const limitNumbers: Readonly<Record<LimitName, LimitNumbers>> = {
   ...storageClasses,
 };
 
-/** Numbers that replace the defaults of limits in a window of time. */
-export type LimitOverrides = Readonly<Partial<Record<RateName, LimitNumbers>>>;
+/** Numbers that replace the defaults of limits in a window of time, and of `alerts`. */
+export type LimitOverrides = Readonly<Partial<Record<RateName | "alerts", LimitNumbers>>>;

@@ -4,6 +4,7 @@ import { bearer } from "../support/alert-events.ts";
 import { mcpAsks, messageOf } from "../support/mcp-messages.ts";
 import { parseList } from "../support/structured-list.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
+import { textOf } from "../support/web.ts";
 
 const strict = (limits: string) => startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
 
@@ -160,4 +161,26 @@ describe("the client address for rate limits", () => {
       expect(await ask("d", "2001:db8:1:300::1")).toBe(200);
     },
   );
+});
+
+const TOTAL_NEXT = "Ask the operator to raise the total of the limit alerts.";
+
+describe("what is stored at the same time", () => {
+  it("has the number that the operator sets, and its refusal names no time", async () => {
+    const { base, person } = await strict("alerts=160/1600/0");
+    const one = person();
+    const key = await one.createKey(["alerts:write", "signals:read"]);
+    const list = { watchlist: "Mine", symbols: ["ALDER.SIM"] };
+    const answer = await postJson(`${base}/api/watchlists`, list, bearer(key));
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([409, null]);
+    expect(await answer.json()).toMatchObject({
+      code: "alert_limit",
+      next: TOTAL_NEXT,
+    });
+    const form = (await one.web.get("/account")).form("/account/channels");
+    const page = await one.web.submit(form, { kind: "email", to: one.email, name: "Mine" });
+    expect(page.status).toBe(409);
+    expect(textOf(page.html)).toContain(TOTAL_NEXT);
+    expect(textOf(page.html)).not.toContain("Try again after");
+  });
 });

@@ -5,6 +5,7 @@ import { formerNames } from "../../../src/limits/former-names.ts";
 
 describe("RATE_LIMITS", () => {
   it("sets the three numbers of classes", () => {
+    expect(parseLimits("alerts=1/2/3")).toEqual({ alerts: { caller: 1, network: 2, total: 3 } });
     expect(parseLimits(" calls=1/2/3  claims=4/5/6 ")).toEqual({
       calls: { caller: 1, network: 2, total: 3 },
       claims: { caller: 4, network: 5, total: 6 },
