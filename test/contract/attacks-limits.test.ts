@@ -230,6 +230,20 @@ describe("a person whom strangers have locked out of every browser that is not k
     expect((await fetch(link, { method: "POST" })).status).toBe(200);
   });
 
+  it("returns by the link to where they were on the way to, though the code was refused", async () => {
+    const service = await startTestService({ RATE_LIMITS: "mailbox-codes=1/1/9" });
+    const email = "owner@example.com";
+    const web = createWeb(service.base);
+    const place = "/oauth/interaction/under-way";
+    const page = await web.get(`/sign-in?return_to=${encodeURIComponent(place)}`);
+    await askCode(service.base, email, "127.0.0.1");
+    expect((await web.submit(page.form("/sign-in"), { email })).status).toBe(429);
+    const [mail] = await mailsTo(service, "owner");
+    const { pathname } = new URL(mail?.unsubscribeUrl ?? "");
+    const used = await web.submit((await web.get(pathname)).form(`${pathname}/browser`));
+    expect(Object.fromEntries(used.form("/sign-in").fields).return_to).toBe(place);
+  });
+
   it("gets a code by the link where the network has no new accounts left", async () => {
     const service = await startTestService({ TRUST_PROXY: "1", RATE_LIMITS: "code-mails=1/1/99" });
     const { base } = service;

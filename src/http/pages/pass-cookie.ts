@@ -2,7 +2,10 @@ import type { IncomingMessage } from "node:http";
 import { parseCookie, stringifySetCookie } from "cookie";
 import type { Response } from "express";
 
-/** A cookie with a pass, which a browser gets by opening a link that the operator was given. */
+/**
+ * A cookie with a pass, which a browser gets by opening a link that was sent to its person, or with
+ * the place to which they then return.
+ */
 export interface PassCookie {
   /** The pass that a browser sends; `undefined` if it sends none. */
   read(req: IncomingMessage): string | undefined;

@@ -17,7 +17,7 @@ import type { PageContext } from "./page-context.ts";
 import { mayResultFromForm, redirectPage } from "./redirect-page.ts";
 import { safeReturnPath, withReturnPath } from "./return-to.ts";
 import { signInPage } from "./sign-in.ts";
-import { mailboxPass } from "./unsubscribe-routes.ts";
+import { mailboxPass, signInPlace } from "./unsubscribe-routes.ts";
 
 const SendForm = z.object({ email: EmailAddress });
 
@@ -73,6 +73,7 @@ function sendRoute(router: Router, options: PageContext): void {
         const [email, error] = [submittedValue(req, "email"), "Enter one email address."];
         return show(res, signInPageFor(browser, options, { place, email, error, isCodeShown }));
       }
+      signInPlace(options).give(res, place);
       const recipients = await countCode(req, data.email, options);
       const code = await signIn.sendCode(browser.secret, data.email, recipients);
       if (!isCodeShown) return res.redirect(303, withReturnPath("/sign-in/code", place));

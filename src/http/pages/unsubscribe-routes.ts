@@ -7,12 +7,20 @@ import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
 import { createPassCookie, type PassCookie } from "./pass-cookie.ts";
+import { safeReturnPath, withReturnPath } from "./return-to.ts";
 
 /** Path of the unsubscribe links in emails. */
 export const UNSUBSCRIBE_PATH = "/unsubscribe";
 
 /** How long a browser at which the link was used stays one of the mailbox, in milliseconds. */
 const MAILBOX_BROWSER_MS = 86_400_000;
+
+/** How long a browser keeps its place: as long as an authorization request, in milliseconds. */
+const PLACE_MS = 600_000;
+
+/** Where a browser was on the way to when it asked for a code, which the link in an email lacks. */
+export const signInPlace = ({ baseUrl }: Pick<PageContext, "baseUrl">): PassCookie =>
+  createPassCookie({ name: "market-signal-place", baseUrl, lifetimeMs: PLACE_MS });
 
 /** The pass of a browser at which a link of a mailbox was used: the token of the link. */
 export const mailboxPass = ({ baseUrl }: Pick<PageContext, "baseUrl">): PassCookie =>
@@ -68,7 +76,7 @@ export function unsubscribeRoutes(options: PageContext): Router {
       await csrf.requireOwnForm(req);
       if ((await suppression.stateOf(tokenOf(req))) === undefined) throw noSuchLink();
       pass.give(res, tokenOf(req));
-      res.redirect(303, "/sign-in");
+      res.redirect(303, withReturnPath("/sign-in", safeReturnPath(signInPlace(options).read(req))));
     })
     .all(rejectOtherMethods(["post"]));
   return router;
