@@ -285,6 +285,8 @@ function secretsOf(credentials: readonly Credential[], { agent, agentToken }: Vi
   const sent = credentials
     .filter(({ name }) => name !== "client id as bearer")
     .flatMap(({ headers }) => Object.values(headers).join("; ").split("; "))
+    // A path to return to is no secret.
+    .filter((part) => !part.startsWith("market-signal-place="))
     .map((part) => part.replace(/^(Bearer |Basic |[\w-]+=)/, ""));
   const ofAgent = [agent.client_secret, agent.registration_access_token, agent.claim.code];
   return [...new Set([...sent, ...ofAgent, agentToken])].filter((value) => value.length >= 8);
