@@ -145,21 +145,6 @@ describe("market-signal backtest", () => {
     }
   });
 
-  it("explains the calculation of a single score, number by number", async () => {
-    const explain = ["explain", "s11", "--market", market, "--date", "2014-06-28"];
-    const { code, stdout } = await runWith({}, ...explain);
-    expect(code).toBe(0);
-    expect(stdout).toContain("Close of 2014-06-27");
-    expect(stdout).toMatch(/residualMomentum .* standard deviations .* rank \S+ of 1001/);
-    expect(stdout).toMatch(/version stock\/2014-06-27T\S+\n {2}sha256 {2}[0-9a-f]{64}\n/);
-    const json = await runWith({}, ...explain, "--json");
-    const { snapshot } = JSON.parse(json.stdout) as { snapshot: { tables: { sha256: string } } };
-    expect(stdout).toContain(snapshot.tables.sha256);
-    const [, rank, of, score] =
-      /score {2}= 100 \(rank (\S+) - 0\.5\) \/ (\d+) = (\S+)/.exec(stdout) ?? [];
-    expect(Number(score)).toBeCloseTo((100 * (Number(rank) - 0.5)) / Number(of), 6);
-  });
-
   it("explains an error, and exits with the code for that error", async () => {
     const usage = await backtest("--market", market, "--from", "2013-06-01");
     expect(usage).toMatchObject({ code: 2, stdout: "" });
