@@ -5,7 +5,7 @@ import { refusingLevel } from "../limits/admission.ts";
 import { type LimitNumbers, storageClasses } from "../limits/classes.ts";
 import { partyShare } from "../limits/party-share.ts";
 import { accounts } from "../principals/accounts/accounts.ts";
-import type { RecordReader, Records } from "../store/port/records.ts";
+import type { Records } from "../store/port/records.ts";
 import { type AlertOwner, alerts, networkRecordsGroup, quotaGroup } from "./alert.ts";
 import { channels } from "./channels/channel.ts";
 import { watchlists } from "./watchlists/watchlist.ts";
@@ -14,7 +14,7 @@ import { watchlists } from "./watchlists/watchlist.ts";
 const COUNTED = [alerts, watchlists, channels];
 
 /** How long the number of all records is used before it is counted again, in milliseconds. */
-const RECOUNT_MS = 10_000;
+const RECOUNT_MS = 60_000;
 
 /** Number of revisions per page when all records are counted. */
 const PAGE = 10_000;
@@ -35,18 +35,36 @@ export interface AlertCapacityOptions {
   readonly most?: LimitNumbers | undefined;
 }
 
+/** What a new record of an owner counts for, as it was before the transaction that stores it. */
+export interface Room {
+  /** Hash of the network for which the record counts. */
+  readonly network: string;
+  /** Why the record must not be stored; absent if there is room. */
+  readonly refusal?: Problem;
+}
+
+/**
+ * The network for which a new record counts.
+ *
+ * @throws {Problem} `alert_limit` if there is no room.
+ */
+export function networkWithRoom({ network, refusal }: Room): string {
+  if (refusal !== undefined) throw refusal;
+  return network;
+}
+
 /**
  * Bounds how many alerts, watchlists and channels are stored for a network and in total (the class
  * `alerts`); the quotas of an account bound its own. The more a network has, the fewer each of its
  * accounts can have (`partyShare`), so that a few accounts leave room for the others. Nothing is
- * evicted, because all of them are in use by a person. Registrations of the same instant can exceed
- * an account's share, and those of ten seconds the total.
+ * evicted, because all of them are in use by a person. The numbers need not be exact: registrations
+ * of the same instant can exceed an account's share, and those of a minute the total.
  */
 export class AlertCapacity {
   readonly #options: AlertCapacityOptions;
   readonly #most: LimitNumbers;
-  #total = 0;
-  #countedAt = Number.NEGATIVE_INFINITY;
+  #total: Promise<number> | undefined;
+  #countedAt = 0;
 
   constructor(options: AlertCapacityOptions) {
     this.#options = options;
@@ -54,38 +72,25 @@ export class AlertCapacity {
   }
 
   /**
-   * The network for which a new record of an owner counts: the one in which the person first signed
-   * in, because many people use a service from the network of one application. Without an account, or
-   * for one older than this rule, the network of the request.
-   *
-   * @returns Hash of the network.
-   * @throws {Problem} `alert_limit` if the account, or the owner without one, has its share of the
-   * network, or all networks together have as many as allowed.
+   * Finds the room for a new record of an owner. It counts for the network in which the person first
+   * signed in, because many people use a service from the network of one application. Without an
+   * account, or for one older than this rule, it counts for the network of the request.
    */
-  async networkWithRoom(from: RecordReader, owner: AlertOwner): Promise<string> {
-    const { hashAddress, now } = this.#options;
+  async roomFor(owner: AlertOwner): Promise<Room> {
+    const { records, hashAddress } = this.#options;
     const { accountId } = owner;
-    const account = accountId === undefined ? undefined : await from.get(accounts, accountId);
+    const account = accountId === undefined ? undefined : await records.get(accounts, accountId);
     const network = account?.value.network ?? hashAddress(networkOf(callerAddress()));
-    if (Math.abs(now().getTime() - this.#countedAt) >= RECOUNT_MS) {
-      this.#countedAt = now().getTime();
-      this.#total = await this.#countAll();
-    }
-    const [own, all] = await Promise.all([
+    const [own, all, total] = await Promise.all([
       this.#countOf(quotaGroup(owner)),
       this.#countOf(networkRecordsGroup(network)),
+      this.#countAll(),
     ]);
-    const share = this.#shareOf(all);
-    if (own >= share) throw shareIsFull(own);
+    if (own >= this.#shareOf(all)) return { network, refusal: shareIsFull(own) };
     // The share stands for the network's number.
-    const level = refusingLevel(this.#most, {
-      caller: 0,
-      network: Math.min(all, 1),
-      total: this.#total,
-    });
-    if (level !== undefined) throw TOTAL_IS_FULL;
-    this.#total += 1;
-    return network;
+    const used = { caller: 0, network: Math.min(all, 1), total };
+    const level = refusingLevel(this.#most, used);
+    return level === undefined ? { network } : { network, refusal: totalIsFull() };
   }
 
   /** How many records an account can have whose network has so many. */
@@ -94,24 +99,36 @@ export class AlertCapacity {
     return all < total ? Math.max(ALWAYS, partyShare({ total, most }, total - all)) : ALWAYS;
   }
 
-  /** Outside of the transaction: the number need not be exact. */
   async #countOf(group: string): Promise<number> {
     const selection = { group, limit: this.#most.network };
     const found = COUNTED.map((from) => this.#options.records.list<unknown>(from, selection));
     return (await Promise.all(found)).flat().length;
   }
 
-  async #countAll(): Promise<number> {
-    let count = 0;
-    for (const from of COUNTED) {
-      for (let after: number | undefined = 0; after !== undefined; ) {
-        const page = await this.#options.records.listRevisions(from, { after, limit: PAGE });
-        count += page.length;
-        after = page.length < PAGE ? undefined : page.at(-1)?.revision;
-      }
+  /** The number of all records, counted at most once in `RECOUNT_MS`. */
+  #countAll(): Promise<number> {
+    const now = this.#options.now().getTime();
+    if (this.#total === undefined || Math.abs(now - this.#countedAt) >= RECOUNT_MS) {
+      this.#countedAt = now;
+      this.#total = countRecords(this.#options.records).catch((error: unknown) => {
+        this.#total = undefined;
+        throw error;
+      });
     }
-    return count;
+    return this.#total;
   }
+}
+
+async function countRecords(records: Records): Promise<number> {
+  let count = 0;
+  for (const from of COUNTED) {
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const page = await records.listRevisions(from, { after, limit: PAGE });
+      count += page.length;
+      after = page.length < PAGE ? undefined : page.at(-1)?.revision;
+    }
+  }
+  return count;
 }
 
 const shareIsFull = (own: number): Problem =>
@@ -120,7 +137,8 @@ const shareIsFull = (own: number): Problem =>
     next: "Remove one of yours, or ask the operator to raise the network's number of the limit alerts.",
   });
 
-const TOTAL_IS_FULL = new Problem("alert_limit", {
-  detail: "The service has as many alerts, watchlists and channels as it stores.",
-  next: "Ask the operator to raise the total of the limit alerts.",
-});
+const totalIsFull = (): Problem =>
+  new Problem("alert_limit", {
+    detail: "The service has as many alerts, watchlists and channels as it stores.",
+    next: "Ask the operator to raise the total of the limit alerts.",
+  });

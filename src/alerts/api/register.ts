@@ -11,6 +11,7 @@ import {
   groupsOfAlert,
   type StoredAlert,
 } from "../alert.ts";
+import { networkWithRoom } from "../capacity.ts";
 import { requireUsableChannel } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { sealWebhookUrl } from "../delivery/sealed-webhook-url.ts";
@@ -73,10 +74,11 @@ export async function createAlert(
   const owner = ownerOf(caller);
   const request = key === undefined ? undefined : { owner, key, input: wanted };
   const at = options.now().getTime();
+  const room = await options.capacity.roomFor(owner);
   return transact(options.records, async (tx) => {
     const earlier = request && (await findAlertByIdempotencyKey(tx, request));
     if (earlier !== undefined) return earlierAlert(tx, options, caller, earlier);
-    const network = await options.capacity.networkWithRoom(tx, owner);
+    const network = networkWithRoom(room);
     const registered = buildAlert(options, caller, { ...wanted, network }, at);
     const { alert } = registered;
     await requireAlertQuota(tx, alert);

@@ -20,7 +20,7 @@ import {
   isSentToChannel,
   networkRecordsGroup,
 } from "../alert.ts";
-import type { AlertCapacity } from "../capacity.ts";
+import { type AlertCapacity, networkWithRoom, type Room } from "../capacity.ts";
 import {
   DELIVERIES_TOPIC,
   EVENT_RETENTION_MS,
@@ -151,8 +151,9 @@ export class ChannelService {
     const channel = this.#newChannel({ accountId, name: OWN_MAILBOX_CHANNEL_NAME }, target, () =>
       active(at),
     );
+    const room = await this.#roomFor(accountId);
     await transact(this.#options.records, async (tx) => {
-      if (await hasNone(tx, accountId)) await this.#insert(tx, channel);
+      if (await hasNone(tx, accountId)) await this.#insert(tx, channel, room);
     });
   }
 
@@ -191,8 +192,9 @@ export class ChannelService {
     if ("fault" in target) return target;
     await this.#countCode(accountId, target);
     const channel = this.#newChannel({ accountId, name }, target, (key) => this.#pending(key));
+    const room = await this.#roomFor(accountId);
     await transact(this.#options.records, async (tx) => {
-      await this.#insert(tx, channel);
+      await this.#insert(tx, channel, room);
       sendVerificationCode(tx, channel);
     });
     return channel.key;
@@ -225,17 +227,19 @@ export class ChannelService {
     return { key, value, groups };
   }
 
+  #roomFor(accountId: string): Promise<Room> {
+    return this.#options.capacity.roomFor({ kind: "user", id: accountId, accountId });
+  }
+
   /**
    * Inserts a channel.
    *
    * @throws {Problem} `alert_limit`; `invalid_request` when the name is taken.
    */
-  async #insert(tx: Transaction, channel: NewChannel): Promise<void> {
+  async #insert(tx: Transaction, channel: NewChannel, room: Room): Promise<void> {
     const { accountId, name } = channel.value;
-    await requireRoom(tx, accountId, name);
-    const person = { kind: "user", id: accountId, accountId } as const;
-    const network = await this.#options.capacity.networkWithRoom(tx, person);
-    const groups = [...channel.groups, networkRecordsGroup(network)];
+    await requireChannelQuota(tx, accountId, name);
+    const groups = [...channel.groups, networkRecordsGroup(networkWithRoom(room))];
     tx.insert(channels, { ...channel, groups });
     this.#options.audit(tx, { action: "channel.added", actor: accountId, target: channel.key });
   }
@@ -432,7 +436,11 @@ async function hasNone(records: RecordReader, accountId: string): Promise<boolea
  * Requires that an account exists, has fewer than the maximum number of channels and has no other
  * channel with this name.
  */
-async function requireRoom(tx: Transaction, accountId: string, name: string): Promise<void> {
+async function requireChannelQuota(
+  tx: Transaction,
+  accountId: string,
+  name: string,
+): Promise<void> {
   const [own, account] = await Promise.all([
     readAll(tx, channels, accountAlertsGroup(accountId)),
     tx.get(accounts, accountId),

@@ -19,6 +19,7 @@ import type { AlertDependencies } from "../api/dependencies.ts";
 import { managedAccountOf, ownerOf } from "../api/ownership.ts";
 import { createQuotaShareCheck, recordsWithoutOwner } from "../api/quota-share.ts";
 import { editConflictProblem } from "../api/validation.ts";
+import { networkWithRoom } from "../capacity.ts";
 import {
   type ResolvedSelector,
   resolveSelector,
@@ -135,15 +136,15 @@ export class WatchlistService {
     await countAlertChange(limits, caller);
     const owner = listOwnerOf(caller);
     const key = watchlistKey(owner, name);
+    const room = await capacity.roomFor(owner);
     return transact(records, async (tx) => {
       const before = await tx.get(watchlists, key);
       if (before === undefined && change === "remove") throw watchlistNotFoundProblem();
       const listed = changedSymbols(before?.value.symbols ?? [], change, symbols);
       const value = { owner, name: before?.value.name ?? name, symbols: listed };
       if (before === undefined) {
-        const network = await capacity.networkWithRoom(tx, owner);
+        const groups = [networkRecordsGroup(networkWithRoom(room))];
         await requireWatchlistQuota(tx, caller, owner);
-        const groups = [networkRecordsGroup(network)];
         tx.insert(watchlists, { key, value, groups });
       } else tx.update(watchlists, before, { value });
       audit(tx, { action: "watchlist.changed", actor: caller.id, target: key });

@@ -110,12 +110,12 @@ describe("what free accounts store", () => {
     const of = (network: string) => person(network);
     for (const network of ["a", "a", "a", "b", "b", "b", "c", "c"]) {
       expect(await alert(await of(network), HOME)).toBe("stored");
-      clock.now += 10_000;
+      clock.now += 60_000;
     }
     expect(await alert(await of("c"), HOME)).toBe("alert_limit");
     expect(await alert(await of("d"), HOME)).toBe("stored");
     expect(await alert(await of("e"), HOME)).toBe("stored");
-    clock.now += 10_000;
+    clock.now += 60_000;
     expect(await refusal(await of("f"))).toEqual({
       detail: expect.stringContaining("The service has as many"),
       next: expect.stringContaining("Ask the operator"),
