@@ -1,11 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../src/store/port/records.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
-import { openEmbedded } from "../../src/store/sqlite/open.ts";
-import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { onBothStores } from "./harness/both-stores.ts";
 
 /** Number of measured claims. */
 const CLAIMS = 200;
@@ -91,15 +86,4 @@ async function report(engine: string, records: Records): Promise<void> {
 process.stdout.write(
   `Claims of ${LIMIT}, in ms: ${"first     p50     p90     p99".padStart(54)}\n`,
 );
-const folder = mkdtempSync(join(tmpdir(), "bench-claims-"));
-const embedded = await openEmbedded({ folder, mode: "sandbox", now: Date.now });
-await report("embedded", embedded.records);
-await embedded.close();
-rmSync(folder, { recursive: true });
-if (postgresAvailable) {
-  const cluster = await startPostgres({ durable: true });
-  const postgres = await openPostgres({ url: await cluster.createDatabase(), mode: "sandbox" });
-  await report("PostgreSQL", postgres.records);
-  await postgres.close();
-  await cluster.stop();
-}
+await onBothStores(report);

@@ -1,11 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { collection, type Records } from "../../src/store/port/records.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
-import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { transact } from "../../src/store/transact.ts";
-import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { onBothStores } from "./harness/both-stores.ts";
 
 /** Number of calls of each measurement. */
 const CALLS = 50;
@@ -118,15 +113,4 @@ async function report(engine: string, records: Records): Promise<void> {
   process.stdout.write(`${lines.join("")}\n`);
 }
 
-const folder = mkdtempSync(join(tmpdir(), "bench-groups-"));
-const embedded = await openEmbedded({ folder, mode: "sandbox", now: Date.now });
-await report("embedded", embedded.records);
-await embedded.close();
-rmSync(folder, { recursive: true });
-if (postgresAvailable) {
-  const cluster = await startPostgres({ durable: true });
-  const store = await openPostgres({ url: await cluster.createDatabase(), mode: "sandbox" });
-  await report("postgres", store.records);
-  await store.close();
-  await cluster.stop();
-}
+await onBothStores(report);
