@@ -307,6 +307,17 @@ const versioning = facts({
   "9/paths": "No path has a version segment.",
 });
 
+/**
+ * Requirements that a second test file proves as well, by id, each with the reason. Every other
+ * requirement is proved in one file.
+ */
+export const SECOND_HOMES: Readonly<Record<string, string>> = {
+  "4/base-url": "Pages behind a real proxy have links that no document lists.",
+  "4.10/oauth-authorization-server": "An independent client needs no other document to go on.",
+  "4.10/oauth-protected-resource": "An independent client finds it by the refusal alone.",
+  "5.2/issuer": "An independent client refuses an issuer that is not the address it asked.",
+};
+
 /** All requirements that can be met, in the order of the interface's sections. */
 export const requirements: readonly Requirement[] = [
   ...purpose,

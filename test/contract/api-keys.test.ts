@@ -132,21 +132,17 @@ describe("an API key", () => {
 });
 
 describe("the queue token of an early-access application in the sandbox", () => {
-  verifies(
-    "4.2/test-credentials",
-    "is an API key with the read scopes that is valid for seven days",
-    async () => {
-      const application = { name: "Ada", email: "ada@host.example", focus: "quant" };
-      const answer = await postJson(`${base}/api/apply`, application);
-      const { data } = (await answer.json()) as { data: { queueToken: string } };
-      const headers = apiKey(data.queueToken);
-      for (const path of ["signals", "factors", "darkpool"]) {
-        expect(await statusOf(headers, `${base}/api/${path}?symbol=ALDER.SIM`), path).toBe(200);
-      }
-      const [made] = (await keys.list()).slice(-1);
-      expect(made?.scopes).toEqual(["signals:read", "factor:read", "darkpool:read"]);
-      clock.now = new Date(clock.now.getTime() + 7 * 86_400_000);
-      expect(await statusOf(headers)).toBe(401);
-    },
-  );
+  it("is an API key with the read scopes that is valid for seven days", async () => {
+    const application = { name: "Ada", email: "ada@host.example", focus: "quant" };
+    const answer = await postJson(`${base}/api/apply`, application);
+    const { data } = (await answer.json()) as { data: { queueToken: string } };
+    const headers = apiKey(data.queueToken);
+    for (const path of ["signals", "factors", "darkpool"]) {
+      expect(await statusOf(headers, `${base}/api/${path}?symbol=ALDER.SIM`), path).toBe(200);
+    }
+    const [made] = (await keys.list()).slice(-1);
+    expect(made?.scopes).toEqual(["signals:read", "factor:read", "darkpool:read"]);
+    clock.now = new Date(clock.now.getTime() + 7 * 86_400_000);
+    expect(await statusOf(headers)).toBe(401);
+  });
 });

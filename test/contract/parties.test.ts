@@ -82,23 +82,19 @@ describe("a caller", () => {
     },
   );
 
-  verifies(
-    "3/service-auth",
-    "can be an agent that specified its owner and is not yet claimed",
-    async () => {
-      const { status, body } = await registered({
-        type: "service_auth",
-        login_hint: "boss@example.com",
-      });
-      expect([status, body.identity_type]).toEqual([201, "service_auth"]);
-      expect(body.scopes.pre_claim).toEqual([]);
-      expect(await token(body)).toBeUndefined();
+  it("can be an agent that specified its owner and is not yet claimed", async () => {
+    const { status, body } = await registered({
+      type: "service_auth",
+      login_hint: "boss@example.com",
+    });
+    expect([status, body.identity_type]).toEqual([201, "service_auth"]);
+    expect(body.scopes.pre_claim).toEqual([]);
+    expect(await token(body)).toBeUndefined();
 
-      const boss = testService.person("boss@example.com");
-      await boss.claim(body.client_id, body.claim?.code ?? "");
-      expect(await statusWith(await token(body))).toBe(200);
-    },
-  );
+    const boss = testService.person("boss@example.com");
+    await boss.claim(body.client_id, body.claim?.code ?? "");
+    expect(await statusWith(await token(body))).toBe(200);
+  });
 
   verifies(
     "3/user",

@@ -26,7 +26,7 @@ async function ask(body: object): Promise<{ readonly status: number; readonly bo
 const ALL = "signals:read factor:read darkpool:read alerts:write";
 
 verifies(
-  ["3/service-auth", "3/service-auth-claimed"],
+  "3/service-auth",
   "an agent can register for its person where anonymous agents have no scopes",
   async () => {
     const ann = person();

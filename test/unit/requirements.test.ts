@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requirements } from "../requirements.ts";
+import { requirements, SECOND_HOMES } from "../requirements.ts";
 import { verifies } from "../support/verifies.ts";
 import { type Tier, testFiles } from "../tiers.ts";
 
@@ -30,6 +30,15 @@ function tierOfCited(): ReadonlyMap<string, Tier> {
   return new Map(files.flatMap(({ tier, source }) => idsCitedIn(source).map((id) => [id, tier])));
 }
 
+/** The files that cite each id, by id. */
+function homesOfCited(): ReadonlyMap<string, ReadonlySet<string>> {
+  const homes = new Map<string, Set<string>>();
+  for (const { path, source } of testFiles()) {
+    for (const id of idsCitedIn(source)) homes.set(id, (homes.get(id) ?? new Set()).add(path));
+  }
+  return homes;
+}
+
 function idsOf(entries: typeof requirements): readonly string[] {
   return entries.map(({ id }) => id);
 }
@@ -51,6 +60,13 @@ describe("the listed requirements", () => {
   it("are tested in the test tier that they specify", () => {
     const moved = requirements.filter(({ id, tier }) => cited.get(id) !== tier);
     expect(idsOf(moved), "proved in another tier").toEqual([]);
+  });
+
+  it("are each proved in one file, or in a second one for a stated reason", () => {
+    const several = [...homesOfCited()].filter(([, files]) => files.size > 1);
+    const expected = Object.keys(SECOND_HOMES);
+    expect(several.map(([id]) => id).sort(), "cited by several files").toEqual(expected.sort());
+    expect(several.filter(([, files]) => files.size > 2)).toEqual([]);
   });
 
   it("have unique ids", () => {
