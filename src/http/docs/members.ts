@@ -1,6 +1,6 @@
+import { type Html, html } from "../../markup/html.ts";
 import type { JsonObject } from "../../openapi/components.ts";
 import { typeText } from "../../openapi/type-text.ts";
-import { type Html, html } from "../pages/html.ts";
 import type { ApiDescription, DescribedParameter, Schema } from "./described.ts";
 import { richLine } from "./rich-text.ts";
 

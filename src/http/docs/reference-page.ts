@@ -1,7 +1,7 @@
 import { scopeDescriptions } from "../../access/scopes.ts";
 import { OPENAPI_MEDIA_TYPE, paths } from "../../lib/paths.ts";
+import { type Html, html } from "../../markup/html.ts";
 import { copyButton } from "../pages/copy.ts";
-import { type Html, html } from "../pages/html.ts";
 import type { Page } from "../pages/layout.ts";
 import { ACCOUNT_PATH } from "../pages/return-to.ts";
 import {

@@ -1,4 +1,4 @@
-import { type Html, type HtmlContent, html } from "../pages/html.ts";
+import { type Html, type HtmlContent, html } from "../../markup/html.ts";
 
 /**
  * Renders the Markdown of the OpenAPI description as HTML: paragraphs, second-level headings,

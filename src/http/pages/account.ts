@@ -1,3 +1,4 @@
+import { type Html, html } from "../../markup/html.ts";
 import type { Account } from "../../principals/accounts/accounts.ts";
 import type { ConnectedApplication } from "../../principals/accounts/connected-applications.ts";
 import type { OwnedAgent } from "../../principals/accounts/owned-agents.ts";
@@ -14,7 +15,6 @@ import {
   untrustedText,
   unverifiedTitle,
 } from "./elements.ts";
-import { type Html, html } from "./html.ts";
 import { type KeysView, keysSection } from "./keys-section.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import { type WatchlistsView, watchlistsSection } from "./watchlists-section.ts";

@@ -7,6 +7,7 @@ import {
 import type { AlertView } from "../../alerts/api/queries.ts";
 import { WEBHOOK_DISABLED_REASONS } from "../../answers/event-text.ts";
 import { instrumentPath } from "../../lib/paths.ts";
+import { type Html, type HtmlContent, html } from "../../markup/html.ts";
 import type { ApiKey } from "../../principals/keys/api-keys.ts";
 import {
   descriptionList,
@@ -15,7 +16,6 @@ import {
   untrustedHost,
   untrustedText,
 } from "./elements.ts";
-import { type Html, type HtmlContent, html } from "./html.ts";
 
 /** Maximum number of alerts shown. */
 export const MAX_ALERTS_SHOWN = 100;

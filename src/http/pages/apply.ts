@@ -1,4 +1,5 @@
 import { paths } from "../../lib/paths.ts";
+import { type Html, html } from "../../markup/html.ts";
 import type { QueueTokenAccess } from "../../principals/applications/intake.ts";
 import {
   APPLICATION_RETENTION_MS,
@@ -14,7 +15,6 @@ import {
   timeElement,
   untrustedText,
 } from "./elements.ts";
-import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
 const DAY_MS = 86_400_000;

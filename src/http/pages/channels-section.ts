@@ -2,6 +2,7 @@ import { MAX_CHANNELS_PER_ACCOUNT } from "../../alerts/channels/channel.ts";
 import type { ChannelView } from "../../alerts/channels/channel-view.ts";
 import type { ChannelSchedule } from "../../alerts/channels/schedule.ts";
 import { CHANNEL_KINDS, type ChannelKind, targetKinds } from "../../alerts/channels/targets.ts";
+import { type Html, type HtmlContent, html } from "../../markup/html.ts";
 import type { Account } from "../../principals/accounts/accounts.ts";
 import {
   descriptionList,
@@ -12,7 +13,6 @@ import {
   timeElement,
   untrustedText,
 } from "./elements.ts";
-import { type Html, type HtmlContent, html } from "./html.ts";
 
 /** Maximum length of the name of a channel, in characters. */
 export const MAX_CHANNEL_NAME_LENGTH = 40;

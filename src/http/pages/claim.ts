@@ -1,4 +1,5 @@
 import type { Scope } from "../../access/scopes.ts";
+import { type Html, html } from "../../markup/html.ts";
 import { CLAIM_CODE_LIFETIME_MS } from "../../principals/agents/claim-code.ts";
 import type { ClaimableAgent } from "../../principals/agents/claims.ts";
 import { copyButton, copyScriptHref } from "./copy.ts";
@@ -14,7 +15,6 @@ import {
   untrustedText,
   unverifiedName,
 } from "./elements.ts";
-import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
 /** A warning about phishing, shown before the code is entered (RFC 8628 section 5.4). */

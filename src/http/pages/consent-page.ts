@@ -1,5 +1,6 @@
 import type { Scope } from "../../access/scopes.ts";
 import type { RequestingClient } from "../../auth/oidc/interactions.ts";
+import { type Html, html } from "../../markup/html.ts";
 import { MAX_GRANTS_PER_PERSON } from "../../principals/accounts/grants.ts";
 import {
   descriptionList,
@@ -10,7 +11,6 @@ import {
   untrustedText,
   unverifiedName,
 } from "./elements.ts";
-import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
 /** Data for the consent page. */

@@ -1,4 +1,5 @@
 import { paths } from "../../lib/paths.ts";
+import { html } from "../../markup/html.ts";
 import { INQUIRY_RETENTION_MS } from "../../principals/applications/intake-records.ts";
 import {
   descriptionList,
@@ -8,7 +9,6 @@ import {
   textArea,
   timeElement,
 } from "./elements.ts";
-import { html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
 const DAY_MS = 86_400_000;

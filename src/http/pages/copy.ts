@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { type Html, html } from "../../markup/html.ts";
 import { createAsset } from "./asset.ts";
-import { type Html, html } from "./html.ts";
 
 const script = createAsset({
   path: "/assets/copy.js",

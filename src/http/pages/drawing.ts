@@ -1,6 +1,6 @@
 import { type EChartsCoreOption, init, use } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
-import { type Html, html } from "./html.ts";
+import { type Html, html } from "../../markup/html.ts";
 
 use(SVGRenderer);
 

@@ -1,6 +1,6 @@
 import { type Scope, scopeDescriptions } from "../../access/scopes.ts";
 import { memo } from "../../lib/memo.ts";
-import { type Html, type HtmlContent, html } from "./html.ts";
+import { type Html, type HtmlContent, html } from "../../markup/html.ts";
 
 /** Maximum length of untrusted text on a page, in characters. */
 const MAX_UNTRUSTED_CHARACTERS = 100;

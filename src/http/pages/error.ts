@@ -1,9 +1,9 @@
 import type { ErrorRequestHandler } from "express";
 import { Problem, type ProblemCode } from "../../lib/problem.ts";
 import { retryText } from "../../limits/rate-limit-problem.ts";
+import { type Html, html } from "../../markup/html.ts";
 import type { SendErrorPage } from "../errors.ts";
 import { timeElement } from "./elements.ts";
-import { type Html, html } from "./html.ts";
 import type { PageAnswer, SendPage } from "./page-answer.ts";
 
 /**

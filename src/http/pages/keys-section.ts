@@ -1,4 +1,5 @@
 import { allScopes, anonymousScopeCeiling } from "../../access/scopes.ts";
+import { type Html, html } from "../../markup/html.ts";
 import { type ApiKey, MAX_API_KEYS_PER_ACCOUNT } from "../../principals/keys/api-keys.ts";
 import { copyButton, copyScriptHref } from "./copy.ts";
 import {
@@ -13,7 +14,6 @@ import {
   timeElement,
   untrustedText,
 } from "./elements.ts";
-import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
 /** Maximum length of the name of an API key, in characters. */

@@ -1,6 +1,6 @@
 import { paths } from "../../lib/paths.ts";
+import { type Html, html } from "../../markup/html.ts";
 import { errorSummary, type FieldErrors } from "./elements.ts";
-import { type Html, html } from "./html.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
 
 /** The content of a page, without the header and navigation that all pages share. */

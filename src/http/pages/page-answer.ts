@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Html } from "./html.ts";
+import type { Html } from "../../markup/html.ts";
 import { layout, type Page, type PageFrame } from "./layout.ts";
 
 /** A page with its HTTP status. */

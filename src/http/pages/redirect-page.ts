@@ -1,5 +1,5 @@
 import type { Request } from "express";
-import { html } from "./html.ts";
+import { html } from "../../markup/html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
 /**

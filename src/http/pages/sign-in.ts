@@ -1,7 +1,7 @@
 import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import { paths } from "../../lib/paths.ts";
+import { type Html, html } from "../../markup/html.ts";
 import { type FieldErrors, field, form } from "./elements.ts";
-import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
 /** Data for the sign-in page. */

@@ -1,9 +1,9 @@
 import { type Request, Router } from "express";
 import { Problem } from "../../lib/problem.ts";
+import { type Html, html } from "../../markup/html.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { form, untrustedText } from "./elements.ts";
 import { readForm } from "./form.ts";
-import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
 import { createPassCookie, type PassCookie } from "./pass-cookie.ts";

@@ -1,5 +1,6 @@
 import { isPersonWithoutClient } from "../../alerts/alert.ts";
 import { type StoredWatchlist, watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
+import { type Html, html } from "../../markup/html.ts";
 import type { ApiKey } from "../../principals/keys/api-keys.ts";
 import { creatorText, symbolList } from "./alerts-section.ts";
 import {
@@ -11,7 +12,6 @@ import {
   untrustedText,
 } from "./elements.ts";
 import { watchlistHref } from "./home/filter.ts";
-import { type Html, html } from "./html.ts";
 
 /** A watchlist whose change was rejected, with the entered values. */
 interface RefusedList {

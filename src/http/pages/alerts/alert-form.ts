@@ -7,6 +7,7 @@ import { DirectionAnswer } from "../../../answers/common.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";
+import { type Html, type HtmlContent, html } from "../../../markup/html.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import {
@@ -18,7 +19,6 @@ import { nextStepsOfRangeAlert } from "../../../tool/range-alert.ts";
 import { watchedText } from "../alerts-section.ts";
 import { errorText, type FieldErrors, field, form, select } from "../elements.ts";
 import { assetClassNames } from "../home/marks.ts";
-import { type Html, type HtmlContent, html } from "../html.ts";
 import { type AlertEntry, type InstrumentSuggestion, SAVE_BUTTON_ID } from "./alert-entry.ts";
 import { choiceOption, instrumentsField } from "./instruments-field.ts";
 

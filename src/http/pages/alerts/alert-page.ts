@@ -6,6 +6,7 @@ import type {
   DeliveryAttemptView,
 } from "../../../alerts/api/queries.ts";
 import { instrumentPath } from "../../../lib/paths.ts";
+import { type Html, type HtmlContent, html } from "../../../markup/html.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import { DEFAULT_STEADINESS_LEVEL } from "../../../score/steadiness-events.ts";
@@ -24,7 +25,6 @@ import {
   timeElement,
   untrustedText,
 } from "../elements.ts";
-import { type Html, type HtmlContent, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 
 /** Data for the page of an alert. */

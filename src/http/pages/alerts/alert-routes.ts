@@ -9,6 +9,7 @@ import { alertVersion } from "../../../alerts/api/changes.ts";
 import { OWN_MAILBOX_CHANNEL_NAME } from "../../../alerts/channels/channels.ts";
 import { fingerprint } from "../../../lib/fingerprint.ts";
 import { Problem } from "../../../lib/problem.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import { lowCoverageText } from "../../../tool/signal-alert.ts";
 import type { ToolCall } from "../../../tool/tool.ts";
 import { rejectOtherMethods } from "../../allowed-methods.ts";
@@ -17,7 +18,6 @@ import { queryOf } from "../../request-context.ts";
 import type { FieldErrors } from "../elements.ts";
 import { descriptionList } from "../elements.ts";
 import { createFormReader, readForm, submittedValue } from "../form.ts";
-import { type Html, html } from "../html.ts";
 import type { PageContext } from "../page-context.ts";
 import { createServeSignedIn, type SignedInVisit } from "../signed-in.ts";
 import {

@@ -1,5 +1,5 @@
+import { type Html, type HtmlContent, html } from "../../../markup/html.ts";
 import { type FieldErrors, field, untrustedText } from "../elements.ts";
-import { type Html, type HtmlContent, html } from "../html.ts";
 import type { InstrumentNameFields, InstrumentSuggestion } from "./alert-entry.ts";
 
 /** A radio button or checkbox, with content that belongs to it. */

@@ -1,7 +1,7 @@
 import type { AssetClass } from "../../../market/instrument.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import type { FullSignal } from "../../../tool/signal.ts";
-import { type Html, html } from "../html.ts";
 import type { HistoryPoint, HistoryView } from "./history-view.ts";
 import { type FactorName, factorNames, signalMark } from "./marks.ts";
 import { dateTimeHtml, fixedDecimalsHtml, pointsHtml } from "./number-format.ts";

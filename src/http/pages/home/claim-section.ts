@@ -2,7 +2,7 @@ import { isoInstant } from "../../../answers/common.ts";
 import { currentVerdict, isFinalVerdict } from "../../../answers/track-record.ts";
 import { LIVE_CLAIM, type LIVE_CLAIM_VERDICTS } from "../../../grading/live-claim.ts";
 import type { ServedClaim } from "../../../grading/log-record.ts";
-import { type Html, html } from "../html.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import { dateTimeHtml, fixedDecimalsHtml, percentHtml, wholeNumberHtml } from "./number-format.ts";
 import { dayHtml, horizonText } from "./track-record-section.ts";
 

@@ -1,5 +1,5 @@
+import { type Html, html } from "../../../markup/html.ts";
 import { descriptionList } from "../elements.ts";
-import { type Html, html } from "../html.ts";
 import type { DarkpoolView } from "./instrument-view.ts";
 import {
   compactUsdHtml,

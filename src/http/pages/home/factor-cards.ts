@@ -1,4 +1,4 @@
-import { type Html, html } from "../html.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import { factorSumChart } from "./factor-sum.ts";
 import { withMinus } from "./figure-text.js";
 import type { FactorsAnswer } from "./instrument-view.ts";

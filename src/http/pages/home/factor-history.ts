@@ -1,5 +1,5 @@
+import { type Html, html } from "../../../markup/html.ts";
 import type { FactorContributions } from "../../../score/composite.ts";
-import { type Html, html } from "../html.ts";
 import type { HistoryPoint } from "./history-view.ts";
 import type { FactorName } from "./marks.ts";
 import { FULL_BAR_POINTS, factorNames } from "./marks.ts";

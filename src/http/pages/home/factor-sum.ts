@@ -1,4 +1,4 @@
-import { type Html, html } from "../html.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import { pointsText, withMinus } from "./figure-text.js";
 import { type FactorAnswers, type FactorName, factorNames, factorStatusLabels } from "./marks.ts";
 

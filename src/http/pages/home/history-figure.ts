@@ -1,5 +1,5 @@
+import { type Html, html } from "../../../markup/html.ts";
 import type { FullSignal } from "../../../tool/signal.ts";
-import { type Html, html } from "../html.ts";
 import type { HistoryPoint, HistoryView } from "./history-view.ts";
 import { priceText } from "./number-format.ts";
 import {

@@ -1,7 +1,7 @@
 import { toPercent } from "../../../answers/risk.ts";
 import { instrumentPath } from "../../../lib/paths.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import type { FullSignal } from "../../../tool/signal.ts";
-import { type Html, html } from "../html.ts";
 import { HISTORY_TABLE_ID, historyPlot } from "./history-figure.ts";
 import { type HistoryChoice, type HistoryView, historyRangeNames } from "./history-view.ts";
 import { dateTimeHtml, fixedDecimalsHtml, priceText, signedPercentHtml } from "./number-format.ts";

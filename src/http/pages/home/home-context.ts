@@ -2,8 +2,8 @@ import type { Request, Response } from "express";
 import type { Site } from "../../../answers/site.ts";
 import type { SignalLog } from "../../../log/signal-log.ts";
 import type { MarketMode } from "../../../market/market.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import type { ToolContext } from "../../../tool/tool.ts";
-import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import type { FindViewer } from "./viewer.ts";
 

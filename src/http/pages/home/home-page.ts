@@ -3,6 +3,7 @@ import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
 import { marketNotes, SERVICE_SUMMARY, type Site } from "../../../answers/site.ts";
 import { paths } from "../../../lib/paths.ts";
 import type { MarketMode } from "../../../market/market.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import { copyButton } from "../copy.ts";
 import {
   descriptionList,
@@ -11,7 +12,6 @@ import {
   timeElement,
   untrustedText,
 } from "../elements.ts";
-import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { withReturnPath } from "../return-to.ts";
 import { type ClientSetup, clientSetups } from "./connect.ts";

@@ -1,5 +1,5 @@
 import { instrumentPath } from "../../../lib/paths.ts";
-import { type Html, type HtmlContent, html } from "../html.ts";
+import { type Html, type HtmlContent, html } from "../../../markup/html.ts";
 import { filterHref, type MarketFilter } from "./filter.ts";
 import type { MarketRow } from "./market-list.ts";
 import { closesSparkline, factorPoints } from "./market-table.ts";

@@ -3,9 +3,9 @@ import { roundToWholePoints } from "../../../answers/rounding.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { instrumentPath } from "../../../lib/paths.ts";
 import type { WeakMatch } from "../../../market/symbols.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { untrustedText } from "../elements.ts";
-import { type Html, html } from "../html.ts";
 import {
   filterHref,
   MARKET_SORTS,

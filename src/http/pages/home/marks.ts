@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { AnswerStatus, DirectionAnswer } from "../../../answers/common.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "../../../score/composite.ts";
 import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import type { FullFactors } from "../../../tool/factors.ts";
-import { type Html, html } from "../html.ts";
 
 /** The four factors of an instrument, from `get_factors`. */
 export type FactorAnswers = FullFactors["factors"];

@@ -1,5 +1,5 @@
 import { memo } from "../../../lib/memo.ts";
-import { type Html, html } from "../html.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import {
   adaptiveDigitsText,
   compactNumberText,

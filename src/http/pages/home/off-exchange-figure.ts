@@ -1,4 +1,4 @@
-import { type Html, html } from "../html.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import type { DarkpoolView } from "./instrument-view.ts";
 import {
   axisTicks,

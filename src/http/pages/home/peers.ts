@@ -1,10 +1,10 @@
 import { instrumentPath } from "../../../lib/paths.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool/tool.ts";
 import { untrustedText } from "../elements.ts";
-import { type Html, html } from "../html.ts";
 import { filterHref } from "./filter.ts";
 import { assetClassNames, coverageText, signalMark, sparkline } from "./marks.ts";
 import { signedPercentHtml } from "./number-format.ts";

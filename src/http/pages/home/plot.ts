@@ -1,4 +1,4 @@
-import { type Html, type HtmlContent, html } from "../html.ts";
+import { type Html, type HtmlContent, html } from "../../../markup/html.ts";
 
 /**
  * Height of every plot in SVG units. It is larger than the height in pixels, so that integer

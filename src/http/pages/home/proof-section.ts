@@ -1,6 +1,6 @@
 import { instrumentPath, paths } from "../../../lib/paths.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import type { FullSignal } from "../../../tool/signal.ts";
-import { type Html, html } from "../html.ts";
 import { dateTimeHtml } from "./number-format.ts";
 
 /**

@@ -8,7 +8,7 @@ import {
   SCORE_PURPOSE,
 } from "../../../answers/meaning.ts";
 import { paths } from "../../../lib/paths.ts";
-import { html } from "../html.ts";
+import { html } from "../../../markup/html.ts";
 
 /** What a score is worth, in one sentence that links to the figures behind it. */
 export const scoreCaveat = html`<p class="caveat">${DIRECTION_EVIDENCE_SUMMARY}. <a href="${paths.trackRecord}#backtest">The figures</a></p>`;

@@ -5,9 +5,9 @@ import type { ServedTrackRecord, TrackRecord } from "../../../grading/log-record
 import { paths } from "../../../lib/paths.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
 import { copyButton } from "../copy.ts";
-import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { claimSection, claimSentence, claimVerdictText } from "./claim-section.ts";
 import type { HomeContext } from "./home-context.ts";

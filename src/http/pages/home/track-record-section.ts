@@ -9,8 +9,8 @@ import {
   type TrackRecordVerdict,
 } from "../../../grading/track-record.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
+import { type Html, type HtmlContent, html } from "../../../markup/html.ts";
 import { runningMethod } from "../../../method/running.ts";
-import { type Html, type HtmlContent, html } from "../html.ts";
 import { withMinus } from "./figure-text.js";
 import { assetClassNames } from "./marks.ts";
 import {

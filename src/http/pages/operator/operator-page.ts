@@ -1,6 +1,6 @@
+import { type Html, html } from "../../../markup/html.ts";
 import { copyButton } from "../copy.ts";
 import { descriptionList } from "../elements.ts";
-import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { nextSetupItem, type SetupFacts, type SetupItem, setupItems } from "./setup-items.ts";
 

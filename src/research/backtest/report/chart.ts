@@ -2,7 +2,7 @@ import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import { GridComponent, LegendComponent, MarkLineComponent } from "echarts/components";
 import { type EChartsCoreOption, use } from "echarts/core";
 import { drawChart, nameAxis, QUIET_COLOR, valueAxis } from "../../../http/pages/drawing.ts";
-import { type Html, html } from "../../../http/pages/html.ts";
+import { type Html, html } from "../../../markup/html.ts";
 
 use([
   ...[BarChart, CustomChart, LineChart, ScatterChart],

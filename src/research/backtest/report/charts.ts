@@ -1,5 +1,5 @@
 import { nameAxis, QUIET_COLOR, valueAxis } from "../../../http/pages/drawing.ts";
-import type { Html } from "../../../http/pages/html.ts";
+import type { Html } from "../../../markup/html.ts";
 import type { Calibration } from "../calibration.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
 import type { CoefficientSlice } from "../slices.ts";

@@ -1,4 +1,4 @@
-import { type Html, html } from "../../../http/pages/html.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import type { TerminalLine } from "../../../outbound/terminal-text.ts";
 import type { SeriesSummary } from "../../../statistics/series-summary.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";

@@ -1,5 +1,5 @@
 import { nameAxis, valueAxis } from "../../../http/pages/drawing.ts";
-import type { Html } from "../../../http/pages/html.ts";
+import type { Html } from "../../../markup/html.ts";
 import type { SeriesSummary } from "../../../statistics/series-summary.ts";
 import type { ClassResult } from "../class-results.ts";
 import { CHART_COLORS, chartFigure, chartLegend, zeroLine } from "./chart.ts";

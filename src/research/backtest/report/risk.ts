@@ -1,4 +1,4 @@
-import { type Html, html } from "../../../http/pages/html.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import { RISK_TABLE_FITTED_BEFORE } from "../../../risk/measured-table.ts";
 import { RANGE_PROBABILITIES } from "../../../risk/ranges.ts";
 import type { QlikeFigures, RiskEvidence, RiskVerdict } from "../../../risk/table.ts";

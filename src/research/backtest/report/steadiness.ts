@@ -1,4 +1,4 @@
-import { type Html, html } from "../../../http/pages/html.ts";
+import { type Html, html } from "../../../markup/html.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { SteadinessMeasures } from "../risk/steadiness.ts";
 import { MAX_CALIBRATION_GAP, type WorstFifthChance } from "../risk/worst-fifth.ts";

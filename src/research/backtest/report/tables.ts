@@ -1,4 +1,4 @@
-import { type Html, type HtmlContent, html } from "../../../http/pages/html.ts";
+import { type Html, type HtmlContent, html } from "../../../markup/html.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { HitRate } from "../hit-rates.ts";
 import type { Alpha } from "../risk-adjusted.ts";

@@ -11,7 +11,7 @@ import {
   unverifiedName,
   unverifiedTitle,
 } from "../../../../src/http/pages/elements.ts";
-import { html } from "../../../../src/http/pages/html.ts";
+import { html } from "../../../../src/markup/html.ts";
 
 describe("untrusted text on a page", () => {
   it("is isolated from the surrounding text direction", () => {

@@ -11,7 +11,7 @@ import {
   priceHtml,
   wholeNumberHtml,
 } from "../../../../../src/http/pages/home/number-format.ts";
-import type { Html } from "../../../../../src/http/pages/html.ts";
+import type { Html } from "../../../../../src/markup/html.ts";
 import { textOf } from "../../../../support/web.ts";
 
 /** Returns the displayed text and the exact value of a figure. */

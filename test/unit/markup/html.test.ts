@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type HtmlContent, html } from "../../../../src/http/pages/html.ts";
+import { type HtmlContent, html } from "../../../src/markup/html.ts";
 
 const write = (content: HtmlContent) => html`<p title="${content}">${content}</p>`.toString();
 
