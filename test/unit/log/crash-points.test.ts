@@ -1,0 +1,165 @@
+import { expect, it } from "vitest";
+import { GradedRuns } from "../../../src/log/graded-runs.ts";
+import type { LogStore } from "../../../src/log/log-store.ts";
+import { newLogState } from "../../../src/log/new-log.ts";
+import { leafHash } from "../../../src/tree/merkle.ts";
+import { TreeEdge } from "../../../src/tree/tiles.ts";
+import { closeOf, dataFolder, Sessions, signalLog } from "../../support/signal-log.ts";
+import { model, openStore, type TestStore } from "../../support/stores.ts";
+
+/** So many that neither the results of a run nor the outcomes of a settlement fit into a bundle. */
+const SYMBOLS = Array.from({ length: 260 }, (_, at) => `S${String(at).padStart(3, "0")}`);
+
+/** The prices of this instrument on four days become known only after settlements without them. */
+const [LATE] = SYMBOLS as [string];
+const isLate = ({ availableAt }: { readonly availableAt: number }) =>
+  availableAt > closeOf(2) && availableAt <= closeOf(6);
+
+/** Day on which the late prices become known. */
+const KNOWN_DAY = 9;
+
+/** Number of sessions in which the first runs are settled. */
+const SETTLED_DAYS = 9;
+
+/** Number of sessions in which the first settlements are corrected. */
+const CORRECTED_DAYS = 35;
+
+/** What a log contains at the end. */
+interface Written {
+  readonly leaves: readonly string[];
+  /** Roots of all checkpoints that were served, in base64, by tree size. */
+  readonly roots: ReadonlyMap<number, string>;
+  /** The graded runs over the shortest horizon. */
+  readonly grades: readonly unknown[];
+  /** Number of processes that wrote it. */
+  readonly processes: number;
+}
+
+/** The end of a process in a commit: the commit is durable, or it is not. */
+class Crash extends Error {}
+
+/** Records whose commit number `commits` ends the process, before it is durable or after. */
+function crashingRecords({ records }: TestStore, commits: number, isDurable: boolean) {
+  let left = commits;
+  const commit: typeof records.commit = async (operations) => {
+    left -= 1;
+    if (left > 0) return records.commit(operations);
+    if (isDurable) await records.commit(operations);
+    throw new Crash();
+  };
+  return Object.create(records, { commit: { value: commit } }) as typeof records;
+}
+
+/** How the processes of a log end, and where they run. */
+interface Life {
+  /** Number of sessions that are played. */
+  readonly days: number;
+  /** The commit in which each process ends; infinite if a single process writes the log. */
+  readonly commits: number;
+  /** Number of machines that take turns, each with a `log-head` of its own. */
+  readonly machines: number;
+}
+
+/** Plays the same sessions with processes that end as described. */
+async function written({ days, commits, machines }: Life): Promise<Written> {
+  const store = await openStore(model);
+  const sessions = new Sessions();
+  let isKnown = false;
+  const market = {
+    ...sessions.market,
+    recordsUntil: (at: number) =>
+      sessions.market.recordsUntil(at).map((one) => {
+        if (isKnown || one.instrument.symbol !== LATE) return one;
+        return { ...one, bars: [...one.bars].filter((bar) => !isLate(bar)) };
+      }),
+  };
+  const folders = Array.from({ length: machines }, dataFolder);
+  let processes = 0;
+  const open = () => {
+    const folder = folders[processes % machines] as string;
+    // Of two processes in succession, one loses its last commit.
+    const records = crashingRecords(store, commits, processes % 2 === 1);
+    processes += 1;
+    const isShared = machines > 1;
+    return signalLog({ ...store, records }, sessions, { folder, isShared, market });
+  };
+  let log = open();
+  const id = "0123456789ab";
+  const beginning = { createdAt: 0, beganAt: closeOf(0), recordedUntil: {}, replaces: null };
+  const origin = `log.example/log/${id}`;
+  await signalLog(store, sessions).store.start(undefined, {
+    ...newLogState("log.example", beginning),
+    ...{ id, origin },
+  });
+  const roots = new Map<number, string>();
+  const refusals: string[] = [];
+  for (let day = 0; day < days; day++) {
+    sessions.close(day, "stock", day % 4 === 0 ? SYMBOLS : SYMBOLS.slice(0, -1));
+    isKnown = day >= KNOWN_DAY;
+    for (let worked = 1; worked > 0; ) {
+      worked = await log.writer.tick().catch((error) => {
+        if (!(error instanceof Crash)) throw error;
+        refusals.push(...log.refusals);
+        log = open();
+        return 1;
+      });
+      const served = await log.reader.checkpoint();
+      if (served === undefined) continue;
+      expect(roots.get(served.size) ?? served.root).toBe(served.root);
+      roots.set(served.size, served.root);
+    }
+  }
+  expect(refusals).toEqual([]);
+  const leaves = await leavesOf(log.store, id);
+  expect([...roots.keys()].at(-1)).toBe(leaves.length);
+  const graded = new GradedRuns(log.store);
+  await graded.reload();
+  const of = { assetClass: "stock", horizon: 5 } as const;
+  const grades = graded.methodsOf(of).map((methodHash) => graded.runsOf({ ...of, methodHash }));
+  return { leaves, roots, grades, processes };
+}
+
+async function leavesOf(store: LogStore, id: string): Promise<readonly string[]> {
+  const leaves: string[] = [];
+  for (let width = 256; width === 256; ) {
+    const bundle = await store.entries(id, leaves.length, 256);
+    leaves.push(...bundle);
+    width = bundle.length;
+  }
+  return leaves;
+}
+
+/** Roots of the trees of the first leaves, in base64, by the number of leaves. */
+function rootsOf(leaves: readonly string[], sizes: Iterable<number>): Map<number, string> {
+  const edge = new TreeEdge();
+  const wanted = new Set(sizes);
+  const found = new Map<number, string>();
+  for (let size = 0; size <= leaves.length; size++) {
+    if (wanted.has(size)) found.set(size, Buffer.from(edge.root()).toString("base64"));
+    edge.append(leafHash(Buffer.from(leaves[size] ?? "")));
+  }
+  return found;
+}
+
+/** Number of settlements that correct an earlier one. */
+const correctionsIn = (leaves: readonly string[]): number =>
+  leaves.filter((leaf) => JSON.parse(leaf).corrects !== undefined).length;
+
+it.each([
+  { what: "on one machine, up to corrections", days: CORRECTED_DAYS, commits: 1, machines: 1 },
+  { what: "on two machines, up to settlements", days: SETTLED_DAYS, commits: 2, machines: 2 },
+])(
+  "a log has the same bytes wherever the processes that write it end, and never forks: $what",
+  async (life) => {
+    const whole = await written({ ...life, commits: Number.POSITIVE_INFINITY, machines: 1 });
+    expect(whole.processes).toBe(1);
+    expect(whole.grades.flat()).not.toEqual([]);
+    expect(correctionsIn(whole.leaves)).toBe(life.days === CORRECTED_DAYS ? 2 : 0);
+
+    const { leaves, grades, roots, processes } = await written(life);
+    expect(processes).toBeGreaterThan(life.days);
+    expect(leaves).toEqual(whole.leaves);
+    expect(grades).toEqual(whole.grades);
+    expect(roots).toEqual(rootsOf(leaves, roots.keys()));
+  },
+);
