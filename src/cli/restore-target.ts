@@ -4,7 +4,12 @@ import { basename, join } from "node:path";
 import type { StoreSettings } from "../config/config.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { checkBackup, openBackup } from "../maintenance/backup/backup.ts";
-import type { Store, StoreIdentity, StoreMode } from "../store/port/store.ts";
+import {
+  NoStoreError,
+  type Store,
+  type StoreIdentity,
+  type StoreMode,
+} from "../store/port/store.ts";
 import { openPostgres } from "../store/postgres/open.ts";
 import {
   createFolder,
@@ -44,21 +49,14 @@ export async function openStoreForRestore(
   try {
     if (holdsStore(paths)) return openedWithoutLock(await openExistingStore(settings));
   } catch (error) {
-    const { message } = error as Error;
-    if (message.includes(NO_STORE))
+    if (error instanceof NoStoreError)
       return openedWithoutLock(
         await openEmbedded({ folder, mode, mustSettle: true, now: Date.now }),
       );
-    if (!message.includes(REMEDY)) throw error;
+    if (!(error as Error).message.includes(REMEDY)) throw error;
   }
   return openBeside(paths, mode);
 }
-
-/**
- * Part of the error message about a database or folder that contains no store; it identifies this
- * error.
- */
-const NO_STORE = "there is no store in";
 
 /**
  * Opens the store in a database. In an empty database, creates a store only after the whole backup
@@ -71,7 +69,7 @@ async function openDatabase(
   try {
     return await openPostgres({ url });
   } catch (error) {
-    if (!(error as Error).message.includes(NO_STORE)) throw error;
+    if (!(error instanceof NoStoreError)) throw error;
   }
   await checkBackup(file, () => {});
   return openPostgres({ url, mode, mustSettle: true });

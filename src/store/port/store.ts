@@ -64,6 +64,16 @@ export interface StoreIdentity {
   readonly mode: StoreMode;
 }
 
+/** Thrown when a store is opened that must exist, and its folder or database has none. */
+export class NoStoreError extends Error {
+  override readonly name = "NoStoreError";
+
+  /** @param place The folder or database, and what to do, for the operator. */
+  constructor(place: string) {
+    super(`there is no store in ${place}`);
+  }
+}
+
 /** An open store, embedded or on PostgreSQL. */
 export interface Store {
   readonly engine: "embedded" | "postgres";

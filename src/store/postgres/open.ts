@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
 import {
   type Backlog,
+  NoStoreError,
   type Store,
   type StoreCounts,
   type StoreIdentity,
@@ -19,7 +20,7 @@ import { dumpRows, replaceAllRows } from "./dump.ts";
 import { createRunOnce } from "./once.ts";
 import { APPLICATION_PREFIX, OTHER_CONNECTIONS_SQL } from "./presence.ts";
 import { createPostgresRecords } from "./records.ts";
-import { type ExistingStore, noStoreError, prepareSchema, settleMode } from "./schema.ts";
+import { type ExistingStore, prepareSchema, settleMode } from "./schema.ts";
 import { type DatabaseSession, openSession } from "./session.ts";
 import { type DatabaseTarget, explainConnectionErrors, parseDatabaseTarget } from "./target.ts";
 
@@ -133,7 +134,7 @@ async function prepare(
     );
   }
   if (found.mode === UNSETTLED) {
-    if (mode === undefined) throw noStoreError(name);
+    if (mode === undefined) throw new NoStoreError(name);
     return { ...found, mode };
   }
   if (mode === undefined || mode === found.mode) return { ...found, mode: found.mode as StoreMode };

@@ -1,4 +1,4 @@
-import { UNSETTLED } from "../port/store.ts";
+import { NoStoreError, UNSETTLED } from "../port/store.ts";
 import { archiveFunctionsSql, archiveTablesSql } from "./archive-sql.ts";
 import { claimFunctionSql } from "./claim-sql.ts";
 import { counterTableSql } from "./counters.ts";
@@ -125,7 +125,7 @@ export async function prepareSchema(
         `${name} was written before version 1.0.0 (schema ${version}): start version 1.0.0 on it once, then this one.`,
       );
     }
-    if (version === 0 && created === undefined) throw noStoreError(name);
+    if (version === 0 && created === undefined) throw new NoStoreError(name);
     await migrateFrom(session, version);
     await removeUnsettled(session);
     return (await readMeta(session)) ?? createMeta(session, wanted);
@@ -198,10 +198,10 @@ async function createMeta(
       `${name} holds records, but market_signal.meta does not say of which store: it is damaged. Set DATABASE_URL to an empty database and run "market-signal store restore <backup>".`,
     );
   }
-  if (created === undefined) throw noStoreError(name);
+  if (created === undefined) throw new NoStoreError(name);
   await writeMeta(session, created);
   const found = await readMeta(session);
-  if (found === undefined) throw noStoreError(name);
+  if (found === undefined) throw new NoStoreError(name);
   return found;
 }
 
@@ -251,9 +251,6 @@ export async function inTransaction<T>(
 /** SQL that has the same effect as `market_signal.durably()`, which may not exist yet. */
 const DURABLY = `select set_config('synchronous_commit', 'on', true)
   where current_setting('synchronous_commit') = 'off'`;
-
-/** The error for a database without a store. */
-export const noStoreError = (name: string): Error => new Error(`there is no store in ${name}`);
 
 /** Oldest supported version of PostgreSQL, as `server_version_num`. */
 const OLDEST_VERSION = 160_000;

@@ -8,6 +8,7 @@ import type { Collection } from "../port/records.ts";
 import {
   type Backlog,
   type DumpRow,
+  NoStoreError,
   type Store,
   type StoreCounts,
   type StoreIdentity,
@@ -133,7 +134,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
 }
 
 const noStoreError = (folder: string): Error =>
-  new Error(`there is no store in ${folder}: set DATA_DIR to the directory of the service`);
+  new NoStoreError(`${folder}: set DATA_DIR to the directory of the service`);
 
 function create(paths: StorePaths, mode: string): void {
   const identity = { id: randomUUID(), mode };
