@@ -6,7 +6,7 @@ import {
   writeBackup,
 } from "../../maintenance/backup/backup.ts";
 import { recordBackup } from "../../maintenance/backup/last-backup.ts";
-import { completedFraction, type OnCommandProgress } from "../../maintenance/backup/progress.ts";
+import { type OnCommandProgress, withProgress } from "../../maintenance/backup/progress.ts";
 import { writeAuditEntry } from "../../store/audit-entry.ts";
 import type { DumpRow } from "../../store/port/store.ts";
 import { recordsWrittenBy, transactOnce, type WrittenRecord } from "../../store/transact.ts";
@@ -118,7 +118,8 @@ async function load(
     writeAuditEntry(tx, { ...entry, detail: { createdAt } }, now());
     recordBackup(tx, Date.parse(createdAt));
   });
-  const loaded = withProgress(batches, rows.record + rows.archive, onProgress);
+  const total = rows.record + rows.archive;
+  const loaded = withProgress(batches, { doing: "restoring", total }, onProgress);
   const marked = store.engine === "postgres" ? withMark(loaded) : loaded;
   await store.load(identity, withRecords(marked, added));
 }
@@ -158,20 +159,6 @@ async function* withRecords(
     dueAt: null,
     consumedAt: null,
   }));
-}
-
-/** Passes batches through, and reports the progress after each batch. */
-async function* withProgress(
-  batches: AsyncIterable<readonly DumpRow[]>,
-  total: number,
-  onProgress: OnCommandProgress,
-): AsyncGenerator<readonly DumpRow[]> {
-  let rows = 0;
-  for await (const batch of batches) {
-    yield batch;
-    rows += batch.length;
-    onProgress({ doing: "restoring", rows, fraction: completedFraction(rows, total) });
-  }
 }
 
 /** What the operator must do about a log of signals that is not signed after the restore. */

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { completedFraction } from "../../maintenance/backup/progress.ts";
+import { moveToPostgres } from "../../maintenance/backup/move-store.ts";
 import type { Store } from "../../store/port/store.ts";
-import { migrateToPostgres } from "../../store/postgres/move-to-postgres.ts";
 import type { EmbeddedStore } from "../../store/sqlite/open.ts";
 import { defineStoreCommand } from "../command.ts";
 import { formatCount, rowCountsText } from "../format.ts";
@@ -12,10 +11,11 @@ const isDatabase = (url: string) => /^postgres(ql)?:\/\//.test(url) && URL.canPa
 export const migrateStoreCommand = defineStoreCommand({
   summary: "Copies the embedded store into PostgreSQL, which holds it from then on.",
   notes: [
-    "Stopped half-way, it goes on where it was when it is called again. When all is copied and",
-    "compared, the embedded store takes no more writes; it stays as it was. Other users of the",
-    "machine can read a password in a command line: better is --to env:NAME, with the address in the",
-    "environment variable NAME.",
+    "Stopped half-way, it leaves the database empty and the embedded store in use. When all is copied",
+    "and compared, the embedded store takes no more writes; it stays as it was. The way back is a",
+    "backup of the database, restored without DATABASE_URL. Other users of the machine can read a",
+    "password in a command line: better is --to env:NAME, with the address in the environment",
+    "variable NAME.",
   ],
   options: {
     to: {
@@ -28,13 +28,10 @@ export const migrateStoreCommand = defineStoreCommand({
 
   async run({ to }, { store }, onProgress) {
     if (!isEmbedded(store)) throw new Error("The store is in PostgreSQL already.");
-    const report = await migrateToPostgres({
-      source: store,
-      url: to,
-      onProgress: (done, total) =>
-        onProgress({ doing: "copying", rows: done, fraction: completedFraction(done, total) }),
-    });
-    const { records, archive, digests } = report;
+    const { records, archive, digests } = await moveToPostgres(
+      { source: store, url: to },
+      onProgress,
+    );
     const same = Object.entries(digests).map(
       ([name, { rows, sha256 }]) => `  ${name}: ${formatCount(rows)} rows, sha256 ${sha256}`,
     );

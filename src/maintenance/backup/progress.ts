@@ -18,3 +18,23 @@ export type OnCommandProgress = (progress: CommandProgress) => void;
 export function completedFraction(done: number, total: number): number {
   return total > 0 ? Math.min(1, done / total) : 1;
 }
+
+/** What is done to batches of rows, of which there are about `total`. */
+interface RowsStep {
+  readonly doing: string;
+  readonly total: number;
+}
+
+/** Passes batches through, and reports the progress after each. */
+export async function* withProgress<Row>(
+  batches: AsyncIterable<readonly Row[]>,
+  { doing, total }: RowsStep,
+  onProgress: OnCommandProgress,
+): AsyncGenerator<readonly Row[]> {
+  let rows = 0;
+  for await (const batch of batches) {
+    yield batch;
+    rows += batch.length;
+    onProgress({ doing, rows, fraction: completedFraction(rows, total) });
+  }
+}

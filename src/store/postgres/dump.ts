@@ -73,7 +73,7 @@ export async function replaceAllRows(
     await session.query("delete from market_signal.archive");
     for await (const batch of batches) await insertRows(session, batch);
     await raiseRevision(session);
-    await writeMeta(session, { ...identity, isCopying: false });
+    await writeMeta(session, identity);
     await session.query("select pg_notify($1, $2)", [
       NOTIFY_CHANNEL,
       JSON.stringify([LOADED_TOPIC, ""]),
@@ -94,7 +94,7 @@ async function insertRows(session: DatabaseSession, batch: readonly DumpRow[]): 
  * Raises the next revision, with a gap, above every revision of the copy and every revision that
  * this database has assigned before.
  */
-export async function raiseRevision(session: DatabaseSession): Promise<void> {
+async function raiseRevision(session: DatabaseSession): Promise<void> {
   await session.query(
     `select setval('market_signal.revision', greatest(
        (select last_value from market_signal.revision),

@@ -125,12 +125,12 @@ async function prepare(
 ): Promise<ExistingStore & StoreIdentity> {
   const { name } = target;
   const stored = mode && (mustSettle ? UNSETTLED : mode);
-  const created = stored && { id: randomUUID(), mode: stored, isCopying: false };
+  const created = stored && { id: randomUUID(), mode: stored };
   const wanted = { name, ...(created && { created }), ...(onWarning && { onWarning }) };
   const found = await prepareSchema(session, wanted);
   if (found.isCopying) {
     throw new Error(
-      `${name} holds a part of a store that is to be moved there. Run "market-signal store migrate --to <DATABASE_URL>" again to finish it.`,
+      `${name} holds a part of a store that version 1.0.0 began to move there, which is still where it was. Remove the part ("drop schema market_signal cascade") and run "market-signal store migrate --to <DATABASE_URL>" again.`,
     );
   }
   if (found.mode === UNSETTLED) {

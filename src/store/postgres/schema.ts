@@ -24,7 +24,7 @@ create table market_signal.migration (
 
 /**
  * SQL that creates the table with facts about the store. The table has one row. `is_copying` is set
- * while a migration into the store is unfinished. `epoch` changes with each load.
+ * in a database that version 1.0.0 has filled only in part. `epoch` changes with each load.
  */
 const meta = `
 create table market_signal.meta (
@@ -79,12 +79,12 @@ export interface StoreMeta {
   readonly id: string;
   /** The mode of the store, or `UNSETTLED`. */
   readonly mode: string;
-  /** Whether a migration into the store is unfinished. */
-  readonly isCopying: boolean;
 }
 
 /** A store that was found in a database. */
 export interface ExistingStore extends StoreMeta {
+  /** Whether version 1.0.0 began to move a store to this database, and did not finish. */
+  readonly isCopying: boolean;
   /** A UUID that changes with each load. */
   readonly epoch: string;
 }
@@ -218,15 +218,11 @@ export async function changeEpoch(session: DatabaseSession): Promise<string> {
 }
 
 /** Writes the facts about the store. */
-export async function writeMeta(
-  session: DatabaseSession,
-  { id, mode, isCopying }: StoreMeta,
-): Promise<void> {
+export async function writeMeta(session: DatabaseSession, { id, mode }: StoreMeta): Promise<void> {
   await session.query(
-    `insert into market_signal.meta (id, mode, is_copying) values ($1, $2, $3)
-     on conflict (only_row) do update set
-       id = excluded.id, mode = excluded.mode, is_copying = excluded.is_copying`,
-    [id, mode, isCopying],
+    `insert into market_signal.meta (id, mode, is_copying) values ($1, $2, false)
+     on conflict (only_row) do update set id = excluded.id, mode = excluded.mode`,
+    [id, mode],
   );
 }
 

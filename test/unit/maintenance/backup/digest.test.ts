@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { digestDump } from "../../../../src/store/digest.ts";
+import { digestDump } from "../../../../src/maintenance/backup/digest.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
 
 const record: DumpRow = {

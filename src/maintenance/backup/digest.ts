@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { DumpRow } from "./port/store.ts";
+import type { DumpRow } from "../../store/port/store.ts";
 
 /** Summary of a collection or an archive kind. */
 export interface RowsDigest {
