@@ -68,41 +68,6 @@ const owned = async (agent: RegisteredAgent) => {
 };
 
 describe("an agent", () => {
-  it("cannot claim itself with its own claim code", async () => {
-    const agent = await newAgent();
-    const token = await tokenOf(base, agent);
-    for (const bearer of [token, agent.registration_access_token]) {
-      const { status, body } = await claim(agent, agent.claim.code, bearer);
-      expect([status, body.error]).toEqual([409, "claim_not_confirmed"]);
-    }
-    expect(await owned(agent)).toBe(false);
-  });
-
-  it("cannot claim itself with its own code after the person approved the claim on the page", async () => {
-    const agent = await newAgent();
-    const token = await tokenOf(base, agent);
-    const { body: started } = await begin(agent, token);
-    const person = testService.person();
-    await person.signIn();
-    const shown = await person.web.get(String(started.verification_uri));
-    const revealed = await person.web.submit(shown.form("/claim/approve"));
-    expect(revealed.status).toBe(200);
-    const given = await claim(agent, agent.claim.code, token);
-    expect([given.status, given.body.error]).toEqual([400, "invalid_claim_code"]);
-    expect(await owned(agent)).toBe(false);
-  });
-
-  it("cannot claim another agent with any code", async () => {
-    const [mine, other] = [await newAgent(), await newAgent()];
-    const token = await tokenOf(base, mine);
-    for (const code of [mine.claim.code, other.claim.code, "00000000"]) {
-      const { status, body } = await claim(other, code, token);
-      expect([status, body.error]).toEqual([403, "access_denied"]);
-    }
-    expect((await begin(other, token)).status).toBe(403);
-    expect(await owned(other)).toBe(false);
-  });
-
   it("cannot be claimed with another agent's own token, even if that agent has an owner", async () => {
     const [claimed, other] = [await newAgent(), await newAgent()];
     await testService.person().claim(claimed.client_id, claimed.claim.code);
@@ -111,66 +76,9 @@ describe("an agent", () => {
     expect(status).toBe(403);
     expect(await owned(other)).toBe(false);
   });
-
-  it("cannot be claimed with an API key, whatever its scopes", async () => {
-    const agent = await newAgent();
-    const key = await testService.person().createKey(allScopes as never);
-    for (const headers of [{ "x-api-key": key }, { authorization: `Bearer ${key}` }]) {
-      const answer = await postJson(
-        `${base}/oauth/claim`,
-        { agent_id: agent.client_id, claim_code: agent.claim.code },
-        headers as Record<string, string>,
-      );
-      expect(answer.status).toBe(403);
-    }
-    expect(await owned(agent)).toBe(false);
-  });
-
-  it("that acts for a person cannot claim itself in that person's name", async () => {
-    const agent = (await register(base, {
-      grant_types: ["client_credentials", "authorization_code"],
-      response_types: ["code"],
-      redirect_uris: ["http://127.0.0.1/callback"],
-      scope: allScopes.join(" "),
-    })) as Claimable;
-    const { url, verifier } = authorizationRequest(base, {
-      client_id: agent.client_id,
-    });
-    const callback = await testService.person().authorize(url);
-    const answer = await postForm(`${base}/oauth/token`, {
-      grant_type: "authorization_code",
-      client_id: agent.client_id,
-      client_secret: agent.client_secret,
-      code: callback.searchParams.get("code") ?? "",
-      redirect_uri: "http://127.0.0.1/callback",
-      code_verifier: verifier,
-    });
-    const { access_token } = (await answer.json()) as Record<string, string>;
-    const { status } = await claim(agent, agent.claim.code, access_token ?? "");
-    expect(status).toBe(403);
-  });
 });
 
 describe("a person's token", () => {
-  it("cannot give an agent a scope that the token lacks", async () => {
-    const agent = await newAgent();
-    const { status, body } = await claim(agent, agent.claim.code, await userToken("signals:read"));
-    expect(status).toBe(200);
-    expect(body.scope).toBe("signals:read factor:read darkpool:read");
-    expect(await owned(agent)).toBe(false);
-    // The agent keeps the scopes that it had before the claim.
-    const token = await tokenOf(base, agent);
-    expect((await getWith(token, `${base}/api/factors?symbol=ALDER.SIM`)).status).toBe(200);
-  });
-
-  it("cannot claim an agent more than five minutes after the sign-in", async () => {
-    const token = await userToken();
-    wait(5 * 60_000 + 1_000);
-    const agent = await newAgent();
-    expect((await claim(agent, agent.claim.code, token)).status).toBe(403);
-    expect(await owned(agent)).toBe(false);
-  });
-
   it("has its age measured from the sign-in, even after a refresh", async () => {
     const { client, refresh_token } = await testService.person().tokens();
     wait(5 * 60_000 + 1_000);
@@ -182,96 +90,6 @@ describe("a person's token", () => {
     const { access_token } = (await answer.json()) as Record<string, string>;
     const agent = await newAgent();
     expect((await claim(agent, agent.claim.code, access_token ?? "")).status).toBe(403);
-  });
-
-  it("that is valid only for /mcp cannot claim an agent", async () => {
-    const { access_token } = await testService.person().tokens({ resource: `${base}/mcp` });
-    const agent = await newAgent();
-    expect((await claim(agent, agent.claim.code, access_token)).status).toBe(401);
-    expect(await owned(agent)).toBe(false);
-  });
-});
-
-describe("a claim", () => {
-  it("revokes the agent's earlier tokens and gives the agent an owner", async () => {
-    const agent = await newAgent();
-    const before = await tokenOf(base, agent);
-    expect((await claim(agent, agent.claim.code, await userToken())).status).toBe(200);
-    expect((await getWith(before, `${base}/api/signals?limit=1`)).status).toBe(401);
-    expect(await owned(agent)).toBe(true);
-  });
-
-  it("can be repeated by the agent's owner and by nobody else", async () => {
-    const agent = await newAgent();
-    const owner = await userToken();
-    expect((await claim(agent, agent.claim.code, owner)).status).toBe(200);
-    expect((await claim(agent, agent.claim.code, owner)).status).toBe(200);
-    const stranger = await claim(agent, agent.claim.code, await userToken());
-    expect([stranger.status, stranger.body.error]).toEqual([400, "invalid_claim_code"]);
-    const started = await begin(agent, await tokenOf(base, agent));
-    expect(started.status).toBeGreaterThanOrEqual(400);
-  });
-
-  it("succeeds for exactly one person when several send the right code in a hundred concurrent requests", async () => {
-    const agent = await newAgent();
-    const tokens = await Promise.all(Array.from({ length: 10 }, () => userToken()));
-    const answers = await Promise.all(
-      Array.from({ length: 100 }, (_, index) =>
-        claim(agent, agent.claim.code, tokens[index % tokens.length] ?? ""),
-      ),
-    );
-    const owners = new Set(
-      answers.filter(({ status }) => status === 200).map(({ body }) => body.claimed_at),
-    );
-    expect(owners.size).toBe(1);
-    const winners = answers.map(({ status }, index) => [status, index % tokens.length] as const);
-    const won = new Set(winners.filter(([status]) => status === 200).map(([, person]) => person));
-    expect(won.size).toBe(1);
-  });
-
-  it("ends after ten minutes", async () => {
-    const agent = await newAgent();
-    wait(10 * 60_000 + 1_000);
-    expect((await claim(agent, agent.claim.code, await userToken())).status).toBe(400);
-  });
-
-  it("gets the same response for an unknown agent, a wrong code, a claimed agent and an expired code", async () => {
-    const token = await userToken();
-    const [agent, taken, expired] = [await newAgent(), await newAgent(), await newAgent()];
-    await claim(taken, taken.claim.code, await userToken());
-    const nobody = { ...agent, client_id: agent.client_id.replace(/.$/, "_") };
-    const answers = [
-      await claim(nobody, agent.claim.code, token),
-      await claim(agent, "00000000", token),
-      await claim(taken, taken.claim.code, token),
-    ];
-    wait(10 * 60_000 + 1_000);
-    answers.push(await claim(expired, expired.claim.code, await userToken()));
-    // The errors quote the agent id of the request, so the comparison replaces the id.
-    const named = [nobody, agent, taken, expired].map(({ client_id }) => client_id);
-    const said = answers.map((answer) =>
-      named.reduce((text, id) => text.replaceAll(id, "the agent"), JSON.stringify(answer)),
-    );
-    expect(new Set(said).size).toBe(1);
-    expect(answers[0]).toMatchObject({ status: 400, body: { error: "invalid_claim_code" } });
-  });
-
-  it("is rate limited per person", async () => {
-    const RATE_LIMITS = "claims=3/100000/1000000";
-    const { base: own, person } = await startTestService({ RATE_LIMITS });
-    const agent = (await register(own)) as Claimable;
-    const { access_token } = await person().tokens();
-    const statuses = [];
-    for (let attempt = 0; attempt < 4; attempt++) {
-      const answer = await postJson(
-        `${own}/oauth/claim`,
-        { agent_id: agent.client_id, claim_code: "00000000" },
-        { authorization: `Bearer ${access_token}` },
-      );
-      statuses.push(answer.status);
-      if (answer.status === 429) expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
-    }
-    expect(statuses).toEqual([400, 400, 400, 429]);
   });
 });
 
@@ -754,18 +572,6 @@ describe("an agent that registers for a person", () => {
     expect(stranger.status).toBe(400);
     expect((await ask()).status).toBe(400);
   });
-
-  it.each(["user", "service"])(
-    "is rejected when it registers with the identity type %s",
-    async (type) => {
-      const answer = await postJson(`${base}/oauth/register`, {
-        type,
-        grant_types: ["client_credentials"],
-      });
-      expect(answer.status).toBe(400);
-      expect(await answer.json()).toMatchObject({ error: "invalid_client_metadata" });
-    },
-  );
 });
 
 it("no attack makes the service log an internal error", () => {

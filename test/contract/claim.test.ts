@@ -198,21 +198,6 @@ describe("POST /oauth/claim with a person's token", () => {
     expect((await claim("acc_ann", { agent_id: "agt_1", claim_code: written })).status).toBe(200);
   });
 
-  it("lets exactly one of a hundred people claim the agent", async () => {
-    const { register, claim, signIn } = await start({
-      guesses: eachCaller(1_000),
-      claims: eachCaller(1_000),
-    });
-    const { code } = await register();
-    const people = Array.from({ length: 100 }, (_, index) => `acc_${index}`);
-    await Promise.all(people.map((id) => signIn(id)));
-    const body = { agent_id: "agt_1", claim_code: code };
-    const statuses = await Promise.all(people.map(async (id) => (await claim(id, body)).status));
-
-    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
-    expect(statuses.filter((status) => status === 400)).toHaveLength(99);
-  });
-
   it("does not disclose why a code is rejected", async () => {
     const { clock, register, claim, signIn } = await start({
       guesses: eachCaller(1_000),
@@ -252,19 +237,6 @@ describe("POST /oauth/claim with a person's token", () => {
       expect({ ...body, page: "" }).toEqual({ ...first?.body, page: "" });
       expect([...headers.keys()]).toEqual([...(first?.headers.keys() ?? [])]);
     }
-  });
-
-  it("rejects the correct code after a hundred concurrent wrong ones", async () => {
-    const { register, claim } = await start({
-      guesses: eachCaller(1_000),
-      claims: eachCaller(1_000),
-    });
-    const { code } = await register();
-    const wrong = { agent_id: "agt_1", claim_code: "00000000" };
-    await Promise.all(Array.from({ length: 100 }, () => claim("acc_bob", wrong)));
-
-    const right = await told(claim("acc_ann", { agent_id: "agt_1", claim_code: code }));
-    expect(right.body.error).toBe("invalid_claim_code");
   });
 
   it("rejects a sign-in older than five minutes, and a token without a sign-in", async () => {
@@ -558,7 +530,7 @@ describe("POST /oauth/claim/start", () => {
 
   verifies(
     "3/service-auth-claimed",
-    "issues no access token before the claim to an agent that registered for a person, and lets only that person claim it",
+    "of an agent that registered for a person is possible only for that person",
     async () => {
       const { register, begin, claim } = await start();
       const loginHint = "acc_ann@people.example";
