@@ -1,9 +1,7 @@
 import { CheckFailure } from "../../tree/check.ts";
 import type { RegisteredClaim } from "../log-state.ts";
+import { CLOCK_TOLERANCE_MS } from "./clock-tolerance.ts";
 import type { LeafOf } from "./read-leaf.ts";
-
-/** Tolerated difference between clocks, in milliseconds. */
-const CLOCK_TOLERANCE_MS = 300_000;
 
 /** First release that scores by the candidate: it departs from the candidate's rule, and makes a claim. */
 const DEPARTING_RELEASE = 2;

@@ -9,6 +9,7 @@ import type { RegisteredClaim } from "../log-state.ts";
 import { type Cosignature, cosignaturesOf } from "../witness/cosignature.ts";
 import type { WitnessPolicy } from "../witness/policy.ts";
 import { ClaimVerifier, checkDeparture } from "./claim-verifier.ts";
+import { CLOCK_TOLERANCE_MS } from "./clock-tolerance.ts";
 import { type LeafOf, parseLeaf } from "./read-leaf.ts";
 import type { CommittedSignal } from "./score-check.ts";
 import { SessionGaps } from "./session-gaps.ts";
@@ -17,9 +18,6 @@ import {
   SettlementVerifier,
   type VerifiedTrackRecord,
 } from "./settlement-verifier.ts";
-
-/** Tolerated difference between clocks, in milliseconds. */
-const CLOCK_TOLERANCE_MS = 300_000;
 
 /**
  * Lower bound of the time between two closes of any market, in milliseconds; the shortest such time

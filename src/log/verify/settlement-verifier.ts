@@ -10,12 +10,10 @@ import type { RecordOf } from "../graded-runs.ts";
 import { exclusionOutcomeOf, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
 import type { SettlementOutcome } from "../leaves.ts";
 import { CONFIRMATION_SESSIONS, MAX_PRICE_WAIT_SESSIONS } from "../outcomes.ts";
+import { CLOCK_TOLERANCE_MS } from "./clock-tolerance.ts";
 import { checkForecast } from "./forecast-check.ts";
 import type { LeafOf } from "./read-leaf.ts";
 import { sessionsBetweenCloses } from "./session-gaps.ts";
-
-/** Tolerated difference between clocks, in milliseconds. */
-const CLOCK_TOLERANCE_MS = 300_000;
 
 /** A logged statement with the symbol of its instrument. */
 interface Statement extends LoggedStatement {
