@@ -37,11 +37,11 @@ import { alertStatusAt } from "../alert.ts";
 import type { ResolvedAlert } from "../watchlists/watchlist.ts";
 
 /**
- * Divisor for the distance within which the score rule is re-armed. After an event, a further move
- * of the score can cause an event only after a later score was within `scoreMove / REARM_DIVISOR`
- * points of the score at the event: 5 points for a threshold of 15.
+ * Distance, in points, within which the score rule of an alert with this threshold is re-armed: the
+ * same share of the threshold as in the published rules.
  */
-const REARM_DIVISOR = 3;
+const rearmWithin = (scoreMove: number): number =>
+  (scoreMove * EVENT_RULES.rearmWithin) / EVENT_RULES.scoreMove;
 
 /**
  * An event kind with its thresholds. Alerts with equal thresholds share a condition, so that it is
@@ -116,7 +116,7 @@ export function alertConditionOf(
       return {
         key: `${kind}:${scoreMove}:${quiet}`,
         kind,
-        rules: { ...rules, scoreMove: farMove, rearmWithin: farMove / REARM_DIVISOR },
+        rules: { ...rules, scoreMove: farMove, rearmWithin: rearmWithin(farMove) },
         ...bounds,
       };
     }
