@@ -21,6 +21,7 @@ import { ApplicationFields, InquiryFields } from "../principals/applications/fie
 import { AlertAnswer, AttemptAnswer, EventAnswer } from "../tool/alert.ts";
 import { MethodDocument } from "../tool/method.ts";
 import { SignalAnswer, SignalHistory, SignalPage } from "../tool/signal.ts";
+import { OAuthErrorBody, OAuthProblem } from "./oauth-errors.ts";
 import { AcceptedApplication, RecordedInquiry } from "./operations/applications.ts";
 import { ClaimBody, ClaimedBody, ClaimStartBody, ClaimStartedBody } from "./operations/claims.ts";
 import { JsonRpcError, JsonRpcMessage } from "./operations/mcp.ts";
@@ -28,7 +29,6 @@ import { RegisteredClient, RegistrationBody } from "./operations/registration.ts
 import { HealthBody, Liveness, ReadinessBody } from "./operations/service-status.ts";
 import { AccessToken, RevocationBody, TokenRequest } from "./operations/tokens.ts";
 import { ProblemBody } from "./problems.ts";
-import { OAuthErrorBody, OAuthProblem } from "./refusals.ts";
 import { EndpointDisabled, EndpointVerify, WebhookTest } from "./webhooks.ts";
 
 /** A JSON Schema, or another part of the OpenAPI document. */

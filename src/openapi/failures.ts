@@ -3,6 +3,7 @@ import type { ProblemCode } from "../lib/problem.ts";
 import { type BodyExample, headersObject, mediaTypes } from "./bodies.ts";
 import type { JsonObject } from "./components.ts";
 import { recordedProblems } from "./exchanges.ts";
+import { OAuthErrorBody, OAuthProblem, oauthErrorCauses } from "./oauth-errors.ts";
 import type { Operation } from "./operation.ts";
 import {
   failureHeaders,
@@ -11,7 +12,6 @@ import {
   problemStatus,
   problemTitle,
 } from "./problems.ts";
-import { OAuthErrorBody, OAuthProblem, oauthErrorCauses } from "./refusals.ts";
 import { exampleProblem } from "./samples.ts";
 
 /** An OpenAPI response object. */

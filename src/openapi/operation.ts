@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { ProblemCode } from "../lib/problem.ts";
 import type { RateName } from "../limits/classes.ts";
 import type { HeaderName } from "./headers.ts";
-import type { OAuthErrorCode } from "./refusals.ts";
+import type { OAuthErrorCode } from "./oauth-errors.ts";
 import type { Access } from "./security.ts";
 
 /** Groups of operations (OpenAPI tags) with their descriptions, in display order. */

@@ -7,6 +7,7 @@ import { MarketMode } from "../market/market.ts";
 import { AlertAnswer } from "../tool/alert.ts";
 import { componentSchemas, type JsonObject, jsonSchemaOf } from "./components.ts";
 import { apiDescription } from "./description.ts";
+import type { OAuthErrorCode } from "./oauth-errors.ts";
 import {
   type Operation,
   type OperationTag,
@@ -17,7 +18,6 @@ import { allOperations } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { descriptionOf } from "./path-items.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS, problemStatus } from "./problems.ts";
-import type { OAuthErrorCode } from "./refusals.ts";
 import { typeText } from "./type-text.ts";
 import { webhookEventDescriptions } from "./webhooks.ts";
 
