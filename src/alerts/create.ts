@@ -18,7 +18,6 @@ import { createEventLog, type EventLog } from "./api/event-log.ts";
 import { AlertCapacity } from "./capacity.ts";
 import type { ChannelDependencies } from "./channels/channel-attempt.ts";
 import { ChannelService } from "./channels/channels.ts";
-import { DigestGatherer } from "./channels/make-digest.ts";
 import { UnsubscribeService, UnsubscribeTokens, unsubscribeUrl } from "./channels/unsubscribing.ts";
 import { measuredSender } from "./delivery/measured-sender.ts";
 import { webhookUrlKeysOf } from "./delivery/sealed-webhook-url.ts";
@@ -110,7 +109,6 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
     baseUrl,
     telegramUrl: settings.telegramUrl,
     mailbox: options.mailbox,
-    gathering: new DigestGatherer(),
     unsubscribeUrl: (channelId) => unsubscribeUrl(baseUrl, tokens.tokenOf(channelId)),
   };
   const outbound = createWebhookSender({ ...urlPolicy, proxy, now: () => now().getTime() });

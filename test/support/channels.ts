@@ -10,7 +10,6 @@ import {
   type StoredChannel,
 } from "../../src/alerts/channels/channel.ts";
 import type { ChannelDependencies } from "../../src/alerts/channels/channel-attempt.ts";
-import { DigestGatherer } from "../../src/alerts/channels/make-digest.ts";
 import { type ChannelSchedule, IMMEDIATE_SCHEDULE } from "../../src/alerts/channels/schedule.ts";
 import { type ChannelTarget, channelTargetHint } from "../../src/alerts/channels/targets.ts";
 import {
@@ -40,7 +39,6 @@ export const outletsOn = (
   ...{ serviceName: "Signals", baseUrl: BASE_URL },
   telegramUrl,
   mailbox: createOutbox({ vault, now }),
-  gathering: new DigestGatherer(),
   unsubscribeUrl: (channelId) => `${BASE_URL}/unsubscribe/${channelId}`,
 });
 

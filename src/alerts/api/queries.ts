@@ -14,6 +14,7 @@ import {
   type StoredAlert,
 } from "../alert.ts";
 import { type Channel, type ChannelState, channels } from "../channels/channel.ts";
+import { gatheringKey, isWaiting } from "../channels/digest.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,
   type DeliveryAttempt,
@@ -165,7 +166,10 @@ export async function alertDetailsOf(
 async function waitingDeliveries(records: Records, alertId: string): Promise<WaitingDeliveries> {
   const selection = { group: queuedDeliveriesGroup(alertId), limit: MAX_COUNTED };
   const found = await records.list(deliveries, selection);
-  const due = found.flatMap(({ dueAt }) => dueAt ?? []);
+  const waits = found.find(isWaiting);
+  const gathering =
+    waits && (await records.get(deliveries, gatheringKey(waits.value.channelId ?? "")));
+  const due = [...found, ...(gathering ? [gathering] : [])].flatMap(({ dueAt }) => dueAt ?? []);
   return { count: found.length, nextAt: due.length === 0 ? null : Math.min(...due) };
 }
 

@@ -5,8 +5,8 @@ import type { LimitState, Limits } from "../../limits/limits.ts";
 import type { Outbox, OutgoingMail } from "../../mail/outbox.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import { accounts } from "../../principals/accounts/accounts.ts";
-import type { RecordReader } from "../../store/port/records.ts";
-import { type Change, type Transaction, transactOnce } from "../../store/transact.ts";
+import type { RecordReader, Records } from "../../store/port/records.ts";
+import { type Change, type Transaction, transact } from "../../store/transact.ts";
 import {
   type AlertOwner,
   alerts,
@@ -18,9 +18,9 @@ import {
   DELIVERIES_TOPIC,
   deleteDelivery,
   deliveries,
+  isUnchanged,
   queuedDeliveriesGroup,
   type StoredDelivery,
-  WAIT_ENDED_EARLY,
 } from "../delivery/delivery.ts";
 import type { AttemptOutcome } from "../delivery/endpoint-queues.ts";
 import { type RecordAttemptOptions, recordAttempt } from "../delivery/record-attempt.ts";
@@ -40,20 +40,21 @@ import {
 } from "./channel.ts";
 import { ChannelEndpoint } from "./channel-endpoint.ts";
 import {
+  DIGEST_MESSAGE_TYPE,
   digestMessage,
+  endGathering,
   findEntitledAlert,
+  GATHERING_TYPE,
+  gatherDigest,
+  gatheringWaitEnd,
   isStillSentToChannel,
   readDigestMembers,
   requeueOrDelete,
-} from "./digest-contents.ts";
-import type { DigestGatherer } from "./make-digest.ts";
+  waitForDigest,
+} from "./digest.ts";
 import type { ChannelMessage } from "./message.ts";
-import {
-  DIGEST_MESSAGE_TYPE,
-  NOTICE_MESSAGE_TYPE,
-  VERIFICATION_CODE_MESSAGE_TYPE,
-} from "./own-messages.ts";
-import { type ChannelSchedule, quietHoursEnd, scheduledWaitEnd } from "./schedule.ts";
+import { NOTICE_MESSAGE_TYPE, VERIFICATION_CODE_MESSAGE_TYPE } from "./own-messages.ts";
+import { quietHoursEnd, scheduledWaitEnd } from "./schedule.ts";
 import { type ChatKind, chatServices } from "./services/chat-services.ts";
 import { emailOfMessage } from "./services/email.ts";
 import type { ChatSettings } from "./services/service.ts";
@@ -63,8 +64,6 @@ import { eventMessage, verificationCodeMessage } from "./texts.ts";
 /** Dependencies for sending messages to channels. */
 export interface ChannelDependencies extends ChatSettings {
   readonly mailbox: Outbox;
-  /** Gathers events into digests; one instance is shared by all attempts of a process. */
-  readonly gathering: DigestGatherer;
   /** Display name of the service. */
   readonly serviceName: string;
   /** Public origin, without a trailing slash. */
@@ -97,11 +96,6 @@ interface InsteadOfSending {
 }
 
 /**
- * Nothing to write: the event was gathered into a digest, or will be gathered at its next attempt.
- */
-const GATHERED: InsteadOfSending = { instead: () => {} };
-
-/**
  * When a channel has reached its hourly message limit, the end of the wait is rounded up to a
  * multiple of this many milliseconds, so that waiting events become due together.
  */
@@ -121,7 +115,7 @@ export async function attemptChannelDelivery(
   ]);
   const task = await prepare(delivery, alert, channel, options);
   if ("instead" in task || channel === undefined) {
-    if ("instead" in task) await transactOnce(records, task.instead);
+    if ("instead" in task) await write(delivery, task, records);
     return "none";
   }
   const { message, members } = task;
@@ -135,6 +129,16 @@ export async function attemptChannelDelivery(
   const attempt = { delivery, members, endpoint, at, response };
   return (await recordAttempt(attempt, options)) ? "success" : "failure";
 }
+
+/** Writes what is done instead of sending, unless the delivery was deleted or leased anew. */
+const write = (
+  delivery: StoredDelivery,
+  { instead }: InsteadOfSending,
+  records: Records,
+): Promise<void> =>
+  transact(records, async (tx) => {
+    if (await isUnchanged(tx, deliveries, delivery)) await instead(tx);
+  });
 
 /**
  * The alert that a delivery belongs to; `undefined` if the delivery belongs to no alert or the
@@ -160,13 +164,17 @@ function prepare(
       },
     };
   }
+  if (channel === undefined && delivery.value.type === GATHERING_TYPE) {
+    return { instead: endGathering(delivery) };
+  }
   if (channel === undefined || channel.value.state.is === "disabled") return drop(delivery);
   if (delivery.value.type === VERIFICATION_CODE_MESSAGE_TYPE)
     return prepareCode(delivery, channel, options);
   // The transaction that activates the channel also releases all deliveries held back until then.
   if (channel.value.state.is !== "active") {
-    return hold(delivery, (tx) => tx.check(channels, channel));
+    return hold(delivery, (tx) => isUnchanged(tx, channels, channel));
   }
+  if (delivery.value.type === GATHERING_TYPE) return prepareGathering(delivery, channel, options);
   if (delivery.value.type === NOTICE_MESSAGE_TYPE) return prepareNotice(delivery, channel, options);
   if (delivery.value.type === DIGEST_MESSAGE_TYPE) return prepareDigest(delivery, channel, options);
   if (alert === undefined) return drop(delivery);
@@ -201,6 +209,17 @@ async function prepareNotice(
     delayDeliveryUntilReset(delivery, await countMessage(delivery, channel, options));
   if (instead !== undefined) return { instead };
   return { message: JSON.parse(delivery.value.body) as ChannelMessage, members: [] };
+}
+
+function prepareGathering(
+  gathering: StoredDelivery,
+  channel: StoredChannel,
+  options: ChannelAttemptOptions,
+): InsteadOfSending {
+  const now = options.now().getTime();
+  const until = gatheringWaitEnd(gathering, channel.value.schedule, now);
+  if (until !== undefined) return waitUntil(until, { delivery: gathering, channel, now });
+  return { instead: gatherDigest(gathering, channel, now) };
 }
 
 async function prepareDigest(
@@ -250,17 +269,14 @@ async function prepareEvent(
   const { digestId, type } = delivery.value;
   // Redelivery can make the event due again, but the event is sent as part of its digest.
   if (digestId !== undefined) return { instead: rescheduleDelivery(delivery, null) };
-  if (alert.value.isPaused) return hold(delivery, (tx) => tx.check(alerts, alert));
+  if (alert.value.isPaused) return hold(delivery, (tx) => isUnchanged(tx, alerts, alert));
   // A test event ignores the schedule, because a person requested it and is waiting for it.
   const isTest = type === "webhook.test";
   const now = options.now().getTime();
   if (!isTest) {
-    const until = untilOf(delivery.value.heldUntil, channel.value.schedule, now);
-    if (until !== undefined) return waitUntil(until, { delivery, channel, now });
-    if (delivery.value.heldUntil !== undefined) {
-      await options.channels.gathering.gather(delivery, channel, options);
-      return GATHERED;
-    }
+    // An event that waits goes on waiting, although redelivery or version 1.0 made it due.
+    const until = delivery.value.heldUntil ?? scheduledWaitEnd(channel.value.schedule, now);
+    if (until !== undefined) return { instead: waitForDigest(delivery, channel, { until, now }) };
   }
   const instead = isRepeatedAttempt(delivery)
     ? delayDeliveryUntilReset(delivery, await countRepeatedAttempt(alert.value, options.limits))
@@ -268,38 +284,24 @@ async function prepareEvent(
   if (instead !== undefined) return { instead };
   const counted = await countMessage(delivery, channel, options);
   if (counted.isExceeded && !isTest) {
-    const ends = Math.ceil((now + counted.resetMs) / LIMIT_GRAIN_MS) * LIMIT_GRAIN_MS;
-    return waitUntil(ends, { delivery, channel, now, isOverLimit: true });
+    const until = Math.ceil((now + counted.resetMs) / LIMIT_GRAIN_MS) * LIMIT_GRAIN_MS;
+    return { instead: waitForDigest(delivery, channel, { until, now, isOverLimit: true }) };
   }
   if (counted.isExceeded) return { instead: rescheduleDelivery(delivery, counted.resetMs) };
   return { message: eventMessage(delivery.value.body, alert, options.channels), members: [] };
 }
 
-/** An event or digest that must wait, with its channel. */
-interface Waiting {
-  readonly delivery: StoredDelivery;
-  readonly channel: StoredChannel;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-  readonly isOverLimit?: true;
-}
-
-/**
- * Makes an event or digest wait until `heldUntil`, or until the channel's schedule changes. After
- * the wait, an event is gathered into a digest.
- */
-function waitUntil(
+/** Makes a gathering or digest wait until `heldUntil`, or until the channel's schedule changes. */
+const waitUntil = (
   heldUntil: number,
-  { delivery, channel, now, isOverLimit }: Waiting,
-): InsteadOfSending {
-  const value = { ...delivery.value, heldUntil, ...(isOverLimit && { isOverLimit }) };
-  return {
-    instead: (tx) => {
-      tx.check(channels, channel);
-      tx.update(deliveries, delivery, { value, dueInMs: heldUntil - now });
-    },
-  };
-}
+  { delivery, channel, now }: { delivery: StoredDelivery; channel: StoredChannel; now: number },
+): InsteadOfSending => ({
+  instead: async (tx) => {
+    if (!(await isUnchanged(tx, channels, channel))) return;
+    const value = { ...delivery.value, heldUntil };
+    tx.update(deliveries, delivery, { value, dueInMs: heldUntil - now });
+  },
+});
 
 /**
  * At the first attempt, counts a message against the limit of its mailbox or chat. Later attempts
@@ -323,28 +325,16 @@ const drop = (delivery: StoredDelivery): InsteadOfSending => ({
 /**
  * Holds a delivery back without a due time.
  *
- * @param checkCause Checks that the record that causes the hold is still the same.
+ * @param isStillSo Whether the record that causes the hold is still the same.
  */
-const hold = (delivery: StoredDelivery, checkCause: Change): InsteadOfSending => ({
+const hold = (
+  delivery: StoredDelivery,
+  isStillSo: (tx: Transaction) => Promise<boolean>,
+): InsteadOfSending => ({
   instead: async (tx) => {
-    await checkCause(tx);
-    await rescheduleDelivery(delivery, null)(tx);
+    if (await isStillSo(tx)) await rescheduleDelivery(delivery, null)(tx);
   },
 });
-
-/**
- * The instant until which an event must wait, in milliseconds since the epoch; `undefined` when it
- * can be sent now. Retries also respect quiet hours.
- */
-function untilOf(
-  heldUntil: number | undefined,
-  schedule: ChannelSchedule,
-  now: number,
-): number | undefined {
-  if (heldUntil === undefined || heldUntil === WAIT_ENDED_EARLY)
-    return scheduledWaitEnd(schedule, now);
-  return heldUntil > now ? heldUntil : quietHoursEnd(schedule, now);
-}
 
 /**
  * Delays a repeated message while the person's limit on repeats is used up; `undefined` if the

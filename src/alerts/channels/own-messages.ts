@@ -18,32 +18,6 @@ export const VERIFICATION_CODE_MESSAGE_TYPE = "channel.verify";
 /** Type of a message about the channel itself. The message body is a `ChannelMessage` as JSON. */
 export const NOTICE_MESSAGE_TYPE = "channel.notice";
 
-/**
- * Type of a message with several events. The message body is a `DigestPart` as JSON; the deliveries
- * of the events are in the group `digestGroup`.
- */
-export const DIGEST_MESSAGE_TYPE = "channel.digest";
-
-/**
- * Identifies a message as one part of a digest. A digest that is too long for one message has
- * several parts.
- */
-export interface DigestPart {
-  /** Number of this part, starting at 1. */
-  readonly part: number;
-  readonly parts: number;
-  /** Number of events in all parts together. */
-  readonly events: number;
-  /**
-   * Set if some of the events are in a digest because the channel had reached its hourly message
-   * limit.
-   */
-  readonly isOverLimit?: true;
-}
-
-/** Group of the deliveries that belong to a digest. */
-export const digestGroup = (digestId: string): string => `digest:${digestId}`;
-
 /** A message that belongs to a channel and not to an alert. */
 interface OwnMessage extends Pick<Delivery, "type" | "body" | "isRepeat"> {
   /** Instant from which the message id is derived, in milliseconds since the epoch. */
@@ -54,6 +28,13 @@ interface OwnMessage extends Pick<Delivery, "type" | "body" | "isRepeat"> {
   readonly dueInMs?: number;
 }
 
+/** Groups of a message of a channel. */
+export const groupsOfChannelMessage = (channelId: string, accountId: string): readonly string[] => [
+  ...groupsOfChannel(channelId, accountId),
+  queuedDeliveriesGroup(channelId),
+  channelEndpointGroup(channelId),
+];
+
 /** Queues a message of a channel. @returns The id of the message. */
 export function queueChannelMessage(
   tx: Transaction,
@@ -61,11 +42,7 @@ export function queueChannelMessage(
   { at, ttlMs, dueInMs = 0, ...content }: OwnMessage,
 ): string {
   const id = newMessageId(at);
-  const groups = [
-    ...groupsOfChannel(channelId, value.accountId),
-    queuedDeliveriesGroup(channelId),
-    channelEndpointGroup(channelId),
-  ];
+  const groups = groupsOfChannelMessage(channelId, value.accountId);
   const delivery: Delivery = { channelId, attempts: 0, ...content };
   tx.insert(deliveries, { key: id, value: delivery, groups, ttlMs, dueInMs });
   return id;

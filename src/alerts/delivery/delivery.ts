@@ -1,5 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { collection, type Stored } from "../../store/port/records.ts";
+import {
+  type Collection,
+  collection,
+  type RecordRevision,
+  type Stored,
+} from "../../store/port/records.ts";
 import type { Transaction } from "../../store/transact.ts";
 import type { OwnerIdentity, StoredAlert, Webhook } from "../alert.ts";
 import { CHALLENGE_MESSAGE_TYPE, challengeBody, FIRST_CHALLENGE_DELAY_MS } from "./challenge.ts";
@@ -17,8 +22,8 @@ export interface Delivery {
   /**
    * Type of the message: for an alert, `signal.shift`, `volatility.alert`, `report.alert`,
    * `range.alert`, `steadiness.alert`, `method.changed`, `webhook.test`, `endpoint.verify` or
-   * `endpoint.disabled`; for a channel's own messages, `channel.verify`, `channel.notice` or
-   * `channel.digest`.
+   * `endpoint.disabled`; for a channel's own messages, `channel.verify`, `channel.notice`,
+   * `channel.digest`, and `channel.gathering`, which is never sent.
    */
   readonly type: string;
   /** The message body, byte for byte the same in all attempts. */
@@ -29,8 +34,8 @@ export interface Delivery {
   readonly isRepeat?: true;
   /**
    * The message waits until this instant, in milliseconds since the epoch: the channel's next
-   * digest, the end of its quiet hours, or the end of its message limit's hour.
-   * `WAIT_ENDED_EARLY` if the schedule is to be applied again now.
+   * digest, the end of its quiet hours, or the end of its message limit's hour. An event that waits
+   * has no due time of its own, but that of the channel's gathering; version 1.0 gave it one.
    */
   readonly heldUntil?: number;
   /** Set if the message waits because its channel has reached its hourly message limit. */
@@ -42,16 +47,10 @@ export interface Delivery {
 }
 
 /**
- * Value of `heldUntil` that marks a delivery whose wait was ended early: the channel's schedule is
- * applied to it again.
- */
-export const WAIT_ENDED_EARLY = 0;
-
-/**
  * Queued deliveries by `webhook-id`. A delivery is in the groups of its alert, in `endpointGroup`
  * and in `queuedDeliveriesGroup`; a delivery to a channel is also in the channel's
  * `queuedDeliveriesGroup`. A delivery without a due time is held back because the webhook or
- * channel is not active, or because the delivery is part of a digest.
+ * channel is not active, because it waits for a digest, or because it is part of one.
  */
 export const deliveries = collection<Delivery>("deliveries");
 
@@ -240,6 +239,13 @@ export function moveToCurrentTarget(
   const value: Delivery = { ...to, type, body, attempts, ...(isRepeat && { isRepeat }) };
   tx.update(deliveries, delivery, { value, groups, dueInMs: 0 });
 }
+
+/** Whether a record is still as it was read before the transaction. */
+export const isUnchanged = async <T>(
+  tx: Transaction,
+  of: Collection<T>,
+  read: RecordRevision,
+): Promise<boolean> => (await tx.get(of, read.key))?.revision === read.revision;
 
 /** Deletes a delivery, if it is still as this process has leased it. */
 export function deleteDelivery(tx: Transaction, delivery: StoredDelivery): void {

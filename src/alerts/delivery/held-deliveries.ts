@@ -1,14 +1,14 @@
 import { type Loop, type ScheduleTimer, startLoop } from "../../lib/loop.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import { collection, type Records, type Stored } from "../../store/port/records.ts";
-import { type Transaction, transactOnce } from "../../store/transact.ts";
+import { collection, type Records } from "../../store/port/records.ts";
+import { type Transaction, transact, transactOnce } from "../../store/transact.ts";
+import { applyScheduleAnew, gatheringKey, isWaiting } from "../channels/digest.ts";
 import {
   DELIVERIES_TOPIC,
-  type Delivery,
   deliveries,
   queuedDeliveriesGroup,
   type StorableAlert,
-  WAIT_ENDED_EARLY,
+  type StoredDelivery,
 } from "./delivery.ts";
 
 /** Requested releases of held deliveries, by the id of the alert or channel. */
@@ -83,28 +83,30 @@ export function startReleaseLoop({
  * Releases each held delivery once. Each delivery has its own transaction, so that a concurrently
  * deleted delivery does not block the others. A delivery that a worker has rescheduled in the
  * meantime already follows the new schedule, and is left to it.
+ *
+ * @param id Id of the alert or channel.
  */
 async function releaseAll(records: Records, id: string): Promise<void> {
-  const held = (await readAll(records, deliveries, queuedDeliveriesGroup(id))).filter(isHeld);
+  const queued = await readAll(records, deliveries, queuedDeliveriesGroup(id));
+  const isGathered = (each: StoredDelivery): boolean =>
+    each.key === gatheringKey(id) || (isWaiting(each) && each.value.channelId === id);
+  const held = queued.filter((each) => isHeld(each) && !isGathered(each));
   for (let from = 0; from < held.length; from += RELEASED_TOGETHER) {
     const some = held.slice(from, from + RELEASED_TOGETHER);
     await Promise.all(some.map((each) => transactOnce(records, (tx) => makeDue(tx, each))));
   }
+  if (queued.some(isGathered)) await transact(records, (tx) => applyScheduleAnew(tx, id));
 }
 
 /**
  * Whether a delivery is held back individually. A delivery in a digest is released together with
  * the digest.
  */
-const isHeld = ({ dueAt, value }: Stored<Delivery>): boolean =>
+const isHeld = ({ dueAt, value }: StoredDelivery): boolean =>
   value.digestId === undefined && (dueAt === undefined || value.heldUntil !== undefined);
 
-/**
- * Makes a held delivery due now. Events that waited for the channel's schedule are then gathered
- * into one digest, unless the new schedule makes them wait longer.
- */
-function makeDue(tx: Transaction, held: Stored<Delivery>): void {
-  const hasWaited = held.value.heldUntil !== undefined;
-  const value = hasWaited ? { ...held.value, heldUntil: WAIT_ENDED_EARLY } : held.value;
+/** Makes a held delivery due now. The worker decides anew whether it must wait. */
+function makeDue(tx: Transaction, held: StoredDelivery): void {
+  const { heldUntil: _, ...value } = held.value;
   tx.update(deliveries, held, { value, dueInMs: 0 });
 }

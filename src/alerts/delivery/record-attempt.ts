@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Records } from "../../store/port/records.ts";
 import { type Transaction, transact } from "../../store/transact.ts";
-import { digestGroup, VERIFICATION_CODE_MESSAGE_TYPE } from "../channels/own-messages.ts";
+import { digestGroup } from "../channels/digest.ts";
+import { VERIFICATION_CODE_MESSAGE_TYPE } from "../channels/own-messages.ts";
 import { CHALLENGE_MESSAGE_TYPE, nextChallengeDelayMs } from "./challenge.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,

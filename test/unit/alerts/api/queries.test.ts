@@ -2,9 +2,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { alerts, ownerKey } from "../../../../src/alerts/alert.ts";
 import { type EventQuery, readLatestEventCursor } from "../../../../src/alerts/api/event-log.ts";
-import { enqueueDelivery } from "../../../../src/alerts/delivery/delivery.ts";
+import { channels } from "../../../../src/alerts/channels/channel.ts";
+import { waitForDigest } from "../../../../src/alerts/channels/digest.ts";
+import {
+  deliveries,
+  enqueueDelivery,
+  queuedDeliveriesGroup,
+} from "../../../../src/alerts/delivery/delivery.ts";
 import { endpointHealthRecords } from "../../../../src/alerts/delivery/endpoint-health.ts";
 import { put } from "../../../../src/store/port/operations.ts";
+import { transact } from "../../../../src/store/transact.ts";
 import {
   ALERT_WITH_POLLING,
   ALERT_WITH_WEBHOOK,
@@ -14,6 +21,7 @@ import {
   newAgent,
   storedEvent,
 } from "../../../support/alert-service.ts";
+import { channelAlert, queuedShift } from "../../../support/channels.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
 import { describeEngines, type Engine, embedded, openStore } from "../../../support/stores.ts";
 import { vault } from "../../../support/webhook-alerts.ts";
@@ -61,6 +69,23 @@ describe("the details of an alert", () => {
     expect(await service.find(agent, id)).toMatchObject({
       health,
       waiting: { count: 2, nextAt: clock.now },
+    });
+  });
+
+  it("include the time of the digest for which an event waits", async () => {
+    const { service, agent, records, clock } = await openService();
+    const target = { kind: "email", to: "ann@mail.example" } as const;
+    const made = channelAlert({ target, vault, schedule: { digestAt: "12:30" } });
+    await records.commit([...made.steps, ...queuedShift(made.alert, "AAPL", clock.now)]);
+    const group = queuedDeliveriesGroup(made.alert.key);
+    const [event] = await records.list(deliveries, { group, limit: 1 });
+    const channel = await records.get(channels, made.channel.key);
+    if (event === undefined || channel === undefined) throw new Error("nothing is queued");
+    const until = clock.now + 60_000;
+    await transact(records, waitForDigest(event, channel, { until, now: clock.now }));
+    const caller = { ...agent, ...made.alert.value.owner };
+    expect(await service.find(caller, made.alert.key)).toMatchObject({
+      waiting: { count: 1, nextAt: until },
     });
   });
 

@@ -7,7 +7,6 @@ import { alerts } from "../../../../src/alerts/alert.ts";
 import { AlertCapacity } from "../../../../src/alerts/capacity.ts";
 import { channels } from "../../../../src/alerts/channels/channel.ts";
 import { ChannelService } from "../../../../src/alerts/channels/channels.ts";
-import { DigestGatherer } from "../../../../src/alerts/channels/make-digest.ts";
 import type { ChannelSchedule } from "../../../../src/alerts/channels/schedule.ts";
 import {
   UnsubscribeService,
@@ -163,7 +162,6 @@ const MESSAGES = { caller: 6, network: 100, total: 1_000 } as const;
 class MortalProcess {
   #callsLeft = Number.POSITIVE_INFINITY;
   readonly records: Records;
-  readonly gathering = new DigestGatherer();
 
   constructor(records: Records) {
     const alive = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -422,8 +420,8 @@ class World {
   }
 
   async #turn(process: MortalProcess): Promise<number> {
-    const { records, gathering } = process;
-    const { sender, channels } = this.#options;
+    const { records } = process;
+    const { sender } = this.#options;
     let sent = 0;
     const send = async (outgoing: Parameters<typeof sender.send>[0]) => {
       const answer = await sender.send(outgoing);
@@ -436,7 +434,6 @@ class World {
         ...this.#options,
         records,
         sender: { send },
-        channels: { ...channels, gathering },
       };
       const running = new AbortController();
       const ended = due.map((one) => attemptDelivery(one, options, running.signal));

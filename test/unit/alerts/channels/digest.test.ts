@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
 import { type Channel, channels } from "../../../../src/alerts/channels/channel.ts";
-import { DIGEST_MESSAGE_TYPE } from "../../../../src/alerts/channels/own-messages.ts";
+import { DIGEST_MESSAGE_TYPE } from "../../../../src/alerts/channels/digest.ts";
 import {
   type ChannelSchedule,
   IMMEDIATE_SCHEDULE,
@@ -13,6 +13,7 @@ import { CHANNEL_KINDS, type ChannelKind } from "../../../../src/alerts/channels
 import {
   ATTEMPT_ARCHIVE_KIND,
   DELIVERIES_TOPIC,
+  type Delivery,
   type DeliveryAttempt,
   deliveries,
 } from "../../../../src/alerts/delivery/delivery.ts";
@@ -529,6 +530,57 @@ describeEngines(
     });
   },
 );
+
+describeEngines("what version 1.0 left in the queue of a channel", (engine) => {
+  /**
+   * Version 1.0 gave each event that waited a due time of its own, and none while its channel was
+   * paused.
+   */
+  async function waitingSince1_0(channel: Partial<Channel> = {}) {
+    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    const { records, clock } = scene.store;
+    await changeChannel(scene, channel);
+    await scene.released();
+    const heldUntil = scheduledWaitEnd(DAILY, clock.now) ?? 0;
+    const due = channel.state === undefined ? { dueInMs: heldUntil - clock.now } : {};
+    for (const [at, symbol] of ["E0", "E1", "E2"].entries()) {
+      const [event] = queuedShift(scene.made.alert, symbol, clock.now + at);
+      if (event?.kind !== "insert") throw new Error("No event was queued.");
+      const value = { ...(event.value as Delivery), heldUntil };
+      const { dueInMs: _, ...placing } = event.placing;
+      await records.commit([{ ...event, value, placing: { ...placing, ...due } }]);
+    }
+    return { scene, heldUntil };
+  }
+
+  const expectOneDigest = async (scene: Scene) => {
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1", "E2"]]);
+    expect(await left(scene)).toEqual([]);
+  };
+
+  it("comes in one digest at the time for which it waits", async () => {
+    const { scene, heldUntil } = await waitingSince1_0();
+    await scene.worker.look();
+    await goTo(scene, heldUntil);
+    await expectOneDigest(scene);
+  });
+
+  it("follows a new schedule", async () => {
+    const { scene } = await waitingSince1_0();
+    await reschedule(scene, IMMEDIATE_SCHEDULE);
+    await scene.released();
+    await expectOneDigest(scene);
+  });
+
+  it("follows the schedule again when its channel is resumed", async () => {
+    const { scene, heldUntil } = await waitingSince1_0({ state: { is: "paused", since: 0 } });
+    await changeChannel(scene, { state: { is: "active", since: 1 } });
+    await scene.released();
+    expect(await scene.texts()).toEqual([]);
+    await goTo(scene, heldUntil);
+    await expectOneDigest(scene);
+  });
+});
 
 /** Sentence in a digest that gathers the messages beyond the hourly limit. */
 const GATHERED = "Gathered, because at most 3 messages in 60 minutes are sent here.";
