@@ -47,10 +47,10 @@ export class LogSigner {
    * store, from which it is served.
    *
    * @param change Members of the state that change in the same commit.
-   * @returns Whether the checkpoint was stored; `false` if the log has grown in the meantime.
    * @throws {Error} If the checkpoint would contradict an earlier one.
+   * @throws {LogMovedOn} If another process has written to the log since its state was read.
    */
-  async sign(of: Stored<LogState>, change?: Partial<LogState>): Promise<boolean> {
+  async sign(of: Stored<LogState>, change?: Partial<LogState>): Promise<void> {
     const { store, head, keyring, now } = this.#options;
     const refusal = await this.refusal(of.value);
     if (refusal !== undefined) throw new Error(refusal);
@@ -60,6 +60,6 @@ export class LogSigner {
     const note = signCheckpoint(keyring, { origin, size, root });
     head.write(note);
     const signed = { id, origin, size, root: Buffer.from(root).toString("base64"), note };
-    return store.setCheckpoint(of, { ...signed, signedAt: now() }, change);
+    await store.setCheckpoint(of, { ...signed, signedAt: now() }, change);
   }
 }

@@ -102,6 +102,40 @@ export interface UnfinishedRun {
   readonly close: number;
 }
 
+/**
+ * What the log contains between two steps of its writer, each of which is durable as a whole. The
+ * state alone tells it, so a process that goes on where another one ended knows what that one knew.
+ */
+export type LogPhase =
+  /**
+   * A run has begun: its manifest and the first of its results are logged, and no checkpoint covers
+   * them. The run before is covered. Next are the other results.
+   */
+  | { readonly is: "open run"; readonly run: UnfinishedRun }
+  /**
+   * Every result of the last run is logged, and no checkpoint covers the run, so that it does not
+   * count yet. Next is a checkpoint.
+   */
+  | { readonly is: "whole run" }
+  /**
+   * A settlement has begun: its manifest and the first of its outcomes are logged. Its run and all
+   * other runs are covered. Next are the other outcomes.
+   */
+  | { readonly is: "open settlement"; readonly settlement: OpenSettlement }
+  /**
+   * Every run is covered; only whole settlements may follow the last checkpoint. Next is a
+   * settlement that is due, then a checkpoint that covers the settlements, then the next run.
+   */
+  | { readonly is: "covered" };
+
+/** The phase of a log. */
+export function phaseOf({ open, settling, unsettled }: LogState): LogPhase {
+  if (open !== null) return { is: "open run", run: open };
+  if (unsettled.some(({ coveredAt }) => coveredAt === null)) return { is: "whole run" };
+  if (settling !== null) return { is: "open settlement", settlement: settling };
+  return { is: "covered" };
+}
+
 /** Collection with a single record, the state of the log. */
 export const logStates = collection<LogState>("log");
 

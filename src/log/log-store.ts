@@ -4,9 +4,9 @@ import type { GradedRun } from "../grading/track-record.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
-import { transact, transactOnce } from "../store/transact.ts";
+import { type Change, transact, transactOnce } from "../store/transact.ts";
 import { TILE_WIDTH, type Tile, type TileNodes } from "../tree/tiles.ts";
-import { appendLeaves, readStoredTile } from "../tree/tree-store.ts";
+import { appendLeaves, readStoredTile, treeSizeOf } from "../tree/tree-store.ts";
 import type { Leaf } from "./leaves.ts";
 import { type LogState, logStates, type UnfinishedRun } from "./log-state.ts";
 
@@ -80,6 +80,13 @@ interface Refusal {
 
 const refusals = collection<Refusal>("log-refusal");
 
+/** Another process has written to the log since its state was read, so nothing was written. */
+export class LogMovedOn extends Error {
+  constructor() {
+    super("another process has written to the log");
+  }
+}
+
 /** Data appended in one commit. */
 export interface LogAppend {
   readonly leaves: readonly Leaf[];
@@ -135,13 +142,18 @@ export class LogStore {
     return (await this.#records.get(checkpoints, KEY))?.value;
   }
 
+  /** The last published checkpoint: if there are witnesses, the last that a quorum has cosigned. */
+  published(): Promise<StoredCheckpoint | undefined> {
+    return this.#isWitnessed ? this.cosigned() : this.checkpoint();
+  }
+
   /**
-   * The last published checkpoint. If there are witnesses, it is the last checkpoint of this log
-   * that a quorum has cosigned.
+   * The last checkpoint of this log that a quorum of witnesses has cosigned; `undefined` if there is
+   * none, or if there are no witnesses.
    */
-  async published(): Promise<StoredCheckpoint | undefined> {
+  async cosigned(): Promise<StoredCheckpoint | undefined> {
+    if (!this.#isWitnessed) return undefined;
     const signed = await this.checkpoint();
-    if (!this.#isWitnessed) return signed;
     const witnessed = (await this.#records.get(checkpoints, WITNESSED))?.value;
     return witnessed?.id === signed?.id ? witnessed : undefined;
   }
@@ -203,44 +215,53 @@ export class LogStore {
   }
 
   /**
-   * Appends leaves if the state has not changed since it was read.
+   * Appends leaves in one commit, with the tiles that they complete and the edge of the tree.
    *
-   * @returns The new state; `undefined` if another process has appended meanwhile.
+   * @returns The new state.
+   * @throws {LogMovedOn} If another process has written to the log since its state was read, or has
+   * appended before the new state could be read.
    */
   async append(
     before: Stored<LogState>,
     { leaves, change, run, grade }: LogAppend,
-  ): Promise<Stored<LogState> | undefined> {
+  ): Promise<Stored<LogState>> {
     const { id } = before.value;
     const { tree, edge, tileRows } = appendLeaves(before.value, leaves);
     const first = tree.size - leaves.length;
     const value = { ...before.value, ...change, edge };
     const isNew = run !== undefined && run.universe >= first;
-    const isAppended = await transactOnce(this.#records, (tx) => {
+    await this.#commit((tx) => {
       tx.update(logStates, before, { value });
       for (const row of [...entryRows(id, first, leaves), ...tileRows]) tx.append(row);
       if (isNew) tx.append(universeRow(id, run));
       if (run !== undefined) tx.append(runRow(id, run));
       if (grade !== undefined) tx.append(gradeRow(id, grade));
     });
-    return isAppended ? this.state() : undefined;
+    const after = await this.state();
+    if (after?.value.id !== id || treeSizeOf(after.value) !== tree.size) throw new LogMovedOn();
+    return after;
   }
 
   /**
    * Stores a signed checkpoint, and notifies every process.
    *
-   * @returns Whether it was stored; `false` if the log has grown since its state was read.
+   * @throws {LogMovedOn} If another process has written to the log since its state was read.
    */
   setCheckpoint(
     of: Stored<LogState>,
     signed: StoredCheckpoint,
     change: Partial<LogState> = {},
-  ): Promise<boolean> {
-    return transactOnce(this.#records, (tx) => {
+  ): Promise<void> {
+    return this.#commit((tx) => {
       tx.update(logStates, of, { value: { ...of.value, ...change } });
       tx.put(checkpoints, { key: KEY, value: signed });
       tx.announce(LOG_TOPIC);
     });
+  }
+
+  /** Commits a change of the log that rests on a state as it was read. */
+  async #commit(change: Change): Promise<void> {
+    if (!(await transactOnce(this.#records, change))) throw new LogMovedOn();
   }
 
   /** A tile of the log; it has fewer hashes than requested where the log is shorter. */

@@ -16,15 +16,6 @@ import type { Bar, InstrumentRecords } from "../market/records.ts";
 import type { SettlementOutcome } from "./leaves.ts";
 
 /**
- * Number of sessions that a settlement needs besides its horizon: the entry session, and a session
- * in which doubtful prices are confirmed.
- */
-export const CONFIRMATION_SESSIONS = 2;
-
-/** Number of additional sessions for which a settlement waits for missing prices. */
-export const MAX_PRICE_WAIT_SESSIONS = 10;
-
-/**
  * Number of bars read on either side of the measured sessions. If the bars of an instrument became
  * known late, its sessions are dated by the bars of other instruments.
  */

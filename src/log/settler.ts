@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import type { GradedRun, TrackRecordTerms } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Stored } from "../store/port/records.ts";
@@ -8,15 +7,20 @@ import { treeSizeOf } from "../tree/tree-store.ts";
 import { exclusionOutcomeOf, gradeSettlement, type LoggedStatement } from "./graded-settlement.ts";
 import { type Leaf, outcomeLeaf, type SettlementOutcome, settlementLeaf } from "./leaves.ts";
 import type { LogState, OpenSettlement, UnsettledRun } from "./log-state.ts";
-import type { LogAppend, LoggedRun, LogStore } from "./log-store.ts";
+import type { LogAppend, LoggedGrade, LoggedRun, LogStore } from "./log-store.ts";
 import {
-  CONFIRMATION_SESSIONS,
   computeRunOutcomes,
-  MAX_PRICE_WAIT_SESSIONS,
   outcomesWithoutReturns,
   type RunToSettle,
   type SettlementMarket,
 } from "./outcomes.ts";
+import {
+  type DueSettlement,
+  findDueSettlement,
+  type NextSettlement,
+  nextSettlement,
+  unsettledAfter,
+} from "./settlement-schedule.ts";
 
 /** Dependencies of the settler. */
 export interface SettlerOptions {
@@ -28,22 +32,9 @@ export interface SettlerOptions {
   readonly now: () => number;
 }
 
-/** A run and the horizon over which it is due for settlement. */
-export interface DueSettlement {
-  readonly run: UnsettledRun;
-  readonly horizon: number;
-  /**
-   * Index of the settlement that is checked for a correction; `null` if that index is not known,
-   * absent for the first settlement over the horizon.
-   */
-  readonly corrects?: number | null | undefined;
-  /** Whether the settlement no longer waits for missing prices. */
-  readonly isFinal: boolean;
-}
-
 /** The computed outcomes of a run. `entry` and `exit` are `undefined` if there are no returns. */
 interface Settlement {
-  readonly due: DueSettlement;
+  readonly of: NextSettlement;
   readonly run: LoggedRun;
   /** The logged decisions of the run, in the order of the outcomes. */
   readonly statements: readonly LoggedStatement[];
@@ -69,82 +60,35 @@ interface LoggedSettlement {
 }
 
 /**
- * The next settlement to append. Its run has been covered by a checkpoint, and enough later
- * sessions have been logged. Settlements that no longer wait for prices come first; if there are
- * none, the oldest settlement is next. No settlement is therefore more than
- * `MAX_PRICE_WAIT_SESSIONS` late, which verifiers rely on.
- *
- * @returns `undefined` if no settlement is due.
- */
-export function findDueSettlement({ unsettled, record }: LogState): DueSettlement | undefined {
-  const due = unsettled.flatMap((run): readonly DueSettlement[] => {
-    const { horizon, corrects, after } = stepOf(run, record);
-    const later = unsettled.filter(
-      ({ assetClass, close }) => assetClass === run.assetClass && close > run.close,
-    ).length;
-    // `after` counts the entry session, the horizon, and a session in which doubtful prices are
-    // confirmed.
-    if (run.coveredAt === null || later < after) return [];
-    return [{ run, horizon, corrects, isFinal: later >= after + MAX_PRICE_WAIT_SESSIONS }];
-  });
-  return due.find(({ isFinal }) => isFinal) ?? due[0];
-}
-
-/**
- * The next step of a run: it is settled over each horizon and, some sessions after the longest
- * horizon, each settlement is checked for corrections.
- *
- * @returns The step, which is due `after` sessions after the run.
- */
-function stepOf({ assetClass, settled, settlements }: UnsettledRun, record: TrackRecordTerms) {
-  const horizons = horizonsOf(assetClass, record);
-  const horizon = horizons[settled % horizons.length] as number;
-  if (settled < horizons.length) return { horizon, after: horizon + CONFIRMATION_SESSIONS };
-  const last = horizons.at(-1) as number;
-  const after = last + CONFIRMATION_SESSIONS + record.rules.correctedWithin;
-  return { horizon, after, corrects: settlements[settled - horizons.length] };
-}
-
-const horizonsOf = (assetClass: AssetClass, { horizons }: TrackRecordTerms): readonly number[] =>
-  horizons[assetClass] ?? [];
-
-/**
  * Logs the returns that followed the statements: a settlement for each run and horizon, with an
  * outcome for each result of the run.
  */
 export class Settler {
   readonly #options: SettlerOptions;
-  /**
-   * The last computed settlement, and the size of the log after its most recently appended leaves.
-   */
-  #appended: { readonly settlement: Settlement; readonly size: number } | undefined;
+  /** The settlement that was computed last, and the revision of the state that it left open. */
+  #open: { readonly settlement: Settlement; readonly revision: number } | undefined;
 
   constructor(options: SettlerOptions) {
     this.#options = options;
   }
 
   /**
-   * Starts a settlement, or skips a check for corrections that finds no difference.
+   * Begins the settlement that is due, or passes over one that would correct nothing.
    *
-   * @returns The new state; `undefined` if the prices are not known yet, or if another process has
-   * appended in the meantime.
+   * @returns The new state; `undefined` if none is due, or if its prices are not known yet.
    */
-  async start(state: Stored<LogState>, due: DueSettlement): Promise<Stored<LogState> | undefined> {
-    const { store, now } = this.#options;
+  async startNext(state: Stored<LogState>): Promise<Stored<LogState> | undefined> {
+    const due = findDueSettlement(state.value);
+    if (due === undefined || this.#lacksSessions(state.value)) return undefined;
     const { corrects } = due;
-    const pass = () => {
-      const unsettled = withSettled(state.value, due.run);
-      return store.append(state, { leaves: [], change: { unsettled } });
-    };
-    if (corrects === null) return pass();
+    if (corrects === null) return this.#passOver(state, due);
     const settlement = await this.#compute(state.value, due);
     if (corrects !== undefined && !(await this.#differs(state.value, settlement, corrects))) {
-      return pass();
+      return this.#passOver(state, due);
     }
     if (settlement === undefined) return undefined;
-    const { index } = due.run;
+    const { assetClass, close, coveredAt, index } = due.run;
     const { entry = null, exit = null, run } = settlement;
-    const { assetClass, close, coveredAt } = due.run;
     const leaf = settlementLeaf({
       assetClass,
       run: index,
@@ -153,19 +97,30 @@ export class Settler {
       entry,
       exit,
       coveredAt: coveredAt as number,
-      at: now(),
+      at: this.#options.now(),
       results: run.symbols.length,
       ...(corrects !== undefined && { corrects }),
     });
     const settling = { index: treeSizeOf(state.value), run: index };
-    return this.#append(state, { leaves: [leaf], change: { settling } }, settlement);
+    return this.#leaveOpen(state, { leaves: [leaf], change: { settling } }, settlement);
+  }
+
+  /** Whether this process knows fewer sessions than are logged, and so may lack prices. */
+  #lacksSessions({ unsettled }: LogState): boolean {
+    const knownUntil = this.#options.knownUntil();
+    return unsettled.some(({ close }) => close > knownUntil);
+  }
+
+  #passOver(state: Stored<LogState>, due: DueSettlement): Promise<Stored<LogState>> {
+    const unsettled = unsettledAfter(state.value, due);
+    return this.#options.store.append(state, { leaves: [], change: { unsettled } });
   }
 
   /** Appends leaves of a settlement, except those that complete it. */
-  async #append(state: Stored<LogState>, leaves: LogAppend, settlement: Settlement) {
-    const now = await this.#options.store.append(state, leaves);
-    this.#appended = now && { settlement, size: treeSizeOf(now.value) };
-    return now;
+  async #leaveOpen(state: Stored<LogState>, leaves: LogAppend, settlement: Settlement) {
+    const open = await this.#options.store.append(state, leaves);
+    this.#open = { settlement, revision: open.revision };
+    return open;
   }
 
   /** Whether prices that were corrected after a settlement change its logged outcomes. */
@@ -185,13 +140,13 @@ export class Settler {
   /**
    * Appends the next outcomes of the open settlement.
    *
-   * @returns The new state; `undefined` under the same conditions as in `start`.
+   * @returns The new state; `undefined` if the prices are not known yet.
    */
   async goOn(state: Stored<LogState>, open: OpenSettlement): Promise<Stored<LogState> | undefined> {
-    const { store } = this.#options;
-    const settlement = await this.#resumed(state.value, open);
+    if (this.#lacksSessions(state.value)) return undefined;
+    const settlement = await this.#settlementOf(state, open);
     if (settlement === undefined) return undefined;
-    const { run, outcomes, due } = settlement;
+    const { run, outcomes } = settlement;
     const done = treeSizeOf(state.value) - open.index - 1;
     const next = outcomes.slice(done, done + TILE_WIDTH);
     const leaves = next.map((outcome, at): Leaf => {
@@ -201,40 +156,27 @@ export class Settler {
       return outcomeLeaf(outcome, { settlement: open.index, signal, symbol });
     });
     if (done + leaves.length < outcomes.length) {
-      return this.#append(state, { leaves, change: {} }, settlement);
+      return this.#leaveOpen(state, { leaves, change: {} }, settlement);
     }
-    const { assetClass } = run;
-    const { horizon } = due;
-    const end = open.index + 1 + outcomes.length;
-    const graded = await this.#grade(state.value, settlement);
-    const { methodHash = "" } = (await this.#read<RunLeaf>(state.value.id, run.index, 1))[0] ?? {};
+    const grade = await this.#grade(state.value, open, settlement);
     // Grading thousands of outcomes takes as long as appending a chunk.
     await setImmediate();
-    const isCorrection = due.corrects !== undefined;
-    const grade = {
-      assetClass,
-      horizon,
-      end,
-      methodHash,
-      graded,
-      ...(isCorrection && { isCorrection }),
-    };
-    const unsettled = withSettled(state.value, due.run, open.index);
+    const unsettled = unsettledAfter(state.value, settlement.of, open.index);
     const change = { settling: null, unsettled };
-    return store.append(state, { leaves, change, grade });
+    return this.#options.store.append(state, { leaves, change, grade });
   }
 
   /**
    * The open settlement. After a restart, or when another process appended last, the outcomes that
    * are not logged yet are computed again; logged outcomes and the logged closes stay unchanged.
    */
-  async #resumed(state: LogState, open: OpenSettlement): Promise<Settlement | undefined> {
+  async #settlementOf(
+    { value: state, revision }: Stored<LogState>,
+    open: OpenSettlement,
+  ): Promise<Settlement | undefined> {
+    if (this.#open?.revision === revision) return this.#open.settlement;
     const run = state.unsettled.find(({ index }) => index === open.run) as UnsettledRun;
-    const { settlement: known, size } = this.#appended ?? {};
-    const isKnown = known?.due.run.index === run.index && known.due.run.settled === run.settled;
-    if (isKnown && size === treeSizeOf(state)) return known;
-    const { horizon, corrects } = stepOf(run, state.record);
-    const computed = await this.#compute(state, { run, horizon, corrects, isFinal: true });
+    const computed = await this.#compute(state, { ...nextSettlement(run, state), isFinal: true });
     if (computed === undefined) return undefined;
     const [leaf] = await this.#read<LoggedSettlement>(state.id, open.index, 1);
     const [entry, exit] = [instantOf(leaf?.entry), instantOf(leaf?.exit)];
@@ -262,7 +204,7 @@ export class Settler {
     const outcomes = found.outcomes.map(
       (outcome, at) => exclusionOutcomeOf(statements[at]) ?? outcome,
     );
-    return { ...found, due, run, statements, outcomes };
+    return { ...found, of: due, run, statements, outcomes };
   }
 
   async #outcomes(wanted: RunToSettle, { isFinal }: DueSettlement) {
@@ -296,33 +238,26 @@ export class Settler {
    */
   async #grade(
     { id }: LogState,
-    { run, statements, outcomes, due, entry, exit }: Settlement,
-  ): Promise<GradedRun> {
-    const { close, coveredAt, method } = due.run;
+    open: OpenSettlement,
+    { run, statements, outcomes, of, entry, exit }: Settlement,
+  ): Promise<LoggedGrade> {
+    const { assetClass } = run;
+    const { horizon, corrects } = of;
+    const { close, coveredAt, method } = of.run;
     const [registered] = method === null ? [] : await this.#read<RegisteredRisk>(id, method, 1);
-    const { horizon } = due;
+    const { methodHash = "" } = (await this.#read<RunLeaf>(id, run.index, 1))[0] ?? {};
     const terms = { close, coveredAt: coveredAt as number, entry, exit, horizon };
-    return gradeSettlement(statements, outcomes, terms, registered?.risk[run.assetClass] ?? []);
+    const tables = registered?.risk[assetClass] ?? [];
+    return {
+      assetClass,
+      horizon,
+      end: open.index + 1 + outcomes.length,
+      methodHash,
+      graded: gradeSettlement(statements, outcomes, terms, tables),
+      ...(corrects !== undefined && { isCorrection: true }),
+    };
   }
 }
-
-/**
- * The unsettled runs after the given run has completed a step.
- *
- * @param settlement Leaf index of the settlement appended in that step.
- */
-const withSettled = (
-  { unsettled, record }: LogState,
-  { index }: UnsettledRun,
-  ...settlement: readonly number[]
-): readonly UnsettledRun[] =>
-  unsettled
-    .map((run): UnsettledRun => {
-      if (run.index !== index) return run;
-      const settlements = [...run.settlements, ...settlement];
-      return { ...run, settled: run.settled + 1, settlements };
-    })
-    .filter(({ assetClass, settled }) => settled < 2 * horizonsOf(assetClass, record).length);
 
 const instantOf = (text: string | null | undefined): number | undefined =>
   text ? Date.parse(text) : undefined;

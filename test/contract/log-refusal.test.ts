@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
+import { phaseOf } from "../../src/log/log-state.ts";
 import { LogStore } from "../../src/log/log-store.ts";
 import type { AssetClass } from "../../src/market/instrument.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
@@ -32,10 +33,10 @@ it.skipIf(!postgresAvailable)(title, { timeout: 60_000 }, async () => {
   if (lost === undefined) throw new Error("there is no log");
   await first.advanceTo(new Date(first.clock.now.getTime() + SESSION_MS));
   const areLogged = async () => {
-    const { open, unsettled = [], recordedUntil } = (await log.state())?.value ?? lost.value;
+    const { value } = (await log.state()) ?? lost;
     const before = Object.entries(lost.value.recordedUntil);
-    const isNew = before.every(([one, at]) => (recordedUntil[one as AssetClass] ?? 0) > at);
-    return isNew && open === null && unsettled.every(({ coveredAt }) => coveredAt !== null);
+    const isNew = before.every(([one, at]) => (value.recordedUntil[one as AssetClass] ?? 0) > at);
+    return isNew && !["open run", "whole run"].includes(phaseOf(value).is);
   };
   await expect.poll(areLogged, patient).toBe(true);
   const whole = await log.state();

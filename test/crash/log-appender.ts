@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { trackRecordTerms } from "../../src/grading/track-record.ts";
 import { GradedRuns } from "../../src/log/graded-runs.ts";
-import type { LogState } from "../../src/log/log-state.ts";
+import { type LogState, phaseOf } from "../../src/log/log-state.ts";
 import { verifyLog } from "../../src/log/verify/verify-log.ts";
 import type { KnownLog } from "../../src/tree/known-log.ts";
 import { logSourceOf } from "../support/log-source.ts";
@@ -68,8 +68,9 @@ function dayOfLastRun(state: LogState | undefined): number {
 }
 
 function insideOf(state: LogState | undefined): "run" | "settlement" | null {
-  if (state?.open) return "run";
-  return state?.settling ? "settlement" : null;
+  const phase = state && phaseOf(state).is;
+  if (phase === "open run") return "run";
+  return phase === "open settlement" ? "settlement" : null;
 }
 
 function score(): void {

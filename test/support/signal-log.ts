@@ -8,6 +8,7 @@ import { LastCheckpointFile } from "../../src/log/last-checkpoint-file.ts";
 import { Committer } from "../../src/log/leaves.ts";
 import { LogReader } from "../../src/log/log-reader.ts";
 import { LogSigner } from "../../src/log/log-signer.ts";
+import { type LogPhase, phaseOf } from "../../src/log/log-state.ts";
 import { LogStore } from "../../src/log/log-store.ts";
 import { LogWriter, type WriterOptions } from "../../src/log/log-writer.ts";
 import { LoggedRuns } from "../../src/log/logged-runs.ts";
@@ -225,6 +226,14 @@ export function signalLog(
     witnesses,
     reader: new LogReader(store),
     runs: new LoggedRuns(store),
+    /** Writes until the log is in a phase. */
+    async writeUntil(phase: LogPhase["is"]) {
+      const reached = async () => {
+        const state = await store.state();
+        return state !== undefined && phaseOf(state.value).is === phase;
+      };
+      while (!(await reached())) await writer.tick();
+    },
     /** Writes until nothing is left to do. */
     async settle() {
       while ((await writer.tick()) > 0);

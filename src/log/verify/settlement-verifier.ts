@@ -9,7 +9,11 @@ import { CheckFailure, type VerificationCheck } from "../../tree/check.ts";
 import type { RecordOf } from "../graded-runs.ts";
 import { exclusionOutcomeOf, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
 import type { SettlementOutcome } from "../leaves.ts";
-import { CONFIRMATION_SESSIONS, MAX_PRICE_WAIT_SESSIONS } from "../outcomes.ts";
+import {
+  lookedAtAgainAfter,
+  MAX_PRICE_WAIT_SESSIONS,
+  settledAfter,
+} from "../settlement-schedule.ts";
 import { CLOCK_TOLERANCE_MS } from "./clock-tolerance.ts";
 import { checkForecast } from "./forecast-check.ts";
 import type { LeafOf } from "./read-leaf.ts";
@@ -241,7 +245,7 @@ export class SettlementVerifier {
   }
 
   #checkTimes(leaf: LeafOf<"settlement">, of: RunToSettle): void {
-    if (this.#laterThan(of) < leaf.horizon + CONFIRMATION_SESSIONS) {
+    if (this.#laterThan(of) < settledAfter(leaf.horizon)) {
       throw new CheckFailure(`settles run ${of.index} before its sessions have closed`);
     }
     if (!this.#canBeCovered(leaf, of)) {
@@ -351,9 +355,8 @@ export class SettlementVerifier {
 
   /** Number of later runs after which the settlements of a run are checked for corrections. */
   #correctedAfter({ run }: RunToSettle): number {
-    const { horizons, rules } = this.#terms ?? {};
-    const last = Math.max(0, ...(horizons?.[run.assetClass] ?? []));
-    return last + CONFIRMATION_SESSIONS + (rules?.correctedWithin ?? 0);
+    const { horizons = {}, rules = { correctedWithin: 0 } } = this.#terms ?? {};
+    return lookedAtAgainAfter(horizons[run.assetClass] ?? [], rules);
   }
 
   /** Discards the statements of runs whose settlements can no longer be corrected. */
@@ -434,7 +437,7 @@ function checkIsOf(
 
 /** Number of later runs after which the next settlement of a run is due. */
 const dueAfter = ({ horizons }: RunToSettle): number =>
-  (horizons[0] ?? Number.POSITIVE_INFINITY) + CONFIRMATION_SESSIONS;
+  settledAfter(horizons[0] ?? Number.POSITIVE_INFINITY);
 
 /**
  * Number of sessions of the calendar without a run, between a run and the run that is `horizon + 1`

@@ -116,7 +116,7 @@ describeEngines("a settlement whose prices are corrected", (engine) => {
 
     close(33);
     // The process ends in the middle of the correction.
-    while (((await log.store.state())?.value.settling ?? null) === null) await log.writer.tick();
+    await log.writeUntil("open settlement");
     const again = open();
     await again.settle();
     for (let day = 34; day < 37; day++) {

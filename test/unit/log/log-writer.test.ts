@@ -119,9 +119,8 @@ describeEngines("the signal log", (engine) => {
     const folder = dataFolder();
     sessions.close(0, "stock", symbolsOf(700));
     const first = signalLog(store, sessions, { folder });
-    // The four steps start the log, sign the empty tree, start the run, and append one chunk of
-    // entries.
-    for (let step = 0; step < 4; step++) await first.writer.tick();
+    await first.writeUntil("open run");
+    await first.writer.tick();
     expect(await leavesOf(first)).toHaveLength(0);
 
     sessions.forget("S00650");
@@ -371,8 +370,7 @@ it("a run of a new log covers the current instruments, even if the old log left 
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(300));
   const log = signalLog(store, sessions);
-  const isOpen = async () => ((await log.store.state())?.value.open ?? null) !== null;
-  while (!(await isOpen())) await log.writer.tick();
+  await log.writeUntil("open run");
   await log.writer.tick();
   const open = (await log.store.state())?.value.open;
 

@@ -235,8 +235,7 @@ describeEngines("a signal log with two methods", (engine) => {
     const symbols = Array.from({ length: 600 }, (_, at) => `T${String(at).padStart(3, "0")}`);
     sessions.close(0, "stock", symbols);
     const earlier = signalLog(store, sessions, { folder });
-    const isOpen = async () => ((await earlier.store.state())?.value.open ?? null) !== null;
-    while (!(await isOpen())) await earlier.writer.tick();
+    await earlier.writeUntil("open run");
     await earlier.writer.tick();
     // The next process reads results that were recorded by another method than the method of the
     // run.

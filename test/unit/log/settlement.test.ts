@@ -152,8 +152,7 @@ describeEngines("logged settlements of decisions", (engine) => {
       sessions.close(day, "stock", symbols);
       if (day < 7) await first.settle();
     }
-    const isSettling = async () => ((await first.store.state())?.value.settling ?? null) !== null;
-    while (!(await isSettling())) await first.writer.tick();
+    await first.writeUntil("open settlement");
     await first.writer.tick();
 
     // The next process does not know the last session at first, and must not log outcomes until it
