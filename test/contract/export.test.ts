@@ -84,9 +84,9 @@ describe("GET /api/export", () => {
       const [own] = await rowsOf(query);
       const withoutFactors = parse(await (await get(query, narrow)).text())[0] as Row;
       const names = FACTORS.flatMap((factor) => [`${factor}Z`, `${factor}Confidence`]);
-      const last = ["adjustedClose", "totalReturn", "steadiness"];
-      const before = Object.keys(withoutFactors).filter((name) => !last.includes(name));
-      expect(Object.keys(own as Row)).toEqual([...before, ...names, ...last]);
+      const others = Object.keys(withoutFactors);
+      const place = others.indexOf("adjustedClose");
+      expect(Object.keys(own as Row)).toEqual(others.toSpliced(place, 0, ...names));
       const rows = await rowsOf(query);
       expect(rows.some(({ momentumZ }) => Number(momentumZ) !== 0)).toBe(true);
       for (const row of rows) {

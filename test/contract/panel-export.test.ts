@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import Papa from "papaparse";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { downloadPanel } from "../../src/cli/panel-download.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -35,11 +36,13 @@ async function exported(...args: readonly string[]) {
 
 const textOf = (name: string) => readFile(join(folder, name), "utf8");
 
-/** Returns the rows of a CSV file, without its header. */
-const linesOf = async (name: string) => (await textOf(name)).trimEnd().split("\r\n").slice(1);
+type Row = Readonly<Record<string, string>>;
 
-/** Returns a row without its last cell. */
-const withoutSteadiness = (line: string) => line.replace(/,[^,]*$/, "");
+/** Returns the rows of a CSV file. */
+const rowsIn = async (name: string) =>
+  Papa.parse<Row>(await textOf(name), { header: true, skipEmptyLines: true }).data;
+
+const withoutSteadiness = ({ steadiness: _, ...others }: Row) => others;
 
 /** Number of rows of stocks whose steadiness the service still has: two stocks in 25 sessions. */
 const KEPT_ROWS = 50;
@@ -79,13 +82,13 @@ describe("market-signal export", () => {
         await exported("service.parquet", ...remote, ...options),
       ];
       expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, ""]));
-      const [served, whole] = [await linesOf("service.csv"), await linesOf("folder.csv")];
+      const [served, whole] = [await rowsIn("service.csv"), await rowsIn("folder.csv")];
       expect(served.map(withoutSteadiness)).toEqual(whole.map(withoutSteadiness));
       // A service keeps the steadiness of the newest sessions; the two stocks trade in all of them.
       const newest = served.slice(name === "stock" ? -KEPT_ROWS : 0);
       expect(whole.slice(-newest.length)).toEqual(newest);
       expect(
-        newest.some((line) => line.endsWith(",")),
+        newest.some(({ steadiness }) => steadiness === ""),
         name,
       ).toBe(name !== "stock");
       const hash = async (file: string) => {
