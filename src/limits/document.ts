@@ -92,6 +92,6 @@ ${table(`Class | ${COLUMNS} | Why`, stored)}
 
 Accounts, their keys and grants, and mailboxes that want no mail have no number in total: a service does not turn people away because it has many. From one network they grow by at most 100 an hour (\`code-mails\`), and an account whose person has signed in is about 2 kB of rows: 5 MB a day. Where an identity provider vouches for people, it is as many as it vouches for, at most 1,000 in ten minutes (\`authorizations\`).
 
-**A new limit.** Count the action by a class above: name it in the \`limit\` of a public operation, or call \`admit\` where the action is. A new class replaces one in \`src/limits/classes.ts\`, because \`test/house/ceilings.json\` lets their number only fall; \`src/limits/former-names.ts\` then says which class took the place of the old name. \`UPDATE_DOCS=1 npx vitest run --mode quick test/unit/limits/classes.test.ts\` renews this page.
+**A new limit.** Count the action by a class above: name it in the \`limit\` of a public operation, or call \`admit\` where the action is; the form of a page is another place than the operation that does the same. A new class replaces one in \`src/limits/classes.ts\`, because \`test/house/ceilings.json\` lets their number only fall; \`src/limits/former-names.ts\` then says which class took the place of the old name. \`UPDATE_DOCS=1 npx vitest run --mode quick test/unit/limits/classes.test.ts\` renews this page.
 `;
 }
