@@ -28,7 +28,7 @@ import { bundle, ROOT } from "./bundle.ts";
  */
 const entries = {
   "market-signal": join(ROOT, "src/cli/market-signal.js"),
-  "integrity-check": join(ROOT, "src/store/sqlite/integrity-check.ts"),
+  background: join(ROOT, "src/store/sqlite/background.ts"),
   "src/method/lock": join(ROOT, "src/method/lock.ts"),
 };
 

@@ -220,28 +220,31 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(result.archive).toBeGreaterThanOrEqual(3);
     });
 
-    it("back up a store, and restore it elsewhere", async () => {
-      const from = await newPlace();
-      await fill(from);
-      const server = await begin(from);
-      const file = join(from.folder, "..", `${places}.backup.gz`);
-      const { storeId } = await done("store", ["backup", file], from);
-      expect(statSync(file).mode & 0o777).toBe(0o600);
-      await server.stop();
+    it.each(engine === "embedded" ? ["gz", "sqlite"] : ["gz"])(
+      "back up a store into a .%s file, and restore it elsewhere",
+      async (ending) => {
+        const from = await newPlace();
+        await fill(from);
+        const server = await begin(from);
+        const file = join(from.folder, "..", `${places}.backup.${ending}`);
+        const { storeId } = await done("store", ["backup", file], from);
+        expect(statSync(file).mode & 0o777).toBe(0o600);
+        await server.stop();
 
-      const to = await newPlace();
-      await fill(to, ["other"]);
-      const other = await begin(to);
-      const early = isServed && (await run("store", ["restore", file, "--yes"], to));
-      if (early) {
-        expect(early.code).toBe(1);
-        expect(early.err).toMatch(/^The service runs on this store \(process \d+.*\): stop it/);
-      }
-      await other.stop();
-      expect(await done("store", ["restore", file, "--yes"], to)).toMatchObject({ storeId });
-      expect(lasting(await contents(to))).toEqual(lasting(await contents(from)));
-      expect((await run("store", ["verify"], to)).code).toBe(0);
-    });
+        const to = await newPlace();
+        await fill(to, ["other"]);
+        const other = await begin(to);
+        const early = isServed && (await run("store", ["restore", file, "--yes"], to));
+        if (early) {
+          expect(early.code).toBe(1);
+          expect(early.err).toMatch(/^The service runs on this store \(process \d+.*\): stop it/);
+        }
+        await other.stop();
+        expect(await done("store", ["restore", file, "--yes"], to)).toMatchObject({ storeId });
+        expect(lasting(await contents(to))).toEqual(lasting(await contents(from)));
+        expect((await run("store", ["verify"], to)).code).toBe(0);
+      },
+    );
 
     it("record a restore in the audit log, and create no store from a damaged backup", async () => {
       const from = await newPlace();

@@ -20,9 +20,11 @@ import { FileArgument, logRefusalOf, NEW_LOG_ADVICE, yesOption } from "./shared.
 export const backupCommand = defineStoreCommand({
   summary: "Writes everything in the store into a new file, as it is at one instant.",
   notes: [
-    "The file is compressed, for its owner only, and has a hash of all it holds. Writes go on",
-    "meanwhile. master.key is not in it: keep a copy apart, since without it nobody can read the",
-    "keys and secrets in a backup.",
+    "The file is for its owner only. It is a dump: lines of JSON, compressed, with a hash of all of",
+    "them. With a name that ends in .sqlite it is an SQLite file, of the embedded store only, which is",
+    "several times as large and for which no request of a running server waits. Either restores both",
+    "engines. Writes go on meanwhile. master.key is not in it: keep a copy apart, since without it",
+    "nobody can read the keys and secrets in a backup.",
   ],
   operands: { file: FileArgument },
 

@@ -19,15 +19,18 @@ import { showProgressOn } from "./verify-log.ts";
 
 const HOUR_MS = 3_600_000;
 
+/** Names of backups in a folder. */
+const BACKUP_NAME = /\.(gz|sqlite)$/;
+
 /** Restores a backup into a scratch folder, and verifies it. */
 export const drillCommand = defineLocalCommand({
   summary: "Restores a backup, or the newest of a folder, into a scratch folder, and verifies it.",
   notes: [
     "Reads every row, the tree of audit rows and the log of signals, and says what is wrong. Nothing",
     "of the service is touched, and neither it nor its keys are needed. <backups> is the file that",
-    "`store backup` wrote, or a folder, whose backups are the files with names that end in .gz; the",
-    "newest by its date in the file system has to be good, whatever the others are. The scratch",
-    "folder is below TMPDIR and removed afterwards; it takes the space of a store.",
+    "`store backup` wrote, or a folder, whose backups are the files with names that end in .gz or",
+    ".sqlite; the newest by its date in the file system has to be good, whatever the others are. The",
+    "scratch folder is below TMPDIR and removed afterwards; it takes the space of a store.",
     "The exit code is 1 when there is a problem.",
   ],
   operands: {
@@ -74,7 +77,7 @@ export const drillCommand = defineLocalCommand({
  */
 async function newestIn(folder: string): Promise<string> {
   if (!(await stat(folder)).isDirectory()) return folder;
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".gz"));
+  const names = (await readdir(folder)).filter((name) => BACKUP_NAME.test(name));
   const files = await Promise.all(
     names.map(async (name) => {
       const path = join(folder, name);
@@ -82,7 +85,8 @@ async function newestIn(folder: string): Promise<string> {
     }),
   );
   const [newest] = files.toSorted((a, b) => b.at - a.at);
-  if (newest === undefined) throw new Error(`${folder} has no backup: no name in it ends in .gz.`);
+  if (newest === undefined)
+    throw new Error(`${folder} has no backup: no name in it ends in .gz or .sqlite.`);
   return newest.path;
 }
 

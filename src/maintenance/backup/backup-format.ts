@@ -79,15 +79,17 @@ export interface Backup {
   readonly createdAt: string;
   /** The rows. Whether they are valid is known only after all of them have been read. */
   readonly batches: AsyncIterable<readonly DumpRow[]>;
+  /** The fraction that was read, from 0 to 1. @param rows Number of rows that were read. */
+  fraction(rows: number): number;
   /** Stops reading before the end. */
-  close(): Promise<unknown>;
+  close(): unknown;
 }
 
 /** The content from which a backup is written. */
 export interface BackupContent {
   readonly identity: StoreIdentity;
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number;
+  /** When the backup was started, in ISO 8601 format. */
+  readonly createdAt: string;
   readonly batches: AsyncIterable<readonly DumpRow[]>;
 }
 
@@ -109,7 +111,7 @@ export async function* encodeBackup(
     version: BACKUP_VERSION,
     storeId: identity.id,
     mode: identity.mode,
-    createdAt: new Date(createdAt).toISOString(),
+    createdAt,
   };
   let text = lineOf(header);
   for await (const batch of batches) {
@@ -147,7 +149,10 @@ function nameOf(value: BackupHeader | DumpRow): string {
  * @throws {Error} If a line, the counts or the hash are damaged, either immediately or while the
  * rows are read. The message gives the line number.
  */
-export async function decodeBackup(lines: AsyncGenerator<Buffer>, name: string): Promise<Backup> {
+export async function decodeBackup(
+  lines: AsyncGenerator<Buffer>,
+  name: string,
+): Promise<Omit<Backup, "fraction">> {
   const first = await lines.next();
   if (first.done) throw damaged(name, 1, "the file is empty");
   const content = parsed(first.value);

@@ -1,12 +1,10 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
-import { pipeline } from "node:stream";
-import { createGunzip, createGzip } from "node:zlib";
+import { open, stat } from "node:fs/promises";
 import type { Store, StoreIdentity } from "../../store/port/store.ts";
-import { type Backup, decodeBackup, encodeBackup, type RowCounts } from "./backup-format.ts";
-import { splitLines } from "./lines.ts";
-import { writeNewFile } from "./new-file.ts";
+import { openCopy, SQLITE_MAGIC } from "../../store/sqlite/copy.ts";
+import type { Backup, RowCounts } from "./backup-format.ts";
+import { openDump, unreadableError, writeDump } from "./dump-file.ts";
 import { completedFraction, type OnCommandProgress } from "./progress.ts";
+import { writeCopy } from "./sqlite-copy.ts";
 
 /** Summary of a backup that was written or completely read. */
 export interface BackupFacts {
@@ -21,98 +19,69 @@ export interface BackupFacts {
 /** Source and target of a backup. */
 export interface BackupTask {
   readonly store: Store;
-  /** Path of a file that does not exist yet. */
+  /** Path of a file that does not exist yet. A name that ends in .sqlite asks for an SQLite file. */
   readonly file: string;
   /** The current time, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /**
- * Writes a consistent snapshot of the store to a new file, batch by batch.
+ * Writes a consistent snapshot of the store to a new file: a dump, or a database file.
  *
- * @throws {Error} If the file exists or cannot be written. A partial file is removed.
+ * @throws {Error} If the file exists or cannot be written, or the store has no database file. A
+ * partial file is removed.
  */
 export async function writeBackup(
   { store, file, now }: BackupTask,
   onProgress: OnCommandProgress,
 ): Promise<BackupFacts> {
-  const { records, archive } = await store.counts();
-  const { identity } = store;
-  const createdAt = now();
-  let rows: RowCounts = { record: 0, archive: 0 };
-  const chunks = encodeBackup({ identity, createdAt, batches: store.dump() }, (counts) => {
-    rows = counts;
-    const done = counts.record + counts.archive;
-    const fraction = completedFraction(done, records + archive);
-    onProgress({ doing: "writing the backup", rows: done, fraction });
-  });
-  const bytes = await writeNewFile({ path: file, chunks, through: [createGzip()] });
-  return { identity, createdAt: new Date(createdAt).toISOString(), rows, bytes };
+  const createdAt = new Date(now()).toISOString();
+  const write = file.endsWith(".sqlite") ? writeCopy : writeDump;
+  const { rows, bytes } = await write({ store, file, createdAt }, onProgress);
+  return { identity: store.identity, createdAt, rows, bytes };
 }
 
 /**
- * Starts reading a backup.
+ * Starts reading a backup of either kind.
  *
- * @throws {Error} If the file is not a backup; the message gives file and line. If a row is
- * damaged, the same kind of error is thrown later, when the row is read.
+ * @throws {Error} If the file is not a backup; the message gives the file and what is wrong. If a
+ * row is damaged, the same kind of error is thrown later, when the row is read.
  */
-export function openBackup(file: string): Promise<Backup> {
-  return decodeBackup(
-    readLines(file, () => {}),
-    file,
-  );
+export async function openBackup(file: string): Promise<Backup> {
+  if (!(await isDatabase(file))) return openDump(file);
+  const { identity, facts, batches, close } = openCopy(file);
+  const { createdAt, records, archive } = facts;
+  const fraction = (rows: number) => completedFraction(rows, records + archive);
+  return { identity, createdAt, batches, fraction, close };
 }
 
 /**
  * Reads a backup to its end without changing anything.
  *
- * @throws {Error} If the backup is damaged; the message gives file and line.
+ * @throws {Error} If the backup is damaged; the message gives the file and what is wrong.
  */
 export async function checkBackup(
   file: string,
   onProgress: OnCommandProgress,
 ): Promise<BackupFacts> {
-  const { size: bytes } = await stat(file).catch((error) => {
-    throw readingFault(error, file, 0);
-  });
+  const { identity, createdAt, batches, fraction } = await openBackup(file);
   const rows = { record: 0, archive: 0 };
-  const onBytes = (done: number) => {
-    const fraction = completedFraction(done, bytes);
-    onProgress({ doing: "checking the backup", rows: rows.record + rows.archive, fraction });
-  };
-  const backup = await decodeBackup(readLines(file, onBytes), file);
-  for await (const batch of backup.batches) {
+  for await (const batch of batches) {
     for (const { table } of batch) rows[table] += 1;
+    const done = rows.record + rows.archive;
+    onProgress({ doing: "checking the backup", rows: done, fraction: fraction(done) });
   }
-  return { identity: backup.identity, createdAt: backup.createdAt, rows, bytes };
+  const { size: bytes } = await stat(file);
+  return { identity, createdAt, rows, bytes };
 }
 
-/**
- * Reads the lines of a compressed file.
- *
- * @param onBytes Called with the number of bytes of the file that were read so far.
- */
-async function* readLines(
-  file: string,
-  onBytes: (done: number) => void,
-): AsyncGenerator<Buffer, void, undefined> {
-  const gunzip = createGunzip();
-  let number = 0;
-  try {
-    for await (const line of splitLines(pipeline(createReadStream(file), gunzip, () => {}))) {
-      number += 1;
-      onBytes(gunzip.bytesWritten);
-      yield line;
-    }
-  } catch (error) {
-    throw readingFault(error, file, number);
-  }
-}
-
-function readingFault(error: unknown, file: string, line: number): Error {
-  const { message, code = "" } = error as NodeJS.ErrnoException;
-  if (!code.startsWith("Z_")) return new Error(`${file} cannot be read: ${message}.`);
-  return new Error(
-    `${file}, after line ${line}: the compressed data is damaged (${message}). Nothing was changed; use another backup.`,
-  );
+/** Whether a file is a database file of SQLite, by its first bytes. */
+async function isDatabase(path: string): Promise<boolean> {
+  const file = await open(path).catch((error) => {
+    throw unreadableError(path, error);
+  });
+  const { buffer, bytesRead } = await file
+    .read({ buffer: Buffer.alloc(SQLITE_MAGIC.length) })
+    .finally(() => file.close());
+  return buffer.subarray(0, bytesRead).toString("latin1") === SQLITE_MAGIC;
 }

@@ -1,3 +1,6 @@
+import { createWriteStream } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { DumpRow, Store, StoreIdentity } from "../../store/port/store.ts";
 import {
   COLLECTIONS_NOT_EXPORTED,
@@ -57,7 +60,9 @@ export async function writeExport(
     mode: identity.mode,
     exportedAt: new Date(at).toISOString(),
   };
-  const bytes = await writeNewFile({ path: file, chunks: documentText(head, collections) });
+  const { bytes } = await writeNewFile(file, (partial) =>
+    pipeline(Readable.from(documentText(head, collections)), createWriteStream(partial)),
+  );
   const sizes = sorted(collections).map(([name, records]) => [name, records.size]);
   return { identity, exportedAt: head.exportedAt, collections: Object.fromEntries(sizes), bytes };
 }

@@ -1,44 +1,44 @@
 import { randomUUID } from "node:crypto";
-import { createWriteStream, existsSync } from "node:fs";
-import { link, rename, rm, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { link, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { Readable, type Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { syncFolder } from "../../lib/sync-folder.ts";
 
 /** File mode. Only the owner may read the file, because the store can contain secrets. */
 const OWNER_ONLY = 0o600;
-
-/** Contents of a new file. */
-export interface NewFile {
-  readonly path: string;
-  readonly chunks: AsyncIterable<string>;
-  /** Transforms for the chunks, for example compression. */
-  readonly through?: readonly Transform[];
-}
 
 /**
  * Writes a file atomically: when this resolves, the file is complete and on disk; otherwise it does
  * not exist. The file is first written under a temporary name in the same folder, readable by its
  * owner only.
  *
- * @returns The size of the file, in bytes.
+ * @param write Writes the contents into the empty file of the given path.
+ * @returns The size of the file, in bytes, and what `write` returns.
  * @throws {Error} If the file already exists or cannot be written.
  */
-export async function writeNewFile({ path, chunks, through = [] }: NewFile): Promise<number> {
+export async function writeNewFile<T>(
+  path: string,
+  write: (partial: string) => Promise<T>,
+): Promise<{ readonly bytes: number; readonly written: T }> {
   refuseExisting(path);
   const partial = `${path}.partial-${randomUUID().slice(0, 8)}`;
   try {
-    const file = createWriteStream(partial, { flags: "wx", mode: OWNER_ONLY, flush: true });
-    await pipeline([Readable.from(chunks), ...through, file]);
+    await (await open(partial, "wx", OWNER_ONLY)).close();
+    const written = await write(partial);
+    await syncFile(partial);
     const { size } = await stat(partial);
     await putInPlace(partial, path);
     syncFolder(dirname(path));
-    return size;
+    return { bytes: size, written };
   } catch (error) {
     await rm(partial, { force: true });
     throw isOfFiles(error) ? new Error(`${path} cannot be written: ${error.message}.`) : error;
   }
+}
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, "r+");
+  await file.sync().finally(() => file.close());
 }
 
 /** Error codes of file systems without hard links, such as FAT (link(2)). */
@@ -63,7 +63,7 @@ async function putInPlace(partial: string, path: string): Promise<void> {
 
 /**
  * Whether an error was reported by the file system; other errors come from the source of the
- * chunks.
+ * contents.
  */
 function isOfFiles(error: unknown): error is Error {
   return error instanceof Error && "syscall" in error;

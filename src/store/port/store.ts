@@ -104,6 +104,14 @@ export interface Store {
   dump(): AsyncIterable<readonly DumpRow[]>;
 
   /**
+   * Writes one moment of the store into an empty file, as a database file of its own; absent if the
+   * store has no file. The store accepts writes meanwhile.
+   *
+   * @param createdAt When the copy is started, in ISO 8601 format; kept in the copy.
+   */
+  copyTo?(path: string, createdAt: string, signal: AbortSignal): Promise<StoreCounts>;
+
+  /**
    * Replaces the whole store, including its identity, with a dump. If this fails, the previous
    * contents remain. Records keep the revisions of the dump; revisions assigned later are higher.
    */

@@ -1,7 +1,6 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { parentPort, Worker, workerData } from "node:worker_threads";
 import { findBrokenArchiveRows } from "./archive.ts";
 import { createFile, databaseFiles, walPathOf } from "./folder.ts";
 import { findBrokenRecords } from "./record-table.ts";
@@ -49,8 +48,7 @@ export function checkBeforeOpening(path: string): void {
 
 /**
  * Checks a file at every start. An archive of many gigabytes must not delay the start, so archive
- * rows and records are verified when they are read, and the whole file is verified by
- * `checkInBackground`.
+ * rows and records are verified when they are read, and the whole file is verified by `checkFile`.
  *
  * @throws {Error} If the file is damaged; the message says how.
  */
@@ -98,30 +96,11 @@ function brokenRowsOf(
 }
 
 /**
- * Checks a whole file on disk in a worker thread, so that nothing waits for the check.
+ * Checks a whole file on disk. Damage that aborts the check is reported as a problem.
  *
- * @param signal Aborts the check, which then returns no problems.
  * @returns Problems, with the file name; empty if there are none.
  */
-export function checkInBackground(path: string, signal: AbortSignal): Promise<readonly string[]> {
-  if (signal.aborted) return Promise.resolve([]);
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: { checkedPath: path } });
-    const end = () => void worker.terminate();
-    signal.addEventListener("abort", end);
-    worker.once("message", resolve);
-    worker.once("error", reject);
-    worker.once("exit", () => {
-      signal.removeEventListener("abort", end);
-      resolve([]);
-    });
-  });
-}
-
-/**
- * Checks a file within the worker thread. Damage that aborts the check is reported as a problem.
- */
-function checkHere(path: string): readonly string[] {
+export function checkFile(path: string): readonly string[] {
   const named = (problem: string) => `${basename(path)}: ${problem}`;
   try {
     const file = new StoreFile(path, new DatabaseSync(path, { readOnly: true }));
@@ -133,9 +112,4 @@ function checkHere(path: string): readonly string[] {
   } catch (error) {
     return [named(messageOf(error))];
   }
-}
-
-const { checkedPath } = (workerData ?? {}) as { readonly checkedPath?: string };
-if (parentPort !== null && checkedPath !== undefined) {
-  parentPort.postMessage(checkHere(checkedPath));
 }

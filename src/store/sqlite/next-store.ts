@@ -1,7 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { setImmediate } from "node:timers/promises";
 import type { DumpRow, StoreIdentity } from "../port/store.ts";
-import { storeUnavailableProblem } from "../port/unavailable.ts";
 import { checkJson, checkRevision, checkStorableName, toStorableInstant } from "../port/values.ts";
 import { ArchiveTable, archiveDumpRowOf } from "./archive.ts";
 import {
@@ -15,61 +13,12 @@ import type { RecordDumpRow } from "./record-row.ts";
 import { RecordTable } from "./record-table.ts";
 import { FORMAT_VERSION, PAGE_BYTES, SCHEMA_SQL, StoreFile } from "./store-file.ts";
 
-/** Number of rows per batch of a dump. The event loop can run other work between batches. */
-const BATCH_ROWS = 200;
-
 /**
  * Gap between the newest revision of a copy and the next revision that is assigned. The source
  * store may have assigned higher revisions to records that it has since removed, and the copy does
  * not contain them. A revision that a client still remembers must not be reused.
  */
 export const REVISION_GAP = 1_000_000;
-
-/** A consistent snapshot of a database file. */
-export class StoreSnapshot {
-  readonly #file: StoreFile;
-
-  /** Opens a second connection with a read transaction, which SQLite isolates from later writes. */
-  constructor(path: string) {
-    this.#file = new StoreFile(path, new DatabaseSync(path, { readOnly: true }));
-    this.#file.database.exec("BEGIN; SELECT name FROM meta LIMIT 1");
-  }
-
-  /** Yields records by revision, then archive rows in insertion order. */
-  async *batches(): AsyncGenerator<readonly DumpRow[]> {
-    for (const rows of [
-      new RecordTable(this.#file).byRevision(),
-      new ArchiveTable(this.#file).inOrder(),
-    ]) {
-      for (let batch = taken(rows); batch.length > 0; batch = taken(rows)) {
-        yield batch;
-        await setImmediate();
-        if (!this.#file.database.isOpen) {
-          throw storeUnavailableProblem("The store was closed or replaced meanwhile.");
-        }
-      }
-    }
-  }
-
-  /** Ends the read transaction. Until then, the write-ahead log keeps growing. */
-  close(): void {
-    this.#file.close();
-  }
-}
-
-/**
- * Takes the next batch of rows. A `for...of` loop is not used, because it would close the
- * generator.
- */
-function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
-  const batch: DumpRow[] = [];
-  while (batch.length < BATCH_ROWS) {
-    const { value, done } = rows.next();
-    if (done) break;
-    batch.push(value);
-  }
-  return batch;
-}
 
 /** Facts to write into the successor file of a store. */
 export interface NextStoreOptions {

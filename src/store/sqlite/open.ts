@@ -18,6 +18,7 @@ import {
 } from "../port/store.ts";
 import { storeUnavailableProblem } from "../port/unavailable.ts";
 import { ArchiveTable, createSqliteArchive } from "./archive.ts";
+import { runInBackground } from "./background.ts";
 import {
   checkNeverHeldStore,
   createFolder,
@@ -32,15 +33,11 @@ import {
 } from "./folder.ts";
 import { type OnWarning, StoreGate } from "./gate.ts";
 import { GroupCommit } from "./group-commit.ts";
-import {
-  checkAtStart,
-  checkBeforeOpening,
-  checkInBackground,
-  resolveSymbolicLink,
-} from "./integrity-check.ts";
-import { NextStore, REVISION_GAP, StoreSnapshot } from "./next-store.ts";
+import { checkAtStart, checkBeforeOpening, resolveSymbolicLink } from "./integrity-check.ts";
+import { NextStore, REVISION_GAP } from "./next-store.ts";
 import { RecordTable } from "./record-table.ts";
 import { SqliteRecords } from "./records.ts";
+import { StoreSnapshot } from "./snapshot.ts";
 import {
   damagedFileError,
   explainFileErrors,
@@ -243,7 +240,8 @@ class SqliteStore implements EmbeddedStore {
   readonly #gate: StoreGate;
   readonly #commits: GroupCommit;
   readonly #snapshots = new Set<StoreSnapshot>();
-  readonly #checks = new AbortController();
+  /** Ends what runs in the background. */
+  readonly #background = new AbortController();
   #opened: Opened;
   #next: NextStore | undefined;
 
@@ -329,6 +327,20 @@ class SqliteStore implements EmbeddedStore {
       snapshot.close();
     }
   }
+
+  readonly copyTo = async (
+    path: string,
+    createdAt: string,
+    signal: AbortSignal,
+  ): Promise<StoreCounts> => {
+    const { path: from } = this.#gate.answer(() => this.#opened.file);
+    const ends = AbortSignal.any([signal, this.#background.signal]);
+    const copy = { task: "copy", args: [from, path, createdAt] } as const;
+    const counts = await runInBackground(copy, ends);
+    if (counts !== undefined) return counts;
+    signal.throwIfAborted();
+    throw storeUnavailableProblem("The store is closed.");
+  };
 
   /**
    * Writes the new store to a separate file, and swaps the files once the new file is complete.
@@ -423,8 +435,14 @@ class SqliteStore implements EmbeddedStore {
 
   readonly check = async (): Promise<readonly string[]> => {
     this.#gate.checkReadable();
-    return checkInBackground(this.#opened.file.path, this.#checks.signal);
+    return this.#problems();
   };
+
+  /** Checks the file in the background. */
+  async #problems(): Promise<readonly string[]> {
+    const check = { task: "check", args: [this.#opened.file.path] } as const;
+    return (await runInBackground(check, this.#background.signal)) ?? [];
+  }
 
   /**
    * Checks in the background for damage from a crash. If the file is damaged, writes are blocked to
@@ -433,7 +451,7 @@ class SqliteStore implements EmbeddedStore {
   async #checkAfterCrash(onWarning: OnWarning): Promise<void> {
     const { path } = this.#opened.file;
     try {
-      const [problem] = await checkInBackground(path, this.#checks.signal);
+      const [problem] = await this.#problems();
       if (problem === undefined) return;
       this.#gate.freeze("The store is damaged.");
       onWarning(damagedFileError(path, problem).message);
@@ -445,7 +463,7 @@ class SqliteStore implements EmbeddedStore {
   readonly close = async (): Promise<void> => {
     this.#commits.drain();
     this.#gate.close();
-    this.#checks.abort();
+    this.#background.abort();
     this.#next?.discard();
     this.#closeFile();
     this.#unlock();

@@ -14,7 +14,7 @@ import { sealAll } from "../../support/audit.ts";
 import { dataFolder, Sessions, signalLog } from "../../support/signal-log.ts";
 import { stepsOf } from "../../support/steps-of.ts";
 
-const folders = { store: dataFolder(), good: dataFolder() };
+const folders = { store: dataFolder(), good: dataFolder(), copy: dataFolder() };
 const good = join(folders.good, "good.backup.gz");
 
 /**
@@ -47,6 +47,10 @@ beforeAll(async () => {
   await signalLog(store, sessions).settle();
   await store.close();
   await backUp(good);
+  const again = await openEmbedded({ folder: folders.store, now: Date.now });
+  const file = join(folders.copy, "good.backup.sqlite");
+  await writeBackup({ store: again, file, now: Date.now }, () => {});
+  await again.close();
 });
 
 /** Runs the drill on a folder. @returns Its exit code and everything it printed. */
@@ -75,13 +79,16 @@ function folderWith(newer: (file: string) => void): string {
 }
 
 describe("the restore drill", () => {
-  it("restores and verifies a valid backup, and leaves no files behind", async () => {
-    const { code, out } = await drill(folders.good);
-    expect(out).toMatch(/Sealed audit rows: 5\nLog of signals: \d+ entries\nok\n/);
-    expect(code).toBe(0);
-    const left = await readdir(tmpdir());
-    expect(left.filter((name) => name.startsWith("market-signal-drill-"))).toEqual([]);
-  });
+  it.each(["good", "copy"] as const)(
+    "restores and verifies a valid backup (%s), and leaves no files behind",
+    async (name) => {
+      const { code, out } = await drill(folders[name]);
+      expect(out).toMatch(/Sealed audit rows: 5\nLog of signals: \d+ entries\nok\n/);
+      expect(code).toBe(0);
+      const left = await readdir(tmpdir());
+      expect(left.filter((name) => name.startsWith("market-signal-drill-"))).toEqual([]);
+    },
+  );
 
   it("also takes the file that a backup was written to, under any name", async () => {
     const file = join(dataFolder(), "before-the-upgrade");
