@@ -4,7 +4,7 @@ import {
   type BrowserSession,
   isFreshSignIn,
 } from "../../principals/accounts/browser-sessions.ts";
-import type { CsrfGuard } from "./form.ts";
+import type { CsrfGuard } from "./csrf.ts";
 import type { PageContext } from "./page-context.ts";
 import { withReturnPath } from "./return-to.ts";
 

@@ -17,7 +17,7 @@ import type { IntakeService } from "../../principals/applications/intake.ts";
 import type { ApiKeyService } from "../../principals/keys/api-keys.ts";
 import type { ToolContext } from "../../tool/tool.ts";
 import type { CodeOnPage } from "./code-on-page.ts";
-import type { CsrfGuard } from "./form.ts";
+import type { CsrfGuard } from "./csrf.ts";
 import type { SetupFacts } from "./operator/setup-items.ts";
 import type { SendPage } from "./page-answer.ts";
 

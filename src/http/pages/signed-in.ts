@@ -3,7 +3,7 @@ import type { Caller } from "../../access/caller.ts";
 import { allScopes } from "../../access/scopes.ts";
 import type { Account } from "../../principals/accounts/accounts.ts";
 import type { Browser } from "../../principals/accounts/browser-sessions.ts";
-import type { CsrfGuard } from "./form.ts";
+import type { CsrfGuard } from "./csrf.ts";
 import type { PageContext } from "./page-context.ts";
 import { safeReturnPath, withReturnPath } from "./return-to.ts";
 
