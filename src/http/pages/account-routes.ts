@@ -16,7 +16,7 @@ import { canonicalSymbols } from "../../tool/alert-input.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { validateInput } from "../api/parse.ts";
 import type { FieldErrors } from "./elements.ts";
-import { RequiredScopes, readForm, submittedValue, validateForm } from "./form.ts";
+import { formReader, RequiredScopes, submittedValue, validateForm } from "./form.ts";
 import { MAX_KEY_NAME_LENGTH, newKeyPage } from "./keys-section.ts";
 import type { PageContext } from "./page-context.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
@@ -67,7 +67,7 @@ export function accountRoutes(options: PageContext): Router {
     });
     router
       .route(path)
-      .post(...readForm, handle)
+      .post(...formReader, handle)
       .all(rejectOtherMethods(["post"]));
   };
   router
@@ -77,7 +77,7 @@ export function accountRoutes(options: PageContext): Router {
   router
     .route("/account/keys")
     .post(
-      ...readForm,
+      ...formReader,
       signedIn("requireOwnForm", (visit) => createKey(visit, options)),
     )
     .all(rejectOtherMethods(["post"]));
@@ -100,7 +100,7 @@ export function accountRoutes(options: PageContext): Router {
   router
     .route("/account/watchlists/:id")
     .post(
-      ...readForm,
+      ...formReader,
       signedIn("requireOwnForm", (visit) => changeWatchlist(visit, options)),
     )
     .all(rejectOtherMethods(["post"]));

@@ -1,100 +1,108 @@
+import { Router } from "express";
+import { z } from "zod";
 import { paths } from "../../lib/paths.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import { type Html, html } from "../../markup/html.ts";
+import type { Browser } from "../../principals/accounts/browser-sessions.ts";
+import { ApplicationFields } from "../../principals/applications/fields.ts";
 import type { QueueTokenAccess } from "../../principals/applications/intake.ts";
 import {
   APPLICATION_RETENTION_MS,
   applicantFocuses,
 } from "../../principals/applications/intake-records.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
 import { copyButton, copyScriptHref } from "./copy.ts";
-import {
-  descriptionList,
-  type FieldErrors,
-  field,
-  form,
-  scopeList,
-  timeElement,
-  untrustedText,
-} from "./elements.ts";
+import { descriptionList, scopeList, timeElement, untrustedText } from "./elements.ts";
+import { createForm, type Refused, readForm } from "./form.ts";
+import { showForm } from "./form-html.ts";
 import type { PageAnswer } from "./page-answer.ts";
+import type { PageContext } from "./page-context.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Labels of the options of `focus`. */
-const focusNames: Readonly<Record<(typeof applicantFocuses)[number], string>> = {
+type Focus = (typeof applicantFocuses)[number];
+
+const focusNames: Readonly<Record<Focus, string>> = {
   retail: "A private investor",
   quant: "A quantitative researcher or developer",
   fund: "A fund or another institution",
   general: "Other",
 };
 
-/** Data for the page to apply for early access. */
-export interface ApplyView {
-  readonly formToken: string;
-  readonly isSignedIn: boolean;
-  /** The entered name, which is shown again if the form had errors. */
-  readonly name?: string | undefined;
-  readonly email?: string | undefined;
-  /** The selected option of `focus`. */
-  readonly focus?: string | undefined;
-  readonly errors?: FieldErrors;
+const applyForm = createForm({
+  name: {
+    control: "input",
+    label: "Your name",
+    hint: "Of a person or an organization.",
+    subject: "The name",
+    type: "text",
+    autocomplete: "name",
+    isRequired: true,
+    schema: ApplicationFields.shape.name,
+  },
+  email: {
+    control: "input",
+    label: "Your email address",
+    hint: "Only the first application of an address counts.",
+    subject: "The email address",
+    type: "email",
+    autocomplete: "email",
+    isRequired: true,
+    maxLength: 254,
+    schema: ApplicationFields.shape.email,
+  },
+  focus: {
+    control: "radio",
+    label: "Who you are",
+    subject: "The focus",
+    options: [
+      ...applicantFocuses.map((focus) => [focus, focusNames[focus]] as const),
+      ["", "I would rather not say"],
+    ],
+    // The form sends an empty text for the last option.
+    schema: z.preprocess((chosen) => chosen || undefined, ApplicationFields.shape.focus),
+  },
+});
+
+/**
+ * The page to apply for early access. It shares the rate limit of POST /api/apply; invalid input
+ * does not count.
+ */
+export function earlyAccessRoutes({ csrf, show, limits, intake }: PageContext): Router {
+  const router = Router();
+  router
+    .route(paths.apply)
+    .get(async (req, res) => show(res, applyPage(await csrf.openPage(req, res))))
+    .post(...applyForm.reader, async (req, res) => {
+      const browser = await csrf.requireOwnForm(req);
+      const { data, refused } = readForm(applyForm, req);
+      if (refused !== undefined) return show(res, applyPage(browser, refused));
+      await requireAdmission(limits, "submissions", partyAt(req.ip));
+      show(res, seatPage(browser, { ...data, ...(await intake.apply(data)) }));
+    })
+    .all(rejectOtherMethods(["get", "post"]));
+  return router;
 }
 
-/** The page to apply for early access. */
-export function applyPage(view: ApplyView): PageAnswer {
-  const { formToken, isSignedIn, errors = [] } = view;
+function applyPage({ formToken, session }: Browser, refused?: Refused): PageAnswer {
+  const values = { focus: "" };
   return {
     heading: "Apply for early access",
-    errors,
-    isSignedIn,
+    errors: refused?.errors,
+    isSignedIn: session !== undefined,
     body: html`<p class="lead">An application reserves a seat in the queue. The operator of this service decides who gets in and tells you; then you can sign in with this address.</p>
-<div class="card">${form({ action: paths.apply, formToken }, applicationFields(view))}</div>
+<div class="card">${showForm(applyForm, { action: paths.apply, formToken, values, refused }, html`<button>Apply</button>`)}</div>
 <p class="quiet">An application that is not accepted is deleted after ${APPLICATION_RETENTION_MS / DAY_MS} days.</p>`,
   };
 }
 
-function applicationFields({ name, email, focus = "", errors = [] }: ApplyView): Html {
-  return html`${field({
-    id: "name",
-    label: "Your name",
-    hint: "Of a person or an organization.",
-    value: name,
-    errors,
-    attributes: html`type="text" autocomplete="name" required`,
-  })}
-${field({
-  id: "email",
-  label: "Your email address",
-  hint: "Only the first application of an address counts.",
-  value: email,
-  errors,
-  attributes: html`type="email" autocomplete="email" required maxlength="254"`,
-})}
-<fieldset>
-<legend>Who you are</legend>
-${[...applicantFocuses, ""].map((one, at) => choice(one, { at, isChosen: one === focus }))}
-</fieldset>
-<button>Apply</button>`;
-}
-
-/** A radio button. The first one has the field name as its id, so that the error summary can link
- *  to it. */
-function choice(focus: string, { at, isChosen }: { at: number; isChosen: boolean }): Html {
-  const id = at === 0 ? "focus" : `focus-${at}`;
-  const label =
-    focus in focusNames ? focusNames[focus as keyof typeof focusNames] : "I would rather not say";
-  return html`<div class="choice">
-<input type="radio" id="${id}" name="focus" value="${focus}"${isChosen && html` checked`}>
-<label for="${id}">${label}</label>
-</div>`;
-}
-
-/** Data for the confirmation of an application for early access. */
-export interface QueuePlaceView {
-  readonly isSignedIn: boolean;
+/** An application that was received. */
+interface Seat {
   readonly queueToken: string;
   readonly name: string;
   readonly email: string;
-  readonly focus: (typeof applicantFocuses)[number] | undefined;
+  readonly focus?: Focus | undefined;
   /** Time of registration, in milliseconds since the epoch. */
   readonly registeredAt: number;
   /** Properties of the queue token as an API key; `undefined` if it is not an API key. */
@@ -102,12 +110,12 @@ export interface QueuePlaceView {
 }
 
 /** The page that shows the queue token; the token is shown only once. */
-export function queuePlacePage(view: QueuePlaceView): PageAnswer {
-  const { isSignedIn, queueToken, name, email, focus, registeredAt, key } = view;
+function seatPage({ session }: Browser, seat: Seat): PageAnswer {
+  const { queueToken, name, email, focus, registeredAt, key } = seat;
   return {
     heading: "Your seat is reserved",
     scriptPath: copyScriptHref,
-    isSignedIn,
+    isSignedIn: session !== undefined,
     body: html`<p class="lead">This is your queue token. Copy it now: it is shown this once and never again.</p>
 <p class="secret"><code id="token">${queueToken}</code></p>
 <p class="buttons">${copyButton("token", "the token")}</p>

@@ -7,7 +7,7 @@ import { Problem } from "../../lib/problem.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { channelFieldId, MAX_CHANNEL_NAME_LENGTH, newChannelFieldId } from "./channels-section.ts";
 import type { FieldErrors } from "./elements.ts";
-import { readForm, submittedValue } from "./form.ts";
+import { formReader, submittedValue } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
 import { showAccount } from "./show-account.ts";
@@ -43,7 +43,7 @@ export function channelRoutes(options: PageContext): Router {
   const mount = (path: string, act: (visit: SignedInVisit) => Promise<void>) =>
     router
       .route(path)
-      .post(...readForm, signedIn("requireOwnForm", act))
+      .post(...formReader, signedIn("requireOwnForm", act))
       .all(rejectOtherMethods(["post"]));
   const mountAct = (path: string, act: Act) =>
     mount(`${ONE}/${path}`, async (visit) => {

@@ -4,13 +4,13 @@ import { queryOf } from "../request-context.ts";
 import { completeClaim, showAgent, showCodeForm } from "./claim-by-code.ts";
 import { approveClaim, showApproval } from "./claim-by-link.ts";
 import { type ClaimVisit, type FreshSignInHandler, requireFreshSignIn } from "./claim-visit.ts";
-import { readForm, submittedValue } from "./form.ts";
+import { formReader, submittedValue } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
 /** Routes of the pages where a person claims an agent. */
 export function claimRoutes(options: PageContext): Router {
   const router = Router();
   const posted = (name: QueryName, handle: FreshSignInHandler) => [
-    ...readForm,
+    ...formReader,
     requireFreshSignIn(
       options,
       { csrfCheck: "requireOwnForm", place: (req) => returnTarget(req, name) },

@@ -9,7 +9,7 @@ import type { Browser, BrowserSession } from "../../principals/accounts/browser-
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { accessDeniedPage, consentPage, tooManyApplicationsPage } from "./consent-page.ts";
 import { type FieldErrors, SCOPES_FIELD_ID } from "./elements.ts";
-import { CheckboxValues, readForm, validateForm } from "./form.ts";
+import { CheckboxValues, formReader, validateForm } from "./form.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
 import { mayResultFromForm, redirectPage } from "./redirect-page.ts";
@@ -36,7 +36,7 @@ export function interactionRoutes(options: PageContext): Router {
   router
     .route("/oauth/interaction/:uid")
     .get((req, res) => showInteraction(req, res, options))
-    .post(...readForm, (req: UidRequest, res: Response) => handleDecision(req, res, options))
+    .post(...formReader, (req: UidRequest, res: Response) => handleDecision(req, res, options))
     .all(rejectOtherMethods(["get", "post"]));
   return router;
 }

@@ -13,7 +13,7 @@ export interface Page {
    * Errors of a form. They are listed before the content, and the title starts with "Error" for
    * screen readers.
    */
-  readonly errors?: FieldErrors;
+  readonly errors?: FieldErrors | undefined;
   /** Whether a person is signed in; `undefined` if the page is the same for everyone. */
   readonly isSignedIn?: boolean | undefined;
   /** The navigation entry to which the page belongs; absent if there is none. */

@@ -4,10 +4,10 @@ import { paths } from "../../lib/paths.ts";
 import { GuessGuard } from "../../limits/guess-guard.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { alertRoutes } from "./alerts/alert-routes.ts";
-import { earlyAccessRoutes } from "./apply-routes.ts";
+import { earlyAccessRoutes } from "./apply.ts";
 import { channelRoutes } from "./channel-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
-import { contactRoutes } from "./contact-routes.ts";
+import { contactRoutes } from "./contact.ts";
 import { copyScriptRoute } from "./copy.ts";
 import { createCsrfGuard } from "./csrf.ts";
 import { createErrorPageHandler } from "./error.ts";
@@ -15,9 +15,9 @@ import { interactionRoutes } from "./interaction-routes.ts";
 import { operatorRoutes } from "./operator/operator-routes.ts";
 import { createPageSender } from "./page-answer.ts";
 import type { PageContext, PagesOptions } from "./page-context.ts";
-import { signInRoutes } from "./sign-in-routes.ts";
+import { signInRoutes } from "./sign-in.ts";
 import { styleHref, styleRoute } from "./style-route.ts";
-import { UNSUBSCRIBE_PATH, unsubscribeRoutes } from "./unsubscribe-routes.ts";
+import { UNSUBSCRIBE_PATH, unsubscribeRoutes } from "./unsubscribe.ts";
 import { watchlistAddRoutes } from "./watchlist-add.ts";
 
 /** Makes the client's address available to the audit log. */

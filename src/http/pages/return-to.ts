@@ -1,3 +1,6 @@
+import type { Request } from "express";
+import { submittedValue } from "./form.ts";
+
 /** Path of the account page. */
 export const ACCOUNT_PATH = "/account";
 
@@ -24,6 +27,10 @@ export function safeReturnPath(target: unknown): string {
     typeof target === "string" && allowedTargets.some((pattern) => pattern.test(target));
   return isAllowed ? target : ACCOUNT_PATH;
 }
+
+/** The path to which a person returns, from the hidden field of a form. */
+export const sentReturnPath = (req: Request): string =>
+  safeReturnPath(submittedValue(req, "return_to"));
 
 /** URL of a sign-in page with a return target. */
 export function withReturnPath(path: "/sign-in" | "/sign-in/code", target: string): string {

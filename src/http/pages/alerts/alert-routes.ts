@@ -17,7 +17,7 @@ import { parseInput, validateInput } from "../../api/parse.ts";
 import { queryOf } from "../../request-context.ts";
 import type { FieldErrors } from "../elements.ts";
 import { descriptionList } from "../elements.ts";
-import { createFormReader, readForm, submittedValue } from "../form.ts";
+import { createFormReader, formReader, submittedValue } from "../form.ts";
 import type { PageContext } from "../page-context.ts";
 import { createServeSignedIn, type SignedInVisit } from "../signed-in.ts";
 import {
@@ -103,7 +103,7 @@ export function alertRoutes(options: PageContext): Router {
   get("/account/alerts/new", showNewForm).all(rejectOtherMethods(["get"]));
   post("/account/alerts", makeAlert);
   get("/account/alerts/:id/edit", showEditForm).all(rejectOtherMethods(["get"]));
-  post("/account/alerts/:id/manage", manage, readForm);
+  post("/account/alerts/:id/manage", manage, formReader);
   get("/account/alerts/:id", showAlert)
     .post(
       ...readAlertForm,

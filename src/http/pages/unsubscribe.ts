@@ -2,8 +2,9 @@ import { type Request, Router } from "express";
 import { Problem } from "../../lib/problem.ts";
 import { type Html, html } from "../../markup/html.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
-import { form, untrustedText } from "./elements.ts";
-import { readForm } from "./form.ts";
+import { untrustedText } from "./elements.ts";
+import { formReader } from "./form.ts";
+import { buttonForm } from "./form-html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
 import { createPassCookie, type PassCookie } from "./pass-cookie.ts";
@@ -64,7 +65,7 @@ export function unsubscribeRoutes(options: PageContext): Router {
     .all(rejectOtherMethods(["get", "post"]));
   router
     .route(`${UNSUBSCRIBE_PATH}/:token/allow`)
-    .post(...readForm, async (req, res) => {
+    .post(...formReader, async (req, res) => {
       await csrf.requireOwnForm(req);
       if (!(await suppression.allow(tokenOf(req)))) throw noSuchLink();
       show(res, allowedPage);
@@ -72,7 +73,7 @@ export function unsubscribeRoutes(options: PageContext): Router {
     .all(rejectOtherMethods(["post"]));
   router
     .route(`${UNSUBSCRIBE_PATH}/:token/browser`)
-    .post(...readForm, async (req, res) => {
+    .post(...formReader, async (req, res) => {
       await csrf.requireOwnForm(req);
       if ((await suppression.stateOf(tokenOf(req))) === undefined) throw noSuchLink();
       pass.give(res, tokenOf(req));
@@ -93,7 +94,7 @@ ${signInForm(token, formToken)}`,
 const stoppedPage = (token: string, formToken: string): PageAnswer => ({
   heading: "No more mail",
   body: html`<p class="lead">Nothing is sent to your mailbox any more. ${ownCodes}</p>
-${form({ action: `${UNSUBSCRIBE_PATH}/${token}/allow`, formToken }, html`<button>Send me mail again</button>`)}
+${buttonForm({ action: `${UNSUBSCRIBE_PATH}/${token}/allow`, formToken }, html`<button>Send me mail again</button>`)}
 <p>Do you want to sign in without other mail?</p>
 ${signInForm(token, formToken)}`,
 });
@@ -102,7 +103,7 @@ ${signInForm(token, formToken)}`,
 const ownCodes = "Only a browser at which you signed in before, or use this link, gets a code.";
 
 const signInForm = (token: string, formToken: string): Html =>
-  form(
+  buttonForm(
     { action: `${UNSUBSCRIBE_PATH}/${token}/browser`, formToken },
     html`<button>Sign in at this browser</button>`,
   );
