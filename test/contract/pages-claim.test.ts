@@ -147,7 +147,7 @@ describe("claiming with the agent's code", () => {
     const shown = await askFor(person, agent.client_id, agent.claim.code);
     const again = await person.web.submit(shown.form("/claim/confirm"), { scope: [] });
     expect(again.status).toBe(400);
-    expect(again.html).toContain('<a href="#scope-0">Select at least one permission.</a>');
+    expect(again.html).toContain('<a href="#scope">Select at least one permission.</a>');
     const done = await person.web.submit(again.form("/claim/confirm"), { scope: "signals:read" });
     expect(textOf(done.html)).toContain("You have claimed this agent");
   });

@@ -1,36 +1,39 @@
 import { type Request, Router } from "express";
 import { rejectOtherMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
-import { completeClaim, showAgent, showCodeForm } from "./claim-by-code.ts";
-import { approveClaim, showApproval } from "./claim-by-link.ts";
+import { codeForm, completeClaim, reviewByCode, showCodeForm } from "./claim-by-code.ts";
+import { approveClaim, reviewByLink } from "./claim-by-link.ts";
+import { reviewForm } from "./claim-review.ts";
 import { type ClaimVisit, type FreshSignInHandler, requireFreshSignIn } from "./claim-visit.ts";
-import { formReader, submittedValue } from "./form.ts";
+import { submittedValue } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
+
 /** Routes of the pages where a person claims an agent. */
-export function claimRoutes(options: PageContext): Router {
+export function claimRoutes(context: PageContext): Router {
   const router = Router();
-  const posted = (name: QueryName, handle: FreshSignInHandler) => [
-    ...formReader,
+  const posted = (name: QueryName, handle: FreshSignInHandler) =>
     requireFreshSignIn(
-      options,
-      { csrfCheck: "requireOwnForm", place: (req) => returnTarget(req, name) },
+      context,
+      {
+        csrfCheck: "requireOwnForm",
+        place: (req) => place(name, submittedValue(req, fields[name])),
+      },
       handle,
-    ),
-  ];
+    );
   router
     .route("/claim")
     .get(
-      requireFreshSignIn(options, { csrfCheck: "openPage", place: requestedTarget }, showClaimPage),
+      requireFreshSignIn(context, { csrfCheck: "openPage", place: requestedTarget }, showClaimPage),
     )
-    .post(...posted("agent", showAgent))
+    .post(...codeForm.reader, posted("agent", reviewByCode))
     .all(rejectOtherMethods(["get", "post"]));
   router
     .route("/claim/confirm")
-    .post(...posted("agent", completeClaim))
+    .post(...reviewForm.reader, posted("agent", completeClaim))
     .all(rejectOtherMethods(["post"]));
   router
     .route("/claim/approve")
-    .post(...posted("attempt", approveClaim))
+    .post(...reviewForm.reader, posted("attempt", approveClaim))
     .all(rejectOtherMethods(["post"]));
   return router;
 }
@@ -38,10 +41,8 @@ export function claimRoutes(options: PageContext): Router {
 /** Query parameter of the page: an agent id, or the attempt id of an agent's link. */
 type QueryName = "agent" | "attempt";
 
+/** The field of a form that has the value of the query parameter. */
 const fields = { agent: "agent_id", attempt: "attempt" } as const;
-
-const returnTarget = (req: Request, name: QueryName): string =>
-  place(name, submittedValue(req, fields[name]));
 
 function requestedTarget(req: Request): string {
   const query = queryOf(req);
@@ -52,9 +53,7 @@ function requestedTarget(req: Request): string {
 const place = (name: QueryName, value: string | undefined): string =>
   value ? `/claim?${name}=${encodeURIComponent(value)}` : "/claim";
 
-function showClaimPage(visit: ClaimVisit, options: PageContext): Promise<void> {
+function showClaimPage(visit: ClaimVisit, context: PageContext): Promise<void> {
   const attempt = queryOf(visit.req).get("attempt");
-  return attempt === null
-    ? showCodeForm(visit, options)
-    : showApproval(visit, options, { attempt });
+  return attempt === null ? showCodeForm(visit, context) : reviewByLink(visit, context, attempt);
 }

@@ -1,6 +1,6 @@
 import express, { type Request, type RequestHandler } from "express";
 import { z } from "zod";
-import { isScope, parseScopeNames } from "../../access/scopes.ts";
+import { isScope } from "../../access/scopes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { HtmlContent } from "../../markup/html.ts";
 import { validateInput } from "../api/parse.ts";
@@ -220,25 +220,12 @@ export const CheckboxValues = z
   .default([]);
 
 /** Schema of selected scopes; unknown names are dropped. */
-export const SelectedScopes = CheckboxValues.transform((names) => names.filter(isScope));
-
-/** Schema of the scopes that a page showed, from a hidden field; empty if the field is missing. */
-export const OfferedScopes = z
-  .string()
-  .default("")
-  .transform((names) => parseScopeNames(names).filter(isScope));
+const SelectedScopes = CheckboxValues.transform((names) => names.filter(isScope));
 
 const NO_SCOPE_SELECTED = "Select at least one permission.";
 
 /** Schema of selected scopes that requires at least one. */
 export const RequiredScopes = SelectedScopes.refine((names) => names.length > 0, NO_SCOPE_SELECTED);
-
-/**
- * The error of `RequiredScopes`, for forms where another field decides whether a scope is required.
- */
-export const noScopeSelectedErrors: FieldErrors = [
-  { id: SCOPES_FIELD_ID, text: NO_SCOPE_SELECTED },
-];
 
 /** The values of a validated form, or its errors. */
 export type FormResult<S extends z.ZodType> =
