@@ -16,7 +16,7 @@ import { AlertService } from "./api/alert-service.ts";
 import type { AlertDependencies } from "./api/dependencies.ts";
 import { createEventLog, type EventLog } from "./api/event-log.ts";
 import { AlertCapacity } from "./capacity.ts";
-import type { ChannelDependencies } from "./channels/channel-attempt.ts";
+import type { ChannelDependencies } from "./channels/channel-endpoint.ts";
 import { ChannelService } from "./channels/channels.ts";
 import { UnsubscribeService, UnsubscribeTokens, unsubscribeUrl } from "./channels/unsubscribing.ts";
 import { measuredSender } from "./delivery/measured-sender.ts";

@@ -9,7 +9,7 @@ import {
   newChannelId,
   type StoredChannel,
 } from "../../src/alerts/channels/channel.ts";
-import type { ChannelDependencies } from "../../src/alerts/channels/channel-attempt.ts";
+import type { ChannelDependencies } from "../../src/alerts/channels/channel-endpoint.ts";
 import { type ChannelSchedule, IMMEDIATE_SCHEDULE } from "../../src/alerts/channels/schedule.ts";
 import { type ChannelTarget, channelTargetHint } from "../../src/alerts/channels/targets.ts";
 import {

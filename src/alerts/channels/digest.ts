@@ -1,19 +1,20 @@
-import type { Scope } from "../../access/scopes.ts";
 import { eventTextOf } from "../../answers/event-text.ts";
 import { DIRECTION_EVIDENCE_TEXT, DIRECTION_LIMITS_TEXT } from "../../answers/meaning.ts";
-import { isEntitledToEvents } from "../../auth/entitlement.ts";
 import type { LimitState } from "../../limits/limits.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Records } from "../../store/port/records.ts";
 import type { Change, Transaction } from "../../store/transact.ts";
-import { type AlertOwner, alerts, isSentToChannel, type StoredAlert } from "../alert.ts";
+import type { StoredAlert } from "../alert.ts";
+import {
+  type EntitlementOptions,
+  findEntitledAlert,
+  isQueuedFor,
+  requeueOrDelete,
+} from "../delivery/addressee.ts";
 import {
   DELIVERIES_TOPIC,
-  deleteDelivery,
   deliveries,
   EVENT_RETENTION_MS,
   isUnchanged,
-  moveToCurrentTarget,
   queuedDeliveriesGroup,
   type StoredDelivery,
 } from "../delivery/delivery.ts";
@@ -112,10 +113,13 @@ export const waitForDigest =
   (event: StoredDelivery, channel: StoredChannel, { until, now, isOverLimit }: Wait): Change =>
   async (tx) => {
     // The transaction that changes the schedule applies it to what waits, and would miss this event.
-    if (!(await isUnchanged(tx, channels, channel))) return;
+    const [isSame, gathering] = await Promise.all([
+      isUnchanged(tx, channels, channel),
+      tx.get(deliveries, gatheringKey(channel.key)),
+    ]);
+    if (!isSame) return;
     const value = { ...event.value, heldUntil: until, ...(isOverLimit && { isOverLimit }) };
     tx.update(deliveries, event, { value, dueInMs: null });
-    const gathering = await tx.get(deliveries, gatheringKey(channel.key));
     if (gathering?.dueAt !== undefined && gathering.dueAt <= until) return;
     putGathering(tx, channel, until, Math.max(0, until - now));
   };
@@ -263,12 +267,6 @@ function addToDigest(tx: Transaction, member: StoredDelivery, digestId: string):
   tx.update(deliveries, member, { value: { ...rest, digestId }, groups, dueInMs: null });
 }
 
-/** Dependencies of the contents of digests. */
-interface DigestOptions {
-  readonly records: Records;
-  readonly scopesOf: (owner: AlertOwner) => Promise<ReadonlySet<Scope>>;
-}
-
 /** An event of a digest, with its alert. */
 interface DigestedEvent {
   readonly delivery: StoredDelivery;
@@ -286,7 +284,7 @@ interface Members {
 /** Reads the events of a digest that are still queued, and checks which of them may be sent. */
 export async function readDigestMembers(
   digest: StoredDelivery,
-  options: DigestOptions,
+  options: EntitlementOptions,
 ): Promise<Members> {
   const all = await readAll(options.records, deliveries, digestGroup(digest.key));
   const known = new Map<string, StoredAlert | undefined>();
@@ -296,40 +294,12 @@ export async function readDigestMembers(
     const { alertId = "" } = member.value;
     if (!known.has(alertId)) known.set(alertId, await findEntitledAlert(alertId, options));
     const alert = known.get(alertId);
-    if (alert === undefined || !isStillSentToChannel(member, alert) || alert.value.isPaused) {
+    if (alert === undefined || !isQueuedFor(member, alert) || alert.value.isPaused) {
       others.push(requeueOrDelete(member, alert));
     } else told.push({ delivery: member, alert });
   }
   return { told, others };
 }
-
-/** Finds an alert by id, if its owner may receive events now. */
-export async function findEntitledAlert(
-  alertId: string,
-  { records, scopesOf }: DigestOptions,
-): Promise<StoredAlert | undefined> {
-  const alert = await records.get(alerts, alertId);
-  return alert && isEntitledToEvents(await scopesOf(alert.value.owner)) ? alert : undefined;
-}
-
-/** Whether an alert still sends to the channel for which the event was queued. */
-export const isStillSentToChannel = (
-  { value: { channelId } }: StoredDelivery,
-  alert: StoredAlert,
-): boolean => channelId !== undefined && isSentToChannel(alert, channelId);
-
-/**
- * Moves an event that may no longer be sent where it was queued to the current queue of its alert,
- * outside any digest; it is held back there while the alert is paused. The event is deleted if
- * `alert` is `undefined`, or has no webhook or channel.
- */
-export const requeueOrDelete =
-  (event: StoredDelivery, alert: StoredAlert | undefined): Change =>
-  async (tx) => {
-    if (!(await isUnchanged(tx, deliveries, event))) return;
-    if (alert === undefined) deleteDelivery(tx, event);
-    else moveToCurrentTarget(tx, event, alert);
-  };
 
 /** Options for the text of a digest. */
 interface DigestTextOptions extends MessageTextOptions {

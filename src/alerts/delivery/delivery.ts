@@ -5,7 +5,7 @@ import {
   type RecordRevision,
   type Stored,
 } from "../../store/port/records.ts";
-import type { Transaction } from "../../store/transact.ts";
+import type { Change, Transaction } from "../../store/transact.ts";
 import type { OwnerIdentity, StoredAlert, Webhook } from "../alert.ts";
 import { CHALLENGE_MESSAGE_TYPE, challengeBody, FIRST_CHALLENGE_DELAY_MS } from "./challenge.ts";
 import { webhookEndpoint } from "./sealed-webhook-url.ts";
@@ -220,6 +220,30 @@ function insertDelivery(
   tx.insert(deliveries, { key: eventId, value, groups, ttlMs: EVENT_RETENTION_MS, dueInMs });
 }
 
+/** Whether a record is still as it was read before the transaction. */
+export const isUnchanged = async <T>(
+  tx: Transaction,
+  of: Collection<T>,
+  read: RecordRevision,
+): Promise<boolean> => (await tx.get(of, read.key))?.revision === read.revision;
+
+/** Deletes a delivery, if it is still as this process has leased it. */
+export function deleteDelivery(tx: Transaction, delivery: StoredDelivery): void {
+  tx.check(deliveries, delivery);
+  tx.remove(deliveries, delivery.key);
+}
+
+/**
+ * Makes a delivery due later.
+ *
+ * @param dueInMs Milliseconds until the delivery is due; `null` to hold the delivery back until it
+ * is released.
+ */
+export const rescheduleDelivery =
+  (delivery: StoredDelivery, dueInMs: number | null): Change =>
+  (tx) =>
+    tx.update(deliveries, delivery, { value: delivery.value, dueInMs });
+
 /**
  * Moves a queued message to the current webhook or channel of its alert. The message then follows
  * the schedule of the new target. A message of an alert that is polled is deleted.
@@ -238,19 +262,6 @@ export function moveToCurrentTarget(
   const { type, body, attempts, isRepeat } = delivery.value;
   const value: Delivery = { ...to, type, body, attempts, ...(isRepeat && { isRepeat }) };
   tx.update(deliveries, delivery, { value, groups, dueInMs: 0 });
-}
-
-/** Whether a record is still as it was read before the transaction. */
-export const isUnchanged = async <T>(
-  tx: Transaction,
-  of: Collection<T>,
-  read: RecordRevision,
-): Promise<boolean> => (await tx.get(of, read.key))?.revision === read.revision;
-
-/** Deletes a delivery, if it is still as this process has leased it. */
-export function deleteDelivery(tx: Transaction, delivery: StoredDelivery): void {
-  tx.check(deliveries, delivery);
-  tx.remove(deliveries, delivery.key);
 }
 
 /** Where the messages of an alert are queued. */

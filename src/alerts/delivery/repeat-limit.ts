@@ -1,36 +1,33 @@
 import type { LimitState, Limits } from "../../limits/limits.ts";
-import type { Change } from "../../store/transact.ts";
 import { type EventSource, eventParty } from "../alert.ts";
-import { deliveries, type StoredDelivery } from "./delivery.ts";
-
-/** Whether an attempt is a retry, or sends a message that was not caused by a new event. */
-export const isRepeatedAttempt = ({ value }: StoredDelivery): boolean =>
-  value.attempts > 0 || value.isRepeat === true;
+import type { StoredDelivery } from "./delivery.ts";
+import { delay, type Instead } from "./endpoint.ts";
 
 /**
  * Counts an attempt that was not caused by a new event. Attempts are logged for 30 days, so without
  * this limit a few accounts could fill the disk.
  */
-export function countRepeatedAttempt(alert: EventSource, limits: Limits): Promise<LimitState> {
-  const { caller, network } = eventParty(alert);
+export function countRepeatedAttempt(source: EventSource, limits: Limits): Promise<LimitState> {
+  const { caller, network } = eventParty(source);
   return limits.admit("events", { caller: `again ${caller}`, network });
 }
 
-/** Delays a delivery until its rate limit resets; `undefined` when the limit is not exceeded. */
-export function delayDeliveryUntilReset(
+/** Delays a delivery until a limit resets; `undefined` when the limit is not exceeded. */
+export const delayIfExceeded = (
   delivery: StoredDelivery,
   { isExceeded, resetMs }: LimitState,
-): Change | undefined {
-  return isExceeded ? rescheduleDelivery(delivery, resetMs) : undefined;
-}
+): Instead | undefined => (isExceeded ? delay(delivery, resetMs) : undefined);
 
 /**
- * Makes a delivery due later.
- *
- * @param dueInMs Milliseconds until the delivery is due; `null` to hold the delivery back until it
- * is released.
+ * Counts an attempt that is a retry, or sends a message that was not caused by a new event, and
+ * delays the delivery while the limit on these is exceeded; `undefined` when it can be sent.
  */
-export const rescheduleDelivery =
-  (delivery: StoredDelivery, dueInMs: number | null): Change =>
-  (tx) =>
-    tx.update(deliveries, delivery, { value: delivery.value, dueInMs });
+export async function delayIfRepeatedTooOften(
+  delivery: StoredDelivery,
+  source: EventSource,
+  limits: Limits,
+): Promise<Instead | undefined> {
+  const { attempts, isRepeat } = delivery.value;
+  if (attempts === 0 && isRepeat === undefined) return undefined;
+  return delayIfExceeded(delivery, await countRepeatedAttempt(source, limits));
+}

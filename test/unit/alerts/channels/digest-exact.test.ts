@@ -13,10 +13,6 @@ import {
   UnsubscribeTokens,
 } from "../../../../src/alerts/channels/unsubscribing.ts";
 import {
-  attemptDelivery,
-  type DeliveryAttemptOptions,
-} from "../../../../src/alerts/delivery/attempt.ts";
-import {
   ATTEMPT_ARCHIVE_KIND,
   type DeliveryAttempt,
   deliveries,
@@ -25,6 +21,10 @@ import {
   releaseHeldDeliveries,
   startReleaseLoop,
 } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import {
+  attemptDelivery,
+  type DeliveryAttemptOptions,
+} from "../../../../src/alerts/delivery/worker.ts";
 import { scheduleTimer as loopSchedule } from "../../../../src/lib/loop.ts";
 import { createLimits } from "../../../../src/limits/limits.ts";
 import { replace } from "../../../../src/store/port/operations.ts";
