@@ -198,6 +198,60 @@ describeEngines("logged settlements of decisions", (engine) => {
   });
 });
 
+it("a settlement that another process continues unnoticed is graded by the outcomes that are logged", async () => {
+  const { records, archive } = await openStore(model);
+  const sessions = new Sessions();
+  const symbols = Array.from({ length: 300 }, (_, at) => `T${String(at).padStart(3, "0")}`);
+  // The other process lacks the last price of an instrument.
+  const other = signalLog({ records, archive }, sessions, {
+    isShared: true,
+    market: {
+      ...sessions.market,
+      recordsUntil: (at) =>
+        sessions.market
+          .recordsUntil(at)
+          .map((one) =>
+            one.instrument.symbol === symbols[0] ? { ...one, bars: one.bars.slice(0, 6) } : one,
+          ),
+    },
+  });
+  let afterCommit = async () => {};
+  const observed: typeof records = Object.create(records, {
+    commit: {
+      value: async (operations: Parameters<typeof records.commit>[0]) => {
+        const isCommitted = await records.commit(operations);
+        await afterCommit();
+        return isCommitted;
+      },
+    },
+  });
+  const log = signalLog({ records: observed, archive }, sessions, { isShared: true });
+  for (let day = 0; day < 8; day++) {
+    sessions.close(day, "stock", symbols);
+    if (day < 7) await log.settle();
+    if (day === 6) await other.settle();
+  }
+  await log.writeUntil("whole run");
+  await log.writer.tick();
+  // The settlement begins, and the other process appends its first outcomes before the state is
+  // read.
+  afterCommit = async () => {
+    afterCommit = async () => {};
+    await other.writer.tick();
+  };
+  await log.settle();
+  const [first] = (await contentsOf(log)).filter(({ kind }) => kind === "outcome");
+  expect(first).toMatchObject({ symbol: symbols[0], lastPrice: iso(5).slice(0, 10) });
+  const { origin = "" } = (await log.reader.checkpoint()) ?? {};
+  const keys = [verifierTextOf(origin)];
+  const { records: proved = [] } = await verifyLog({
+    ...{ source: logSourceOf(log), keys, known: undefined, now: () => 0 },
+  });
+  const graded = new GradedRuns(log.store);
+  await graded.reload();
+  expect(graded.runsOf({ assetClass: "stock", horizon: 5, methodHash })).toEqual(proved[0]?.runs);
+});
+
 it("the track record states the earliest open run that can still change it", async () => {
   const { store } = await openStore(model);
   const folder = dataFolder();
