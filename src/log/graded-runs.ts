@@ -8,9 +8,6 @@ import {
 import { AssetClass } from "../market/instrument.ts";
 import type { LoggedGrade, LogStore } from "./log-store.ts";
 
-/** Number of grades per read. */
-const PAGE = 1_000;
-
 /** A graded run and the hash of its method. */
 interface MethodGrade {
   readonly methodHash: string;
@@ -21,12 +18,8 @@ interface MethodGrade {
 interface Grades {
   /** Graded runs of all methods, oldest first. */
   readonly runs: MethodGrade[];
-  /**
-   * Number of corrections read so far; `correctedUntil` is the index after the last outcome of the
-   * newest correction.
-   */
+  /** Number of corrections read so far. */
   corrections: number;
-  correctedUntil: number;
 }
 
 type GradesOf = Pick<LoggedGrade, "assetClass" | "horizon">;
@@ -39,8 +32,7 @@ export interface RecordOf extends GradesOf {
 /** Grades that checkpoints have covered since the last read. */
 interface NewGrades {
   readonly of: GradesOf;
-  readonly graded: readonly MethodGrade[];
-  readonly corrections: readonly (MethodGrade & Pick<LoggedGrade, "end">)[];
+  readonly grades: readonly (MethodGrade & Pick<LoggedGrade, "isCorrection">)[];
 }
 
 /** In-memory copy of the graded runs that the last checkpoint covers; each process has its own. */
@@ -88,26 +80,12 @@ export class GradedRuns {
   }
 
   async #readNew(id: string, of: GradesOf, size: number): Promise<NewGrades> {
-    const known = id === this.#id ? this.#grades.get(keyOf(of)) : undefined;
-    const { runs = [], correctedUntil = 0 } = known ?? {};
-    const after = runs.at(-1)?.graded.close;
-    const graded = await pagesOf(
-      size,
-      after === undefined ? 0 : after + 1,
-      (from) => this.#store.grades(id, of, { from, limit: PAGE }),
-      (last) => last.graded.close + 1,
-    );
-    const corrections = await pagesOf(
-      size,
-      correctedUntil + 1,
-      (from) => this.#store.corrections(id, of, { from, limit: PAGE }),
-      (last) => last.end + 1,
-    );
-    return {
-      of,
-      graded: await this.#withMethods(id, graded),
-      corrections: await this.#withMethods(id, corrections),
-    };
+    const isKnown = id === this.#id;
+    const runs = isKnown ? this.#grades.get(keyOf(of))?.runs : undefined;
+    const close = runs?.at(-1)?.graded.close ?? -1;
+    const read = { close, size: isKnown ? this.#size : 0 };
+    const grades = await this.#store.grades(id, of, read, size);
+    return { of, grades: await this.#withMethods(id, grades) };
   }
 
   /** Adds the method of each run where an earlier version did not record it. */
@@ -122,16 +100,18 @@ export class GradedRuns {
     return found;
   }
 
-  #show({ of, graded, corrections }: NewGrades): void {
-    const known = this.#grades.get(keyOf(of)) ?? { runs: [], corrections: 0, correctedUntil: 0 };
+  #show({ of, grades }: NewGrades): void {
+    const known = this.#grades.get(keyOf(of)) ?? { runs: [], corrections: 0 };
     this.#grades.set(keyOf(of), known);
-    known.runs.push(...graded);
-    for (const { end, ...corrected } of corrections) {
-      const { close } = corrected.graded;
-      const at = known.runs.findLastIndex(({ graded }) => graded.close === close);
-      if (at >= 0) known.runs[at] = corrected;
+    for (const { isCorrection = false, methodHash, graded } of grades) {
+      if (!isCorrection) {
+        known.runs.push({ methodHash, graded });
+        continue;
+      }
+      // The earlier grade of the run may be pruned.
+      const at = known.runs.findLastIndex((one) => one.graded.close === graded.close);
+      if (at >= 0) known.runs[at] = { methodHash, graded };
       known.corrections += 1;
-      known.correctedUntil = end;
     }
   }
 
@@ -176,21 +156,3 @@ export class GradedRuns {
 }
 
 const keyOf = ({ assetClass, horizon }: GradesOf) => `${assetClass} ${horizon}`;
-
-/** All grades that the first `size` entries cover, page by page. */
-async function pagesOf(
-  size: number,
-  from: number,
-  read: (from: number) => Promise<readonly LoggedGrade[]>,
-  next: (last: LoggedGrade) => number,
-): Promise<readonly LoggedGrade[]> {
-  const found: LoggedGrade[] = [];
-  for (let first = from; ; ) {
-    const page = await read(first);
-    const covered = page.filter(({ end }) => end <= size);
-    found.push(...covered);
-    const last = covered.at(-1);
-    if (last === undefined || covered.length < PAGE) return found;
-    first = next(last);
-  }
-}

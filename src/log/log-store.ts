@@ -32,6 +32,9 @@ const ROW_ENTRIES = 64;
 /** Maximum number of universes in memory. */
 const KEPT_UNIVERSES = 100;
 
+/** Maximum number of grades per read. */
+const GRADES_PER_READ = 1_000;
+
 /** An instant later than every session, in Unix milliseconds. */
 const LAST_INSTANT = Date.UTC(9999, 0);
 
@@ -317,27 +320,37 @@ export class LogStore {
   }
 
   /**
-   * The grades, over one horizon, of the runs of a class whose sessions closed at or after an
-   * instant (Unix milliseconds), oldest first.
+   * The grades that a reader lacks of those that the first `size` entries contain: first those of
+   * runs that it has not read, oldest first, then those that take the place of earlier ones.
+   *
+   * @param read What the reader has: the close of the last graded run (Unix milliseconds) and the
+   * number of entries that it had read.
    */
   async grades(
     id: string,
     of: Pick<LoggedGrade, "assetClass" | "horizon">,
-    range: { readonly from: number; readonly limit: number },
+    read: { readonly close: number; readonly size: number },
+    size: number,
   ): Promise<readonly LoggedGrade[]> {
-    const rows = await this.#read(GRADE, gradesOf(id, of), { ...range, to: LAST_INSTANT });
-    return rows.map(({ body }) => body as LoggedGrade);
+    const subject = gradesOf(id, of);
+    return [
+      ...(await this.#grades(GRADE, subject, read.close + 1, size)),
+      ...(await this.#grades(CORRECTION, subject, read.size + 1, size)),
+    ];
   }
 
-  /** The grades of corrected settlements, ordered by the index after their last outcome. */
-  async corrections(
-    id: string,
-    of: Pick<LoggedGrade, "assetClass" | "horizon">,
-    range: { readonly from: number; readonly limit: number },
-  ): Promise<readonly LoggedGrade[]> {
-    const to = Number.MAX_SAFE_INTEGER;
-    const rows = await this.#read(CORRECTION, gradesOf(id, of), { ...range, to });
-    return rows.map(({ body }) => body as LoggedGrade);
+  /** The grades in rows from `start` on, as far as the first `size` entries contain them. */
+  async #grades(kind: string, subject: string, start: number, size: number) {
+    const found: LoggedGrade[] = [];
+    for (let from = start; ; ) {
+      const range = { from, to: Number.MAX_SAFE_INTEGER, limit: GRADES_PER_READ };
+      const rows = await this.#read(kind, subject, range);
+      const covered = rows.map(({ body }) => body as LoggedGrade).filter(({ end }) => end <= size);
+      found.push(...covered);
+      const last = rows.at(-1);
+      if (last === undefined || covered.length < GRADES_PER_READ) return found;
+      from = last.at + 1;
+    }
   }
 
   /** The newest run of a class whose session closed at or before an instant, Unix milliseconds. */
