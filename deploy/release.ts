@@ -65,7 +65,7 @@ const content = join(folder, "package");
 rmSync(folder, { recursive: true, force: true });
 const licenses = licensesOf(await bundle(entries, join(content, "dist")));
 writeLockedFiles(join(content, "dist/src/method"));
-for (const path of globSync("src/http/**/*.{css,js}", { cwd: ROOT })) {
+for (const path of globSync("src/{http,markup}/**/*.{css,js}", { cwd: ROOT })) {
   cpSync(join(ROOT, path), join(content, "dist", path));
 }
 for (const path of [...documents, ...operatorFiles]) {

@@ -32,7 +32,7 @@ export const plainLabels = (
   html: string,
 ): readonly { readonly y: number; readonly text: string }[] =>
   Array.from(
-    html.matchAll(/<text x="10%" y="([\d.]+)%" dy=".35em">([^<]*)<\/text>/g),
+    html.matchAll(/<text x="10%" y="([\d.]+)%" dy="[-.\d]+em">([^<]*)<\/text>/g),
     ([, y, text = ""]) => ({ y: Number(y), text }),
   ).toSorted((a, b) => a.y - b.y);
 

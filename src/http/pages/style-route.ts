@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { PLOT_STYLE } from "../../markup/plot-style.ts";
 import { createAsset } from "./asset.ts";
 
 /** Names of the style sheets in cascade order: later ones take precedence. */
@@ -18,9 +19,10 @@ const files = [
 const style = createAsset({
   path: "/assets/pages.css",
   type: "css",
-  text: files
-    .map((name) => readFileSync(new URL(`./style/${name}.css`, import.meta.url), "utf8"))
-    .join("\n"),
+  text: [
+    PLOT_STYLE,
+    ...files.map((name) => readFileSync(new URL(`./style/${name}.css`, import.meta.url), "utf8")),
+  ].join("\n"),
 });
 
 /** URL of the style sheet of the pages. */

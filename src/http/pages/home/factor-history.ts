@@ -1,18 +1,11 @@
 import { type Html, html } from "../../../markup/html.ts";
+import { barsPath, columnPanel, horizontalLine, plot, plotPanel } from "../../../markup/plot.ts";
+import { type ColumnAxis, timeAxis } from "../../../markup/plot-axis.ts";
 import type { FactorContributions } from "../../../score/composite.ts";
 import type { HistoryPoint } from "./history-view.ts";
 import type { FactorName } from "./marks.ts";
 import { FULL_BAR_POINTS, factorNames } from "./marks.ts";
 import { dateTimeHtml, pointsHtml as pointsText } from "./number-format.ts";
-import {
-  columnsPath,
-  horizontalLine,
-  plot,
-  plotPanel,
-  type TimeAxis,
-  timeAxis,
-  timePanel,
-} from "./plot.ts";
 
 const FACTORS = Object.keys(factorNames) as FactorName[];
 
@@ -42,7 +35,7 @@ export function factorHistoryChart(points: readonly HistoryPoint[], dayMs: numbe
       : [],
   );
   if (chosen.length < 2) return false;
-  const time = timeAxis(
+  const columns = timeAxis(
     chosen.map(({ asOf }) => Date.parse(asOf)),
     { dayMs },
   );
@@ -53,11 +46,10 @@ export function factorHistoryChart(points: readonly HistoryPoint[], dayMs: numbe
 ${plot(
   {
     label: `Points of the four factors at ${chosen.length} sessions`,
-    table: POINTS_TABLE,
-    count: chosen.length,
-    time,
+    columns,
+    readout: { table: POINTS_TABLE, count: chosen.length },
   },
-  html`${FACTORS.map((factor) => factorPanel(factor, chosen, time))}${timePanel(time)}`,
+  html`${FACTORS.map((factor) => factorPanel(factor, chosen, columns))}${columnPanel(columns)}`,
 )}
 </figure>
 <details class="more"><summary>The same in figures</summary>
@@ -79,20 +71,21 @@ ${plot(
  * The panel of one factor. A contribution can exceed 50 points if other factors offset it; its bar
  * is then cut off at the edge, and the table shows the number.
  */
-function factorPanel(factor: FactorName, chosen: readonly Measured[], time: TimeAxis): Html {
+function factorPanel(factor: FactorName, chosen: readonly Measured[], columns: ColumnAxis): Html {
   const bars = chosen.map(({ contributions }, place) => ({
     place,
     from: 0,
     to: Math.max(POINTS.low, Math.min(POINTS.high, contributions[factor])),
   }));
   const drawn = (isUp: boolean) =>
-    columnsPath(
+    barsPath(
       bars.filter(({ to }) => to !== 0 && to > 0 === isUp),
       POINTS,
+      columns,
     );
   return plotPanel({
     name: "p-factor",
-    time,
+    columns,
     axis: POINTS,
     shapes: html`${horizontalLine(0, POINTS, "zero")}<path class="up" d="${drawn(true)}"/><path class="down" d="${drawn(false)}"/>`,
     labels: [{ value: 0, text: factorNames[factor], name: "strong" }],

@@ -1,10 +1,8 @@
 import { type Html, html } from "../../../markup/html.ts";
-import type { FullSignal } from "../../../tool/signal.ts";
-import type { HistoryPoint, HistoryView } from "./history-view.ts";
-import { priceText } from "./number-format.ts";
 import {
   type AxisLabel,
-  axisTicks,
+  bandPath,
+  columnPanel,
   columnSpan,
   horizontalLine,
   linePath,
@@ -13,13 +11,19 @@ import {
   plotDot,
   plotLabel,
   plotPanel,
-  type TimeAxis,
-  timeAxis,
-  timePanel,
-  type ValueAxis,
+  rangeLine,
   verticalLine,
-  yCoordinate,
-} from "./plot.ts";
+} from "../../../markup/plot.ts";
+import {
+  axisTicks,
+  type ColumnAxis,
+  PLOT_HEIGHT,
+  timeAxis,
+  type ValueAxis,
+} from "../../../markup/plot-axis.ts";
+import type { FullSignal } from "../../../tool/signal.ts";
+import type { HistoryPoint, HistoryView } from "./history-view.ts";
+import { priceText } from "./number-format.ts";
 import type { RangeOutcomes } from "./range-outcomes.ts";
 
 /** Data for the figure. */
@@ -51,19 +55,19 @@ export function historyPlot(figure: HistoryFigure, label: string): Html {
   const reach = fan.at(-1)?.sessions ?? 0;
   const wanted = report ? Math.min(report.latest - newest, points.length * AHEAD_SHARE) : 0;
   const ahead = Math.max(reach, Math.floor(wanted), 1);
-  const time = timeAxis(instants, { ahead, dayMs });
-  const scene: Scene = { figure, time, newest, fan, report, spans: spansOf(points) };
+  const columns = timeAxis(instants, { ahead, dayMs });
+  const scene: Scene = { figure, columns, newest, fan, report, spans: spansOf(points) };
   const price = points.some(({ close }) => close !== null) && pricePanel(scene, isLog);
   return plot(
-    { label, table: HISTORY_TABLE_ID, count: points.length, time },
-    html`${price && plotPanel(price)}${plotPanel(scorePanel(scene))}${keptPanel(scene)}${timePanel(time)}`,
+    { label, columns, readout: { table: HISTORY_TABLE_ID, count: points.length } },
+    html`${price && plotPanel(price)}${plotPanel(scorePanel(scene))}${keptPanel(scene)}${columnPanel(columns)}`,
   );
 }
 
 /** Data that the panels of the figure share. */
 interface Scene {
   readonly figure: HistoryFigure;
-  readonly time: TimeAxis;
+  readonly columns: ColumnAxis;
   /** Column of the newest session on the time axis, from 0. */
   readonly newest: number;
   readonly fan: readonly FanStep[];
@@ -96,7 +100,7 @@ function priceAxis({ figure, fan }: Scene, isLog: boolean): ValueAxis {
 }
 
 function pricePanel(scene: Scene, isLog: boolean): PlotPanel {
-  const { figure, time, newest, fan } = scene;
+  const { figure, columns, newest, fan } = scene;
   const axis = priceAxis(scene, isLog);
   const closes = figure.points.map(({ close }) => close);
   const last = closes.at(-1) ?? null;
@@ -111,7 +115,7 @@ function pricePanel(scene: Scene, isLog: boolean): PlotPanel {
   ];
   return {
     name: "p-price",
-    time,
+    columns,
     axis,
     labels,
     shapes: html`${spanShapes(scene)}${marks.map((value) => horizontalLine(value, axis, "grid"))}${reportShapes(scene)}${last !== null && fanShapes(fan, { last, newest, axis })}<path class="l-price" d="${linePath(closes, axis)}"/>${verticalLine(newest, "now")}`,
@@ -122,7 +126,7 @@ function pricePanel(scene: Scene, isLog: boolean): PlotPanel {
 const SCORES: ValueAxis = { low: 0, high: 100 };
 
 function scorePanel(scene: Scene): PlotPanel {
-  const { figure, time, newest } = scene;
+  const { figure, columns, newest } = scene;
   const { points, signal } = figure;
   const { enterLong, exitLong, enterShort, exitShort } = signal.thresholds;
   const smoothed = points.map(({ scoreSmoothed }) => scoreSmoothed);
@@ -130,7 +134,7 @@ function scorePanel(scene: Scene): PlotPanel {
   const raw = points.map(({ scoreRaw }) => scoreRaw);
   return {
     name: "p-score",
-    time,
+    columns,
     axis: SCORES,
     labelShare: 0.095,
     labels: [
@@ -162,15 +166,17 @@ const thresholdText = (value: number, text: string, dy: number): Html =>
  * Panel with one mark for each forecast range that has ended: a dot if the closing price was inside
  * the range, a ring if it was outside.
  */
-function keptPanel({ figure: { kept }, time, newest }: Scene): Html | false {
+function keptPanel({ figure: { kept }, columns, newest }: Scene): Html | false {
   if (kept === undefined || kept.outcomes.length === 0) return false;
   const { outcomes } = kept;
   return plotPanel({
     name: "p-kept",
-    time,
+    columns,
     axis: { low: 0, high: 1 },
     shapes: verticalLine(newest, "now"),
-    texts: outcomes.map(({ place, isKept }) => plotDot(place, time, isKept ? "kept" : "broke")),
+    texts: outcomes.map(({ place, isKept }) =>
+      plotDot({ place, y: PLOT_HEIGHT / 2, name: isKept ? "kept" : "broke" }, columns),
+    ),
     labels: [{ value: 0.5, text: keptCount(outcomes) }],
   });
 }
@@ -221,17 +227,13 @@ interface FanPlace {
  * published.
  */
 function fanShapes(fan: readonly FanStep[], { last, newest, axis }: FanPlace): Html {
-  const steps = [{ sessions: 0, low: last, high: last }, ...fan];
-  const along = (value: (step: FanStep) => number, some: readonly FanStep[]) =>
-    some.map((step) => `${newest + step.sessions} ${yCoordinate(value(step), axis)}`);
-  const high = along((step) => step.high, steps);
-  const low = along((step) => step.low, steps.toReversed());
-  return html`<path class="fan" d="M${[...high, ...low].join(" ")}Z"/>${fan.map(
-    ({ sessions, ...range }) => {
-      const x = newest + sessions;
-      return html`<line class="fan-l" x1="${x}" x2="${x}" y1="${yCoordinate(range.high, axis)}" y2="${yCoordinate(range.low, axis)}"/>`;
-    },
-  )}`;
+  const now = { place: newest, from: last, to: last };
+  const ranges = fan.map(({ sessions, low, high }) => ({
+    place: newest + sessions,
+    from: high,
+    to: low,
+  }));
+  return html`<path class="fan" d="${bandPath([now, ...ranges], axis)}"/>${ranges.map((range) => rangeLine(range, axis, "fan-l"))}`;
 }
 
 /** The days of an expected report as columns of the time axis. */
@@ -264,21 +266,24 @@ const reportShapes = (scene: Scene): Html =>
  * Calls `draw` with the column of the next report; for an overdue report, with the column of the
  * next session. Returns `false` if the column is outside the figure.
  */
-function expectedPlace<T>({ report, newest, time }: Scene, draw: (place: number) => T): T | false {
-  const place = report === null ? time.total : Math.max(newest + 1, report.expected);
-  return place < time.total && draw(place);
+function expectedPlace<T>(
+  { report, newest, columns }: Scene,
+  draw: (place: number) => T,
+): T | false {
+  const place = report === null ? columns.total : Math.max(newest + 1, report.expected);
+  return place < columns.total && draw(place);
 }
 
 /**
  * The time window of the next report. It is positioned in percent, so that its hatching is not
  * stretched.
  */
-function reportWindow({ report, newest, time }: Scene): Html | false {
+function reportWindow({ report, newest, columns }: Scene): Html | false {
   if (report === null) return false;
   const first = Math.max(newest + 1, report.earliest);
-  const last = Math.min(time.total - 1, Math.max(first, report.latest));
+  const last = Math.min(columns.total - 1, Math.max(first, report.latest));
   if (first > last) return false;
-  const percent = (places: number) => ((100 * places) / time.total).toFixed(2);
+  const percent = (places: number) => ((100 * places) / columns.total).toFixed(2);
   return html`<defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0 0V7"/></pattern></defs><rect class="report" x="${percent(first)}%" width="${percent(last + 1 - first)}%" height="100%"/>`;
 }
 
@@ -290,6 +295,6 @@ const filedPlaces = ({ points, filed }: HistoryView): readonly number[] => {
 
 function reportTexts(scene: Scene): Html {
   const text = (place: number, letter: string, name: string) =>
-    plotLabel({ place, y: 5, text: letter, name: `mid halo ${name}` }, scene.time);
+    plotLabel({ place, y: 5, text: letter, name: `mid halo ${name}` }, scene.columns);
   return html`${filedPlaces(scene.figure).map((place) => text(place, "R", ""))}${expectedPlace(scene, (place) => text(place, "R?", "a"))}`;
 }

@@ -1,16 +1,14 @@
 import { type Html, html } from "../../../markup/html.ts";
-import type { DarkpoolView } from "./instrument-view.ts";
 import {
-  axisTicks,
-  columnsPath,
+  barsPath,
+  columnPanel,
   horizontalLine,
   linePath,
   plot,
   plotPanel,
-  type TimeAxis,
-  timeAxis,
-  timePanel,
-} from "./plot.ts";
+} from "../../../markup/plot.ts";
+import { axisTicks, type ColumnAxis, timeAxis } from "../../../markup/plot-axis.ts";
+import type { DarkpoolView } from "./instrument-view.ts";
 
 /** Id of the table that lists the values drawn in the chart. */
 export const OFF_EXCHANGE_TABLE_ID = "off-exchange-figures";
@@ -22,7 +20,7 @@ export const OFF_EXCHANGE_TABLE_ID = "off-exchange-figures";
 export function offExchangeFigure(days: DarkpoolView["days"], dayMs: number): Html | false {
   const oldestFirst = days.toReversed();
   if (oldestFirst.length < 2) return false;
-  const time = timeAxis(
+  const columns = timeAxis(
     oldestFirst.map(({ session }) => Date.parse(session)),
     { dayMs },
   );
@@ -33,18 +31,17 @@ export function offExchangeFigure(days: DarkpoolView["days"], dayMs: number): Ht
 ${plot(
   {
     label: `Off-exchange volume and short share of ${days.length} sessions`,
-    table: OFF_EXCHANGE_TABLE_ID,
-    count: days.length,
-    time,
+    columns,
+    readout: { table: OFF_EXCHANGE_TABLE_ID, count: days.length },
   },
-  html`${volumePanel(shares, time)}${shortPanel(shorts, time)}${timePanel(time)}`,
+  html`${volumePanel(shares, columns)}${shortPanel(shorts, columns)}${columnPanel(columns)}`,
 )}
 </figure>`;
 }
 
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
-function volumePanel(shares: readonly (number | null)[], time: TimeAxis): Html | false {
+function volumePanel(shares: readonly (number | null)[], columns: ColumnAxis): Html | false {
   const most = Math.max(...shares.map((some) => some ?? 0));
   if (most === 0) return false;
   const axis = { low: 0, high: 1.1 * most };
@@ -53,20 +50,20 @@ function volumePanel(shares: readonly (number | null)[], time: TimeAxis): Html |
   );
   return plotPanel({
     name: "p-volume",
-    time,
+    columns,
     axis,
-    shapes: html`${axisTicks(axis).map((value) => horizontalLine(value, axis, "grid"))}<path class="middle" d="${columnsPath(bars, axis)}"/>`,
+    shapes: html`${axisTicks(axis).map((value) => horizontalLine(value, axis, "grid"))}<path class="middle" d="${barsPath(bars, axis, columns)}"/>`,
     labels: axisTicks(axis).map((value) => ({ value, text: compact.format(value) })),
     labelShare: 0.15,
   });
 }
 
-function shortPanel(shorts: readonly (number | null)[], time: TimeAxis): Html | false {
+function shortPanel(shorts: readonly (number | null)[], columns: ColumnAxis): Html | false {
   if (shorts.every((ratio) => ratio === null)) return false;
   const axis = { low: 0, high: 1 };
   return plotPanel({
     name: "p-line",
-    time,
+    columns,
     axis,
     shapes: html`${[0.25, 0.5, 0.75].map((value) => horizontalLine(value, axis, "grid"))}<path class="l-price" d="${linePath(shorts, axis)}"/>`,
     labels: [0.25, 0.5, 0.75].map((value) => ({ value, text: `${100 * value} %` })),

@@ -10,6 +10,15 @@ import {
 } from "../../../grading/track-record.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { type Html, type HtmlContent, html } from "../../../markup/html.ts";
+import {
+  bandPath,
+  columnPanel,
+  horizontalLine,
+  linePath,
+  plot,
+  plotPanel,
+} from "../../../markup/plot.ts";
+import { axisTicks, tickDecimals, timeAxis } from "../../../markup/plot-axis.ts";
 import { runningMethod } from "../../../method/running.ts";
 import { withMinus } from "./figure-text.js";
 import { assetClassNames } from "./marks.ts";
@@ -20,16 +29,6 @@ import {
   signedPercentHtml,
   wholeNumberHtml,
 } from "./number-format.ts";
-import {
-  axisTicks,
-  horizontalLine,
-  linePath,
-  plot,
-  plotPanel,
-  timeAxis,
-  timePanel,
-  yCoordinate,
-} from "./plot.ts";
 
 /** A horizon as text, such as "20 sessions". */
 export const horizonText = (assetClass: AssetClass, horizon: number): string =>
@@ -123,30 +122,30 @@ function curve(record: ServedTrackRecord, id: string, dayMs: number): Html {
   const shown = (value: number) => withMinus(`${(100 * value).toFixed(2)} %`);
   const bounds = points.flatMap(({ chance, sum }) => [chance, -chance, sum]);
   const axis = { low: 1.1 * Math.min(...bounds), high: 1.1 * Math.max(...bounds) };
-  const time = timeAxis(
+  const columns = timeAxis(
     points.map(({ close }) => close),
     { dayMs },
   );
-  const band = (sign: number) =>
-    points.map(({ chance }, place) => `${place} ${yCoordinate(sign * chance, axis)}`);
+  const chances = points.map(({ chance }, place) => ({ place, from: chance, to: -chance }));
   const marks = axisTicks(axis);
+  const decimals = Math.max(1, tickDecimals(marks.map((value) => 100 * value)));
   const sums = points.map(({ sum }) => sum);
   const table = `${id}-figures`;
   const label = `Excess return of LONG and SHORT summed over ${points.length} sessions: ${shown(last.sum)}; shuffled signals lie within ${shown(last.chance)} on either side in 95 % of cases`;
   return html`<figure class="card chart">
 <p class="readout"><span>Excess return of LONG and SHORT, summed: <strong>${shown(last.sum)}</strong>. While the line runs inside the grey band, it is what chance makes.</span><output></output></p>
 ${plot(
-  { label, table, count: points.length, time },
+  { label, columns, readout: { table, count: points.length } },
   html`${plotPanel({
     name: "p-price",
-    time,
+    columns,
     axis,
-    shapes: html`<path class="band" d="M${[...band(1), ...band(-1).toReversed()].join("L")}Z"/>${marks.map((value) => horizontalLine(value, axis, value === 0 ? "zero" : "grid"))}<path class="l-score" d="${linePath(sums, axis)}"/>`,
+    shapes: html`<path class="band" d="${bandPath(chances, axis)}"/>${marks.map((value) => horizontalLine(value, axis, value === 0 ? "zero" : "grid"))}<path class="l-score" d="${linePath(sums, axis)}"/>`,
     labels: marks.map((value) => ({
       value,
-      text: withMinus(`${(100 * value).toFixed(decimalsOf(marks))} %`),
+      text: withMinus(`${(100 * value).toFixed(decimals)} %`),
     })),
-  })}${timePanel(time)}`,
+  })}${columnPanel(columns)}`,
 )}
 </figure>
 <ul class="legend"><li class="smoothed">LONG and SHORT, beyond the mean of all instruments</li><li class="twin">the same signals shuffled, 95 %</li><li class="daily">LONG on everything is 0</li></ul>
@@ -162,11 +161,6 @@ ${plot(
     )}</tbody>
 </table></div>
 </details>`;
-}
-
-/** Number of decimals, at least one, with which percentages on an axis are distinguishable. */
-function decimalsOf([first = 0, second = 1]: readonly number[]): number {
-  return Math.max(1, -Math.floor(Math.log10(100 * (second - first)) + 1e-9));
 }
 
 const NONE = html`<span class="quiet">–</span>`;
