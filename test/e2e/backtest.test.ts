@@ -12,6 +12,7 @@ import type { BacktestResult } from "../../src/research/backtest/run-backtest.ts
 import type { SetsResult } from "../../src/research/backtest/together.ts";
 import { randomAt } from "../../src/statistics/random.ts";
 import { startBrowser } from "../support/browser.ts";
+import { accessibilityFaults } from "../support/look.ts";
 import { PROGRAM } from "../support/program.ts";
 import { FOLDER, isMissing, reducedMarketFolder } from "../support/real-market.ts";
 
@@ -63,6 +64,17 @@ function writeMarket(called: string, seed: number): string {
 }
 
 const PERIOD = ["--from", "2013-06-01", "--to", "2014-12-31"] as const;
+
+/** Expression for pairs of labels of a chart that touch, in the browser. */
+const OVERLAPPING_LABELS = `[...document.querySelectorAll(".plot")].flatMap((plot) => {
+  const boxes = [...plot.querySelectorAll("text")]
+    .map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }))
+    .filter(({ box }) => box.width > 0);
+  return boxes.flatMap((one, index) => boxes.slice(index + 1)
+    .filter(({ box }) => box.left < one.box.right && one.box.left < box.right
+      && box.top < one.box.bottom && one.box.top < box.bottom)
+    .map((other) => one.text + " on " + other.text));
+})`;
 
 describe("market-signal backtest", () => {
   let market = "";
@@ -126,7 +138,8 @@ describe("market-signal backtest", () => {
     const browser = await startBrowser();
     const file = readdirSync(join(root, "backtest")).find((name) => name.endsWith(".html"));
     for (const [width, colorScheme, ...colors] of [
-      [360, "light", "rgb(245, 245, 241)", "rgb(90, 99, 96)"],
+      [320, "light", "rgb(245, 245, 241)", "rgb(90, 99, 96)"],
+      [390, "dark", "rgb(16, 20, 19)", "rgb(160, 170, 166)"],
       [1280, "dark", "rgb(16, 20, 19)", "rgb(160, 170, 166)"],
     ] as const) {
       const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
@@ -139,8 +152,13 @@ describe("market-signal backtest", () => {
       const element = "document.documentElement";
       expect(await page.evaluate(`${element}.scrollWidth - ${element}.clientWidth`)).toBe(0);
       const ground = await page.evaluate("getComputedStyle(document.body).backgroundColor");
-      const label = "getComputedStyle(document.querySelector('.drawing text')).fill";
+      const label = "getComputedStyle(document.querySelector('.panel text')).fill";
       expect([ground, await page.evaluate(label)]).toEqual(colors);
+      expect(await page.evaluate(OVERLAPPING_LABELS)).toEqual([]);
+      await page.evaluate(
+        "for (const one of document.querySelectorAll('details')) one.open = true",
+      );
+      expect(await accessibilityFaults(page)).toEqual([]);
       await page.close();
     }
   });

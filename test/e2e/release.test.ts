@@ -87,7 +87,7 @@ it("the code contains only Latin-1, which V8 stores in one byte per character", 
   expect(beyond).toEqual([]);
 });
 
-it("the service does not load the packages for charts, databases and mail at startup", () => {
+it("the service does not load the packages for databases, exports and mail at startup", () => {
   const dist = join(installed, "dist");
   const loaded = new Set<string>();
   const load = (name: string): void => {
@@ -98,8 +98,8 @@ it("the service does not load the packages for charts, databases and mail at sta
   };
   for (const name of globSync("{market-signal,program-*,main-*}.js", { cwd: dist })) load(name);
   const texts = [...loaded].map((name) => readFileSync(join(dist, name), "utf8")).join("\n");
-  const packages = ["express", "echarts", "pg", "hyparquet-writer", "nodemailer", "undici"].filter(
-    (name) => texts.includes(`// node_modules/${name}/`),
+  const packages = ["express", "pg", "hyparquet-writer", "nodemailer", "undici"].filter((name) =>
+    texts.includes(`// node_modules/${name}/`),
   );
   expect(packages).toEqual(["express"]);
 });

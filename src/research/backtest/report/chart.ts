@@ -1,102 +1,75 @@
-import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
-import { GridComponent, LegendComponent, MarkLineComponent } from "echarts/components";
-import { type EChartsCoreOption, use } from "echarts/core";
-import { drawChart, nameAxis, QUIET_COLOR, valueAxis } from "../../../http/pages/drawing.ts";
-import { type Html, html } from "../../../markup/html.ts";
+import { type Html, type HtmlContent, html } from "../../../markup/html.ts";
+import { columnPanel, horizontalLine, plot, plotPanel } from "../../../markup/plot.ts";
+import {
+  axisTicks,
+  type ColumnAxis,
+  tickDecimals,
+  type ValueAxis,
+} from "../../../markup/plot-axis.ts";
 
-use([
-  ...[BarChart, CustomChart, LineChart, ScatterChart],
-  ...[GridComponent, LegendComponent, MarkLineComponent],
-]);
+/** CSS classes of the colors of series, in their order. */
+export const SERIES_COLORS = ["first", "second"] as const;
 
-/** Colors by purpose; the page defines their values for light and dark mode. */
-export const CHART_COLORS = {
-  text: "var(--text)",
-  first: "var(--first)",
-  second: "var(--second)",
-} as const;
-
-/**
- * Width and height in CSS pixels, chosen so that a chart fills the width of a phone and stays
- * readable.
- */
-const SIZE = [400, 240] as const;
-
-/** Margins, in CSS pixels, around the axes and axis labels of a chart with a legend on top. */
-const GRID_BELOW_LEGEND = { left: 4, right: 12, top: 32, bottom: 4, outerBoundsMode: "same" };
-
-/** Texts of a chart, also read by screen readers. */
-interface ChartText {
+/** A chart of the report with its texts. */
+interface ReportChart {
   readonly title: string;
   /** What the chart shows, in a sentence or two. */
   readonly caption: string;
+  /** Absent: there is nothing to draw. */
+  readonly drawing: ChartDrawing | false;
+  /** Table of the drawn values; absent: the report has it elsewhere. */
+  readonly table?: Html;
 }
 
-/** Renders a chart as a static SVG figure. */
-export function chartFigure({ title, caption }: ChartText, option: EChartsCoreOption): Html {
-  const grid = "legend" in option ? { grid: GRID_BELOW_LEGEND } : {};
-  return html`<figure class="chart" role="group" aria-label="${title}">
+/** What is drawn in one panel. */
+interface ChartDrawing {
+  /** Text alternative: the drawn values, or what they come to. */
+  readonly label: string;
+  /** Names of the series, if there are several. */
+  readonly series?: readonly string[];
+  readonly columns: ColumnAxis;
+  /** What the labels of the columns count. */
+  readonly unit?: string;
+  readonly axis: ValueAxis;
+  /** Formats a label of the value axis with as many decimals as its ticks need. */
+  readonly format: (value: number, decimals: number) => string;
+  /** SVG shapes of the series, stretched with the panel. */
+  readonly shapes: HtmlContent;
+  /** Dots, which are not stretched. */
+  readonly dots?: HtmlContent;
+}
+
+/** Renders a chart as a static figure. */
+export const chartFigure = ({ title, caption, drawing, table }: ReportChart): Html =>
+  html`<figure class="chart">
 <figcaption><strong>${title}</strong> ${caption}</figcaption>
-<div class="drawing" aria-hidden="true">${drawChart({ ...grid, ...option }, SIZE)}</div>
+<div>${drawing ? drawn(drawing) : html`<p class="quiet">There is too little to draw.</p>`}</div>
+${table && html`<details><summary>In figures</summary>${table}</details>`}
 </figure>`;
+
+function drawn({
+  label,
+  series = [],
+  columns,
+  unit,
+  axis,
+  format,
+  shapes,
+  dots,
+}: ChartDrawing): Html {
+  const ticks = axisTicks(axis);
+  const decimals = tickDecimals(ticks);
+  const panel = plotPanel({
+    name: "p-chart",
+    columns,
+    axis,
+    shapes: html`${ticks.map((value) => horizontalLine(value, axis, value === 0 ? "zero" : "grid"))}${shapes}`,
+    texts: dots,
+    labels: ticks.map((value) => ({ value, text: format(value, decimals) })),
+  });
+  return html`${series.length > 0 && legend(series)}${plot({ label, columns }, html`${panel}${columnPanel(columns, unit)}`)}`;
 }
 
-/**
- * A value axis that begins near the lowest value and leaves room at both ends, so that no line runs
- * along an edge.
- */
-export const paddedValueAxis = (format: (value: number) => string) => ({
-  ...valueAxis(format),
-  scale: true,
-  boundaryGap: ["8%", "8%"] as [string, string],
-});
-
-/** Number of years from which the axis marks years only, not quarters. */
-const LONG_YEARS = 4;
-
-/** An axis of ISO dates with ticks at years, or at quarters if there are few years. */
-export const dateAxis = (dates: readonly string[]) => {
-  const years = Number(dates.at(-1)?.slice(0, 4)) - Number(dates[0]?.slice(0, 4));
-  const isLong = years >= LONG_YEARS;
-  const part = (index: number) => (isLong ? yearOf : quarterOf)(dates[index] ?? "");
-  const axis = nameAxis(dates);
-  return {
-    ...axis,
-    axisLabel: {
-      ...axis.axisLabel,
-      interval: (index: number) => index > 0 && part(index) !== part(index - 1),
-      formatter: (date: string) => date.slice(0, isLong ? 4 : 7),
-    },
-  };
-};
-
-const yearOf = (date: string): string => date.slice(0, 4);
-
-const quarterOf = (date: string): string =>
-  `${yearOf(date)}/${Math.ceil(Number(date.slice(5, 7)) / 3)}`;
-
-/** Options of a legend above the chart. */
-export const chartLegend = {
-  top: 0,
-  left: 0,
-  icon: "roundRect",
-  itemWidth: 14,
-  itemGap: 18,
-  borderColor: "transparent",
-  textStyle: { color: CHART_COLORS.text },
-};
-
-/** Options of a line at zero, on which all points would lie if scores had no skill. */
-export const zeroLine = {
-  type: "line" as const,
-  data: [],
-  silent: true,
-  lineStyle: { color: QUIET_COLOR },
-  markLine: {
-    silent: true,
-    symbol: "none",
-    label: { show: false },
-    lineStyle: { color: QUIET_COLOR, type: "solid" as const, width: 1 },
-    data: [{ yAxis: 0 }],
-  },
-};
+const legend = (series: readonly string[]): Html =>
+  html`<ul class="legend">${series.map((name, index) => html`<li class="${SERIES_COLORS[index]}">${name}</li>`)}</ul>
+`;

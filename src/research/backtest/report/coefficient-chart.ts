@@ -1,88 +1,66 @@
-import { nameAxis, valueAxis } from "../../../http/pages/drawing.ts";
 import type { Html } from "../../../markup/html.ts";
+import { plotDot, rangeLine } from "../../../markup/plot.ts";
+import { nameAxis, roundedAxisAround, yCoordinate } from "../../../markup/plot-axis.ts";
 import type { SeriesSummary } from "../../../statistics/series-summary.ts";
-import type { ClassResult } from "../class-results.ts";
-import { CHART_COLORS, chartFigure, chartLegend, zeroLine } from "./chart.ts";
-import { shortCoefficientText } from "./figures.ts";
+import type { ClassResult, HorizonResult } from "../class-results.ts";
+import { chartFigure, SERIES_COLORS } from "./chart.ts";
+import { coefficientRangeText, coefficientText, signedNumberText } from "./figures.ts";
 import { sessionCountText } from "./words.ts";
+
+/** The coefficients of a horizon, by the name of their series. */
+const SERIES: readonly (readonly [string, (result: HorizonResult) => SeriesSummary | null])[] = [
+  ["raw", ({ ic }) => ic],
+  ["neutral", ({ neutralIc }) => neutralIc],
+];
+
+/** Distance between two series, as a share of a column. */
+const SHIFT = 0.2;
 
 /** Chart of the mean coefficients by horizon with their intervals, raw and neutral. */
 export function coefficientChart({ horizons }: ClassResult): Html {
-  const names = horizons.map(({ horizon }) => sessionCountText(horizon));
-  const has = horizons.some(({ neutralIc }) => neutralIc !== null);
-  return chartFigure(
-    {
-      title: "Rank correlation by horizon",
-      caption: "Points are means, lines their 95 % intervals. A line across 0 shows nothing.",
-    },
-    {
-      ...(has && { legend: chartLegend }),
-      xAxis: nameAxis(names),
-      yAxis: valueAxis(shortCoefficientText),
-      series: [
-        ...intervals(
-          "raw",
-          horizons.map(({ ic }) => ic),
-          { color: CHART_COLORS.first, shift: has ? -9 : 0 },
-        ),
-        ...(has
-          ? intervals(
-              "neutral",
-              horizons.map(({ neutralIc }) => neutralIc),
-              { color: CHART_COLORS.second, shift: 9 },
-            )
-          : []),
-      ],
-    },
+  const columns = nameAxis(horizons.map(({ horizon }) => String(horizon)));
+  const known = SERIES.filter(([, of]) => horizons.some((one) => of(one) !== null));
+  const marks = known.flatMap(([name, of], index) =>
+    horizons.flatMap((one, column) => {
+      const summary = of(one);
+      const place = column + SHIFT * (index - (known.length - 1) / 2);
+      return summary === null ? [] : [{ name, index, place, horizon: one.horizon, summary }];
+    }),
   );
-}
-
-/**
- * A point and an error bar for each summary, shifted sideways by some pixels so that series do not
- * overlap.
- */
-function intervals(
-  name: string,
-  summaries: readonly (SeriesSummary | null)[],
-  { color, shift }: { readonly color: string; readonly shift: number },
-) {
-  const known = summaries.flatMap((summary, index) => (summary ? [{ index, summary }] : []));
-  type Api = { value(dimension: number): number; coord(point: readonly number[]): number[] };
-  return [
-    {
-      type: "custom" as const,
-      name,
-      itemStyle: { color: color },
-      data: known.map(({ index, summary: { mean, interval } }) => [
-        index,
-        mean,
-        interval.low,
-        interval.high,
-      ]),
-      encode: { x: 0, y: [1, 2, 3] },
-      renderItem: (_: unknown, api: Api) => {
-        const point = (dimension: number) => {
-          const [x = 0, y = 0] = api.coord([api.value(0), api.value(dimension)]);
-          return { x: x + shift, y };
-        };
-        const [middle, low, high] = [point(1), point(2), point(3)];
-        return {
-          type: "group" as const,
-          children: [
-            {
-              type: "line" as const,
-              shape: { x1: low.x, y1: low.y, x2: high.x, y2: high.y },
-              style: { stroke: color, lineWidth: 3, lineCap: "round" as const, opacity: 0.55 },
-            },
-            {
-              type: "circle" as const,
-              shape: { cx: middle.x, cy: middle.y, r: 5 },
-              style: { fill: color },
-            },
-          ],
-        };
-      },
+  const axis = roundedAxisAround([
+    0,
+    ...marks.flatMap(({ summary: { interval } }) => [interval.low, interval.high]),
+  ]);
+  const textOf = ({ name, horizon, summary: { mean, interval } }: (typeof marks)[number]) =>
+    `${name}, ${sessionCountText(horizon)}: ${coefficientText(mean)}, 95\u00a0% interval ${coefficientRangeText(interval)}`;
+  return chartFigure({
+    title: "Rank correlation by horizon",
+    caption: "Points are means, lines their 95 % intervals. A line across 0 shows nothing.",
+    drawing: {
+      label: marks.map(textOf).join("; "),
+      ...(known.length > 1 && { series: known.map(([name]) => name) }),
+      columns,
+      unit: "sessions",
+      axis,
+      format: signedNumberText,
+      shapes: marks.map(({ place, index, summary: { interval } }) =>
+        rangeLine(
+          { place, from: interval.low, to: interval.high },
+          axis,
+          `interval ${SERIES_COLORS[index]}`,
+        ),
+      ),
+      dots: marks.map((mark) =>
+        plotDot(
+          {
+            place: mark.place,
+            y: yCoordinate(mark.summary.mean, axis),
+            name: `dot ${SERIES_COLORS[mark.index]}`,
+            title: textOf(mark),
+          },
+          columns,
+        ),
+      ),
     },
-    zeroLine,
-  ];
+  });
 }

@@ -29,18 +29,31 @@ export const reportPercentText = (
     : `${minus((100 * share).toFixed(decimals))}${PERCENT}`;
 
 /** Formats a return in percent with its sign, for example `+0.31 %`. */
-export const reportSignedPercentText = (share: number | null | undefined): string =>
-  share === null || share === undefined ? NO_VALUE : `${signed(100 * share, 2)}${PERCENT}`;
+export const reportSignedPercentText = (
+  share: number | null | undefined,
+  decimals: number = 2,
+): string =>
+  share === null || share === undefined ? NO_VALUE : `${signed(100 * share, decimals)}${PERCENT}`;
 
 /** Formats a whole number with thousands separators, for example `12,345`. */
 export const reportWholeNumberText = (value: number | null | undefined): string =>
   value === null || value === undefined ? NO_VALUE : Math.round(value).toLocaleString("en-US");
 
-/** Formats a coefficient without trailing zeros, for axes, for example `+0.02`. */
-export const shortCoefficientText = (value: number): string =>
-  coefficientText(value).replace(/\.?0+$/, "");
+/** Formats a number with its sign, for example `+0.02`. */
+export const signedNumberText = (value: number, decimals: number): string =>
+  signed(value, decimals);
 
-/** Formats a number without trailing zeros, for axes. */
+/** Formats a number, for example `−1,234.5`. */
+export const numberText = (value: number, decimals: number): string =>
+  minus(
+    value.toLocaleString("en-US", {
+      minimumFractionDigits: decimals,
+      maximumFractionDigits: decimals,
+      signDisplay: "negative",
+    }),
+  );
+
+/** Formats a number without trailing zeros. */
 export const plainNumberText = (value: number): string => minus(String(Number(value.toFixed(4))));
 
 function signed(value: number | null | undefined, decimals: number): string {

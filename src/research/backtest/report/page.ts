@@ -1,4 +1,5 @@
 import { type Html, html } from "../../../markup/html.ts";
+import { PLOT_STYLE } from "../../../markup/plot-style.ts";
 import type { SeriesSummary } from "../../../statistics/series-summary.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
 import type { BacktestQuestion } from "../question.ts";
@@ -33,7 +34,6 @@ import {
   hitRateTable,
   overlapNote,
   riskAdjustedTable,
-  sliceTable,
 } from "./tables.ts";
 import { togetherSection } from "./together.ts";
 import {
@@ -134,7 +134,8 @@ function facts({ question, methodVersion, source }: BacktestResult): Html {
 }
 
 /** The style sheet as trusted HTML; it is a constant of this project. */
-const style = html(Object.assign([REPORT_STYLE], { raw: [REPORT_STYLE] }));
+const sheet = PLOT_STYLE + REPORT_STYLE;
+const style = html(Object.assign([sheet], { raw: [sheet] }));
 
 const contents = (classes: readonly ClassResult[], prefix: string): Html =>
   html`<nav aria-label="Asset classes"><ul>${classes.map(
@@ -215,11 +216,7 @@ ${hitRateTable(result)}
 ${
   probabilities &&
   html`<p>Probabilities of beating the median over ${sessionCountText(probabilities.horizon)}, derived from these scores and calibrated on earlier years, had a Brier score of ${probabilities.brier.toFixed(4)}; the constant forecast of the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${reportPercentText(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${reportPercentText(probabilities.skillInterval.low, 3)} to ${reportPercentText(probabilities.skillInterval.high, 3)})`}, from ${reportWholeNumberText(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
-}
-<details><summary>By year and by regime, in figures</summary>
-${sliceTable(`Coefficients ${over} by year`, main.years)}
-${sliceTable(`Coefficients ${over} by regime`, main.regimes)}
-</details>`;
+}`;
 }
 
 const sameDayNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>

@@ -2,13 +2,13 @@
 export const REPORT_STYLE = `
 :root {
   color-scheme: light dark;
-  --ground: #f5f5f1; --card: #ffffff; --text: #1b1f1e; --quiet: #5a6360; --line: #dcded7;
+  --ground: #f5f5f1; --card: #ffffff; --text: #1b1f1e; --quiet: #5a6360; --line: #dcded7; --field: #868e89;
   --first: #0b6e69; --second: #b0552b; --chip: #eceee8;
   --good: #0b6e69; --bad: #a3262f; --plain: #5a6360;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --ground: #101413; --card: #181d1c; --text: #e7ebe8; --quiet: #a0aaa6; --line: #2c3432;
+    --ground: #101413; --card: #181d1c; --text: #e7ebe8; --quiet: #a0aaa6; --line: #2c3432; --field: #76827d;
     --first: #5cc4ba; --second: #e79a72; --chip: #252c2a;
     --good: #5cc4ba; --bad: #f0898c; --plain: #a0aaa6;
   }
@@ -46,13 +46,25 @@ a { color: var(--first); }
 .verdict.inverted { border-left-color: var(--bad); }
 .charts { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
 .chart {
-  margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .75rem;
-  padding: 1rem; display: flex; flex-direction: column; justify-content: space-between; gap: .75rem;
+  margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem;
+  display: grid; grid-row: span 3; grid-template: subgrid / minmax(0, 1fr); row-gap: .75rem;
 }
 .chart figcaption { color: var(--quiet); font-size: .875rem; line-height: 1.5; }
 .chart figcaption strong { display: block; color: var(--text); font-size: 1rem; }
-.drawing svg { display: block; width: 100%; height: auto; }
-.drawing text { font-size: 12px; }
+.chart > div { align-self: end; }
+.chart details { margin: 0; font-size: .875rem; }
+.chart .table { margin: .5rem 0 0; max-height: 18rem; overflow: auto; }
+.p-chart { height: 12rem; }
+.first { --series: var(--first); }
+.second { --series: var(--second); }
+.line { fill: none; stroke: var(--series); stroke-width: 2; stroke-linejoin: round; }
+.bar { fill: var(--series); }
+.dot { fill: var(--series); r: 5px; }
+.interval { stroke: var(--series); stroke-width: 3; stroke-linecap: round; opacity: .55; }
+.ideal { stroke: var(--quiet); stroke-dasharray: 4 3; }
+.legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 .5rem; padding: 0; list-style: none; font-size: .875rem; }
+.legend li { margin: 0; }
+.legend li::before { content: ""; display: inline-block; width: .875rem; height: .875rem; margin-right: .4rem; border-radius: .25rem; background: var(--series); vertical-align: -.125em; }
 .table { overflow-x: auto; margin: 1rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 table { border-collapse: collapse; width: 100%; font-size: .9375rem; }
 caption { max-width: calc(100vw - 3rem); text-align: left; padding: .75rem 1rem .25rem; font-weight: 600; }
