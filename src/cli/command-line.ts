@@ -95,8 +95,17 @@ const isCalled = (name: string, argv: readonly string[]) =>
 const groupOf = (first: string, commands: Commands): readonly string[] =>
   [...commands.keys()].filter((name) => name.startsWith(`${first} `));
 
+/** Commands of version 1.0.0 that are gone, and what does their work. */
+const FORMER_COMMANDS: ReadonlyMap<string, string> = new Map([
+  ["store export", "`store backup <file>` writes lines of JSON; read them with zcat"],
+  ["store import", "`store restore <file>` reads what `store export` wrote"],
+]);
+
 function unknownCommand(argv: readonly string[], commands: Commands): UsageError {
   const group = groupOf(argv[0] ?? "", commands);
+  const former = argv.slice(0, 2).join(" ");
+  const successor = FORMER_COMMANDS.get(former);
+  if (successor !== undefined) return new UsageError(`${former} is gone: ${successor}.`);
   const written = argv.slice(0, group.length > 0 ? 2 : 1).join(" ");
   const isUnfinished = group.length > 0 && argv.length === 1;
   const what = isUnfinished ? "Name a command" : `There is no command ${written}`;

@@ -3,7 +3,7 @@ import { link, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { StoreSettings } from "../config/config.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
-import { checkBackup, openBackup } from "../maintenance/backup/backup.ts";
+import { checkBackup, kindOf, openBackup } from "../maintenance/backup/backup.ts";
 import {
   NoStoreError,
   type Store,
@@ -42,6 +42,7 @@ export async function openStoreForRestore(
   settings: StoreSettings,
 ): Promise<OpenedStore> {
   const { databaseUrl, folder } = settings;
+  if ((await kindOf(file)) === "export") return openedWithoutLock(await openForExport(settings));
   const { mode } = await identityIn(file);
   if (databaseUrl !== undefined)
     return openedWithoutLock(await openDatabase(databaseUrl, { file, mode }));
@@ -56,6 +57,18 @@ export async function openStoreForRestore(
     if (!(error as Error).message.includes(REMEDY)) throw error;
   }
   return openBeside(paths, mode);
+}
+
+/** Opens the store that an export is restored into. An export has a part of a store and makes none. */
+async function openForExport(settings: StoreSettings): Promise<Store> {
+  try {
+    return await openExistingStore(settings);
+  } catch (error) {
+    if (!(error instanceof NoStoreError)) throw error;
+    throw new Error(
+      `An export has a part of a store, and ${error.message}, or start the service once to make one.`,
+    );
+  }
 }
 
 /**

@@ -20,7 +20,6 @@ import {
 import { auditCommand } from "./commands/audit.ts";
 import { backupCommand, restoreCommand } from "./commands/backup-restore.ts";
 import { doctorCommand } from "./commands/doctor.ts";
-import { exportRecordsCommand, importRecordsCommand } from "./commands/export-import.ts";
 import { forgetCommand } from "./commands/forget.ts";
 import { startNewLogCommand } from "./commands/log-new.ts";
 import { mailCommand } from "./commands/mail.ts";
@@ -59,8 +58,6 @@ export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([
   ["admin forget", forgetCommand],
   ["store backup", backupCommand],
   ["store restore", restoreCommand],
-  ["store export", exportRecordsCommand],
-  ["store import", importRecordsCommand],
   ["store migrate", migrateStoreCommand],
   ["store verify", verifyStoreCommand],
 ]);

@@ -216,14 +216,14 @@ describe("a copy by version 1.0.0", () => {
     expect(await command(env, "store", "verify")).toMatchObject({ code: 0, problems: [] });
   });
 
-  it("is imported from an export, and the service goes on with it", async () => {
+  it("is restored from an export into a store, and the service goes on with it", async () => {
     const env = { DATA_DIR: temporaryFolder() };
+    const file = join(temporaryFolder(), "export.json");
+    writeFileSync(file, read("export.json"));
     const store = await openEmbedded({ folder: env.DATA_DIR, mode: "sandbox", now: Date.now });
     await store.close();
     addMasterKey(env.DATA_DIR);
-    const file = join(temporaryFolder(), "export.json");
-    writeFileSync(file, read("export.json"));
-    await command(env, "store", "import", file, "--yes");
+    await command(env, "store", "restore", file, "--yes");
     const service = await start(env);
     await expectGoesOn(service);
     await service.stop();

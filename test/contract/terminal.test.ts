@@ -103,8 +103,6 @@ const cases = (
   "admin setup": [{ args: [] }],
   "admin forget": [own("a@b.example", HOSTILE)],
   "store backup": [own(file("backup.gz"))],
-  "store export": [own(file("export.json"))],
-  "store import": [{ args: [file("export.json"), "--yes"] }, own(file("none"), "--yes")],
   "store restore": [own(file("backup.gz"), "--yes"), own(file("junk.gz"), "--yes")],
   "store migrate": [own("--to", "postgres://b.example/none", HOSTILE)],
   "store verify": [own("--state", file("junk.gz"))],
@@ -360,8 +358,6 @@ const servedCalls: Readonly<Record<string, readonly [args: readonly string[], sa
   "admin forget": [["a@b.example", "--yes"], /^Nothing is kept of a@b\.example\.\n$/],
   "store backup": [["served.gz"], /^Wrote .* to /],
   "store restore": [["served.gz", "--yes"], /^The service runs on this store/],
-  "store export": [["served.json"], /^Wrote /],
-  "store import": [["served.json", "--yes"], / written, /],
   "store migrate": [
     ["--to", "postgres://none.example/none?sslmode=verify-full&sslrootcert=/none"],
     /^DATABASE_URL cannot be used: ENOENT/,

@@ -4,7 +4,6 @@ import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { type Alert, alerts } from "../../src/alerts/alert.ts";
 import { writeBackup } from "../../src/maintenance/backup/backup.ts";
-import { writeExport } from "../../src/maintenance/backup/export.ts";
 import { insert, replace } from "../../src/store/port/operations.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
@@ -25,13 +24,13 @@ const bytesIn = (folder: string): string =>
     .map((file) => readFileSync(file, "latin1"))
     .join();
 
-/** Everything that a backup and an export of a store hold, as text. */
+/** Everything that backups of both kinds hold, as text. */
 async function copiesOf(store: Store): Promise<string> {
   const folder = temporaryFolder();
-  const [backup, exported] = [join(folder, "backup"), join(folder, "export")];
-  await writeBackup({ store, file: backup, now: Date.now }, () => undefined);
-  await writeExport({ store, file: exported, now: Date.now }, () => undefined);
-  return gunzipSync(readFileSync(backup)).toString("latin1") + readFileSync(exported, "latin1");
+  const [dump, copy] = [join(folder, "backup"), join(folder, "backup.sqlite")];
+  await writeBackup({ store, file: dump, now: Date.now }, () => undefined);
+  await writeBackup({ store, file: copy, now: Date.now }, () => undefined);
+  return gunzipSync(readFileSync(dump)).toString("latin1") + readFileSync(copy, "latin1");
 }
 
 /** Starts the service on a folder, with a person's key and requests by it. */

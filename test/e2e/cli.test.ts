@@ -297,24 +297,32 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(err).toMatch(/^The restore replaces .* records? and .* archive rows?. Say --yes/);
     });
 
-    it("export a document, and import it after it was edited", async () => {
+    it("restore the collections of an export of version 1.0.0, after a confirmation, and no others", async () => {
       const place = await newPlace();
       await fill(place);
-      await begin(place);
+      const server = await begin(place);
+      const { storeId, mode } = await done("admin", ["status"], place);
       const file = join(root, `${places}.json`);
-      const { collections } = await done("store", ["export", file], place);
-      expect(collections).toMatchObject({ notes: 3 });
-      const document = JSON.parse(readFileSync(file, "utf8"));
-      document.collections = { notes: { one: { value: { text: "changed" } } } };
+      const document = {
+        ...{ format: "market-signal-export", version: 1, storeId, mode },
+        exportedAt: new Date().toISOString(),
+        collections: { notes: { one: { value: { text: "changed" } } } },
+      };
       writeFileSync(file, JSON.stringify(document));
-      expect((await run("store", ["import", file], place)).err).toContain("notes. Say --yes");
-      expect(await done("store", ["import", file, "--yes"], place)).toMatchObject({
+      const early = isServed && (await run("store", ["restore", file, "--yes"], place));
+      if (early) expect(early.err).toMatch(/^The service runs on this store/);
+      await server.stop();
+      expect((await run("store", ["restore", file], place)).err).toContain("notes. Say --yes");
+      expect(await done("store", ["restore", file, "--yes"], place)).toMatchObject({
         collections: { notes: { written: 1, removed: 2, expired: 0 } },
       });
-      const again = join(root, `${places}.again.json`);
-      await done("store", ["export", again], place);
-      const { notes } = JSON.parse(readFileSync(again, "utf8")).collections;
-      expect(notes).toEqual({ one: { value: { text: "changed" } } });
+      const rows = lasting(await contents(place));
+      expect(rows.map(({ text }) => text)).toEqual([
+        '{"text":"changed"}',
+        '"one"',
+        '"two"',
+        '"three"',
+      ]);
     });
 
     it("verify an intact store", async () => {
@@ -343,7 +351,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(out).not.toContain("sealed");
     });
 
-    it("reject three damaged backups and a malformed import, name the file in each error, and change nothing", async () => {
+    it("reject three damaged backups and a malformed export, name the file in each error, and change nothing", async () => {
       const place = await newPlace();
       await fill(place);
       const before = lasting(await contents(place));
@@ -359,10 +367,10 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       };
       const document = join(root, `${places}.bad.json`);
       writeFileSync(document, '{\n  "format": market\n}\n');
-      const { code, err } = await run("store", ["import", document, "--yes"], place);
+      await server.stop();
+      const { code, err } = await run("store", ["restore", document, "--yes"], place);
       expect(code).toBe(1);
       expect(err).toContain(`${document}, line 2, column 13: not JSON`);
-      await server.stop();
       for (const [name, content] of Object.entries(damage)) {
         writeFileSync(join(root, name), content);
         const { code, err } = await run("store", ["restore", join(root, name), "--yes"], place);
@@ -378,11 +386,9 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       await begin(place);
       const file = join(root, `${places}.there`);
       writeFileSync(file, "mine");
-      for (const command of ["backup", "export"]) {
-        const { code, err } = await run("store", [command, file], place);
-        expect(code).toBe(1);
-        expect(err).toContain(`${file} already exists`);
-      }
+      const { code, err } = await run("store", ["backup", file], place);
+      expect(code).toBe(1);
+      expect(err).toContain(`${file} already exists`);
       expect(readFileSync(file, "utf8")).toBe("mine");
     });
   });
@@ -502,6 +508,11 @@ describe("a damaged or missing store", () => {
     const { code, err } = await run("store", ["verify"], place);
     expect(code).toBe(1);
     expect(err).toContain(`there is no store in ${place.folder}`);
+    const exported = join(root, "export.json");
+    writeFileSync(exported, "{}");
+    expect((await run("store", ["restore", exported], place)).err).toMatch(
+      /An export has a part of a store, and there is no store in .+ or start the service once/,
+    );
     expect(existsSync(place.folder)).toBe(false);
     await done("store", ["restore", file], place);
     expect(statSync(place.folder).mode & 0o777).toBe(0o700);

@@ -2,6 +2,7 @@ import { markRestored } from "../../log/log-state.ts";
 import {
   type BackupFacts,
   checkBackup,
+  kindOf,
   openBackup,
   writeBackup,
 } from "../../maintenance/backup/backup.ts";
@@ -10,9 +11,15 @@ import { type OnCommandProgress, withProgress } from "../../maintenance/backup/p
 import { writeAuditEntry } from "../../store/audit-entry.ts";
 import type { DumpRow } from "../../store/port/store.ts";
 import { recordsWrittenBy, transactOnce, type WrittenRecord } from "../../store/transact.ts";
-import { type CommandContext, ConfirmationNeeded, defineStoreCommand } from "../command.ts";
+import {
+  type CommandContext,
+  type CommandOutcome,
+  ConfirmationNeeded,
+  defineStoreCommand,
+} from "../command.ts";
 import { rowCountsText, sizeText } from "../format.ts";
 import { openStoreForRestore } from "../restore-target.ts";
+import { type RestoreArguments, restoreExport } from "./restore-export.ts";
 import { reloadKeysWithNotes } from "./service-keys.ts";
 import { FileArgument, logRefusalOf, NEW_LOG_ADVICE, yesOption } from "./shared.ts";
 
@@ -57,27 +64,37 @@ export const restoreCommand = defineStoreCommand({
   notes: [
     "Stop the service before. The whole backup is checked first; a damaged one is refused and changes",
     "nothing. Where there is no store one is made; the files of a damaged one are kept under other",
-    "names. The master.key that belongs to the backup has to be put in its place as well.",
+    "names. The master.key that belongs to the backup has to be put in its place as well. Of a file",
+    "that `store export` of version 1.0.0 wrote, it replaces the collections in it, and no others.",
   ],
   operands: { file: FileArgument },
   options: { yes: yesOption },
   open: openStoreForRestore,
 
-  async run({ file, yes }, context, onProgress) {
+  async run(args, context, onProgress) {
     await refuseServed(context);
-    if (!yes) await refuseFilled(context);
-    const facts = await checkBackup(file, onProgress);
-    await load(file, facts, { context, onProgress });
-    const { identity, createdAt, rows } = facts;
-    const counts = { records: rows.record, archive: rows.archive };
-    return {
-      isGood: true,
-      lines: [`Restored ${rowCountsText(counts)} as of ${createdAt} from ${file}.`],
-      result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts },
-      notes: [...(await reloadKeysWithNotes(context)), ...(await logNotes(context))],
-    };
+    const restore = (await kindOf(args.file)) === "export" ? restoreExport : restoreBackup;
+    return restore(args, context, onProgress);
   },
 });
+
+async function restoreBackup(
+  { file, yes }: RestoreArguments,
+  context: CommandContext,
+  onProgress: OnCommandProgress,
+): Promise<CommandOutcome> {
+  if (!yes) await refuseFilled(context);
+  const facts = await checkBackup(file, onProgress);
+  await load(file, facts, { context, onProgress });
+  const { identity, createdAt, rows } = facts;
+  const counts = { records: rows.record, archive: rows.archive };
+  return {
+    isGood: true,
+    lines: [`Restored ${rowCountsText(counts)} as of ${createdAt} from ${file}.`],
+    result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts },
+    notes: [...(await reloadKeysWithNotes(context)), ...(await logNotes(context))],
+  };
+}
 
 /**
  * A process that runs on the store has data of it in memory, which it would write into what was

@@ -48,7 +48,7 @@ export async function writeBackup(
  * row is damaged, the same kind of error is thrown later, when the row is read.
  */
 export async function openBackup(file: string): Promise<Backup> {
-  if (!(await isDatabase(file))) return openDump(file);
+  if ((await kindOf(file)) !== "database") return openDump(file);
   const { identity, facts, batches, close } = openCopy(file);
   const { createdAt, records, archive } = facts;
   const fraction = (rows: number) => completedFraction(rows, records + archive);
@@ -75,13 +75,20 @@ export async function checkBackup(
   return { identity, createdAt, rows, bytes };
 }
 
-/** Whether a file is a database file of SQLite, by its first bytes. */
-async function isDatabase(path: string): Promise<boolean> {
+/**
+ * What a file is, by its first bytes: a database file of SQLite, an export of version 1.0.0, or else
+ * a dump.
+ *
+ * @throws {Error} If the file cannot be read.
+ */
+export async function kindOf(path: string): Promise<"database" | "export" | "dump"> {
   const file = await open(path).catch((error) => {
     throw unreadableError(path, error);
   });
   const { buffer, bytesRead } = await file
     .read({ buffer: Buffer.alloc(SQLITE_MAGIC.length) })
     .finally(() => file.close());
-  return buffer.subarray(0, bytesRead).toString("latin1") === SQLITE_MAGIC;
+  const start = buffer.subarray(0, bytesRead).toString("latin1");
+  if (start === SQLITE_MAGIC) return "database";
+  return start.startsWith("{") ? "export" : "dump";
 }

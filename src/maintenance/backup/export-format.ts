@@ -5,17 +5,9 @@ import { probes } from "../../store/probe.ts";
 import { auditTrees, prunedAudit } from "../audit/audit-tree.ts";
 import { requireJson } from "./json-text.ts";
 
-/** Name of the format, at the start of every export. */
-export const EXPORT_FORMAT = "market-signal-export";
-
 /**
- * Format version, incremented when older programs cannot read the format. Exports of version 1 can
- * contain URLs of webhooks in plain text.
- */
-export const EXPORT_FORMAT_VERSION = 2;
-
-/**
- * Collections with transient state, which would be meaningless in another store or at another time.
+ * Collections with transient state, which would be meaningless in another store or at another time
+ * and are in no export.
  */
 export const COLLECTIONS_NOT_EXPORTED: readonly string[] = [
   ...[unsealedAudit, auditTrees, prunedAudit, leases, probes].map(({ name }) => name),
@@ -44,10 +36,13 @@ const ExportedRecord = z.strictObject({
 /** An exported record. Instants are milliseconds since the epoch. */
 export type ExportedRecord = z.infer<typeof ExportedRecord>;
 
-/** Schema of an export without the contents of its collections. */
+/**
+ * Schema of an export without the contents of its collections. It can contain URLs of webhooks in
+ * plain text, which the next start of the service seals.
+ */
 const Head = z.object({
-  format: z.literal(EXPORT_FORMAT),
-  version: z.literal([1, EXPORT_FORMAT_VERSION]),
+  format: z.literal("market-signal-export"),
+  version: z.literal(1),
   storeId: z.string().min(1),
   mode: z.enum(["sandbox", "files", "replay", "live"]),
   exportedAt: z.iso.datetime(),

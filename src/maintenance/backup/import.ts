@@ -12,10 +12,10 @@ import {
 } from "./export-format.ts";
 
 /**
- * Maximum size of a document, in MiB. A document is parsed in one piece, which blocks a running
- * server. A backup has no such limit, because it is read line by line.
+ * Maximum size of a document, in MiB, because it is parsed in one piece. A backup has no such limit,
+ * because it is read line by line.
  */
-export const MAX_DOCUMENT_MIB = 64;
+const MAX_DOCUMENT_MIB = 64;
 
 /** Result of importing one collection. */
 export interface ImportedCollection {
@@ -45,9 +45,7 @@ export async function readExport(file: string, store: Store): Promise<ExportDocu
     throw new Error(`${file} cannot be read: ${error.message}.`);
   });
   if (size > MAX_DOCUMENT_MIB * 1024 * 1024) {
-    throw new Error(
-      `${file} is larger than ${MAX_DOCUMENT_MIB} MiB; use backup and restore for so much.`,
-    );
+    throw new Error(`${file} is larger than ${MAX_DOCUMENT_MIB} MiB; use a backup for so much.`);
   }
   const document = parseExport(await readFile(file, "utf8"), file);
   const { mode } = store.identity;
@@ -67,7 +65,7 @@ export async function readExport(file: string, store: Store): Promise<ExportDocu
 
 /**
  * Replaces the records of the collections that the document contains, in one transaction with an
- * audit row. Other collections stay unchanged. A record that a server writes concurrently may remain.
+ * audit row. Other collections stay unchanged.
  *
  * @returns The number of changes by collection.
  */

@@ -26,6 +26,7 @@ import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
 import { storeUnavailableProblem } from "../../../src/store/port/unavailable.ts";
+import { peopleOf } from "../../support/account-parts.ts";
 import { dumpStore, model, openStore } from "../../support/stores.ts";
 
 const root = mkdtempSync(join(tmpdir(), "admin-"));
@@ -108,15 +109,15 @@ describe("the admin socket", () => {
 
   it("returns errors and requests for confirmation to the client", async () => {
     const { folder, store } = await served(newFolder());
-    const file = join(folder, "records.json");
-    await expect(ask("store import", { folder, args: { file, yes: true } })).rejects.toThrow(file);
-    await ask("store export", { folder, args: { file } });
-    const asked = ask("store import", { folder, args: { file, yes: false } });
-    await expect(asked).rejects.toThrow(ConfirmationNeeded);
+    const file = join(folder, "records.gz");
     await expect(ask("store restore", { folder, args: { file, yes: true } })).rejects.toThrow(
       `The service runs on this store (process ${process.pid})`,
     );
     expect(await dumpStore(store)).toHaveLength(1);
+    const email = "ada@people.example";
+    await peopleOf({ clock: { now: 0 } }, store.records).accounts.findOrCreateByEmail(email);
+    const asked = ask("admin forget", { folder, args: { email, yes: false } });
+    await expect(asked).rejects.toThrow(ConfirmationNeeded);
   });
 
   it("rejects unknown commands, methods and arguments, and bodies that are too long", async () => {
@@ -206,7 +207,7 @@ describe("the admin socket", () => {
     linkSync(join(folder, "store.sqlite"), join(folder, "other.gz"));
     for (const [command, name] of [
       ["store restore", "store.sqlite"],
-      ["store import", "other.gz"],
+      ["store restore", "other.gz"],
     ] as const) {
       const file = join(folder, name);
       await expect(ask(command, { folder, args: { file } })).rejects.toThrow(
