@@ -48,7 +48,7 @@ async function add(
       fields.some(([field, value]) => field === "kind" && value === kind),
   );
   if (form === undefined) throw new Error(`no form adds ${kind}`);
-  return web.submit(form, { [`${kind}-name`]: name, [`${kind}-to`]: to, [`${kind}-token`]: token });
+  return web.submit(form, { name, to, token });
 }
 
 const codeIn = (text: string | undefined): string =>
@@ -58,7 +58,7 @@ const codeIn = (text: string | undefined): string =>
 async function enter({ web }: Person, code: string): Promise<WebPage> {
   const page = await web.get("/account");
   const id = idIn(page);
-  return web.submit(page.form(`/account/channels/${id}/verify`), { [`code-${id}`]: code });
+  return web.submit(page.form(`/account/channels/${id}/verify`), { code });
 }
 
 /** Returns a person with a verified channel. */
@@ -171,7 +171,7 @@ describe("a channel", () => {
         const action = `${testService.base}/account/channels/${one}/${path}`;
         const fields = [
           ["form_token", formToken],
-          [`zone-${one}`, "UTC"],
+          ["zone", "UTC"],
         ] as const;
         expect((await other.web.submit({ action, fields })).status, path).toBe(404);
       }
@@ -201,10 +201,7 @@ describe("a channel", () => {
     const id = idIn(page);
     const form = page.form(`/account/channels/${id}/schedule`);
     const save = (from: string, until: string, digest: string, zone: string) =>
-      person.web.submit(form, {
-        ...{ [`from-${id}`]: from, [`until-${id}`]: until },
-        ...{ [`digest-${id}`]: digest, [`zone-${id}`]: zone },
-      });
+      person.web.submit(form, { from, until, digest, zone });
     const saved = await save("22:00", "07:00", "08:30", "Europe/Berlin");
     expect(cardsOf(saved)[0]).toContain(
       "once a day at 08:30, quiet from 22:00 to 07:00 (Europe/Berlin)",
@@ -218,6 +215,8 @@ describe("a channel", () => {
       const refused = await save(from, until, digest, zone);
       expect(refused.status).toBe(400);
       expect(textOf(refused.html)).toContain(said);
+      const again = refused.form(`/account/channels/${id}/schedule`).fields;
+      expect(Object.fromEntries(again)).toMatchObject({ from, until, digest, zone });
     }
   });
 });

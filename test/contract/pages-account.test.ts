@@ -181,8 +181,8 @@ describe("an API key", () => {
       "The name has characters that cannot be shown.",
     ],
     [{ name: "\u3164", scope: "signals:read" }, "#name", "Give the key a name."],
-    [{ name: "x", scope: [] }, "#scope-0", "Select at least one permission."],
-    [{ name: "x", scope: "everything" }, "#scope-0", "Select at least one permission."],
+    [{ name: "x", scope: [] }, "#scope", "Select at least one permission."],
+    [{ name: "x", scope: "everything" }, "#scope", "Select at least one permission."],
   ])("is not created for %j", async (filled, field, text) => {
     const person = testService.person();
     const account = await person.signIn();
@@ -385,7 +385,7 @@ describe("the watchlists on the account page", () => {
   const formOf = (page: WebPage, place: number) => {
     const form = page.forms.filter(({ action }) => /watchlists\/[^/]+$/.test(action))[place];
     if (form === undefined) throw new Error("no such form");
-    return { form, name: `symbols-${form.action.split("/").at(-1)}` };
+    return form;
   };
 
   it("include those of the person and of all the person's clients, and can be changed and deleted", async () => {
@@ -400,15 +400,15 @@ describe("the watchlists on the account page", () => {
       { name: "of the application", symbols: ["ALDER.SIM", "BYTEN.SIM"], readOnly: true },
     ]);
 
-    const { form, name } = formOf(page, 1);
-    const changed = await person.web.submit(form, { [name]: "borun.sim, CIRRO.SIM" });
+    const form = formOf(page, 1);
+    const changed = await person.web.submit(form, { symbols: "borun.sim, CIRRO.SIM" });
     expect(changed.url.pathname).toBe("/account");
     expect(await listsOf(own)).toContainEqual({
       ...{ name: "of the application", symbols: ["BORUN.SIM", "CIRRO.SIM"], readOnly: false },
     });
-    const later = formOf(changed, 1).form;
+    const later = formOf(changed, 1);
     for (const text of ["NOSUCH", "", "X ".repeat(101)]) {
-      expect((await person.web.submit(later, { [name]: text })).status).toBe(400);
+      expect((await person.web.submit(later, { symbols: text })).status).toBe(400);
     }
     const { action } = form;
     const after = await person.web.submit(page.form(`${new URL(action).pathname}/remove`));
@@ -419,14 +419,14 @@ describe("the watchlists on the account page", () => {
   it("are not changed or deleted by a forged form, by another person, or while an alert watches them", async () => {
     const { person, other, own, stranger } = await lists();
     const page = await person.web.get("/account");
-    const { form, name } = formOf(page, 1);
-    const forged = { form_token: "x".repeat(43), [name]: "BORUN.SIM" };
+    const form = formOf(page, 1);
+    const forged = { form_token: "x".repeat(43), symbols: "BORUN.SIM" };
     expect((await person.web.submit(form, forged)).status).toBe(403);
     const foreign = (await other.web.get("/account")).forms.find(({ action }) =>
       /watchlists\/[^/]+$/.test(action),
     );
     const token = foreign?.fields.find(([field]) => field === "form_token")?.[1] ?? "";
-    await other.web.submit(form, { form_token: token, [name]: "BORUN.SIM" });
+    await other.web.submit(form, { form_token: token, symbols: "BORUN.SIM" });
     const removal = page.form(`${new URL(form.action).pathname}/remove`);
     await other.web.submit(removal, { form_token: token });
     const unchanged = { name: "of the application", symbols: ["ALDER.SIM", "BYTEN.SIM"] };

@@ -64,7 +64,7 @@ async function addUnverified({ web }: Person, name: string): Promise<WebPage> {
     fields.some(([field, value]) => field === "kind" && value === "email"),
   );
   if (form === undefined) throw new Error("no form adds a channel");
-  return web.submit(form, { "email-name": name, "email-to": to });
+  return web.submit(form, { name, to });
 }
 
 /** Adds an email channel and verifies it. */
@@ -76,9 +76,8 @@ async function addChannel(person: Person, name: string): Promise<void> {
   const [, code = ""] =
     /Your code: (\d{6})/.exec((await testService.emailsTo(to)).at(-1) ?? "") ?? [];
   const verify = added.forms.find(({ action }) => /\/chan_\w+\/verify$/.test(action));
-  const id = /chan_\w+/.exec(verify?.action ?? "")?.[0];
   if (verify === undefined) throw new Error("no form verifies the channel");
-  await person.web.submit(verify, { [`code-${id}`]: code });
+  await person.web.submit(verify, { code });
 }
 
 describe("the form of a new alert", () => {
@@ -453,14 +452,14 @@ describe("the form of a watchlist", () => {
       /\/watchlists\/[^/]+$/.test(action),
     );
     if (form === undefined) throw new Error("no list is shown");
-    const field = `symbols-${form.action.split("/").at(-1)}`;
+    const field = `${form.action.split("/").at(-1)}-symbols`;
     return { person, save, form, field };
   };
 
   it("does not overwrite a change made after the form was opened, and shows both versions", async () => {
-    const { person, save, form, field } = await list();
+    const { person, save, form } = await list();
     await save(["ALDER.SIM", "TONIQ.SIM"]);
-    const refused = await person.web.submit(form, { [field]: "ALDER.SIM BYTEN.SIM" });
+    const refused = await person.web.submit(form, { symbols: "ALDER.SIM BYTEN.SIM" });
     expect(refused.status).toBe(400);
     expect(textOf(refused.html)).toMatch(
       /ALDER.SIM TONIQ.SIM .* It was changed after you opened it/,
@@ -470,7 +469,7 @@ describe("the form of a watchlist", () => {
 
   it("reports an unknown symbol at its field, and preserves the input", async () => {
     const { person, form, field } = await list();
-    const refused = await person.web.submit(form, { [field]: "ALDER.SIM NOPE.SIM" });
+    const refused = await person.web.submit(form, { symbols: "ALDER.SIM NOPE.SIM" });
     expect(refused.html).toContain(
       `<a href="#${field}">No instrument has the symbol &quot;NOPE.SIM&quot;`,
     );

@@ -183,8 +183,7 @@ describe("a complete journey with every kind of failure", async () => {
         fields.some(([field, value]) => field === "kind" && value === kind),
       );
       if (form === undefined) throw new Error(`no form adds ${kind}`);
-      const target = { [`${kind}-to`]: to, [`${kind}-token`]: token };
-      page = await web.submit(form, { [`${kind}-name`]: `my ${kind}`, ...target });
+      page = await web.submit(form, { name: `my ${kind}`, to, token });
     }
     return page;
   };
@@ -240,7 +239,7 @@ describe("a complete journey with every kind of failure", async () => {
     const account = await withChannels(person.web);
     const card = account.html.split('<li class="card">').find((one) => one.includes(mailbox)) ?? "";
     const [, id = ""] = /channels\/(chan_\w{16})\//.exec(card) ?? [];
-    const entered = { [`code-${id}`]: await channelCode() };
+    const entered = { code: await channelCode() };
     const verified = await person.web.submit(
       account.form(`/account/channels/${id}/verify`),
       entered,

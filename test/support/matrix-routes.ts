@@ -287,7 +287,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
       name: "stolen",
     }),
     "POST /account/channels": forged("/account/channels", {
-      ...{ kind: "email", "email-name": "mine", "email-to": "matrix@example.com" },
+      ...{ kind: "email", name: "mine", to: "matrix@example.com" },
     }),
     ...Object.fromEntries(
       ["verify", "schedule", "code", "test", "pause", "resume", "share", "unshare", "remove"].map(

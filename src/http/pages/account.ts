@@ -1,13 +1,15 @@
+import { Router } from "express";
 import { type Html, html } from "../../markup/html.ts";
 import type { Account } from "../../principals/accounts/accounts.ts";
 import type { ConnectedApplication } from "../../principals/accounts/connected-applications.ts";
 import type { OwnedAgent } from "../../principals/accounts/owned-agents.ts";
-import { type AlertsView, alertsSection } from "./alerts-section.ts";
-import { type ChannelsView, channelsSection } from "./channels-section.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
+import { type ChannelsView, channelRoutes, channelsSection } from "./account-channels.ts";
+import { type KeysView, keyRoutes, keysSection } from "./account-keys.ts";
+import { type WatchlistsView, watchlistRoutes, watchlistsSection } from "./account-watchlists.ts";
+import { type AlertsView, alertsSection, MAX_ALERTS_SHOWN } from "./alerts-section.ts";
 import {
   descriptionList,
-  destructiveAction,
-  form,
   lastUseText,
   scopeLabels,
   timeElement,
@@ -15,12 +17,82 @@ import {
   untrustedText,
   unverifiedTitle,
 } from "./elements.ts";
-import { type KeysView, keysSection } from "./keys-section.ts";
+import type { Refused } from "./form.ts";
+import { buttonForm, destructiveAction } from "./form-html.ts";
 import type { PageAnswer } from "./page-answer.ts";
-import { type WatchlistsView, watchlistsSection } from "./watchlists-section.ts";
+import type { PageContext } from "./page-context.ts";
+import { ACCOUNT_PATH } from "./return-to.ts";
+import { createServeSignedIn, mountSignedInForm, type SignedInVisit } from "./signed-in.ts";
+
+/**
+ * Routes of the account page, where a person reviews and ends what acts on their behalf, and of the
+ * forms on it.
+ */
+export function accountRoutes(context: PageContext): Router {
+  const { accounts, alerts } = context;
+  const router = Router();
+  const signedIn = createServeSignedIn(context);
+  router
+    .route(ACCOUNT_PATH)
+    .get(signedIn("openPage", (visit) => showAccount(visit, context)))
+    .all(rejectOtherMethods(["get"]));
+  const mountRemoval = (what: string, end: (accountId: string, id: string) => Promise<unknown>) =>
+    mountSignedInForm(
+      router,
+      context,
+      `${ACCOUNT_PATH}/${what}/:id/remove`,
+      async ({ req, res, account }) => {
+        await end(account.id, String(req.params.id));
+        res.redirect(303, ACCOUNT_PATH);
+      },
+    );
+  mountRemoval("agents", (accountId, id) => accounts.removeAgent(accountId, id));
+  mountRemoval("applications", (accountId, id) => accounts.removeApplication(accountId, id));
+  mountRemoval("alerts", (accountId, id) => alerts.removeForAccount(accountId, id));
+  const showAgain = (visit: SignedInVisit, refused: Refused) =>
+    showAccount(visit, context, refused);
+  router.use(keyRoutes(context, showAgain), channelRoutes(context, showAgain));
+  return router.use(watchlistRoutes(context, showAgain));
+}
+
+/**
+ * Shows the account page.
+ *
+ * @param refused The form of the page that was just refused.
+ */
+async function showAccount(
+  { res, browser, account }: SignedInVisit,
+  { show, accounts, keys, alerts, watchlists: lists, channels, isMailShownToOperator }: PageContext,
+  refused?: Refused,
+): Promise<void> {
+  const [agents, applications, ownKeys, answered, watchlists, ownChannels] = await Promise.all([
+    accounts.agentsOf(account.id),
+    accounts.applicationsOf(account.id),
+    keys.list(account.id),
+    loadAlerts(account.id, alerts),
+    lists.listForAccount(account.id),
+    channels.list(account.id),
+  ]);
+  const { formToken } = browser;
+  const acting = { account, agents, applications, keys: ownKeys, channels: ownChannels };
+  const sent = { ...acting, isMailShownToOperator };
+  show(res, accountPage({ formToken, ...sent, watchlists, ...answered, refused }));
+}
+
+async function loadAlerts(
+  accountId: string,
+  alerts: PageContext["alerts"],
+): Promise<Pick<AlertsView, "alerts" | "moreAlerts">> {
+  const all = await alerts.listForAccount(accountId);
+  const shown = all.slice(0, MAX_ALERTS_SHOWN).map(async (seen) => {
+    const isSent = seen.alert.way.by !== "poll";
+    return { ...seen, lastSuccessAt: isSent ? await alerts.lastSuccess(seen.id) : undefined };
+  });
+  return { alerts: await Promise.all(shown), moreAlerts: all.length - shown.length };
+}
 
 /** Data for the account page. */
-export interface AccountView extends KeysView, AlertsView, WatchlistsView, ChannelsView {
+interface AccountView extends KeysView, AlertsView, WatchlistsView, ChannelsView {
   readonly account: Account;
   readonly agents: readonly OwnedAgent[];
   readonly applications: readonly ConnectedApplication[];
@@ -30,16 +102,16 @@ export interface AccountView extends KeysView, AlertsView, WatchlistsView, Chann
  * The account page: alerts, channels, watchlists, keys, agents and applications, each with a way to
  * remove it.
  */
-export function accountPage(view: AccountView): PageAnswer {
-  const { formToken, account, agents, applications, errors = [] } = view;
+function accountPage(view: AccountView): PageAnswer {
+  const { formToken, account, agents, applications, refused } = view;
   return {
     heading: "Your account",
     place: "account",
     isSignedIn: true,
-    errors,
+    errors: refused?.errors,
     body: html`<div class="who">
 <p>Signed in as <strong>${untrustedText(account.label)}</strong></p>
-${form({ action: "/sign-out", formToken }, html`<button class="second">Sign out</button>`)}
+${buttonForm({ action: "/sign-out", formToken }, html`<button class="second">Sign out</button>`)}
 </div>
 ${section("alerts", "Your alerts", alertsSection(view))}
 ${section("channels", "Your channels", channelsSection(view))}

@@ -9,13 +9,8 @@ import { WEBHOOK_DISABLED_REASONS } from "../../answers/event-text.ts";
 import { instrumentPath } from "../../lib/paths.ts";
 import { type Html, type HtmlContent, html } from "../../markup/html.ts";
 import type { ApiKey } from "../../principals/keys/api-keys.ts";
-import {
-  descriptionList,
-  destructiveAction,
-  timeElement,
-  untrustedHost,
-  untrustedText,
-} from "./elements.ts";
+import { descriptionList, timeElement, untrustedHost, untrustedText } from "./elements.ts";
+import { destructiveAction } from "./form-html.ts";
 
 /** Maximum number of alerts shown. */
 export const MAX_ALERTS_SHOWN = 100;

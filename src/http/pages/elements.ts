@@ -129,32 +129,6 @@ export function scopeLabels(names: readonly string[]): Html {
   return html`<ul class="chips">${names.map((name) => html`<li><code>${name}</code></li>`)}</ul>`;
 }
 
-/** Content of `scopeFieldset`. */
-export interface ScopeFieldset {
-  readonly legend: string;
-  readonly offered: readonly Scope[];
-  readonly chosen: ReadonlySet<string>;
-  readonly errors?: FieldErrors;
-}
-
-/** Id of the first checkbox of `scopeFieldset`, to which error messages link. */
-export const SCOPES_FIELD_ID = "scope-0";
-
-/** A group of checkboxes named `scope`, with which a person selects scopes. */
-export function scopeFieldset({ legend, offered, chosen, errors = [] }: ScopeFieldset): Html {
-  const error = errorOf(errors, SCOPES_FIELD_ID);
-  return html`<fieldset${error && html` aria-describedby="${SCOPES_FIELD_ID}-error"`}>
-<legend>${legend}</legend>
-${errorText(errors, SCOPES_FIELD_ID)}
-${offered.map(
-  (name, index) => html`<div class="choice">
-<input type="checkbox" id="scope-${index}" name="scope" value="${name}"${chosen.has(name) && html` checked`}>
-<label for="scope-${index}">${scopeDescriptions[name]} <code>${name}</code></label>
-</div>`,
-)}
-</fieldset>`;
-}
-
 /** A form field. Its `id` is also its name. */
 export interface Field {
   readonly id: string;
@@ -171,18 +145,6 @@ export function field(of: Field): Html {
   const { value, attributes } = of;
   const own = html`${value && html` value="${value}"`} ${attributes}`;
   return labeledField(of, (common) => html`<input ${common}${own}>`);
-}
-
-/**
- * A multi-line input. HTML drops a line break right after the opening tag, so the template adds one
- * (HTML section 13.1.2.5).
- */
-export function textArea(of: Field): Html {
-  const { value, attributes } = of;
-  return labeledField(
-    of,
-    (common) => html`<textarea ${common} ${attributes}>\n${value}</textarea>`,
-  );
 }
 
 /** A drop-down list, with a text for each value. */
@@ -252,30 +214,4 @@ export function form({ action, formToken, hidden = {} }: Form, inside: Html): Ht
 ${inside}
 ${values.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 </form>`;
-}
-
-/** A form for an action that cannot be undone. */
-export interface DestructiveAction extends Form {
-  /** Label of the disclosure element that contains the button. */
-  readonly summary: string;
-  /** The consequence of the action, in a sentence or two. */
-  readonly consequence: string;
-  readonly button: string;
-}
-
-/**
- * A button inside a disclosure element. Opening the element is the confirmation step, which needs
- * no script.
- */
-export function destructiveAction({
-  summary,
-  consequence,
-  button,
-  ...where
-}: DestructiveAction): Html {
-  return html`<details>
-<summary class="irreversible">${summary}</summary>
-<p>${consequence}</p>
-${form(where, html`<button class="danger">${button}</button>`)}
-</details>`;
 }

@@ -65,12 +65,16 @@ export function showForm<F extends Fields>(
   const isRefused = refused?.form === form.id;
   const shown: Values<Fields> = { ...values, ...(isRefused && refused.values) };
   const errors = isRefused ? refused.errors : [];
+  const note = isRefused && refused.note;
   const show: ShowField<F> = (name, under = {}) => {
     const field = { ...(form.fields[name] as Field), ...vary[name] } as Field;
     return fieldHtml(field, { id: fieldId(form, name), name, value: shown[name], errors, under });
   };
-  if (typeof inside === "function") return buttonForm(frame, inside(show));
-  return buttonForm(frame, html`${Object.keys(form.fields).map((name) => show(name))}${inside}`);
+  const shownInside =
+    typeof inside === "function"
+      ? inside(show)
+      : html`${Object.keys(form.fields).map((name) => show(name))}${inside}`;
+  return buttonForm(frame, html`${note}${shownInside}`);
 }
 
 /** The state of a field on a page. */
@@ -170,4 +174,30 @@ function optionsHtml({ control, options = [] }: Choice, state: FieldState): read
     }</div>
 `;
   });
+}
+
+/** A form for an action that cannot be undone. */
+interface DestructiveAction extends FormFrame {
+  /** Label of the disclosure element that contains the button. */
+  readonly summary: string;
+  /** The consequence of the action, in a sentence or two. */
+  readonly consequence: string;
+  readonly button: string;
+}
+
+/**
+ * A button inside a disclosure element. Opening the element is the confirmation step, which needs
+ * no script.
+ */
+export function destructiveAction({
+  summary,
+  consequence,
+  button,
+  ...where
+}: DestructiveAction): Html {
+  return html`<details>
+<summary class="irreversible">${summary}</summary>
+<p>${consequence}</p>
+${buttonForm(where, html`<button class="danger">${button}</button>`)}
+</details>`;
 }

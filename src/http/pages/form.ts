@@ -1,10 +1,9 @@
 import express, { type Request, type RequestHandler } from "express";
 import { z } from "zod";
-import { isScope } from "../../access/scopes.ts";
 import { Problem } from "../../lib/problem.ts";
-import type { HtmlContent } from "../../markup/html.ts";
+import type { Html, HtmlContent } from "../../markup/html.ts";
 import { validateInput } from "../api/parse.ts";
-import { type FieldErrors, SCOPES_FIELD_ID } from "./elements.ts";
+import type { FieldErrors } from "./elements.ts";
 
 /**
  * The values of `autocomplete` that the fields of this site need (HTML section 4.10.18.7.1), so that
@@ -119,6 +118,8 @@ export interface Refused {
   readonly form: string;
   readonly values: Values<Fields>;
   readonly errors: FieldErrors;
+  /** What a person should know before sending the form again. */
+  readonly note?: Html | undefined;
 }
 
 /** The values of a form that was sent, or its refusal. */
@@ -133,13 +134,19 @@ export function readForm<F extends Fields>(form: Form<F>, req: Request): Sent<F>
   return { refused: { ...sentValues(form, req), errors: issueErrors(form, error.issues) } };
 }
 
-/** Refuses a form for reasons other than its schema: texts by the name of the field. */
+/**
+ * Refuses a form for reasons other than its schema.
+ *
+ * @param texts Messages by the name of the field.
+ */
 export const refuseForm = <F extends Fields>(
   form: Form<F>,
   req: Request,
   texts: Readonly<Partial<Record<keyof F & string, string>>>,
+  note?: Html,
 ): Refused => ({
   ...sentValues(form, req),
+  note,
   errors: Object.entries(texts).map(([name, text]) => ({
     id: fieldId(form, name),
     text: String(text),
@@ -218,33 +225,6 @@ export const formReader = createFormReader();
 export const CheckboxValues = z
   .union([z.string().transform((one) => [one]), z.array(z.string())])
   .default([]);
-
-/** Schema of selected scopes; unknown names are dropped. */
-const SelectedScopes = CheckboxValues.transform((names) => names.filter(isScope));
-
-const NO_SCOPE_SELECTED = "Select at least one permission.";
-
-/** Schema of selected scopes that requires at least one. */
-export const RequiredScopes = SelectedScopes.refine((names) => names.length > 0, NO_SCOPE_SELECTED);
-
-/** The values of a validated form, or its errors. */
-export type FormResult<S extends z.ZodType> =
-  | { readonly data: z.output<S>; readonly errors?: undefined }
-  | { readonly data?: undefined; readonly errors: FieldErrors };
-
-/**
- * Validates a form. Each error refers to its field by the field's id, which equals the field's name
- * except for checkboxes.
- */
-export function validateForm<S extends z.ZodType>(schema: S, req: Request): FormResult<S> {
-  const { success, data, error } = schema.safeParse(req.body);
-  if (success) return { data };
-  const errors = error.issues.map(({ path, message }) => ({
-    id: path[0] === "scope" ? SCOPES_FIELD_ID : String(path[0]),
-    text: message,
-  }));
-  return { errors: [...new Map(errors.map((one) => [one.id, one])).values()] };
-}
 
 /** The submitted value of a field, with which the form is shown again. */
 export function submittedValue(req: Request, name: string): string | undefined {

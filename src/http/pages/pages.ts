@@ -2,10 +2,9 @@ import { type RequestHandler, Router } from "express";
 import { withCallerAddress } from "../../access/auditor.ts";
 import { paths } from "../../lib/paths.ts";
 import { GuessGuard } from "../../limits/guess-guard.ts";
-import { accountRoutes } from "./account-routes.ts";
+import { accountRoutes } from "./account.ts";
 import { alertRoutes } from "./alerts/alert-routes.ts";
 import { earlyAccessRoutes } from "./apply.ts";
-import { channelRoutes } from "./channel-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { interactionRoutes } from "./consent.ts";
 import { contactRoutes } from "./contact.ts";
@@ -52,7 +51,7 @@ export function pagesRouter(options: PagesOptions): Router {
   router.use(ACTION_PATHS, provideCallerAddress);
   router.use(signInRoutes(parts), interactionRoutes(parts), claimRoutes(parts));
   router.use(contactRoutes(parts), earlyAccessRoutes(parts));
-  router.use(channelRoutes(parts), unsubscribeRoutes(parts));
+  router.use(unsubscribeRoutes(parts));
   // These must come before the account routes, in which the last segment of the path is the id of a
   // watchlist.
   router.use(watchlistAddRoutes(parts), alertRoutes(parts), accountRoutes(parts));

@@ -12,6 +12,12 @@ export const NO_SCOPE_SELECTED = "Select at least one permission.";
 /** A field with which a person selects scopes. Which ones it offers depends on the request. */
 export const scopesField = { control: "checkboxes", schema: SelectedScopes } as const;
 
+/** A field with which a person selects at least one scope. */
+export const requiredScopesField = {
+  control: "checkboxes",
+  schema: SelectedScopes.refine((names) => names.length > 0, NO_SCOPE_SELECTED),
+} as const;
+
 /** The options of a field for scopes. */
 export const scopeOptions = (names: readonly Scope[]): Options =>
   names.map((name) => [name, html`${scopeDescriptions[name]} <code>${name}</code>`]);

@@ -1,9 +1,11 @@
-import type { Request, RequestHandler, Response } from "express";
+import type { Request, RequestHandler, Response, Router } from "express";
 import type { Caller } from "../../access/caller.ts";
 import { allScopes } from "../../access/scopes.ts";
 import type { Account } from "../../principals/accounts/accounts.ts";
 import type { Browser } from "../../principals/accounts/browser-sessions.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
 import type { CsrfGuard } from "./csrf.ts";
+import { formReader, type Refused } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
 import { safeReturnPath, withReturnPath } from "./return-to.ts";
 
@@ -48,4 +50,20 @@ export function createServeSignedIn({ csrf, accounts, baseUrl }: PageContext): S
     };
     return handle({ req, res, browser, account, caller });
   };
+}
+
+/** Shows the account page, after the refusal of one of its forms. */
+export type ShowAccount = (visit: SignedInVisit, refused: Refused) => Promise<void>;
+
+/** Mounts the handler of a form that only people who are signed in can send. */
+export function mountSignedInForm(
+  router: Router,
+  context: PageContext,
+  path: string,
+  handle: (visit: SignedInVisit) => Promise<void>,
+): void {
+  router
+    .route(path)
+    .post(...formReader, createServeSignedIn(context)("requireOwnForm", handle))
+    .all(rejectOtherMethods(["post"]));
 }

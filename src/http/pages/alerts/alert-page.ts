@@ -17,14 +17,8 @@ import {
   watchedText,
 } from "../alerts-section.ts";
 import { copyButton, copyScriptHref } from "../copy.ts";
-import {
-  descriptionList,
-  destructiveAction,
-  form,
-  select,
-  timeElement,
-  untrustedText,
-} from "../elements.ts";
+import { descriptionList, form, select, timeElement, untrustedText } from "../elements.ts";
+import { destructiveAction } from "../form-html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 
 /** Data for the page of an alert. */
