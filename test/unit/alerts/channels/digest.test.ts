@@ -25,6 +25,7 @@ import { decryptEmail, queuedMails } from "../../../../src/mail/outbox.ts";
 import { accounts } from "../../../../src/principals/accounts/accounts.ts";
 import { announce, insert, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
+import { setAside } from "../../../../src/store/set-aside.ts";
 import {
   type ChannelAlert,
   channelAlert,
@@ -317,6 +318,19 @@ describeEngines("a daily digest", (engine) => {
     await scene.released();
     await goTo(scene, scheduledWaitEnd(DAILY, store.clock.now) ?? 0);
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
+    expect(await left(scene)).toEqual([]);
+  });
+
+  it("leaves no event behind when the operator has disabled the person of the channel", async () => {
+    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    const { store, made } = scene;
+    await happen(scene, "E0");
+    const channel = await store.records.get(channels, made.channel.key);
+    if (channel === undefined) throw new Error("the channel is gone");
+    const at = store.clock.now;
+    await store.records.commit(stepsOf(setAside<Channel>, channels, channel, { at }));
+    await goTo(scene, scheduledWaitEnd(DAILY, at) ?? 0);
+    expect(await scene.texts()).toEqual([]);
     expect(await left(scene)).toEqual([]);
   });
 
