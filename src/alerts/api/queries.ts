@@ -158,18 +158,22 @@ export async function alertDetailsOf(
   const [view, health, waiting] = await Promise.all([
     alertViewOf(options, alert),
     records.get(endpointHealthRecords, way.by === "channel" ? way.channelId : alert.key),
-    waitingDeliveries(records, alert.key),
+    waitingDeliveries(records, alert),
   ]);
   return { ...view, health: health?.value, waiting };
 }
 
-async function waitingDeliveries(records: Records, alertId: string): Promise<WaitingDeliveries> {
-  const selection = { group: queuedDeliveriesGroup(alertId), limit: MAX_COUNTED };
+async function waitingDeliveries(
+  records: Records,
+  { key, value: { way } }: StoredAlert,
+): Promise<WaitingDeliveries> {
+  const selection = { group: queuedDeliveriesGroup(key), limit: MAX_COUNTED };
   const found = await records.list(deliveries, selection);
-  const waits = found.find(isWaiting);
   const gathering =
-    waits && (await records.get(deliveries, gatheringKey(waits.value.channelId ?? "")));
-  const due = [...found, ...(gathering ? [gathering] : [])].flatMap(({ dueAt }) => dueAt ?? []);
+    way.by === "channel" && found.some(isWaiting)
+      ? await records.get(deliveries, gatheringKey(way.channelId))
+      : undefined;
+  const due = [...found, gathering].flatMap((each) => each?.dueAt ?? []);
   return { count: found.length, nextAt: due.length === 0 ? null : Math.min(...due) };
 }
 

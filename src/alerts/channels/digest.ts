@@ -174,9 +174,9 @@ export const gatherDigest =
 
 /** Ends the gathering of a channel that no longer exists: its events are attempted by themselves. */
 export const endGathering =
-  (gathering: StoredDelivery): Change =>
+  (gathering: StoredDelivery, channelId: string): Change =>
   async (tx) => {
-    for (const event of await readWaiting(tx, gathering.value.channelId ?? "")) {
+    for (const event of await readWaiting(tx, channelId)) {
       const { heldUntil: _, ...value } = event.value;
       tx.update(deliveries, event, { value, dueInMs: 0 });
     }

@@ -5,7 +5,6 @@ import type { Change } from "../../store/transact.ts";
 import { type AlertOwner, alerts, type StoredAlert } from "../alert.ts";
 import {
   DELIVERIES_TOPIC,
-  deleteDelivery,
   deliveries,
   isUnchanged,
   moveToCurrentTarget,
@@ -52,7 +51,7 @@ export const requeueOrDelete =
   (delivery: StoredDelivery, alert: StorableAlert | undefined): Change =>
   async (tx) => {
     if (!(await isUnchanged(tx, deliveries, delivery))) return;
-    if (alert === undefined) deleteDelivery(tx, delivery);
+    if (alert === undefined) tx.remove(deliveries, delivery.key);
     else moveToCurrentTarget(tx, delivery, alert);
     tx.announce(DELIVERIES_TOPIC);
   };

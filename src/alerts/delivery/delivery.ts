@@ -227,12 +227,6 @@ export const isUnchanged = async <T>(
   read: RecordRevision,
 ): Promise<boolean> => (await tx.get(of, read.key))?.revision === read.revision;
 
-/** Deletes a delivery, if it is still as this process has leased it. */
-export function deleteDelivery(tx: Transaction, delivery: StoredDelivery): void {
-  tx.check(deliveries, delivery);
-  tx.remove(deliveries, delivery.key);
-}
-
 /**
  * Makes a delivery due later.
  *
@@ -255,7 +249,7 @@ export function moveToCurrentTarget(
 ): void {
   const queue = queueOf(alert);
   if (queue === undefined) {
-    deleteDelivery(tx, delivery);
+    tx.remove(deliveries, delivery.key);
     return;
   }
   const { groups, ...to } = queue;

@@ -168,7 +168,7 @@ export class WebhookEndpoint implements Endpoint {
     const way = alert?.value.way;
     if (alert === undefined || way?.by !== "webhook") return false;
     const { owner } = alert.value;
-    if (!isUnchanged(owner, way, this.#webhook)) return false;
+    if (!isSameWebhook(owner, way, this.#webhook)) return false;
     const state: WebhookState = { is: "disabled", since: at, reason };
     const all = await tx.list(alerts, { group: ownerGroup(owner), limit: MAX_NOTIFIED });
     const others = all.filter(
@@ -208,7 +208,7 @@ function verdictOnChallenge(
   return isAnswered ? verdict : { ...verdict, error: "bad_challenge" };
 }
 
-const isUnchanged = (owner: AlertOwner, way: Webhook, before: Webhook): boolean =>
+const isSameWebhook = (owner: AlertOwner, way: Webhook, before: Webhook): boolean =>
   webhookEndpoint(owner, way) === webhookEndpoint(owner, before) &&
   way.state.since === before.state.since;
 

@@ -230,7 +230,9 @@ async function findEndpoint(
     return { instead: requeueOrDelete(delivery, alert) };
   }
   if (channel !== undefined) return new ChannelEndpoint(channel, alert, options);
-  if (type === GATHERING_TYPE) return { instead: endGathering(delivery) };
+  if (channelId !== undefined && type === GATHERING_TYPE) {
+    return { instead: endGathering(delivery, channelId) };
+  }
   return alert?.value.way.by === "webhook"
     ? new WebhookEndpoint(alert, alert.value.way, options)
     : drop(delivery);
