@@ -60,6 +60,8 @@ function failing(store: TestStore, isBroken: { append?: boolean; commit?: boolea
     archive: {
       append: (rows) => (isBroken.append ? broken() : archive.append(rows)),
       read: (kind, selection) => archive.read(kind, selection),
+      follow: (kinds, after, limit) => archive.follow(kinds, after, limit),
+      lastPlace: () => archive.lastPlace(),
       prune: (kind, before) => archive.prune(kind, before),
     },
     records: {

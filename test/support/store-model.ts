@@ -13,16 +13,17 @@ import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 
 type RecordRow = Extract<DumpRow, { table: "record" }>;
 type HistoryRow = Extract<DumpRow, { table: "archive" }>;
+type PlacedRow = HistoryRow & { readonly place: number };
 
 /** Everything that the model stores. It is plain data, so that a clone is an independent store. */
 export interface ModelDisk {
   identity: StoreIdentity;
-  /** The highest revision assigned so far. */
+  /** The highest number assigned so far, as the revision of a record or the place of a row. */
   revision: number;
   /** Ordered by revision; expired records remain until they are purged or overwritten. */
   records: readonly RecordRow[];
   /** Archive rows in insertion order. */
-  archive: readonly HistoryRow[];
+  archive: readonly PlacedRow[];
 }
 
 /** The data and the clock of a model. */
@@ -65,7 +66,8 @@ export function openModel({ disk, now }: ModelPlace): Store {
         return { waiting: waiting.length, due: due.length, oldestDueMs };
       }),
     async *dump() {
-      yield* inBatches(await answer(() => [...disk.records, ...disk.archive]));
+      const rows = () => disk.archive.map(({ place: _, ...row }) => row);
+      yield* inBatches(await answer(() => [...disk.records, ...rows()]));
     },
     async load(identity, batches) {
       const rows = await allOf(batches);
@@ -337,8 +339,8 @@ function modelArchive(disk: ModelDisk, answer: Answer): Archive {
     append: (rows) =>
       answer(() => {
         const before = disk.archive.length;
-        const { archive } = rows.map(historyRow).reduce<Held>(withRow, disk);
-        disk.archive = archive;
+        const { archive, revision } = rows.map(historyRow).reduce<Held>(withRow, disk);
+        Object.assign(disk, { archive, revision });
         return archive.length - before;
       }),
     read: (kind, selection) =>
@@ -348,6 +350,13 @@ function modelArchive(disk: ModelDisk, answer: Answer): Archive {
           selection,
         ).map(archiveRow),
       ),
+    follow: (kinds, after, limit) =>
+      answer(() => {
+        const next = disk.archive.filter(({ place }) => place > after).slice(0, limit);
+        const rows = next.filter(({ kind }) => kinds.has(kind)).map(archiveRow);
+        return { rows, place: next.at(-1)?.place ?? after };
+      }),
+    lastPlace: () => answer(() => disk.archive.at(-1)?.place ?? 0),
     prune: (kind, before) =>
       answer(() => {
         const kept = disk.archive.filter((row) => row.kind !== kind || row.at >= before);
@@ -359,8 +368,9 @@ function modelArchive(disk: ModelDisk, answer: Answer): Archive {
 }
 
 function withRow(before: Held, row: HistoryRow): Held {
-  const isThere = before.archive.some((other) => isSameRow(other, row));
-  return isThere ? before : { ...before, archive: [...before.archive, row] };
+  if (before.archive.some((other) => isSameRow(other, row))) return before;
+  const revision = before.revision + 1;
+  return { ...before, revision, archive: [...before.archive, { ...row, place: revision }] };
 }
 
 type Identity = Pick<HistoryRow, "kind" | "at" | "id">;
@@ -414,9 +424,10 @@ async function allOf(batches: AsyncIterable<readonly DumpRow[]>): Promise<readon
 function replaceAll(disk: ModelDisk, identity: StoreIdentity, rows: readonly DumpRow[]): void {
   for (const { text } of rows) JSON.parse(text);
   const records = rows.filter((row) => row.table === "record");
-  const archive = rows.filter((row) => row.table === "archive");
+  const history = rows.filter((row) => row.table === "archive");
   const names = records.map(({ collection, key }) => JSON.stringify([collection, key]));
   if (new Set(names).size < names.length) throw new Error("A record is there twice.");
   const revision = Math.max(disk.revision, ...records.map((row) => row.revision));
-  Object.assign(disk, { identity, revision, records, archive });
+  const { archive } = history.reduce<Held>(withRow, { revision, records, archive: [] });
+  Object.assign(disk, { identity, revision: revision + history.length, records, archive });
 }

@@ -27,6 +27,14 @@ export interface ArchiveSelection {
   readonly limit: number;
 }
 
+/** The rows that follow a place of the archive. */
+export interface FollowingRows {
+  /** Rows of the wanted kinds, in the order of their commits. */
+  readonly rows: readonly ArchiveRow[];
+  /** The place to continue after. If it is the one that was asked for, no row of any kind follows. */
+  readonly place: number;
+}
+
 /**
  * Storage for immutable events, which are kept on disk and not in memory. To commit rows together
  * with records, use the operation `appendToArchive` (operations.ts).
@@ -44,6 +52,20 @@ export interface Archive {
 
   /** Reads rows of one kind, ordered by instant and then by id (in the order of UTF-8 bytes). */
   read(kind: string, selection: ArchiveSelection): Promise<readonly ArchiveRow[]>;
+
+  /**
+   * Reads the rows that were committed after a place, whatever their instants. Each row has a place:
+   * a number that grows in the order in which rows become readable and is never reused, also after
+   * rows were deleted or the store was loaded. A reader that goes on from place to place reads every
+   * row once.
+   *
+   * @param kinds Kinds of the rows to return; others are passed over.
+   * @param limit Maximum number of rows of any kind to look at, from 1 to 10,000.
+   */
+  follow(kinds: ReadonlySet<string>, after: number, limit: number): Promise<FollowingRows>;
+
+  /** Place of the newest row that is readable; 0 without any. */
+  lastPlace(): Promise<number>;
 
   /**
    * Deletes the rows of one kind that are older than an instant.

@@ -2,8 +2,9 @@ import { lockKeySql } from "./locks.ts";
 
 /**
  * SQL that creates the archive table, partitioned by month (UTC); only months with rows have a
- * partition. `place` is the insertion order. The index on subjects omits the id, because three long
- * names would exceed the maximum size of an index entry (2,704 bytes).
+ * partition. Appends draw places under a lock that each of them holds until it has ended, so that
+ * rows become readable in the order of their places. The index on subjects omits the id, because
+ * three long names would exceed the maximum size of an index entry (2,704 bytes).
  */
 export const archiveTablesSql = `
 create sequence market_signal.place;
@@ -106,5 +107,23 @@ begin
     where kind = pruned and at < before limit most);
   get diagnostics rows = row_count;
   return gone + rows;
+end $$;
+`;
+
+/** SQL that creates the function with which rows are read in the order of their commits. */
+export const followFunctionSql = `
+/* The first rows after a place, at most "most" of them; those of other kinds come without their
+ *  bodies. The sequence tells at once when there is none, without a look at every partition. A plan
+ *  for the given bounds would be no better, and takes longer to make than to run. */
+create function market_signal.follow(kinds text[], after bigint, most int)
+returns setof market_signal.archive
+language plpgsql stable set plan_cache_mode = force_generic_plan as $$
+begin
+  if (select last_value from market_signal.place) <= after then
+    return;
+  end if;
+  return query
+    select kind, at, id, subject, case when kind = any (kinds) then body end, place
+    from market_signal.archive where place > after order by place limit most;
 end $$;
 `;

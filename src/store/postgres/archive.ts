@@ -17,6 +17,10 @@ interface Row extends Omit<ArchiveRow, "subject"> {
   readonly subject: string | null;
 }
 
+interface PlacedRow extends Row {
+  readonly place: number;
+}
+
 /** Creates the archive of a database. */
 export function createPostgresArchive(connection: Connection, once: RunOnce): Archive {
   return {
@@ -31,6 +35,21 @@ export function createPostgresArchive(connection: Connection, once: RunOnce): Ar
       if (![kind, subject, after.id].every(isStorableName)) return [];
       const { rows } = await connection.query<Row>(reading(kind, selection));
       return rows.map(decode);
+    },
+    async follow(kinds, after, limit) {
+      const text = "select * from market_signal.follow($1, $2, $3)";
+      const values = [[...kinds], after, limit];
+      const { rows } = await connection.query<PlacedRow>({ name: "follow", text, values });
+      const wanted = rows.filter(({ kind }) => kinds.has(kind));
+      return {
+        rows: wanted.map(({ place: _, ...row }) => decode(row)),
+        place: rows.at(-1)?.place ?? after,
+      };
+    },
+    async lastPlace() {
+      const text = "select coalesce(max(place), 0) as place from market_signal.archive";
+      const { rows } = await connection.query<{ place: number }>({ name: "last-place", text });
+      return rows[0]?.place ?? 0;
     },
     async prune(kind, before) {
       if (!isStorableName(kind)) return 0;

@@ -1,5 +1,5 @@
 import { NoStoreError, UNSETTLED } from "../port/store.ts";
-import { archiveFunctionsSql, archiveTablesSql } from "./archive-sql.ts";
+import { archiveFunctionsSql, archiveTablesSql, followFunctionSql } from "./archive-sql.ts";
 import { claimFunctionSql } from "./claim-sql.ts";
 import { counterTableSql } from "./counters.ts";
 import { lockKeySql } from "./locks.ts";
@@ -41,7 +41,7 @@ create table market_signal.meta (
 const creation = [
   ...[migrations, meta, onceTablesSql, recordTablesSql, memberTableSql, memberTriggersSql],
   ...[archiveTablesSql, counterTableSql, onceFunctionsSql, commitFunctionSql, claimFunctionSql],
-  ...[recordFunctionsSql, archiveFunctionsSql],
+  ...[recordFunctionsSql, archiveFunctionsSql, followFunctionSql],
 ].join("\n");
 
 /** The schema of version 1.0.0 of the program, the oldest that is upgraded. */
@@ -69,6 +69,8 @@ const upgrades: readonly string[] = [
   create unique index record_revision on market_signal.record (collection, revision);
   ${commitFunctionSql}
   analyze market_signal.member;`,
+  // The places of archive rows were drawn from the beginning; now they can be followed.
+  followFunctionSql,
 ];
 
 /** The schema that this program uses. */

@@ -1,9 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
+import type { Problem } from "../../lib/problem.ts";
+import type { Archive, ArchiveRow, ArchiveSelection, FollowingRows } from "../port/archive.ts";
 import type { DumpRow } from "../port/store.ts";
 import { checkStorableName, jsonText, toStorableInstant } from "../port/values.ts";
 import type { StoreGate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import type { RecordTable } from "./record-table.ts";
 import { damagedRowProblem } from "./sqlite-errors.ts";
 import { checksumOf, type SqlValue, type StoreFile } from "./store-file.ts";
 
@@ -19,8 +21,8 @@ const PRUNE_ROWS = 2_000;
 /** Number of rows counted per step. The event loop can run other work between steps. */
 const COUNT_ROWS = 20_000;
 
-const INSERT = `INSERT INTO archive (kind, at, name, subject, text, crc) VALUES (?, ?, ?, ?, ?, ?)
-  ON CONFLICT (kind, at, name) DO NOTHING`;
+const INSERT = `INSERT INTO archive (id, kind, at, name, subject, text, crc)
+  VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, at, name) DO NOTHING`;
 
 /**
  * Implements the interface `Archive` on the archive table.
@@ -36,9 +38,11 @@ export function createSqliteArchive(
     async append(rows) {
       gate.checkWritable();
       const added = rows.map(archiveDumpRowOf);
-      return commits.add(() => added.reduce((sum, row) => sum + table().insert(row), 0));
+      return commits.add(() => added.filter((row) => table().insert(row)).length);
     },
     read: async (kind, selection) => gate.answer(() => table().read(kind, selection)),
+    follow: async (kinds, after, limit) => gate.answer(() => table().follow(kinds, after, limit)),
+    lastPlace: async () => gate.answer(() => table().lastPlace()),
     async prune(kind, before) {
       for (let pruned = 0; ; ) {
         gate.checkWritable();
@@ -51,23 +55,33 @@ export function createSqliteArchive(
   };
 }
 
+/**
+ * Assigns the places of rows. They are revisions of the store, which are never reused; SQLite would
+ * assign the id of the newest row again after that row was deleted.
+ */
+type Places = Pick<RecordTable, "withNextRevision">;
+
 /** The archive table of a database file. */
 export class ArchiveTable {
   readonly #file: StoreFile;
+  readonly #places: Places;
 
-  constructor(file: StoreFile) {
+  constructor(file: StoreFile, places: Places) {
     this.#file = file;
+    this.#places = places;
   }
 
   /**
-   * Adds a row, unless it exists.
+   * Adds a row at the next place, unless it exists.
    *
-   * @returns The number of added rows, 0 or 1.
+   * @returns Whether the row was added.
    */
-  insert(row: ArchiveDumpRow): number {
+  insert(row: ArchiveDumpRow): boolean {
     const columns = columnsOf(row);
-    const { changes } = this.#file.write(INSERT, ...columns, checksumOf(columns));
-    return Number(changes);
+    const values = [...columns, checksumOf(columns)];
+    return this.#places.withNextRevision(
+      (place) => this.#file.write(INSERT, place, ...values).changes === 1,
+    );
   }
 
   /** Reads rows of a kind. @throws {Problem} If the checksum of a row does not match. */
@@ -76,10 +90,21 @@ export class ArchiveTable {
     return this.#file
       .statement(sql)
       .all(...values)
-      .map((row) => {
-        const { at, id, subject, text } = this.#checked(row);
-        return { kind, at, id, ...(subject === null ? {} : { subject }), body: JSON.parse(text) };
-      });
+      .map((row) => archiveRowOf(this.#checked(row)));
+  }
+
+  /** Like `Archive.follow`. @throws {Problem} If the checksum of a row does not match. */
+  follow(kinds: ReadonlySet<string>, after: number, limit: number): FollowingRows {
+    const sql = "SELECT * FROM archive WHERE id > ? ORDER BY id LIMIT ?";
+    const found = this.#file.statement(sql).all(after, limit);
+    const rows = found
+      .filter(({ kind }) => kinds.has(kind as string))
+      .map((row) => archiveRowOf(this.#checked(row)));
+    return { rows, place: Number(found.at(-1)?.id ?? after) };
+  }
+
+  lastPlace(): number {
+    return Number(this.#file.statement("SELECT max(id) AS place FROM archive").get()?.place ?? 0);
   }
 
   /**
@@ -110,16 +135,29 @@ export class ArchiveTable {
     }
   }
 
-  /** Yields every row in insertion order, including changes made during the iteration. */
+  /**
+   * Yields every row in insertion order, including changes made during the iteration.
+   *
+   * @throws {Problem} If the checksum of a row does not match, or a page has a row twice.
+   */
   *inOrder(): Generator<ArchiveDumpRow> {
     const select = this.#file.database.prepare("SELECT * FROM archive ORDER BY id");
-    for (const row of select.iterate()) yield this.#checked(row);
+    let place = 0;
+    for (const row of select.iterate()) {
+      if (Number(row.id) <= place) throw this.#damaged();
+      place = Number(row.id);
+      yield this.#checked(row);
+    }
   }
 
   #checked(row: Readonly<Record<string, unknown>>): ArchiveDumpRow {
     const found = dumpRowOf(row);
     if (isWhole(found, row.crc)) return found;
-    throw damagedRowProblem(this.#file.path, "a row of the archive");
+    throw this.#damaged();
+  }
+
+  #damaged(): Problem {
+    return damagedRowProblem(this.#file.path, "a row of the archive");
   }
 }
 
@@ -168,6 +206,10 @@ function selectionOf(kind: string, selection: ArchiveSelection) {
           ORDER BY at ${direction}, name ${direction} LIMIT ?`,
     values: [...terms.flatMap((term) => term.values ?? []), limit],
   };
+}
+
+function archiveRowOf({ kind, at, id, subject, text }: ArchiveDumpRow): ArchiveRow {
+  return { kind, at, id, ...(subject === null ? {} : { subject }), body: JSON.parse(text) };
 }
 
 function dumpRowOf(row: Readonly<Record<string, unknown>>): ArchiveDumpRow {

@@ -59,7 +59,10 @@ export class NextStore {
       file.setMeta("format", FORMAT_VERSION);
       file.setMeta("id", identity.id);
       file.setMeta("mode", identity.mode);
-      return { records: new RecordTable(file), archive: new ArchiveTable(file) };
+      const archive = new ArchiveTable(file, {
+        withNextRevision: (write) => write(++this.#revision),
+      });
+      return { records: new RecordTable(file), archive };
     });
     this.#records = tables.records;
     this.#archive = tables.archive;

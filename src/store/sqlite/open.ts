@@ -197,11 +197,12 @@ function openFile({ store }: StorePaths): Opened {
     const schema = SCHEMAS.get(format ?? "");
     if (schema === undefined) throw otherFormatError(path, format);
     if (id === undefined || mode === undefined) throw damagedFileError(path, "a fact is missing");
-    explainFileErrors(path, () => {
+    const tables = explainFileErrors(path, () => {
       checkAtStart(file);
       file.checkSchema(schema);
+      const records = new RecordTable(file);
+      return { records, archive: new ArchiveTable(file, records) };
     });
-    const tables = { records: new RecordTable(file), archive: new ArchiveTable(file) };
     const identity = { id, mode: mode as StoreMode };
     const isSettled = mode !== UNSETTLED;
     return { file, ...tables, identity, isSettled, moved: facts.get("moved"), hasCrashed };

@@ -86,7 +86,9 @@ export class RecordTable implements BatchTransaction {
 
   constructor(file: StoreFile) {
     this.#file = file;
-    this.#revision = Number(file.meta().get("revision") ?? 0);
+    const { place } = file.statement("SELECT max(id) AS place FROM archive").get() ?? {};
+    // Version 1.0.0 did not take the places of archive rows from the revisions.
+    this.#revision = Math.max(Number(file.meta().get("revision") ?? 0), Number(place ?? 0));
   }
 
   /** The newest revision that was assigned. */
@@ -202,6 +204,17 @@ export class RecordTable implements BatchTransaction {
     if (this.find(collection, key, now) !== undefined) return false;
     this.put(collection, key, content);
     return true;
+  }
+
+  /**
+   * Writes something else that takes the next revision as its number.
+   *
+   * @param write Returns whether it has taken the revision.
+   */
+  withNextRevision(write: (revision: number) => boolean): boolean {
+    const hasWritten = write(this.#revision + 1);
+    if (hasWritten) this.#revision += 1;
+    return hasWritten;
   }
 
   /**

@@ -31,7 +31,8 @@ export class StoreSnapshot {
 
 /** Yields records by revision, then archive rows in insertion order. */
 export async function* rowBatches(file: StoreFile): AsyncGenerator<readonly DumpRow[]> {
-  for (const rows of [new RecordTable(file).byRevision(), new ArchiveTable(file).inOrder()]) {
+  const records = new RecordTable(file);
+  for (const rows of [records.byRevision(), new ArchiveTable(file, records).inOrder()]) {
     for (let batch = taken(rows); batch.length > 0; batch = taken(rows)) {
       yield batch;
       await setImmediate();

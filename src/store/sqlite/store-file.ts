@@ -47,7 +47,7 @@ const GROUPS_OF_FORMAT_3 = `CREATE TABLE record_group (
     name TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (name, record)
   ) WITHOUT ROWID`;
 
-/** SQL that creates the archive table. Row ids follow the insertion order. */
+/** SQL that creates the archive table. Row ids are the places of the rows. */
 const ARCHIVE: readonly string[] = [
   `CREATE TABLE archive (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, at INTEGER NOT NULL, name TEXT NOT NULL,

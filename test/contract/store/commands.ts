@@ -64,6 +64,8 @@ export type Command =
   | { readonly kind: "purge"; readonly limit: number }
   | { readonly kind: "append"; readonly rows: readonly ArchiveRow[] }
   | { readonly kind: "read"; readonly of: string; readonly selection: ArchiveSelection }
+  /** Goes on from where the player has followed the archive to. */
+  | { readonly kind: "follow"; readonly of: readonly string[]; readonly limit: number }
   | { readonly kind: "prune"; readonly of: string; readonly before: number };
 
 const LONG_RUNS = process.env.STORE_MODEL_RUNS;
@@ -193,5 +195,6 @@ const selection = fc.record(
 export const archiveCommand: fc.Arbitrary<Command> = weighted<Command>(
   [3, fc.record({ kind: is("append"), rows: fc.array(row, { maxLength: 5, size: "max" }) })],
   [3, fc.record({ kind: is("read"), of, selection })],
+  [2, fc.record({ kind: is("follow"), of: fc.array(of, { maxLength: 2 }), limit })],
   [1, fc.record({ kind: is("prune"), of, before: named.at })],
 );

@@ -1,3 +1,4 @@
+import type { FollowingRows } from "../../../src/store/port/archive.ts";
 import { collection, type Operation, type Stored } from "../../../src/store/port/records.ts";
 import type { Store } from "../../../src/store/port/store.ts";
 import { dumpStore } from "../../support/stores.ts";
@@ -19,11 +20,13 @@ export interface Player {
   readonly seen: readonly Seen[];
   /** The last reading of each list, by collection, group and limit. */
   readonly lists: ReadonlyMap<string, Operation>;
+  /** Place up to which the player has followed the archive. */
+  readonly place: number;
 }
 
 /** Creates a player that has seen no revision. */
 export function newPlayer(store: Store): Player {
-  return { store, seen: [], lists: new Map() };
+  return { store, seen: [], lists: new Map(), place: 0 };
 }
 
 /**
@@ -105,7 +108,7 @@ function operationOf(step: Exclude<Step, ListStep>, { seen }: Player): Operation
 }
 
 function question(
-  { seen }: Player,
+  { seen, place }: Player,
   command: Exclude<Command, { kind: "commit" }>,
 ): PreparedCommand["ask"] {
   switch (command.kind) {
@@ -122,6 +125,8 @@ function question(
       return ({ archive }) => archive.append(command.rows);
     case "read":
       return ({ archive }) => archive.read(command.of, command.selection);
+    case "follow":
+      return ({ archive }) => archive.follow(new Set(command.of), place, command.limit);
     case "prune":
       return ({ archive }) => archive.prune(command.of, command.before);
   }
@@ -149,8 +154,12 @@ async function listed(
 const placed = (name: string, stored: readonly Stored<unknown>[]) =>
   stored.map((each) => ({ collection: name, ...each }));
 
-/** Adds the revisions in an answer to those that the player has seen. */
+/** Adds the revisions in an answer to those that the player has seen, or goes on to its place. */
 export function noteAnswer(player: Player, answer: unknown): NotedAnswer {
+  if (isFollowing(answer)) {
+    const { rows, place } = answer;
+    return { player: { ...player, place }, answer: { rows, isMore: place > player.place } };
+  }
   const seen = [...player.seen];
   const inOwnWords = (one: unknown) => {
     if (!isRevised(one)) return one;
@@ -164,6 +173,9 @@ export function noteAnswer(player: Player, answer: unknown): NotedAnswer {
   const words = Array.isArray(answer) ? answer.map(inOwnWords) : inOwnWords(answer);
   return { player: { ...player, seen }, answer: words };
 }
+
+const isFollowing = (answer: unknown): answer is FollowingRows =>
+  typeof answer === "object" && answer !== null && "rows" in answer && "place" in answer;
 
 function isRevised(one: unknown): one is Seen {
   return typeof one === "object" && one !== null && "collection" in one && "revision" in one;

@@ -94,6 +94,8 @@ export function storeThatDies(store: TestStore, writes: number): TestStore {
         return archive.append(rows);
       },
       read: (kind, selection) => archive.read(kind, selection),
+      follow: (kinds, after, limit) => archive.follow(kinds, after, limit),
+      lastPlace: () => archive.lastPlace(),
       prune: (kind, before) => archive.prune(kind, before),
     },
     records: {

@@ -179,8 +179,7 @@ describeEngines("the recorder of sessions", (engine) => {
     market.close(0);
     let failures = 2;
     const failing = {
-      read: store.archive.read,
-      prune: store.archive.prune,
+      ...store.archive,
       append: async (rows: Parameters<Archive["append"]>[0]) => {
         if (failures-- > 0) throw new Error("the disk is full");
         return store.archive.append(rows);

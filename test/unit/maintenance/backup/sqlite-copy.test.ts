@@ -172,7 +172,7 @@ describe("a damaged backup whose name ends in .sqlite", () => {
       "DELETE FROM record WHERE id = 3",
       "it counts 300 records and 501 archive",
     ],
-    ["a removed archive row", "DELETE FROM archive WHERE id = 3", "there are 300 and 500"],
+    ["a removed archive row", "DELETE FROM archive WHERE at = 3", "there are 300 and 500"],
     ["a changed value", "UPDATE record SET text = '{}' WHERE id = 3", "a row is not as it was"],
     ["another column", "ALTER TABLE record ADD COLUMN more", "its tables are not the ones"],
     ["a removed fact", "DELETE FROM meta WHERE name = 'copy'", "it is the file of a store and no"],

@@ -1,10 +1,13 @@
 import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import type { ArchiveRow } from "../../../../src/store/port/archive.ts";
-import { describePostgres, open } from "./server.ts";
+import { describePostgres, open, START_MS } from "./server.ts";
 import { sql } from "./sql.ts";
 
 const row = (at: number, kind = "audit"): ArchiveRow => ({ kind, at, id: "x", body: { at } });
+
+/** Retry budget of stores that wait for a lock, in milliseconds. */
+const PATIENT = { budgetMs: START_MS };
 
 /** The months, as YYYYMM, that have a partition. */
 async function monthsOf(url: string): Promise<readonly unknown[]> {
@@ -79,6 +82,32 @@ describePostgres("the archive, which is partitioned by month,", (server) => {
     expect(await archive.prune("audit", march)).toBe(1);
     expect(await monthsOf(url)).toEqual(["202401", "202403"]);
     expect(await archive.read("audit", { order: "oldest", limit: 9 })).toEqual([row(march)]);
+  });
+
+  it("shows rows in the order of their places, even if another append was first and commits last", async () => {
+    const url = await server().createDatabase();
+    const [slow, fast] = [await open({ url, ...PATIENT }), await open({ url, ...PATIENT })];
+    await slow.archive.append([row(january), row(march)]);
+    const kinds = new Set(["audit"]);
+    const place = await fast.archive.lastPlace();
+    const blocker = new Client({ connectionString: url });
+    await blocker.connect();
+    onTestFinished(() => blocker.end());
+    const blocked = () =>
+      sql(url, "select pid from pg_stat_activity where wait_event_type = 'Lock'");
+    await blocker.query(
+      "begin; lock table market_signal.archive_202403 in share row exclusive mode",
+    );
+    // The first row has its place before the second one waits for the lock.
+    const first = slow.archive.append([row(january + 1), row(march + 1)]);
+    await expect.poll(blocked, { timeout: START_MS }).toHaveLength(1);
+    const second = fast.archive.append([row(january + 2)]);
+    await expect.poll(blocked, { timeout: START_MS }).toHaveLength(2);
+    expect(await fast.archive.follow(kinds, place, 9)).toEqual({ rows: [], place });
+    await blocker.query("rollback");
+    await Promise.all([first, second]);
+    const { rows } = await fast.archive.follow(kinds, place, 9);
+    expect(rows).toEqual([row(january + 1), row(march + 1), row(january + 2)]);
   });
 
   it("prunes more rows than fit in one step", async () => {

@@ -9,7 +9,7 @@ import {
 } from "../../../support/postgres.ts";
 
 /** Timeout in milliseconds, because starting a server takes seconds on a busy machine. */
-const START_MS = 60_000;
+export const START_MS = 60_000;
 
 /** Defines tests. `server` returns the running server inside a test. */
 type Tests = (server: () => Cluster) => void;

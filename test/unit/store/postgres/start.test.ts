@@ -52,7 +52,7 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
     await stores[0]?.records.commit([put(pages, { key: "a", value: 1 })]);
     for (const { records } of stores) expect((await records.get(pages, "a"))?.value).toBe(1);
     const versions = await sql(url, "select version from market_signal.migration order by 1");
-    expect(versions).toEqual([{ version: 8 }]);
+    expect(versions).toEqual([{ version: 9 }]);
   });
 
   it("upgrades a store of version 1.0.0 to the same schema, with its records in their groups", async () => {

@@ -37,7 +37,7 @@ const noUndo = () => undefined;
 function partsOf(folder: string, onWarning: (message: string) => void) {
   const file = StoreFile.open(join(folder, "store.sqlite"));
   const table = new RecordTable(file);
-  const tables = () => ({ records: table, archive: new ArchiveTable(file) });
+  const tables = () => ({ records: table, archive: new ArchiveTable(file, table) });
   const gate = new StoreGate(onWarning, () => truncateWal(file));
   const commits = new GroupCommit(table, gate);
   const records = new SqliteRecords({ tables, gate, commits, now: () => NOW, onWarning });

@@ -155,6 +155,23 @@ describe("the format of a store", () => {
     },
   );
 
+  it("is as before where archive rows have numbers above all revisions, and no number is used again", async () => {
+    const folder = newFolder();
+    const store = await openIn(folder);
+    await fill(store);
+    await store.close();
+    const database = new DatabaseSync(join(folder, "store.sqlite"));
+    // Version 1.0.0 let SQLite number the rows.
+    database.exec("UPDATE archive SET id = id + 1000000");
+    database.close();
+    const { archive } = await openIn(folder);
+    const place = await archive.lastPlace();
+    expect(await archive.prune("audit", NOW)).toBe(300);
+    const row = { kind: "audit", at: 1, id: "new", body: 1 };
+    await archive.append([row]);
+    expect((await archive.follow(new Set(["audit"]), place, 9)).rows).toEqual([row]);
+  });
+
   it("is rejected when it is newer than the program, and stays unchanged", async () => {
     const folder = newFolder();
     await (await openIn(folder)).close();
