@@ -13,11 +13,10 @@ import type { Archive } from "../store/port/archive.ts";
 import type { Store } from "../store/port/store.ts";
 import { transact } from "../store/transact.ts";
 import {
-  noticeTtlMs,
-  openChangeReader,
+  openObservationFollower,
   readObservations,
-  startChangeReading,
-} from "./change-notices.ts";
+  startFollowing,
+} from "./follow-observations.ts";
 import { archiveKindOf } from "./market-rows.ts";
 import { createPoller } from "./poller.ts";
 import { openProviderClient } from "./provider-client.ts";
@@ -56,7 +55,7 @@ const EARLIER_MS = 800 * DAY_MS;
 
 /** Dependencies of live markets. */
 export interface LiveMarketsOptions {
-  readonly store: Pick<Store, "records" | "archive"> & Partial<Pick<Store, "engine">>;
+  readonly store: Pick<Store, "records" | "archive">;
   /** Data directory of this machine. */
   readonly folder: string;
   readonly now: () => number;
@@ -89,8 +88,8 @@ export interface LiveMarkets {
 }
 
 /**
- * Opens live markets. Every process reads past observations from the archive, and reads new
- * observations when they are announced.
+ * Opens live markets. Every process reads past observations from the archive, and follows those
+ * that the leading process adds.
  *
  * @throws {Error} If the universe cannot be read.
  */
@@ -109,7 +108,7 @@ export async function openLiveMarkets(
   const polled = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
   const market = new LiveMarket(instruments, new Map(sources), new Set(polled));
   const historyFrom = market.servedFrom(now()) - HISTORY_BEFORE_SERVED_MS;
-  const reading = await followChanges(market, { ...options, historyFrom });
+  const reading = await followObservations(market, { ...options, historyFrom });
   const setup = ingestSetupOf({ instruments, providers, wanted, assigned, settings });
   await transact(records, (tx) => tx.put(ingestSetups, { key: INGEST_SETUP_KEY, value: setup }));
   const cache = openResponseCache(join(options.folder, "answers"));
@@ -135,25 +134,19 @@ const sourceOf = ({ id, name, terms }: (typeof providers)[number]) => ({ id, nam
 type HistoryOptions = LiveMarketsOptions & Pick<ProviderOptions, "historyFrom">;
 
 /** Reads every observation of the archive, then every new observation that any process persists. */
-async function followChanges(market: LiveMarket, options: HistoryOptions) {
+async function followObservations(market: LiveMarket, options: HistoryOptions) {
   const { store, now, log } = options;
-  let { onProgress } = options;
-  const step = await openChangeReader({
-    store,
+  const step = await openObservationFollower({
+    archive: store.archive,
     now,
     market,
-    ttlMs: noticeTtlMs(store.engine),
     onOtherTime: (ms) =>
       log.warn(
         `what another process has just read is ${ms} ms old by the clock of this machine: one of the two clocks is wrong`,
       ),
-    async takeAll() {
-      await takeAll(market, { ...options, onProgress });
-      // Only the first read is part of the startup, so later ones report no progress.
-      onProgress = undefined;
-    },
+    takeAll: () => takeAll(market, options),
   });
-  return startChangeReading(step, {
+  return startFollowing(step, {
     records: store.records,
     onError: (error) => log.error({ err: error }, "market data could not be read"),
   });
@@ -166,8 +159,7 @@ async function takeAll(
   const earliest = historyFrom - EARLIER_MS;
   for (const [index, feed] of FEEDS.entries()) {
     const from = feed === "mentions" ? await oldestMessageAt(archive, now()) : earliest;
-    for await (const page of readObservations(archive, { feed, symbol: null, from }))
-      market.take(page);
+    for await (const page of readObservations(archive, feed, from)) market.take(page);
     onProgress?.(index + 1, FEEDS.length);
   }
 }
@@ -190,10 +182,10 @@ type FollowOptions = LiveMarketSettings &
 function follow(
   { provider, instruments, feeds }: ProviderAssignment,
   { historyFrom, settings, origins, cache }: FollowOptions,
-  { store: { records, archive, engine }, now }: LiveMarketsOptions,
+  { store: { records, archive }, now }: LiveMarketsOptions,
 ) {
   const options = { instruments, feeds, historyFrom, settings };
-  const common = { records, archive, now, random: Math.random, noticeTtlMs: noticeTtlMs(engine) };
+  const common = { records, archive, now, random: Math.random };
   if (provider.kind === "streamed") {
     const listener = createStreamListener({
       ...common,

@@ -1,10 +1,16 @@
-import type { Feed } from "../market/records.ts";
+import { FEEDS, type Feed } from "../market/records.ts";
 import { neutralizeText } from "../outbound/neutral-text.ts";
 import type { Observation, RejectedObservation } from "../sources/live/provider.ts";
+import type { ReceivedObservation } from "../sources/live/record-book.ts";
 import type { ArchiveRow } from "../store/port/archive.ts";
 
 /** Kind of the archive rows of a feed. */
 export const archiveKindOf = (feed: Feed): string => `market-${feed}`;
+
+/** Feeds by the kinds of their archive rows. */
+const feedsByKind: ReadonlyMap<string, Feed> = new Map(
+  FEEDS.map((feed) => [archiveKindOf(feed), feed]),
+);
 
 /** Kind of the archive rows of quarantined observations. */
 export const REJECTED_ARCHIVE_KIND = "market-rejected";
@@ -61,6 +67,20 @@ export const observationRow = (
   subject: symbol,
   body: { ...provenance, record } satisfies ObservationBody,
 });
+
+/** The observation of a row that `observationRow` has formed. */
+export function observationOf({ kind, at, id, subject = "", body }: ArchiveRow) {
+  const { provider, observedAt, record } = body as ObservationBody;
+  return {
+    feed: feedsByKind.get(kind),
+    symbol: subject,
+    at,
+    id: id.slice(subject.length + 1),
+    provider,
+    observedAt,
+    record,
+  } as ReceivedObservation;
+}
 
 /**
  * Archive subject of a quarantined observation. It includes the feed, so that the feeds of a symbol

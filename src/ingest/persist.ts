@@ -1,23 +1,14 @@
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { Observation, ParsedResponse, RejectedObservation } from "../sources/live/provider.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
-import type { Transaction } from "../store/transact.ts";
-import { announceChanges, NOTICE_TTL_MS } from "./change-notices.ts";
 import { invalidIdReason, observationRow, rejectedRow } from "./market-rows.ts";
 
 /** The result of persisting observations. */
 interface Persisted {
   /** Instant of the newest observation, Unix milliseconds; `null` without any. */
   readonly newestAt: number | null;
-  /** Announces the new observations, so that every process learns of them. */
-  readonly announce: (tx: Transaction) => void;
-}
-
-/** Options of `persistObservations`. */
-export interface PersistOptions {
-  readonly archive: Archive;
-  /** How long change notices are stored, in milliseconds. Default: half an hour. */
-  readonly noticeTtlMs?: number;
+  /** Whether the answer had rows that were not stored before. */
+  readonly hasNew: boolean;
 }
 
 /**
@@ -30,17 +21,13 @@ export interface PersistOptions {
 export async function persistObservations(
   reading: Pick<ParsedResponse, "data" | "rejected">,
   provenance: { readonly provider: string; readonly observedAt: number },
-  { archive, noticeTtlMs: ttlMs = NOTICE_TTL_MS }: PersistOptions,
+  archive: Archive,
 ): Promise<Persisted> {
   const { data, rejected } = withValidIds(reading);
   const rows = data.map((observation) => observationRow(observation, provenance));
   const quarantined = rejected.map((one) => rejectedRow(one, provenance));
-  await append([...rows, ...quarantined], archive);
-  const { observedAt } = provenance;
-  return {
-    newestAt: newestOf(data),
-    announce: (tx) => announceChanges(tx, data, { observedAt, ttlMs }),
-  };
+  const added = await append([...rows, ...quarantined], archive);
+  return { newestAt: newestOf(data), hasNew: added > 0 };
 }
 
 /**
@@ -58,16 +45,13 @@ function withValidIds({ data, rejected = [] }: Pick<ParsedResponse, "data" | "re
 }
 
 /**
- * Appends rows. A row that the store refuses because of its content would be refused again, so the
+ * Appends rows, and resolves with the number of those that were new. A row that the store refuses because of its content would be refused again, so the
  * answer counts as malformed.
  */
-async function append(
-  rows: readonly ArchiveRow[],
-  archive: PersistOptions["archive"],
-): Promise<void> {
-  if (rows.length === 0) return;
+async function append(rows: readonly ArchiveRow[], archive: Archive): Promise<number> {
+  if (rows.length === 0) return 0;
   try {
-    await archive.append(rows);
+    return await archive.append(rows);
   } catch (error) {
     if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
     throw new ProviderFault("malformed", `what came cannot be kept: ${error.message}`);

@@ -1,9 +1,11 @@
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ParsedResponse, ProviderRequest } from "../sources/live/provider.ts";
 import { catchFault } from "../sources/live/provider-response.ts";
-import { type Transaction, transact } from "../store/transact.ts";
+import type { Archive } from "../store/port/archive.ts";
+import { transact } from "../store/transact.ts";
 import { backoffMs, createFailureBackoff, storeFailureAsFault } from "./backoff.ts";
-import { type PersistOptions, persistObservations } from "./persist.ts";
+import { announceObservations } from "./follow-observations.ts";
+import { persistObservations } from "./persist.ts";
 import {
   firstDueRequest,
   loadPollerState,
@@ -29,7 +31,8 @@ import type { ResponseCache } from "./response-cache.ts";
 const SET_BACK_MS = 60_000;
 
 /** Dependencies of a poller. */
-export interface PollerOptions extends PollerStateOptions, PersistOptions {
+export interface PollerOptions extends PollerStateOptions {
+  readonly archive: Archive;
   readonly ask: SendProviderRequest;
   /** Cache of answers that never change. */
   readonly cache?: ResponseCache | undefined;
@@ -127,7 +130,7 @@ async function succeed(due: DueRequest, options: PollerOptions): Promise<void> {
   const { reading, receivedAt } = await readingOf(due, options);
   const { cursor, notBefore = 0, unknown = [] } = reading;
   const given = { provider: options.provider.id, observedAt: receivedAt };
-  const { newestAt, announce } = await persistObservations(reading, given, options);
+  const { newestAt, hasNew } = await persistObservations(reading, given, options.archive);
   const at = options.now();
   const provider = {
     ...state.provider,
@@ -138,7 +141,7 @@ async function succeed(due: DueRequest, options: PollerOptions): Promise<void> {
   };
   const well = { failures: 0, fault: null, askedAt: at };
   const progress = { cursor, notBefore, unknown, ...well };
-  await save(followed, { state, progress, provider, announce }, options);
+  await save(followed, { state, progress, provider, hasNew }, options);
 }
 
 /** The parsed answer, from the cache or from the provider, and when it was received. */
@@ -207,19 +210,20 @@ interface Changes {
   readonly state: PollerState;
   readonly progress: SeriesProgress;
   readonly provider: ProviderProgress;
-  readonly announce?: (tx: Transaction) => void;
+  /** Whether observations were persisted, of which every process is to learn. */
+  readonly hasNew?: boolean;
 }
 
 async function save(
   followed: SeriesState,
-  { state, progress, provider, announce }: Changes,
+  { state, progress, provider, hasNew }: Changes,
   { records, provider: { id }, now }: PollerOptions,
 ): Promise<void> {
   const key = seriesKey(id, followed.series.key);
   await transact(records, (tx) => {
     tx.put(seriesProgress, { key, value: progress });
     tx.put(providerProgress, { key: id, value: provider });
-    announce?.(tx);
+    if (hasNew) announceObservations(tx);
   });
   followed.progress = progress;
   // Moves the series behind others that are due.

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderOptions, StreamedProvider } from "../sources/live/provider.ts";
+import type { Archive } from "../store/port/archive.ts";
 import type { Records } from "../store/port/records.ts";
 import { transact } from "../store/transact.ts";
 import { backoffMs, createFailureBackoff, storeFailureAsFault } from "./backoff.ts";
-import { type PersistOptions, persistObservations } from "./persist.ts";
+import { announceObservations } from "./follow-observations.ts";
+import { persistObservations } from "./persist.ts";
 import {
   correctedProviderProgress,
   NEW_PROVIDER_PROGRESS,
@@ -36,12 +38,13 @@ const LED_MS = 15_000;
 const SERIES = "stream";
 
 /** Dependencies of a listener. */
-export interface StreamListenerOptions extends PersistOptions {
+export interface StreamListenerOptions {
   readonly provider: StreamedProvider;
   readonly options: ProviderOptions;
   /** Origin, `ws:` or `wss:`, without a trailing slash. */
   readonly origin: string;
   readonly records: Records;
+  readonly archive: Archive;
   /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
   /** Returns a random number in [0, 1). */
@@ -139,7 +142,7 @@ async function write(
   state: State,
   options: StreamListenerOptions,
 ): Promise<void> {
-  const { provider, now, records } = options;
+  const { provider, now, records, archive } = options;
   const waiting = buffer.splice(0);
   const cursor = waiting.at(-1)?.cursor;
   const data = waiting.flatMap((reading) => reading.data);
@@ -151,7 +154,7 @@ async function write(
     return;
   }
   const given = { provider: provider.id, observedAt };
-  const { newestAt, announce } = await persistObservations({ data, rejected }, given, options);
+  const { newestAt, hasNew } = await persistObservations({ data, rejected }, given, archive);
   const progress: ProviderProgress = {
     ...state.provider,
     failures: 0,
@@ -163,7 +166,7 @@ async function write(
   await transact(records, (tx) => {
     tx.put(seriesProgress, { key: seriesKey(provider.id, SERIES), value: series });
     tx.put(providerProgress, { key: provider.id, value: progress });
-    announce(tx);
+    if (hasNew) announceObservations(tx);
   });
   state.cursor = cursor;
   state.provider = progress;

@@ -5,6 +5,7 @@ import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { openScoring, type Scoring } from "../../src/ingest/create.ts";
+import { announceObservations } from "../../src/ingest/follow-observations.ts";
 import { persistObservations } from "../../src/ingest/persist.ts";
 import { createSessionArchiveJob } from "../../src/ingest/session-archive.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
@@ -51,8 +52,8 @@ async function scoringOf(store: TestStore, storeNow?: () => number) {
 /** Returns a function that stores new data as a provider does. */
 const givingTo = (store: TestStore) => async (data: readonly Observation[]) => {
   const given = { provider: "coinbase", observedAt: store.clock.now };
-  const { announce } = await persistObservations({ data }, given, store);
-  await transact(store.records, announce);
+  await persistObservations({ data }, given, store.archive);
+  await transact(store.records, announceObservations);
 };
 
 it("late history is scored in parts, and the earlier scores are served until all parts are scored", async () => {

@@ -1,7 +1,7 @@
 // @module-tag full
 import { setImmediate as settled } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openChangeReader, readObservations } from "../../src/ingest/change-notices.ts";
+import { openObservationFollower, readObservations } from "../../src/ingest/follow-observations.ts";
 import type { Poller } from "../../src/ingest/poller.ts";
 import { assignProviders, type ProviderAssignment } from "../../src/ingest/setup.ts";
 import { createStreamListener } from "../../src/ingest/stream-listener.ts";
@@ -145,17 +145,15 @@ async function followStream(store: TestStore) {
   };
 }
 
-/** A market that reads announced records, as the service does. */
+/** A market that follows the records that are persisted, as the service does. */
 async function createFollower(store: TestStore) {
   const market = new LiveMarket(RIG_INSTRUMENTS, new Map());
-  const readOn = await openChangeReader({
-    ...{ store, market },
-    // The clock is fixed, so the reader never considers itself to have missed notices.
-    now: () => BEGIN,
+  const readOn = await openObservationFollower({
+    archive: store.archive,
+    ...{ market, now: () => store.clock.now },
     async takeAll() {
       for (const feed of FEEDS) {
-        const all = { feed, symbol: null, from: 0 };
-        for await (const page of readObservations(store.archive, all)) market.take(page);
+        for await (const page of readObservations(store.archive, feed, 0)) market.take(page);
       }
     },
   });

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { readObservations } from "../../src/ingest/change-notices.ts";
+import { readObservations } from "../../src/ingest/follow-observations.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import type { ReceivedObservation } from "../../src/sources/live/record-book.ts";
 import type { Store } from "../../src/store/port/store.ts";
@@ -129,7 +129,7 @@ async function* contentOf({ archive }: Store, by: number): AsyncGenerator<Receiv
     // Providers serve messages for a limited time, so only those of the last day are always
     // complete.
     const from = feed === "mentions" ? by - 86_400_000 : 0;
-    for await (const page of readObservations(archive, { feed, symbol: null, from })) {
+    for await (const page of readObservations(archive, feed, from)) {
       yield* page.filter(({ record }) => record.availableAt <= by);
     }
   }

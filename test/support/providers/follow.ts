@@ -1,4 +1,4 @@
-import { readObservations } from "../../../src/ingest/change-notices.ts";
+import { readObservations } from "../../../src/ingest/follow-observations.ts";
 import { REJECTED_ARCHIVE_KIND, type RejectedBody } from "../../../src/ingest/market-rows.ts";
 import { createPoller, type Poller } from "../../../src/ingest/poller.ts";
 import { openProviderClient } from "../../../src/ingest/provider-client.ts";
@@ -67,7 +67,7 @@ export async function followProvider(
 export async function contentOf({ archive }: TestStore, feeds: Iterable<Feed>) {
   const content: Omit<ReceivedObservation, "observedAt">[] = [];
   for (const feed of feeds) {
-    for await (const page of readObservations(archive, { feed, symbol: null, from: 0 })) {
+    for await (const page of readObservations(archive, feed, 0)) {
       content.push(...page.map(({ observedAt: _, ...one }) => one));
     }
   }

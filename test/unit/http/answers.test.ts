@@ -7,6 +7,7 @@ import { readConfig } from "../../../src/config/config.ts";
 import { createToolAnswers } from "../../../src/http/api/answers.ts";
 import { parseInput } from "../../../src/http/api/parse.ts";
 import { openScoring, type Scoring } from "../../../src/ingest/create.ts";
+import { announceObservations } from "../../../src/ingest/follow-observations.ts";
 import { persistObservations } from "../../../src/ingest/persist.ts";
 import { Problem } from "../../../src/lib/problem.ts";
 import type { Observation } from "../../../src/sources/live/provider.ts";
@@ -106,8 +107,8 @@ async function live(): Promise<World> {
     const [from = "", to = ""] = batches.shift()?.split("/") ?? [];
     if (from === "") return turn();
     const given = { provider: "coinbase", observedAt: clock.now };
-    const { announce } = await persistObservations({ data: daysOf(from, to) }, given, store);
-    await transact(store.records, announce);
+    await persistObservations({ data: daysOf(from, to) }, given, store.archive);
+    await transact(store.records, announceObservations);
     await turn();
   };
   await happen();
