@@ -1,7 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Problem } from "../lib/problem.ts";
+import { networkOf } from "../limits/address-key.ts";
 import { sendProblem } from "./errors.ts";
+import { clientAddress } from "./request-context.ts";
 import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 
 /**
@@ -86,7 +88,8 @@ export interface LoadSheddingOptions {
 
 /**
  * Creates the load shedder: it admits requests as fast as they can be answered, and immediately
- * rejects those that would wait too long.
+ * rejects those that would wait too long. Networks take turns, so that one that sends more than
+ * can be answered does not delay the others.
  *
  * Most responses are limited by CPU time only. Without admission control, the process would handle
  * everything that has arrived before reading its sockets again, and the queue would grow in the
@@ -108,7 +111,7 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
     createRequestQueue({
       now,
       start: ({ req, res }) => handle(req, res),
-      onExpired: ({ res }) => shed(effort, res),
+      reject: ({ res }) => shed(effort, res),
     });
   const queues = { vital: queueOf("vital"), quick: queueOf("quick"), slow: queueOf("slow") };
   const hasBlocked = () => Object.values(queues).some((queue) => queue.hasWaiting());
@@ -121,8 +124,9 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
   return (req, res) => {
     const effort = costClassOf(req);
     const queue = queues[effort];
-    if (queue.isFull()) return shed(effort, res);
-    enqueue(() => queue.add({ req, res }));
+    const network = networkOf(clientAddress(req, proxyHops));
+    if (!queue.makeRoomFor(network)) return shed(effort, res);
+    enqueue(() => queue.add({ req, res, network }));
   };
 }
 
@@ -165,7 +169,7 @@ function createScheduler({
 }
 
 interface Turns {
-  /** Starts the oldest waiting health check. Returns whether a request was started. */
+  /** Starts the next waiting health check. Returns whether a request was started. */
   readonly first: () => boolean;
   /**
    * Starts the next quick or slow request, if one can start. Returns whether a request was started.

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { NetworkTurns } from "../limits/network-turns.ts";
 
 /**
  * Maximum expected wait, in milliseconds. If the expected wait is longer, new requests are
@@ -31,6 +32,12 @@ const MAX_WAITING = 5_000;
  */
 const MAX_IN_FLIGHT = 200;
 
+/**
+ * Interval between searches for requests that have waited too long, in milliseconds, because each
+ * looks at every network.
+ */
+const SEARCH_EVERY_MS = 50;
+
 /** Weight of the newest value in the moving average of the time between two starts. */
 const EWMA_WEIGHT = 1 / 64;
 /**
@@ -43,6 +50,8 @@ const MAX_INTERVAL_MS = 50;
 interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+  /** The network of the client (`networkOf`). */
+  readonly network: string;
 }
 
 /** Dependencies of a request queue. */
@@ -50,19 +59,28 @@ interface RequestQueueOptions {
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   readonly start: (exchange: Exchange) => void;
-  /** Called for each request that has waited too long. */
-  readonly onExpired: (exchange: Exchange) => void;
+  /**
+   * Called for each waiting request that is not going to start: it has waited too long, or made room
+   * for one of another network.
+   */
+  readonly reject: (exchange: Exchange) => void;
 }
 
-/** A first-in, first-out queue of requests of one kind. */
+/** A queue of requests of one kind, in which networks take turns. */
 export interface RequestQueue {
-  /** Whether an additional request would wait too long. */
-  isFull(): boolean;
+  /**
+   * Makes room for one more request of a network. If too many wait already, the newest one of the
+   * network of which most wait is rejected, so that a network of which none waits is admitted however
+   * much others send.
+   *
+   * @returns Whether there is room; not if about as many wait of this network as of any other.
+   */
+  makeRoomFor(network: string): boolean;
   add(exchange: Exchange): void;
-  /** Whether an unexpired request of a connected client is waiting. */
+  /** Whether a request that has not waited too long is waiting. */
   hasWaiting(): boolean;
   /**
-   * Starts the oldest waiting request.
+   * Starts the request whose turn it is.
    *
    * @returns Whether a request was started.
    */
@@ -70,8 +88,8 @@ export interface RequestQueue {
 }
 
 /** Creates an empty queue. */
-export function createRequestQueue({ now, start, onExpired }: RequestQueueOptions): RequestQueue {
-  const waiting: (Exchange & { readonly since: number })[] = [];
+export function createRequestQueue({ now, start, reject }: RequestQueueOptions): RequestQueue {
+  const waiting = new NetworkTurns<Exchange & { readonly since: number }>();
   const inFlight = createInFlight();
   /** Moving average of the time between two starts while other requests waited, in milliseconds. */
   let meanMs = 0;
@@ -80,36 +98,50 @@ export function createRequestQueue({ now, start, onExpired }: RequestQueueOption
    * requests waited then.
    */
   let lastStartAt: number | undefined;
+  let searchedAt = Number.NEGATIVE_INFINITY;
 
-  const dropStale = (): void => {
-    for (let oldest = waiting[0]; oldest !== undefined; oldest = waiting[0]) {
-      const isGone = oldest.req.socket.destroyed;
-      if (!isGone && now() - oldest.since < MAX_WAIT_MS) return;
-      waiting.shift();
-      if (!isGone) onExpired(oldest);
+  const isFull = (): boolean => {
+    const count = waiting.size;
+    if (count < MIN_QUEUE_LENGTH) return false;
+    return count >= MAX_WAITING || count * meanMs > MAX_EXPECTED_WAIT_MS;
+  };
+  const rejectStale = (): void => {
+    const at = now();
+    if (at - searchedAt < SEARCH_EVERY_MS) return;
+    searchedAt = at;
+    for (const stale of waiting.takeOldest(({ since }) => at - since >= MAX_WAIT_MS)) {
+      if (!isGone(stale)) reject(stale);
     }
+  };
+  /** Removes the request whose turn it is, and those before it whose client has disconnected. */
+  const takeNext = (): Exchange | undefined => {
+    let next = waiting.take();
+    while (next !== undefined && isGone(next)) next = waiting.take();
+    return next;
   };
   const observe = (): void => {
     const at = now();
     if (lastStartAt !== undefined) {
       meanMs += (Math.min(at - lastStartAt, MAX_INTERVAL_MS) - meanMs) * EWMA_WEIGHT;
     }
-    lastStartAt = waiting.length > 0 ? at : undefined;
+    lastStartAt = waiting.size > 0 ? at : undefined;
   };
   return {
-    isFull() {
-      const count = waiting.length;
-      if (count < MIN_QUEUE_LENGTH) return false;
-      return count >= MAX_WAITING || count * meanMs > MAX_EXPECTED_WAIT_MS;
+    makeRoomFor(network) {
+      if (!isFull()) return true;
+      const surplus = waiting.makeRoomFor(network);
+      if (surplus === undefined) return false;
+      reject(surplus);
+      return true;
     },
-    add: ({ req, res }) => void waiting.push({ req, res, since: now() }),
+    add: (exchange) => waiting.add(exchange.network, { ...exchange, since: now() }),
     hasWaiting() {
-      dropStale();
-      return waiting.length > 0;
+      rejectStale();
+      return waiting.size > 0;
     },
     startNext() {
-      dropStale();
-      const next = inFlight.hasRoom() ? waiting.shift() : undefined;
+      rejectStale();
+      const next = inFlight.hasRoom() ? takeNext() : undefined;
       if (next === undefined) return false;
       observe();
       start(next);
@@ -118,6 +150,8 @@ export function createRequestQueue({ now, start, onExpired }: RequestQueueOption
     },
   };
 }
+
+const isGone = ({ req }: Exchange): boolean => req.socket.destroyed;
 
 /**
  * Counts requests in flight. A request is in flight from the end of its body until its response

@@ -50,6 +50,8 @@ Every limit of the service is one of the classes below, and each has three numbe
 
 **Floods from more networks** are the proxy's task: \`deploy/nginx.conf\` passes 200 requests a second of each network and 2,000 in all, and is the place to refuse a provider as a whole. What it passes is divided by the rule above.
 
+**Computing time** is shared by turns besides: what cannot begin at once waits, and the networks of what waits take turns in each process, so that of a network that sends too much at most one request goes before each one of another network. Where too much waits, what is refused (503 \`overloaded\`) is of the network of which most waits. All callers behind one address are one network here too.
+
 ## In a window of time
 
 A window begins with the first action that counts. With the embedded store, counts begin anew with the process. On PostgreSQL all processes count together; \`calls\`, \`calls-unclaimed\` and \`visits\` are synchronized once a second, so that a read costs no query. While the database is silent, each process counts alone after 250 ms.

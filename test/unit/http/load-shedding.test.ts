@@ -66,6 +66,10 @@ interface Sent {
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 
+/** A request of a client behind the proxy. */
+const getFrom = (address: string, path: string): string =>
+  `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${address}\r\n\r\n`;
+
 const post = (path: string, body = ""): string =>
   `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
@@ -294,6 +298,41 @@ describe("admission control", () => {
     expect(shed).toContain("quick");
     refused.socket.write(get("/of-somebody-else"));
     await settle(() => arrived.includes("/of-somebody-else"));
+  });
+
+  it("lets networks take turns, however many requests of one of them wait", async () => {
+    const { send, begun } = await startAdmission((res) => res.end(), { proxyHops: 1 });
+    const flood = Array.from({ length: 200 }, (_, at) => getFrom(`198.51.100.${at}`, "/flood"));
+    await send(...flood, getFrom("203.0.113.7", "/one"), getFrom("203.0.113.8", "/two"));
+    await settle(() => begun.length === 202);
+    const paths = begun.map(({ path }) => path);
+    // The first request of the flood started on arrival.
+    expect(paths.slice(0, 6)).toEqual(["/flood", "/flood", "/one", "/flood", "/two", "/flood"]);
+  });
+
+  it("rejects the newest request of the network of which most wait, in place of one of which none waits", async () => {
+    const busy = await startBusy(getFrom("198.51.100.1", "/a"), { proxyHops: 1 });
+    const flood = some(300, getFrom("198.51.100.2", "/flood"));
+    const others = [7, 8, 9].map((at) => getFrom(`203.0.${at}.1`, "/other"));
+    const { statuses } = await busy.send(...flood, ...others, ...flood);
+    await settle(() => statuses().length === 603);
+    expect(statuses().slice(300, 303)).toEqual(["200", "200", "200"]);
+    // 100 of the first 300 could wait; the newest three of them made room.
+    expect(statuses().slice(0, 98)).toEqual(some(98, "200"));
+    expect(statuses().slice(98, 300)).toEqual(some(202, "503"));
+  });
+
+  it("shares what it answers between two networks that both send too much", async () => {
+    const busy = await startBusy(getFrom("198.51.100.1", "/a"), { proxyHops: 1 });
+    const [one, other] = [getFrom("198.51.100.2", "/one"), getFrom("203.0.113.2", "/other")];
+    const { statuses } = await busy.send(...some(300, one), ...some(300, other));
+    await settle(() => statuses().length === 600);
+    const answered = (from: number) =>
+      statuses()
+        .slice(from, from + 300)
+        .filter((status) => status === "200").length;
+    expect(answered(300)).toBeGreaterThan(45);
+    expect(Math.abs(answered(0) - answered(300))).toBeLessThan(5);
   });
 
   it.each([
