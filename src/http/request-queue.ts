@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { NetworkSlots } from "../limits/network-slots.ts";
 import { NetworkTurns } from "../limits/network-turns.ts";
+import type { SharedCapacity } from "../limits/party-share.ts";
 
 /**
  * Maximum expected wait, in milliseconds. If the expected wait is longer, new requests are
@@ -28,9 +30,10 @@ const MAX_WAITING = 5_000;
 
 /**
  * Maximum number of requests in flight, so that they do not accumulate while the database does not
- * answer. CPU-bound requests finish before the next one starts.
+ * answer. CPU-bound requests finish before the next one starts. The total is more than the `fetches`
+ * of all callers together, each of which holds a request while another host does not answer.
  */
-const MAX_IN_FLIGHT = 200;
+const IN_FLIGHT: SharedCapacity = { total: 500, most: 200 };
 
 /**
  * Interval between searches for requests that have waited too long, in milliseconds, because each
@@ -80,7 +83,7 @@ export interface RequestQueue {
   /** Whether a request that has not waited too long is waiting. */
   hasWaiting(): boolean;
   /**
-   * Starts the request whose turn it is.
+   * Starts the request whose turn it is, of the networks that may have one more in flight.
    *
    * @returns Whether a request was started.
    */
@@ -115,8 +118,8 @@ export function createRequestQueue({ now, start, reject }: RequestQueueOptions):
   };
   /** Removes the request whose turn it is, and those before it whose client has disconnected. */
   const takeNext = (): Exchange | undefined => {
-    let next = waiting.take();
-    while (next !== undefined && isGone(next)) next = waiting.take();
+    let next = waiting.take(inFlight.hasRoomFor);
+    while (next !== undefined && isGone(next)) next = waiting.take(inFlight.hasRoomFor);
     return next;
   };
   const observe = (): void => {
@@ -141,7 +144,8 @@ export function createRequestQueue({ now, start, reject }: RequestQueueOptions):
     },
     startNext() {
       rejectStale();
-      const next = inFlight.hasRoom() ? takeNext() : undefined;
+      inFlight.forgetAnswered();
+      const next = takeNext();
       if (next === undefined) return false;
       observe();
       start(next);
@@ -158,20 +162,31 @@ const isGone = ({ req }: Exchange): boolean => req.socket.destroyed;
  * begins, so that slow senders, slow readers and streams do not count.
  */
 function createInFlight() {
+  const slots = new NetworkSlots(IN_FLIGHT);
   // An array instead of a Set: the internal tables of a Set that grows and shrinks reference each
   // other and would keep all their responses alive until the next full garbage collection.
-  const answers: ServerResponse[] = [];
+  const unanswered: Exchange[] = [];
+  const enter = (exchange: Exchange): void => {
+    slots.enter(exchange.network);
+    unanswered.push(exchange);
+  };
   return {
-    add({ req, res }: Exchange): void {
-      if (hasBody(req)) req.once("end", () => answers.push(res));
-      else answers.push(res);
+    add(exchange: Exchange): void {
+      const { req } = exchange;
+      if (hasBody(req)) req.once("end", () => enter(exchange));
+      else enter(exchange);
     },
-    hasRoom(): boolean {
+    forgetAnswered(): void {
       let count = 0;
-      for (const res of answers) if (!res.headersSent && !res.destroyed) answers[count++] = res;
-      answers.length = count;
-      return count < MAX_IN_FLIGHT;
+      for (const exchange of unanswered) {
+        const { res, network } = exchange;
+        if (res.headersSent || res.destroyed) slots.leave(network);
+        else unanswered[count++] = exchange;
+      }
+      unanswered.length = count;
     },
+    /** Whether one more request of a network may be in flight. */
+    hasRoomFor: (network: string): boolean => slots.hasRoomFor(network),
   };
 }
 

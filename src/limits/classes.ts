@@ -259,7 +259,8 @@ export const concurrencyClasses = {
     total: 400,
     counts: "fetches of client documents and key sets that are under way",
     by: "address",
-    because: "a request waits for its fetch; hosts that never answer must not hold all requests",
+    because:
+      "a request waits for its fetch; hosts that never answer must not hold all 500 requests that a process works on at a time",
   },
 } as const satisfies Readonly<Record<string, HoldingClass>>;
 

@@ -1,12 +1,13 @@
 import { type LimitLevel, refusingLevel } from "./admission.ts";
 import type { LimitNumbers } from "./classes.ts";
 import type { Party } from "./limits.ts";
+import { Tally } from "./tally.ts";
 
 /** Counts what is under way in this process against the numbers of a class. */
 export class Concurrency {
   readonly #most: LimitNumbers;
-  readonly #callers = new Map<string, number>();
-  readonly #networks = new Map<string, number>();
+  readonly #callers = new Tally();
+  readonly #networks = new Tally();
   #total = 0;
 
   constructor(most: LimitNumbers) {
@@ -16,8 +17,8 @@ export class Concurrency {
   /** The number that refuses one more; `undefined` if there is room. */
   refusing({ caller, network }: Party): LimitLevel | undefined {
     return refusingLevel(this.#most, {
-      caller: this.#callers.get(caller) ?? 0,
-      network: this.#networks.get(network) ?? 0,
+      caller: this.#callers.of(caller),
+      network: this.#networks.of(network),
       total: this.#total,
     });
   }
@@ -29,14 +30,8 @@ export class Concurrency {
   }
 
   #change(caller: string, network: string, by: 1 | -1): void {
-    add(this.#callers, caller, by);
-    add(this.#networks, network, by);
+    this.#callers.change(caller, by);
+    this.#networks.change(network, by);
     this.#total += by;
   }
-}
-
-function add(counts: Map<string, number>, key: string, by: 1 | -1): void {
-  const count = (counts.get(key) ?? 0) + by;
-  if (count === 0) counts.delete(key);
-  else counts.set(key, count);
 }

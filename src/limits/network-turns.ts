@@ -20,16 +20,21 @@ export class NetworkTurns<T> {
     else others.push(one);
   }
 
-  /** Removes the one whose turn it is. */
-  take(): T | undefined {
-    const [next] = this.#waiting;
-    if (next === undefined) return undefined;
-    const [network, own] = next;
-    const first = own.shift();
-    this.#waiting.delete(network);
-    if (own.length > 0) this.#waiting.set(network, own);
-    this.#size -= 1;
-    return first;
+  /**
+   * Removes the one whose turn it is.
+   *
+   * @param isReady Networks for which it is false keep their turn. Default: all are ready.
+   */
+  take(isReady: (network: string) => boolean = () => true): T | undefined {
+    for (const [network, own] of this.#waiting) {
+      if (!isReady(network)) continue;
+      this.#waiting.delete(network);
+      const first = own.shift();
+      if (own.length > 0) this.#waiting.set(network, own);
+      this.#size -= 1;
+      return first;
+    }
+    return undefined;
   }
 
   /** Removes the oldest ones of every network, as long as they satisfy a condition. */

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type CostClass, createLoadShedder } from "../../../src/http/load-shedding.ts";
+import { concurrencyClasses } from "../../../src/limits/classes.ts";
 
 interface Begun {
   readonly path: string;
@@ -228,7 +229,7 @@ describe("admission control", () => {
     expect(sent.statuses().slice(200)).toEqual(some(100, "503"));
   });
 
-  it("runs at most 200 requests at a time, and starts another for each that is answered", async () => {
+  it("runs at most 200 requests of a network at a time, and starts another for each that is answered", async () => {
     const { send, begun } = await startAdmission();
     await send(...some(250, get("/a")));
     await settle(() => begun.length === 200);
@@ -236,6 +237,36 @@ describe("admission control", () => {
     expect(begun).toHaveLength(200);
     for (const { res } of begun.slice(0, 30)) res.end();
     await settle(() => begun.length === 230);
+  });
+
+  it("runs requests of others while 50 networks have as many fetches under way as they may have, which no host answers", async () => {
+    const { send, begun } = await startAdmission(() => {}, { proxyHops: 1 });
+    const { network, total } = concurrencyClasses.fetches;
+    const waiting = Array.from({ length: total / network }, (_, at) =>
+      some(network, getFrom(`198.51.${at}.1`, "/oauth/authorize?client_id=https:")),
+    );
+    await send(...waiting.flat());
+    await settle(() => begun.length === total);
+    await send(getFrom("203.0.113.7", "/oauth/token"));
+    await settle(() => begun.length === total + 1);
+    expect(begun.at(-1)?.path).toBe("/oauth/token");
+  });
+
+  it("leaves room for others beside ten networks that run as much as they can, and runs 500 requests in all", async () => {
+    const { send, begun } = await startAdmission(() => {}, { proxyHops: 1, tookMs: 1 });
+    const paths = Array.from({ length: 10 }, (_, at) => `/greedy/${at}`);
+    const greedy = paths.map((path, at) => some(200, getFrom(`198.51.${at}.1`, path)));
+    await send(...greedy.flat());
+    await settle(() => begun.length >= 370);
+    const newcomers = Array.from({ length: 150 }, (_, at) => getFrom(`203.0.${at}.1`, "/new"));
+    await send(...newcomers);
+    await settle(() => begun.length === 500);
+    for (let turns = 0; turns < 50; turns++) await turn();
+    expect(begun).toHaveLength(500);
+    // Ten networks that begin at the same instant have 37 each, because 200 (130/300)² is 37.6.
+    expect(begun.filter(({ path }) => path === "/new").length).toBeGreaterThan(80);
+    for (const path of paths)
+      expect(begun.filter((one) => one.path === path).length).toBeGreaterThan(9);
   });
 
   it("counts neither streams nor requests with an incomplete body as running", async () => {

@@ -1,0 +1,14 @@
+/** Counts by key; a key whose count is 0 takes no memory. */
+export class Tally {
+  readonly #counts = new Map<string, number>();
+
+  of(key: string): number {
+    return this.#counts.get(key) ?? 0;
+  }
+
+  change(key: string, by: 1 | -1): void {
+    const count = this.of(key) + by;
+    if (count === 0) this.#counts.delete(key);
+    else this.#counts.set(key, count);
+  }
+}
