@@ -30,11 +30,10 @@ const TURN_MS = 5;
 const STARTS_PER_TURN = 8;
 
 /**
- * Maximum number of consecutive turns that only accept connections while requests wait. Accepting a
- * connection takes 0.1 to 0.2 ms (measured), so a flood of connections still leaves time for
- * requests.
+ * Number of turns after the one that starts requests in which they do most of their work, because
+ * Express lets other events of the loop come first.
  */
-const MAX_ACCEPT_TURNS = 4;
+const WORK_TURNS = 1;
 
 /** Delay before checking again whether a waiting request can start, in milliseconds. */
 const RECHECK_MS = 5;
@@ -183,8 +182,10 @@ interface Turns {
 
 /**
  * Starts a request immediately if no other request waits and the current turn of the event loop has
- * time left; otherwise, a later turn starts it. Node.js accepts one connection per turn, so some
- * turns only accept connections while clients connect.
+ * time left; otherwise, a later turn starts it. Node.js accepts one connection per turn, so while
+ * requests arrive, some turns only accept connections, for about as long as the requests before them
+ * took. What is not accepted waits in the kernel in the order of arrival, where one network can delay
+ * all others.
  *
  * @returns A function that enqueues a request.
  */
@@ -192,7 +193,12 @@ function createTurnScheduler({ first, next, hasBlocked, now }: Turns): (add: () 
   let hasTurn = false;
   let startedAt = 0;
   let hasArrivals = false;
+  /** Start of the last turn that started requests. */
+  let batchAt = 0;
+  /** Number of turns since then. */
   let acceptTurns = 0;
+  /** Time until which turns may only accept connections. */
+  let acceptUntil = 0;
   let recheckTimer: NodeJS.Timeout | undefined;
 
   const hasTime = (): boolean => now() - startedAt < TURN_MS;
@@ -211,13 +217,16 @@ function createTurnScheduler({ first, next, hasBlocked, now }: Turns): (add: () 
   };
   const turn = (): void => {
     startedAt = now();
-    acceptTurns = hasArrivals ? acceptTurns + 1 : 0;
+    if (acceptTurns === WORK_TURNS) acceptUntil = startedAt + (startedAt - batchAt);
+    const isAccepting = hasArrivals && (acceptTurns < WORK_TURNS || startedAt < acceptUntil);
     hasArrivals = false;
-    if (acceptTurns > 0 && acceptTurns <= MAX_ACCEPT_TURNS) {
+    if (isAccepting) {
+      acceptTurns += 1;
       first();
       hasTurn = true;
     } else {
       acceptTurns = 0;
+      batchAt = startedAt;
       hasTurn = startBatch();
     }
     if (hasTurn) setImmediate(turn);

@@ -17,7 +17,7 @@ const WHOLE_TURN_MS = 5;
 /** Starts a server whose responses and whose clock the test controls. */
 async function startAdmission(
   answer: (res: ServerResponse) => void = () => {},
-  { tookMs = WHOLE_TURN_MS, proxyHops = 0 } = {},
+  { tookMs = WHOLE_TURN_MS, proxyHops = 0, readMs = 0 } = {},
 ) {
   const begun: Begun[] = [];
   const shed: CostClass[] = [];
@@ -35,6 +35,7 @@ async function startAdmission(
   const arrived: string[] = [];
   const server = createServer((req, res) => {
     arrived.push(req.url ?? "");
+    clock.now += readMs;
     admit(req, res);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -133,16 +134,26 @@ describe("admission control", () => {
     }
   });
 
-  it("accepts new connections before it starts the next request", async () => {
-    const { send, begun, arrived, port } = await startAdmission((res) => res.end());
+  /** Number of requests that start while 40 clients connect and send a request each. */
+  async function countStartsMeanwhile(readMs: number): Promise<number> {
+    const started = await startAdmission((res) => res.end(), { readMs });
+    const { send, begun, arrived, port } = started;
     await send(...some(90, get("/waiting")));
-    const sockets = Array.from({ length: 12 }, () => connect(port, "127.0.0.1"));
+    const sockets = Array.from({ length: 40 }, () => connect(port, "127.0.0.1"));
     onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
     for (const socket of sockets) socket.write(get("/new"));
     await settle(() => arrived.includes("/new"));
     const before = begun.length;
-    await settle(() => arrived.filter((path) => path === "/new").length === 12);
-    expect(begun.length - before).toBeLessThanOrEqual(6);
+    await settle(() => arrived.filter((path) => path === "/new").length === 40);
+    return begun.length - before;
+  }
+
+  it("accepts all connections that wait before it starts the next request", async () => {
+    expect(await countStartsMeanwhile(0)).toBeLessThanOrEqual(4);
+  });
+
+  it("starts requests between new connections that take long", async () => {
+    expect(await countStartsMeanwhile(WHOLE_TURN_MS)).toBeGreaterThan(4);
   });
 
   it.each(["/api/health", "/livez", "/readyz", "/api/health?a=b"])(
