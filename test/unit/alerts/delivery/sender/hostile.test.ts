@@ -68,16 +68,18 @@ it("200 deliveries to hostile webhooks all end and leave no connection open", as
     ["200", `http://${HOST}:${await listen(endless)}/`],
     ["204", await receiver((_req, res) => void res.writeHead(204).end())],
   ];
-  const sender = testSender({ totalMs: 3000 });
+  // Only what never answers is to reach its timeout, however busy the machine is.
+  const [impatient, patient] = [testSender({ totalMs: 3_000 }), testSender({ totalMs: 120_000 })];
   const outcomes = await Promise.all(
     Array.from({ length: MANY }, async (_, at) => {
       const [expected, url] = kinds[at % kinds.length] ?? ["", ""];
+      const sender = expected === "nothing" ? impatient : patient;
       const answer = await sender.send(webhookRequestTo(url)).catch(() => undefined);
       return [expected, String(answer?.status ?? "nothing")] as const;
     }),
   );
   for (const [expected, was] of outcomes) expect(was).toBe(expected);
-  await expect.poll(() => sockets.size, { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => sockets.size).toBe(0);
   expect(trapped).toEqual([]);
   expect(poured).toBeGreaterThan(1024);
   expect(poured).toBeLessThan(BUFFERED);
