@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { alertGroup, alerts } from "../../../../src/alerts/alert.ts";
+import { alerts } from "../../../../src/alerts/alert.ts";
 import { newAlertId } from "../../../../src/alerts/api/ownership.ts";
 import { type Channel, channels } from "../../../../src/alerts/channels/channel.ts";
 import {
@@ -414,34 +414,6 @@ describeEngines("delivery to a channel", (engine) => {
       expect(await left(store)).toHaveLength(1);
     },
   );
-
-  it("sends queued events to the current target of the alert, including events that wait for a digest", async () => {
-    const store = await openStore(engine);
-    const [first, second] = [await chatOf("slack"), await chatOf("ntfy")];
-    const daily = { schedule: { digestAt: "12:30" } };
-    const made = await kept(store, first.target, daily);
-    const other = await kept(store, second.target, { name: "other" });
-    const worker = workerFor(store);
-    await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
-    await worker.look();
-    first.behavior = 500;
-    store.clock.now += HOUR;
-    await worker.look();
-    expect(first.requests).toBe(1);
-    const [alert] = await store.records.list(alerts, {
-      group: alertGroup(made.alert.key),
-      limit: 1,
-    });
-    if (alert === undefined) throw new Error("The alert is gone.");
-    const way = { by: "channel", channelId: other.channel.key } as const;
-    await store.records.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
-    first.behavior = "takes";
-    store.clock.now += HOUR;
-    await worker.look();
-    expect(first.taken).toEqual([]);
-    expect(second.taken.map(({ text }) => text)).toEqual([expect.stringContaining("AAPL: LONG")]);
-    expect(await left(store)).toEqual([]);
-  });
 });
 
 /** Changes the label of the only stored alert. */

@@ -401,6 +401,7 @@ describeEngines("a worker that waits for announcements instead of polling", (eng
     async (where) => {
       const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
       const { store, chat } = scene;
+      if (chat === undefined) throw new Error("no chat");
       const otherChat = await startChat("ntfy");
       onTestFinished(otherChat.close);
       const other = channelAlert({ target: otherChat.target, vault, name: "other" });
@@ -408,14 +409,18 @@ describeEngines("a worker that waits for announcements instead of polling", (eng
       await happen(scene, "E0");
       store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
       if (where === "is in a digest") {
-        if (chat !== undefined) chat.behavior = 503;
+        chat.behavior = 503;
         await scene.worker.look();
+        chat.behavior = "takes";
         store.clock.now += MINUTE;
       }
       await direct(scene, other);
       await tell(scene);
       const taken = await otherChat.took(1);
       expect(taken.map(({ text }) => symbolsIn(text))).toEqual([["E0"]]);
+      await scene.worker.look();
+      expect(chat.taken).toEqual([]);
+      expect(await left(scene)).toEqual([]);
     },
   );
 });
