@@ -42,7 +42,7 @@ const JsonText = z.string().refine((text) => parseJson(text) !== undefined, "is 
 const Row = z.discriminatedUnion("table", [
   z.strictObject({
     table: z.literal("record"),
-    collection: z.string().min(1),
+    collection: z.string(),
     key: z.string(),
     text: JsonText,
     revision: z.int().positive(),
@@ -53,7 +53,7 @@ const Row = z.discriminatedUnion("table", [
   }),
   z.strictObject({
     table: z.literal("archive"),
-    kind: z.string().min(1),
+    kind: z.string(),
     at: z.number(),
     id: z.string(),
     subject: z.string().nullable(),
