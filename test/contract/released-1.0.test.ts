@@ -25,6 +25,9 @@ const SESSION_MS = 60_000;
 /** Timeout in milliseconds, long enough for a busy machine. */
 const PATIENT = { timeout: 20_000 };
 
+/** Title of tests on PostgreSQL. */
+const POSTGRES = `PostgreSQL${postgresAvailable ? "" : " (SKIPPED: no PostgreSQL for this platform)"}`;
+
 /** When the log of the fixtures was downloaded. */
 const DOWNLOADED_AT = Date.parse("2026-11-21T04:58:10Z");
 
@@ -178,11 +181,7 @@ const failedIn = ({ checks }: VerificationResult) =>
 
 describe.each([
   ["SQLite", sqlite, []],
-  [
-    `PostgreSQL${postgresAvailable ? "" : " (SKIPPED: no PostgreSQL for this platform)"}`,
-    postgres,
-    ["full"],
-  ],
+  [POSTGRES, postgres, ["full"]],
 ] as const)("a store of version 1.0.0 in %s", (name, fixture, tags) => {
   it.skipIf(name.includes("SKIPPED"))(
     "opens, goes on with all that it has, and verifies",
@@ -206,17 +205,26 @@ describe.each([
   );
 });
 
-describe("a copy by version 1.0.0", () => {
-  it("is restored from a backup, and the service goes on with it", async () => {
-    const env = { DATA_DIR: addMasterKey(temporaryFolder()) };
-    await command(env, "store", "restore", join(FIXTURES, "backup"));
-    const service = await start(env);
-    await expectGoesOn(service);
-    await service.stop();
-    expect(await command(env, "store", "verify")).toMatchObject({ code: 0, problems: [] });
-  });
+describe.each([
+  ["SQLite", async () => ({}), []],
+  [POSTGRES, async () => ({ DATABASE_URL: await createDatabase() }), ["full"]],
+] as const)("a backup by version 1.0.0 in %s", (name, place, tags) => {
+  it.skipIf(name.includes("SKIPPED"))(
+    "is restored, and the service goes on with it",
+    { tags: [...tags], timeout: 60_000 },
+    async () => {
+      const env = { DATA_DIR: addMasterKey(temporaryFolder()), ...(await place()) };
+      await command(env, "store", "restore", join(FIXTURES, "backup"));
+      const service = await start(env);
+      await expectGoesOn(service);
+      await service.stop();
+      expect(await command(env, "store", "verify")).toMatchObject({ code: 0, problems: [] });
+    },
+  );
+});
 
-  it("is restored from an export into a store, and the service goes on with it", async () => {
+describe("an export by version 1.0.0", () => {
+  it("is restored into a store, and the service goes on with it", async () => {
     const env = { DATA_DIR: temporaryFolder() };
     const file = join(temporaryFolder(), "export.json");
     writeFileSync(file, read("export.json"));

@@ -21,7 +21,7 @@ import { rowCountsText, sizeText } from "../format.ts";
 import { openStoreForRestore } from "../restore-target.ts";
 import { type RestoreArguments, restoreExport } from "./restore-export.ts";
 import { reloadKeysWithNotes } from "./service-keys.ts";
-import { FileArgument, logRefusalOf, NEW_LOG_ADVICE, yesOption } from "./shared.ts";
+import { FileArgument, logNotesAfterRestore, yesOption } from "./shared.ts";
 
 /** Writes a backup. */
 export const backupCommand = defineStoreCommand({
@@ -92,7 +92,7 @@ async function restoreBackup(
     isGood: true,
     lines: [`Restored ${rowCountsText(counts)} as of ${createdAt} from ${file}.`],
     result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts },
-    notes: [...(await reloadKeysWithNotes(context)), ...(await logNotes(context))],
+    notes: [...(await reloadKeysWithNotes(context)), ...(await logNotesAfterRestore(context))],
   };
 }
 
@@ -178,11 +178,4 @@ async function* withRecords(
     dueAt: null,
     consumedAt: null,
   }));
-}
-
-/** What the operator must do about a log of signals that is not signed after the restore. */
-async function logNotes(context: CommandContext): Promise<readonly string[]> {
-  const refusal = await logRefusalOf(context);
-  if (refusal === undefined) return [];
-  return [`The log of signals will not be signed: ${refusal}.`, NEW_LOG_ADVICE];
 }

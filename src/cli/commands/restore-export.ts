@@ -1,4 +1,6 @@
 import { keyRecords } from "../../keys/key-records.ts";
+import { logStates } from "../../log/log-state.ts";
+import type { ExportDocument } from "../../maintenance/backup/export-format.ts";
 import {
   type ImportedCollection,
   importDocument,
@@ -8,6 +10,7 @@ import type { OnCommandProgress } from "../../maintenance/backup/progress.ts";
 import { type CommandContext, type CommandOutcome, ConfirmationNeeded } from "../command.ts";
 import { formatCount } from "../format.ts";
 import { reloadKeysWithNotes } from "./service-keys.ts";
+import { logNotesAfterRestore } from "./shared.ts";
 
 /** The arguments of a restore. */
 export interface RestoreArguments {
@@ -23,7 +26,8 @@ export async function restoreExport(
   onProgress: OnCommandProgress,
 ): Promise<CommandOutcome> {
   const { store, now } = context;
-  const document = await readExport(file, store);
+  const read = await readExport(file, store);
+  const document = store.engine === "postgres" ? withMark(read) : read;
   const names = [...document.collections.keys()];
   if (!yes && (await store.counts()).records > 0) {
     throw new ConfirmationNeeded(
@@ -37,8 +41,25 @@ export async function restoreExport(
     isGood: true,
     lines: Object.entries(collections).map(importedText),
     result: { file, collections },
-    notes: names.includes(keyRecords.name) ? await reloadKeysWithNotes(context) : [],
+    notes: [
+      ...(names.includes(keyRecords.name) ? await reloadKeysWithNotes(context) : []),
+      ...(await logNotesAfterRestore(context)),
+    ],
   };
+}
+
+/**
+ * Marks the log of signals as restored: machines that nobody here knows may have signed what came
+ * after the export, and the checkpoint in the export does not tell.
+ */
+function withMark(document: ExportDocument): ExportDocument {
+  const { name } = logStates;
+  const marked = [...(document.collections.get(name) ?? [])].map(([key, record]) => {
+    const value = { ...(record.value as object), isRestored: true };
+    return [key, { ...record, value }] as const;
+  });
+  if (marked.length === 0) return document;
+  return { ...document, collections: new Map([...document.collections, [name, new Map(marked)]]) };
 }
 
 function importedText([name, imported]: readonly [string, ImportedCollection]): string {

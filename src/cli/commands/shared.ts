@@ -87,6 +87,13 @@ export async function logRefusalOf({
 export const NEW_LOG_ADVICE =
   "Signing it would be a fork. If no copy of the store has the missing entries, market-signal admin log new starts a new log, whose first entry names the last checkpoint that the store has of the old one.";
 
+/** What the operator must do about a log of signals that is not signed after a restore. */
+export async function logNotesAfterRestore(context: CommandContext): Promise<readonly string[]> {
+  const refusal = await logRefusalOf(context);
+  if (refusal === undefined) return [];
+  return [`The log of signals will not be signed: ${refusal}.`, NEW_LOG_ADVICE];
+}
+
 /** The outbox for emails; a running server sends the emails in the outbox. */
 export async function outboxOf({ keyring, now }: CommandContext): Promise<Outbox> {
   const vault = createKeyringVault(await keyring());

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { restoreCommand } from "../../../../src/cli/commands/backup-restore.ts";
@@ -105,6 +106,29 @@ describePostgres("a restore that is killed once the rows are loaded", (server) =
     expect(await restored.counts()).toMatchObject({
       records: (await source.counts()).records + 1,
     });
+  });
+});
+
+describePostgres("the restore of an export of version 1.0.0", (server) => {
+  it("marks the log of signals as restored, and says that it is not signed", async () => {
+    const { store: source } = await openStore(model);
+    const sessions = new Sessions();
+    sessions.close(0, "stock", ["A"]);
+    await signalLog(source, sessions).settle();
+    const value = (await new LogStore(source).state())?.value;
+    const file = join(dataFolder(), "export.json");
+    const head = { format: "market-signal-export", version: 1, storeId: "a", mode: "sandbox" };
+    const collections = { log: { log: { value } } };
+    writeFileSync(
+      file,
+      JSON.stringify({ ...head, exportedAt: "2026-11-21T12:00:00Z", collections }),
+    );
+
+    const store = await open({ url: await server().createDatabase() });
+    const context = { store, folder: dataFolder(), now: () => 0, holder: "command" };
+    const { notes } = await restoreCommand.run({ file, yes: true }, context as never, () => {});
+    expect((await new LogStore(store).state())?.value).toEqual({ ...value, isRestored: true });
+    expect(notes[0]).toMatch(/^The log of signals will not be signed: the store was restored/);
   });
 });
 
