@@ -78,8 +78,9 @@ export class LogWriter {
    * Goes from what is durable to what is durable next. That the log loses nothing, changes nothing
    * and never forks, wherever its process ends, follows from this function:
    *
-   * - A step ends in one commit with the leaves, the tiles that they complete, and the state with
-   *   the edge of the tree. No leaf is without its tiles, and none is written again.
+   * - A step ends in one commit. That of a step which appends has the leaves, the tiles that they
+   *   complete, and the state with the edge of the tree: no leaf is without its tiles, and none is
+   *   written again.
    * - The commit takes effect only if the state is still the one that the step began with. Of two
    *   leaders, one goes on and the other begins again with what is stored now (`LogMovedOn`).
    * - What was not committed is lost with its process. Nobody has seen it: only what a checkpoint
@@ -96,7 +97,7 @@ export class LogWriter {
     this.#state = undefined;
     if (state === undefined || (this.#startsAnew && !this.#hasStarted)) return this.#start(state);
 
-    // No step follows what contradicts a checkpoint that was signed here or that a witness has.
+    // A log that lacks what was signed here, or what a witness has, is neither continued nor signed.
     if (!(await this.#extendsWhatWasSigned(state.value))) return false;
 
     const phase = phaseOf(state.value);

@@ -18,7 +18,6 @@ import { TreeEdge } from "../../../src/tree/tiles.ts";
 import { parseProof } from "../../../src/tree/tlog-proof.ts";
 import type { LogSource } from "../../../src/tree/tree-source.ts";
 import { treeSizeOf } from "../../../src/tree/tree-store.ts";
-import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,
   DAY_MS,
@@ -152,35 +151,6 @@ describeEngines("the signal log", (engine) => {
     ]);
     expect(contents).toHaveLength(605);
     for (const { head } of logs) expect(head.read()?.origin ?? "").toMatch(/^(log\.example|$)/);
-  });
-
-  it("is continued by a process on another machine from the signed state in the store", async () => {
-    const store = await openStore(engine);
-    const sessions = new Sessions();
-    sessions.close(0, "stock", symbolsOf(10));
-    const [one, other] = [0, 1].map(() => signalLog(store, sessions, { isShared: true }));
-    if (one === undefined || other === undefined) throw new Error("there are two");
-    await one.settle();
-    const first = await one.store.checkpoint();
-    expect(first).toMatchObject({ size: 14, root: expect.any(String) });
-
-    sessions.close(1, "stock", symbolsOf(10));
-    await other.settle();
-    sessions.close(2, "stock", symbolsOf(10));
-    await one.settle();
-    expect([...one.refusals, ...other.refusals]).toEqual([]);
-    expect((await one.reader.checkpoint())?.size).toBe(36);
-    const known = { origin: first?.origin ?? "", keys: [], sightings: [] };
-    const sightings = [first, await other.store.checkpoint()].flatMap((seen) =>
-      seen === undefined ? [] : [{ size: seen.size, root: seen.root, seenAt: 0 }],
-    );
-    const { checks } = await verifyLog({
-      source: logSourceOf(one),
-      keys: [verifierTextOf(known.origin)],
-      known: { ...known, sightings },
-      now: Date.now,
-    });
-    expect(checks).toContainEqual(expect.objectContaining({ name: "history", outcome: "proved" }));
   });
 
   it("is not signed when the store has lost leaves that it records as signed", async () => {
