@@ -143,9 +143,11 @@ async function append(runs: number): Promise<LogCosts> {
   }
   const { size = 0, origin = "" } = (await log.reader.checkpoint()) ?? {};
   const proofMs = await timed(async (n) => void (await log.reader.prove((n * 7_919) % size)));
-  const state = await log.store.state();
-  if (state === undefined) throw new Error("the log was not created");
-  const checkpointMs = await timed(async () => void (await log.signer.sign(state)));
+  const checkpointMs = await timed(async () => {
+    const state = await log.store.state();
+    if (state === undefined) throw new Error("the log was not created");
+    await log.signer.sign(state);
+  });
   await write(logSourceOf(log), size, place);
   await store.close();
   rmSync(join(place, "store"), { recursive: true });
