@@ -157,8 +157,9 @@ export const rateClasses = {
     total: 10_000,
     seconds: 3_600,
     counts: "codes sent to any mailbox or chat",
-    by: "address for sign-in, person for channels; not counted for a browser in which the person signed in before; refuses only new accounts to a browser with the link of the mailbox",
-    because: "the mail server's reputation",
+    by: "address for sign-in, person for channels; apart from these, the mailbox for a browser in which its person signed in before, in the network of their first sign-in; apart from both, the mailbox for a browser with its link, where the network has nothing left",
+    because:
+      "the mail server's reputation: three times these numbers, since known browsers and links have them too",
   },
   "mailbox-codes": {
     caller: 3,

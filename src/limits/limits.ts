@@ -19,7 +19,10 @@ export interface Party {
   readonly caller: string;
   /** The caller's network (`networkOf`), or what stands for it where the network is not known. */
   readonly network: string;
-  /** The mailbox or host, for the classes whose numbers hold for each (`RateClass.per`). */
+  /**
+   * The mailbox or host, for the classes whose numbers hold for each (`RateClass.per`); in other
+   * classes a pool whose three numbers hold apart from the rest.
+   */
   readonly target?: string;
 }
 

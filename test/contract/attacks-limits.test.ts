@@ -135,6 +135,39 @@ describe("strangers who request codes for a person's mailbox", () => {
   });
 });
 
+describe("accounts of many mailboxes that sign in again at known browsers", () => {
+  it("get what the network of their first sign-in has, which keeps nobody else from a code", async () => {
+    const service = await startTestService({
+      TRUST_PROXY: "1",
+      RATE_LIMITS: `${LOOSE_LIMITS} code-mails=20/3/1000`,
+    });
+    const { base } = service;
+    const [here, elsewhere] = ["198.51.100.1", "203.0.113.1"];
+    const signIn = async (email: string, from: string) => {
+      const web = createWeb(base, from);
+      await web.signIn(email, async () => (await service.codesTo(email)).at(-1) ?? "");
+      const [known = ""] = /market-signal-known=[^;]+/.exec(web.cookie(base)) ?? [];
+      return async (at: string) => (await askCode(base, email, at, known)).status;
+    };
+    const names = ["a", "b", "c"];
+    const own = await Promise.all(names.map((name) => signIn(`${name}@all.example`, here)));
+    const visitor = await signIn("visitor@example.com", elsewhere);
+    expect((await askCode(base, "new@example.com", here)).status).toBe(429);
+    const again = async (at: string) => {
+      const asked = [];
+      for (const ask of own) asked.push(await ask(at));
+      return asked;
+    };
+    expect([await again(here), await again(here)]).toEqual([
+      [303, 303, 303],
+      [429, 429, 429],
+    ]);
+    expect(await visitor(here)).toBe(303);
+    // Where neighbors have used up the network of the account, what strangers have is left.
+    expect(await own[0]?.("192.0.2.1")).toBe(303);
+  });
+});
+
 describe("a person whom strangers have locked out of every browser that is not known", () => {
   /** Uses the link at the end of an email in a new browser, to sign in there. */
   const useLink = async ({ base }: TestService, link = "") => {
@@ -199,7 +232,8 @@ describe("a person whom strangers have locked out of every browser that is not k
     // A browser that is known has the number of its mailbox too, not one for each spelling.
     const [known] = /market-signal-known=[^;]+/.exec(owner.web.cookie(base)) ?? [];
     const own = [];
-    for (let at = 0; at < 4; at += 1) own.push((await ask(owner.email, known ?? "")).status);
+    for (let at = 0; at < 4; at += 1)
+      own.push((await askCode(base, owner.email, "192.0.2.1", known)).status);
     expect(own).toEqual([303, 303, 303, 429]);
   });
 
@@ -256,6 +290,8 @@ describe("a person whom strangers have locked out of every browser that is not k
     const before = (await mailsTo(service, "owner")).length;
     expect((await askCode(base, owner.email, "203.0.113.1", pass)).status).toBe(303);
     expect((await mailsTo(service, "owner")).length).toBe(before + 1);
+    // The links of a network have a number too.
+    expect((await askCode(base, owner.email, "203.0.113.2", pass)).status).toBe(429);
   });
 
   it("gets the codes that they ask for themselves, whoever has stopped mail to the mailbox", async () => {

@@ -54,14 +54,20 @@ export interface Web {
 /** Maximum number of redirects to follow. */
 const MAX_REDIRECTS = 10;
 
-/** Creates a browser. @param base Origin of the service. */
-export function createWeb(base: string): Web {
+/**
+ * Creates a browser.
+ *
+ * @param base Origin of the service.
+ * @param from Address that a proxy in front of the service says the browser has.
+ */
+export function createWeb(base: string, from?: string): Web {
   const jar = createJar();
 
   async function ask(url: URL, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     const cookie = jar.header(url);
     if (cookie !== "") headers.set("cookie", cookie);
+    if (from !== undefined) headers.set("x-forwarded-for", from);
     const response = await fetch(url, { ...init, headers, redirect: "manual" });
     for (const line of response.headers.getSetCookie()) jar.keep(url, line);
     return response;

@@ -1,7 +1,8 @@
 import type { Request } from "express";
 import { Problem } from "../../lib/problem.ts";
 import { partyAt } from "../../limits/address-key.ts";
-import { requireAdmission, requireAdmissions } from "../../limits/rate-limit-problem.ts";
+import type { Party } from "../../limits/limits.ts";
+import { requireAdmissions } from "../../limits/rate-limit-problem.ts";
 import { mailboxOf } from "../../mail/email-address.ts";
 import type { CodeRecipients } from "../../principals/accounts/email-code-sign-in.ts";
 import type { PageContext } from "./page-context.ts";
@@ -25,24 +26,44 @@ export async function countCodeRequest(
   context: PageContext,
 ): Promise<CodeRecipients> {
   const { limits } = context;
-  const party = partyAt(req.ip);
   const target = mailboxOf(email);
-  const known = await knownBrowser(req, email, context);
-  if (known === undefined) {
-    await requireAdmissions(limits, [
-      ["mailbox-codes", { ...party, target }],
-      ["code-mails", party],
-    ]).catch(sayAnotherWay);
-    return { isForNew: true, isForOwner: false };
-  }
-  const own = { caller: target, network: target, target: `${known} ${target}` };
-  await requireAdmission(limits, "mailbox-codes", own);
-  const isForNew = known === "link" && !(await limits.admit("code-mails", party)).isExceeded;
-  return { isForNew, isForOwner: true };
+  const browser = await ownershipOf(req, email, context);
+  const stranger = partyAt(req.ip);
+  const pools = codePools(target, browser, stranger);
+  const states = await Promise.all(pools.map((pool) => limits.check("code-mails", pool)));
+  const pool = pools[states.findIndex(({ isExceeded }) => !isExceeded)] ?? stranger;
+  const kind = browser.firstNetwork === undefined ? "link" : "known";
+  const own = { caller: target, network: target, target: `${kind} ${target}` };
+  const counting = requireAdmissions(limits, [
+    ["mailbox-codes", browser.isOwn ? own : { ...stranger, target }],
+    ["code-mails", pool],
+  ]);
+  await (browser.isOwn ? counting : counting.catch(sayAnotherWay));
+  return { isForNew: pool === stranger, isForOwner: browser.isOwn };
 }
 
 /**
- * Checks whether codes can be tried. Attempts from a known browser are limited by the number of
+ * The pools of `code-mails` that can count a code, in the order in which they are used. That of
+ * known browsers counts for the network of the account, and that of links for browsers with a link,
+ * so that strangers need accounts of the same network, or links of their own, to use them up.
+ */
+function codePools(
+  mailbox: string,
+  { firstNetwork, isLinked }: BrowserOwnership,
+  stranger: Party,
+): readonly Party[] {
+  const { network } = stranger;
+  return [
+    ...(firstNetwork === undefined
+      ? []
+      : [{ caller: mailbox, network: firstNetwork, target: "known" }]),
+    stranger,
+    ...(isLinked ? [{ caller: mailbox, network, target: "link" }] : []),
+  ];
+}
+
+/**
+ * Checks whether codes can be tried. Attempts from an owner's browser are limited by the number of
  * codes that it can request.
  *
  * @param email Address to which the code was sent; `undefined` if none is pending.
@@ -53,18 +74,27 @@ export async function requireCodeAttempt(
   email: string | undefined,
   context: PageContext,
 ): Promise<void> {
-  const known = email === undefined ? undefined : await knownBrowser(req, email, context);
-  if (known === undefined) await context.guard.check(partyAt(req.ip)).catch(sayAnotherWay);
+  const browser = email === undefined ? undefined : await ownershipOf(req, email, context);
+  if (!browser?.isOwn) await context.guard.check(partyAt(req.ip)).catch(sayAnotherWay);
 }
 
-/** How a browser is known to be that of a person, whom strangers then cannot lock out of it. */
-async function knownBrowser(
+/** What shows that a browser is that of a mailbox's owner, whom strangers cannot lock out of it. */
+interface BrowserOwnership {
+  /** Network of the account, if its person signed in at the browser before (`networkOfKnown`). */
+  readonly firstNetwork: string | undefined;
+  /** Whether a link that was sent to the mailbox was used at the browser. */
+  readonly isLinked: boolean;
+  readonly isOwn: boolean;
+}
+
+async function ownershipOf(
   req: Request,
   email: string,
   { sessions, suppression, ...context }: PageContext,
-): Promise<"known" | "link" | undefined> {
-  if (await sessions.knows(req.headers.cookie, email)) return "known";
-  return suppression.isLinkOf(mailboxPass(context).read(req) ?? "", email) ? "link" : undefined;
+): Promise<BrowserOwnership> {
+  const firstNetwork = await sessions.networkOfKnown(req.headers.cookie, email);
+  const isLinked = suppression.isLinkOf(mailboxPass(context).read(req) ?? "", email);
+  return { firstNetwork, isLinked, isOwn: firstNetwork !== undefined || isLinked };
 }
 
 /** @throws {Problem} The refusal, with what the owner of a mailbox can do meanwhile. */

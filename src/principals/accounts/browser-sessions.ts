@@ -193,14 +193,23 @@ export class BrowserSessions {
   }
 
   /**
-   * Whether the person with an email address signed in at the browser before.
+   * The network in which the person with an email address first signed in, if they signed in at
+   * this browser before. It is what such browsers count for, wherever they are now.
+   *
    * @param email Normalized email address of the person.
+   * @returns Hash of the network, or the account's id where no network is stored; `undefined` if
+   * the browser is not known to be the person's.
    */
-  async knows(cookieHeader: string | undefined, email: string): Promise<boolean> {
+  async networkOfKnown(
+    cookieHeader: string | undefined,
+    email: string,
+  ): Promise<string | undefined> {
     const secret = secretIn(cookieHeader, this.#knownBrowserCookie);
-    const known = secret && (await this.#records.get(knownBrowsers, fingerprint(secret)));
+    if (secret === undefined) return undefined;
+    const known = await this.#records.get(knownBrowsers, fingerprint(secret));
     const account = known && (await this.#records.get(accounts, known.value.accountId));
-    return account !== undefined && account !== "" && account.value.email === email;
+    if (account?.value.email !== email) return undefined;
+    return account.value.network ?? account.key;
   }
 
   /** Marks the browser as known to an account. @returns `undefined` when the account was
