@@ -108,7 +108,7 @@ export async function createAuthServices(options: AuthServicesOptions) {
   const accounts = new AccountService({ ...common, lastUse, hashAddress });
   const keys = new ApiKeyService({ ...common, mode, lastUse });
   const intake = new IntakeService({ ...common, keys, mode, hashAddress });
-  const sessions = new BrowserSessions({ ...common, secure: isHttps(baseUrl) });
+  const sessions = new BrowserSessions({ ...common, limits, secure: isHttps(baseUrl) });
   const codeKey = options.deriveKey("claim-codes");
   const forClaims = { mailbox, baseUrl, anonymousScopes, signUp, codeKey };
   const claims = new ClaimService({ ...common, ...forClaims });

@@ -229,10 +229,11 @@ export const rateClasses = {
     network: 100,
     total: 5_000,
     seconds: 3_600,
-    counts: "rows in the audit log for refused token requests, revoked tokens and new lockouts",
-    by: "network for refusals and lockouts, client and person together for revocations",
+    counts:
+      "rows in the audit log for sign-ins and sign-outs, refused token requests, revoked tokens and new lockouts",
+    by: "account for sign-ins and sign-outs, network for refusals and lockouts, client and person together for revocations",
     because:
-      "disk: rows are kept for 400 days, 20 GB in all; what exceeds this happens, unrecorded",
+      "disk: rows are kept for 400 days, 20 GB in all; what exceeds this happens, unrecorded, and the metrics count how often",
   },
 } as const satisfies Readonly<Record<string, RateClass>>;
 

@@ -8,12 +8,14 @@ import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { getWith, postForm, postJson, type RegisteredAgent, register } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
+import { startOpenIdProvider } from "../support/openid-provider.ts";
 import {
   authorizationRequest,
   type Person,
   registerPublic,
   type UserTokens,
 } from "../support/person.ts";
+import { freePort } from "../support/process.ts";
 import {
   describeEngines,
   type Engine,
@@ -23,7 +25,7 @@ import {
 } from "../support/stores.ts";
 import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 import { type ConsentResult, createVisitor, exchange, giveConsent } from "../support/visitor.ts";
-import { textOf } from "../support/web.ts";
+import { createWeb, textOf } from "../support/web.ts";
 
 /** A registration answer that includes the agent's claim code. */
 type Claimable = RegisteredAgent & { readonly claim: { readonly code: string } };
@@ -426,6 +428,46 @@ describe("audit rows of one person", () => {
     expect(await rowsOf(testService, "token.revoked")).toBe(3);
     await revokeAll(person, 1);
     expect(await rowsOf(testService, "token.revoked")).toBe(4);
+  });
+
+  const sessionRows = async (service: TestService) =>
+    (await rowsOf(service, "session.opened")) + (await rowsOf(service, "session.closed"));
+
+  it("are limited for sign-ins and sign-outs, which then happen unrecorded", async () => {
+    const RATE_LIMITS = `${LOOSE_LIMITS} audit-rows=3/1000/10000`;
+    const testService = await startTestService({ RATE_LIMITS });
+    const person = testService.person();
+    for (let nth = 0; nth < 4; nth += 1) {
+      await person.signIn();
+      const account = await person.web.get("/account");
+      await person.web.submit(account.form("/sign-out"));
+      expect((await person.web.get("/account")).url.pathname).toBe("/sign-in");
+    }
+    expect(await sessionRows(testService)).toBe(3);
+    await testService.person().signIn();
+    expect(await sessionRows(testService)).toBe(4);
+  });
+
+  it("are limited for sign-ins with an identity provider", async () => {
+    const port = await freePort();
+    const testService = await startTestService({
+      ...{ OIDC_ISSUER: `http://127.0.0.1:${port}`, OIDC_CLIENT_ID: "market-signal" },
+      OIDC_CLIENT_SECRET: "secret of the client",
+      RATE_LIMITS: `${LOOSE_LIMITS} audit-rows=3/1000/10000`,
+    });
+    // The provider uses the system clock.
+    testService.clock.now = new Date();
+    const redirectUri = `${testService.base}/sign-in/callback`;
+    const provider = await startOpenIdProvider({ redirectUri, port: Number(port) });
+    const web = createWeb(testService.base);
+    for (let nth = 0; nth < 4; nth += 1) {
+      const page = await web.get("/sign-in");
+      const { leavesFor } = await web.submit(page.form("/sign-in/provider"));
+      const back = await web.get(await provider.visit(leavesFor ?? new URL("missing:")));
+      expect(back.url.pathname).toBe("/account");
+      await web.submit(back.form("/sign-out"));
+    }
+    expect(await sessionRows(testService)).toBe(3);
   });
 
   it("are limited for consents, and further consents are rejected", async () => {

@@ -1,5 +1,6 @@
 import { createAuditor } from "../../src/access/auditor.ts";
 import { LastUseTracker } from "../../src/access/last-use.ts";
+import { createLimits } from "../../src/limits/limits.ts";
 import { AccountService } from "../../src/principals/accounts/accounts.ts";
 import {
   type ClientRecord,
@@ -10,6 +11,7 @@ import {
 import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
+import { looseNumbers } from "./limits.ts";
 import type { TestStore } from "./stores.ts";
 
 /** Access tokens, as an example of records that are issued to a client or a person. */
@@ -27,6 +29,7 @@ export function peopleOf({ clock }: Pick<TestStore, "clock">, records: Records) 
   return {
     now,
     audit,
+    limits: createLimits({ overrides: looseNumbers }),
     hashAddress,
     lastUse,
     accounts: new AccountService({ records, now, audit, lastUse, hashAddress }),

@@ -165,10 +165,11 @@ function createParts(
   const audit = auditOf(options);
   const anonymousScopes = anonymousScopeCeiling;
   const lastUse = new LastUseTracker({ records, now, onError });
+  const limits = createLimits({ overrides: { ...looseNumbers, ...options.numbers } });
   return {
     lastUse,
     accounts: new AccountService({ records, now, audit, lastUse, hashAddress }),
-    sessions: new BrowserSessions({ records, now, secure: false, audit }),
+    sessions: new BrowserSessions({ records, now, secure: false, audit, limits }),
     apiKeys: new ApiKeyService({ records, mode: "sandbox", now, audit, lastUse }),
     claims: new ClaimService({
       records,
@@ -186,7 +187,7 @@ function createParts(
       baseUrl,
       anonymousScopes,
     }),
-    limits: createLimits({ overrides: { ...looseNumbers, ...options.numbers } }),
+    limits,
   };
 }
 interface Mounted extends ReturnType<typeof createParts> {

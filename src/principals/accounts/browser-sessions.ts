@@ -1,8 +1,10 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { parseCookie, stringifySetCookie } from "cookie";
-import type { Auditor } from "../../access/auditor.ts";
+import { type Auditor, callerAddress } from "../../access/auditor.ts";
 import { isEqualConstantTime } from "../../access/secrets.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
+import { partyAt } from "../../limits/address-key.ts";
+import type { Limits } from "../../limits/limits.ts";
 import { type Collection, collection, type Records } from "../../store/port/records.ts";
 import { type Transaction, transact } from "../../store/transact.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
@@ -96,6 +98,8 @@ interface BrowserSessionsOptions {
   /** Whether the service is reached over https. */
   readonly secure: boolean;
   readonly audit: Auditor;
+  /** Bounds the audit rows: what it refuses happens, unrecorded. */
+  readonly limits: Pick<Limits, "admit">;
 }
 
 /** Whether a person authenticated within the last five minutes. @param signedInAt Milliseconds
@@ -117,14 +121,16 @@ export class BrowserSessions {
   readonly #records: Records;
   readonly #now: () => Date;
   readonly #audit: Auditor;
+  readonly #limits: Pick<Limits, "admit">;
   readonly #secure: boolean;
   readonly #sessionCookie: string;
   readonly #knownBrowserCookie: string;
 
-  constructor({ records, now, secure, audit }: BrowserSessionsOptions) {
+  constructor({ records, now, secure, audit, limits }: BrowserSessionsOptions) {
     this.#records = records;
     this.#now = now;
     this.#audit = audit;
+    this.#limits = limits;
     this.#secure = secure;
     const prefix = secure ? HOST_PREFIX : "";
     this.#sessionCookie = prefix + SESSION_COOKIE;
@@ -167,12 +173,15 @@ export class BrowserSessions {
   ): Promise<SetCookie> {
     const secret = newSecret();
     const value = { accountId, signedInAt: Math.min(signedInAt, this.#now().getTime()) };
+    const isRecorded = await this.#mayRecord(accountId);
     const isOpen = await transact(this.#records, async (tx) => {
       if ((await tx.get(accounts, accountId)) === undefined) return false;
       await removeExcess(tx, browserSessionRecords, accountId);
       tx.remove(browserSessionRecords, fingerprint(browser.secret));
       tx.insert(browserSessionRecords, { key: fingerprint(secret), value });
-      this.#audit(tx, { action: "session.opened", actor: accountId, target: accountId });
+      if (isRecorded) {
+        this.#audit(tx, { action: "session.opened", actor: accountId, target: accountId });
+      }
       return true;
     });
     return this.#setSession(secret, isOpen ? SESSION_MS / 1000 : undefined);
@@ -183,11 +192,11 @@ export class BrowserSessions {
    * @returns The `Set-Cookie` header that deletes the session cookie.
    */
   async close({ secret, session }: Browser): Promise<SetCookie> {
+    const actor = session?.accountId;
+    const isRecorded = actor !== undefined && (await this.#mayRecord(actor));
     await transact(this.#records, (tx) => {
       tx.remove(browserSessionRecords, fingerprint(secret));
-      if (session === undefined) return;
-      const actor = session.accountId;
-      this.#audit(tx, { action: "session.closed", actor, target: actor });
+      if (isRecorded) this.#audit(tx, { action: "session.closed", actor, target: actor });
     });
     return this.#setSession("", 0);
   }
@@ -237,6 +246,12 @@ export class BrowserSessions {
       httpOnly: true,
       sameSite: "lax",
     });
+  }
+
+  /** Whether one more row of an account's sessions may be written to the audit log. */
+  async #mayRecord(accountId: string): Promise<boolean> {
+    const party = partyAt(callerAddress(), accountId);
+    return !(await this.#limits.admit("audit-rows", party)).isExceeded;
   }
 
   /**

@@ -17,13 +17,8 @@ const DAY = 24 * 3_600_000;
 
 async function begin(engine: Engine, secure = true) {
   const store = await openStore(engine);
-  const { accounts, now, audit } = peopleOf(store, store.records);
-  const sessions = new BrowserSessions({
-    records: store.records,
-    now,
-    secure,
-    audit,
-  });
+  const { accounts, ...people } = peopleOf(store, store.records);
+  const sessions = new BrowserSessions({ ...people, records: store.records, secure });
   const { id } = await accounts.findOrCreateByEmail("ada@people.example");
   return { store, sessions, id, secretsOf: sessionsIn(store) };
 }
@@ -156,7 +151,7 @@ describeEngines("browser sessions", (engine) => {
 
   it("cannot start for an account that is deleted concurrently", async () => {
     const { store, id } = await begin(engine);
-    const { now, audit } = peopleOf(store, store.records);
+    const people = peopleOf(store, store.records);
     const records: typeof store.records = {
       ...store.records,
       async get(from, key) {
@@ -165,12 +160,7 @@ describeEngines("browser sessions", (engine) => {
         return found;
       },
     };
-    const sessions = new BrowserSessions({
-      records,
-      now,
-      secure: true,
-      audit,
-    });
+    const sessions = new BrowserSessions({ ...people, records, secure: true });
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     expect((await sessions.browserOf(cookie)).session).toBeUndefined();
   });

@@ -43,7 +43,7 @@ const counted = {
 /** Creates every kind of record that the service stores for a person. @returns The account id. */
 async function live(store: TestStore, email: string): Promise<string> {
   const { records } = store;
-  const { accounts, now, audit, lastUse } = peopleOf(store, records);
+  const { accounts, now, audit, lastUse, limits } = peopleOf(store, records);
   const { id } = await accounts.findOrCreateByEmail(email);
   const keys = new ApiKeyService({ records, mode: "sandbox", now, audit, lastUse });
   const own = await keys.createFor(id, { name: "Desk", scopes: ["signals:read"] });
@@ -56,7 +56,7 @@ async function live(store: TestStore, email: string): Promise<string> {
     subject: email,
     label: email,
   });
-  const keeper = new BrowserSessions({ records, now, secure: true, audit });
+  const keeper = new BrowserSessions({ records, now, secure: true, audit, limits });
   await keeper.open(await keeper.browserOf(undefined), id);
   const mailbox = createOutbox({ vault: createVault(randomBytes(32)), now });
   const signIn = new EmailCodeSignIn({
