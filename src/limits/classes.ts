@@ -137,8 +137,9 @@ export const rateClasses = {
     total: 20_000,
     seconds: 900,
     countsWhatHappened: true,
-    counts: "wrong secrets of clients, wrong claim codes and wrong sign-in codes",
-    by: "address, for secrets together with the client",
+    counts:
+      "wrong secrets of clients, wrong claim codes, wrong sign-in codes and wrong codes of channels",
+    by: "address, for secrets together with the client; person for codes of channels",
     because:
       "guessing; a caller over its own number is locked out, for longer each time; the numbers of the network and in total lock nobody out",
   },
@@ -219,7 +220,8 @@ export const rateClasses = {
     total: 240,
     seconds: 3_600,
     per: "mailbox or chat",
-    fewNetworks: "only who has proved that the mailbox or chat is theirs can count in it",
+    fewNetworks:
+      "only who has proved by a code that the mailbox or chat is theirs can count in it; of guesses, `mailbox-codes` leaves strangers at most 100 in 15 minutes, of which one in 100 million is right",
     counts: "messages about events to one mailbox or chat; what exceeds them comes as a digest",
     by: "person; the network is the one in which they first signed in",
     because: "a mailbox stays readable",

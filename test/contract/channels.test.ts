@@ -52,7 +52,7 @@ async function add(
 }
 
 const codeIn = (text: string | undefined): string =>
-  /Your code: (\d{6})\b/.exec(text ?? "")?.[1] ?? "";
+  /Your code: (\d{8})\b/.exec(text ?? "")?.[1] ?? "";
 
 /** Enters a verification code for a person's only channel. */
 async function enter({ web }: Person, code: string): Promise<WebPage> {
@@ -94,7 +94,7 @@ describe("a channel", () => {
       const added = await add(person, chat.typed);
       expect(cardsOf(added)[0]).toMatch(/Waits for its code/);
       const code = codeIn((await chat.took(before + 1)).at(-1)?.text);
-      expect(code).toMatch(/^\d{6}$/);
+      expect(code).toMatch(/^\d{8}$/);
       const verified = await enter(person, code);
       expect(cardsOf(verified)[0]).toMatch(/Status Active .* Alerts none yet: make one/);
       expect(verified.html).toMatch(
@@ -133,7 +133,7 @@ describe("a channel", () => {
     await person.signIn();
     await add(person, chat.typed);
     const code = codeIn((await chat.took(1))[0]?.text);
-    const wrong = code === "000000" ? "000001" : "000000";
+    const wrong = code === "00000000" ? "00000001" : "00000000";
     for (let tried = 0; tried < 5; tried++) {
       expect((await enter(person, wrong)).status).toBe(400);
     }

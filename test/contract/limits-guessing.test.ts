@@ -61,6 +61,34 @@ describe("a caller who guesses claim codes", () => {
   });
 });
 
+describe("a caller who guesses codes of channels", () => {
+  it("is locked out, whichever channel the next code is for, while others at the address are not", async () => {
+    const testService = await startTestService({
+      RATE_LIMITS: `${LOOSE_LIMITS} guesses=3/100000/1000000`,
+    });
+    const addChannel = async (name: string) => {
+      const person = testService.person(`${name}@example.com`);
+      const page = await person.signIn();
+      const to = `${name}@channels.example`;
+      const added = await person.web.submit(page.form("/account/channels"), { name: "Mine", to });
+      const [, id = ""] = /channels\/(chan_\w{16})\/verify/.exec(added.html) ?? [];
+      const enter = async (code: string) => {
+        const form = added.form(`/account/channels/${id}/verify`);
+        return (await person.web.submit(form, { code })).status;
+      };
+      return { enter, codes: () => testService.codesTo(to) };
+    };
+    const [attacker, neighbor] = [await addChannel("attacker"), await addChannel("neighbor")];
+    const guesses = [];
+    for (let nth = 0; nth < 3; nth += 1) guesses.push(await attacker.enter("00000000"));
+    expect(guesses).toEqual([400, 400, 400]);
+    await expect.poll(async () => (await attacker.codes()).length).toBe(1);
+    expect(await attacker.enter((await attacker.codes())[0] ?? "")).toBe(429);
+    await expect.poll(async () => (await neighbor.codes()).length).toBe(1);
+    expect(await neighbor.enter((await neighbor.codes())[0] ?? "")).toBe(200);
+  });
+});
+
 describe("a caller who guesses sign-in codes", () => {
   it("is locked out of both sign-in and claims", async () => {
     const testService = await startTestService({

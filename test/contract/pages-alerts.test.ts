@@ -74,7 +74,7 @@ async function addChannel(person: Person, name: string): Promise<void> {
   const added = await addUnverified(person, name);
   await expect.poll(async () => (await testService.emailsTo(to)).length).toBe(before + 1);
   const [, code = ""] =
-    /Your code: (\d{6})/.exec((await testService.emailsTo(to)).at(-1) ?? "") ?? [];
+    /Your code: (\d{8})/.exec((await testService.emailsTo(to)).at(-1) ?? "") ?? [];
   const verify = added.forms.find(({ action }) => /\/chan_\w+\/verify$/.test(action));
   if (verify === undefined) throw new Error("no form verifies the channel");
   await person.web.submit(verify, { code });

@@ -406,7 +406,7 @@ describe("a person in a browser", () => {
       await look(page, "channel-pending");
       await expect.poll(async () => (await testService.emailsTo(to)).length).toBe(1);
       const [text = ""] = await testService.emailsTo(to);
-      await channels.getByLabel("Code").fill(/Your code: (\d{6})/.exec(text)?.[1] ?? "");
+      await channels.getByLabel("Code").fill(/Your code: (\d{8})/.exec(text)?.[1] ?? "");
       await channels.getByRole("button", { name: "Verify" }).click();
       await channels.getByText("Active").waitFor();
       await channels.getByText("Quiet time and daily digest").click();

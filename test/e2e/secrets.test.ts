@@ -169,7 +169,7 @@ describe("a complete journey with every kind of failure", async () => {
   const channelCode = () =>
     vi.waitFor(
       async () => {
-        const [, code] = /Your code: (\d{6})\b/.exec((await textsTo(mailbox)).join("\n")) ?? [];
+        const [, code] = /Your code: (\d{8})\b/.exec((await textsTo(mailbox)).join("\n")) ?? [];
         if (code === undefined) throw new Error("The mailbox has no code.");
         return code;
       },

@@ -2,6 +2,7 @@ import type { Auditor } from "../../access/auditor.ts";
 import { callerAddress } from "../../access/auditor.ts";
 import type { Vault } from "../../keys/vault.ts";
 import { partyAt } from "../../limits/address-key.ts";
+import { GuessGuard } from "../../limits/guess-guard.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { requireAdmission, requireAdmissions } from "../../limits/rate-limit-problem.ts";
 import { emailGroup, mailboxOf } from "../../mail/email-address.ts";
@@ -101,13 +102,16 @@ type NewChannel = Pick<StoredChannel, "key" | "value" | "groups">;
  * until the person has entered the code that was sent to it.
  *
  * Methods that change something count against the limit `changes`. Methods that send a code
- * also count against `code-mails` and `mailbox-codes`. Any of them may throw `rate_limited`.
+ * also count against `code-mails` and `mailbox-codes`, and a wrong code counts against `guesses`. Any
+ * of them may throw `rate_limited`.
  */
 export class ChannelService {
   readonly #options: ChannelServiceOptions;
+  readonly #guard: GuessGuard;
 
   constructor(options: ChannelServiceOptions) {
     this.#options = options;
+    this.#guard = new GuessGuard(options.limits);
   }
 
   /** The channels of an account, sorted by name. */
@@ -271,6 +275,8 @@ export class ChannelService {
    */
   async verify(accountId: string, channelId: string, typed: string): Promise<boolean> {
     const { vault, now } = this.#options;
+    const guesser = partyAt(callerAddress(), accountId);
+    await this.#guard.check(guesser);
     await this.#countChange(accountId);
     const at = now().getTime();
     let isRight = false;
@@ -282,6 +288,7 @@ export class ChannelService {
       if (isRight) releaseHeldDeliveries(tx, channel);
       return { ...channel.value, state: isRight ? active(at) : withWrongTry(state) };
     });
+    if (!isRight) await this.#guard.record(guesser);
     return isRight;
   }
 

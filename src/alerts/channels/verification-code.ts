@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { MAX_CODE_TRIES, newOneTimeCode, typedCode } from "../../access/one-time-code.ts";
 import { isEqualConstantTime } from "../../access/secrets.ts";
 import type { Vault } from "../../keys/vault.ts";
 import type { Transaction } from "../../store/transact.ts";
@@ -6,12 +6,6 @@ import { DELIVERIES_TOPIC } from "../delivery/delivery.ts";
 import { type ChannelState, channelCodeEncryptionContext, type StoredChannel } from "./channel.ts";
 import { queueChannelMessage, VERIFICATION_CODE_MESSAGE_TYPE } from "./own-messages.ts";
 import { CHANNEL_CODE_LIFETIME_MINUTES } from "./texts.ts";
-
-/** Number of digits of a verification code. */
-const CODE_DIGITS = 6;
-
-/** Number of wrong attempts after which a verification code is invalid. */
-const MAX_TRIES = 5;
 
 /** Lifetime of a verification code, in milliseconds. */
 const CODE_MS = CHANNEL_CODE_LIFETIME_MINUTES * 60_000;
@@ -32,13 +26,12 @@ export function pendingState({
   readonly since: number;
   readonly vault: Vault;
 }): PendingState {
-  const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, "0");
   return {
     is: "pending",
     since,
     codeUntil: since + CODE_MS,
-    triesLeft: MAX_TRIES,
-    code: vault.seal(code, channelCodeEncryptionContext(channelId)),
+    triesLeft: MAX_CODE_TRIES,
+    code: vault.seal(newOneTimeCode(), channelCodeEncryptionContext(channelId)),
   };
 }
 
@@ -53,9 +46,7 @@ export function sendVerificationCode(
   tx.announce(DELIVERIES_TOPIC);
 }
 
-/**
- * Whether the text that a person typed is the code of the channel; spaces and hyphens are ignored.
- */
+/** Whether the text that a person typed is the code of the channel. */
 export function isCorrectCode(
   typed: string,
   {
@@ -65,7 +56,7 @@ export function isCorrectCode(
   }: { readonly code: string; readonly channelId: string; readonly vault: Vault },
 ): boolean {
   const expected = vault.open(code, channelCodeEncryptionContext(channelId));
-  return isEqualConstantTime(expected, typed.replace(/[\s-]/g, ""));
+  return isEqualConstantTime(expected, typedCode(typed));
 }
 
 /** The state after a wrong attempt. If no attempts are left, the code is invalid. */

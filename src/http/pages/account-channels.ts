@@ -81,7 +81,7 @@ const codeForm = createForm({
   code: {
     control: "input",
     label: "Code",
-    hint: "The six digits that were sent to it.",
+    hint: "The eight digits that were sent to it.",
     type: "text",
     inputMode: "numeric",
     autocomplete: "one-time-code",

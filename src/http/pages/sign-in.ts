@@ -45,11 +45,7 @@ const codeForm = createForm({
     isFirst: true,
     isSecret: true,
     maxLength: 20,
-    // Spaces and hyphens, which people copy with a code, are ignored.
-    schema: z
-      .string()
-      .max(20)
-      .transform((text) => text.replace(/[\s-]/g, "").toUpperCase()),
+    schema: z.string().max(20),
   },
 });
 

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
 import { type Auditor, callerAddress } from "../../access/auditor.ts";
+import { MAX_CODE_TRIES, newOneTimeCode, typedCode } from "../../access/one-time-code.ts";
 import { isEqualConstantTime } from "../../access/secrets.ts";
 import type { SignUpMode } from "../../access/sign-up-mode.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
@@ -10,16 +11,11 @@ import { collection, type Records, type Stored } from "../../store/port/records.
 import { type Transaction, transact } from "../../store/transact.ts";
 import type { AccountService } from "./accounts.ts";
 
-/** Length of a code in decimal digits. */
-const DIGITS = 8;
-
 /** Length of an HMAC-SHA256 in bytes. */
 const HMAC_BYTES = 32;
 
 /** Lifetime of a code, in minutes. */
 const TTL_MINUTES = 10;
-/** Number of wrong attempts after which a code is invalid. */
-const MAX_ATTEMPTS = 5;
 
 const TTL_MS = TTL_MINUTES * 60_000;
 
@@ -32,8 +28,8 @@ const MAX_DELAY_MS = 2_000;
 interface SentCode {
   /** Normalized address that the code was sent to. */
   readonly email: string;
-  /** HMAC of the code with the browser's secret as key: the eight digits cannot be recovered from
-   *  the stored value. */
+  /** HMAC of the code with the browser's secret as key: the digits cannot be recovered from the
+   *  stored value. */
   readonly proof: string;
   readonly triesLeft: number;
 }
@@ -98,11 +94,11 @@ export class EmailCodeSignIn {
     const { records, mailbox, serviceName, hashAddress } = this.#options;
     const signUp = isForNew ? this.#options.signUp : "closed";
     const isAllowed = await maySignIn(email, { ...this.#options, signUp });
-    const code = newCode();
+    const code = newOneTimeCode();
     const validProof = proofOf(browser, { email, code });
     const proof = isAllowed ? validProof : randomBytes(HMAC_BYTES).toString("base64url");
     const key = fingerprint(browser);
-    const value = { email, proof, triesLeft: MAX_ATTEMPTS };
+    const value = { email, proof, triesLeft: MAX_CODE_TRIES };
     const mail = {
       to: email,
       subject: `Your code for ${serviceName}`,
@@ -128,7 +124,7 @@ export class EmailCodeSignIn {
   /** Signs the person in. @returns The account id, or `undefined` when the code is wrong, expired
    *  or used. */
   async complete(browser: string, typed: string): Promise<string | undefined> {
-    const email = await this.#verifyCode(browser, typed.replace(/[\s-]/g, ""));
+    const email = await this.#verifyCode(browser, typedCode(typed));
     if (email === undefined) return undefined;
     return (await this.#options.accounts.findOrCreateByEmail(email)).id;
   }
@@ -157,10 +153,6 @@ async function maySignIn(
 ): Promise<boolean> {
   const [isKnown, wasAccepted] = await Promise.all([accounts.hasEmail(email), isAccepted(email)]);
   return { open: true, applications: isKnown || wasAccepted, closed: isKnown }[signUp];
-}
-
-function newCode(): string {
-  return String(randomInt(10 ** DIGITS)).padStart(DIGITS, "0");
 }
 
 /** Binds a code to one browser and one email address: an HMAC keyed with the browser's secret. */

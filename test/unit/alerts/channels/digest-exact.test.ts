@@ -384,7 +384,7 @@ class World {
     await this.#channels.sendCode(this.#account, this.#id);
     await this.#passTo(clock.now + 2 * LEASE_MS);
     await this.#happen();
-    const code = /Your code: (\d{6})/.exec(this.#chat.taken.at(-1)?.text ?? "")?.[1] ?? "";
+    const code = /Your code: (\d{8})/.exec(this.#chat.taken.at(-1)?.text ?? "")?.[1] ?? "";
     expect(await this.#channels.verify(this.#account, this.#id, code)).toBe(true);
     expect((await records.get(channels, this.#id))?.value.state.is).toBe("active");
     await this.#deliver();
