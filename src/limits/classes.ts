@@ -139,7 +139,7 @@ export const rateClasses = {
     countsWhatHappened: true,
     counts:
       "wrong secrets of clients, wrong claim codes, wrong sign-in codes and wrong codes of channels",
-    by: "address, for secrets together with the client; person for codes of channels",
+    by: "address, for secrets together with the client; for claims the person, together with the application that acts for them; person for codes of channels",
     because:
       "guessing; a caller over its own number is locked out, for longer each time; the numbers of the network and in total lock nobody out",
   },

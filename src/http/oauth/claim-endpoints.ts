@@ -131,14 +131,16 @@ const requireAgent: RequestHandler = ({ body }, _res, next) => {
 };
 
 /**
- * Limits claim attempts. An agent can try only its own code, so wrong codes that others send from
- * the same address do not lock it out. A person's attempts count apart for each application, so that
- * one application cannot use up those of the others.
+ * Limits claim attempts, by agent or person, so that wrong codes that others send from the same
+ * address lock nobody out. A person's attempts count apart for each application, so that one
+ * application cannot use up those of the others. An agent can try only its own code, which is no
+ * guess. What the accounts of a network can guess together, `claims` bounds.
  */
 function attemptLimits(limits: Limits, guard: GuessGuard): RequestHandler {
   return async ({ body: { principal }, ip }, res, next) => {
-    if (principal.kind === "person") await guard.check(partyAt(ip));
-    await admitRequest(limits, { res }, claimAgent.limit.name, partyAt(ip, claimantKey(principal)));
+    const claimant = partyAt(ip, claimantKey(principal));
+    if (principal.kind === "person") await guard.check(claimant);
+    await admitRequest(limits, { res }, claimAgent.limit.name, claimant);
     next();
   };
 }
@@ -169,7 +171,7 @@ function complete(
         : claims.completeByPerson(claim, principal),
     );
     const isGuess = principal.kind === "person" && outcome.status === "invalid_claim_code";
-    if (isGuess) await guard.record(partyAt(ip));
+    if (isGuess) await guard.record(partyAt(ip, claimantKey(principal)));
     res.json(claimedBody(outcome, { agentId: data.agent_id, claims, baseUrl }));
   };
 }

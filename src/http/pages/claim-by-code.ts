@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Scope } from "../../access/scopes.ts";
 import { partyAt } from "../../limits/address-key.ts";
+import type { Party } from "../../limits/limits.ts";
 import { requireAdmission } from "../../limits/rate-limit-problem.ts";
 import { html } from "../../markup/html.ts";
 import { CLAIM_CODE_LIFETIME_MS } from "../../principals/agents/claim-code.ts";
@@ -104,13 +105,13 @@ export async function completeClaim(visit: ClaimVisit, context: PageContext): Pr
 /**
  * Counts an attempt. Showing the agent and completing the claim both check the code, so both count.
  */
-async function countAttempt(
-  { req, session }: ClaimVisit,
-  { limits, guard }: PageContext,
-): Promise<void> {
-  await guard.check(partyAt(req.ip));
-  await requireAdmission(limits, "claims", partyAt(req.ip, session.accountId));
+async function countAttempt(visit: ClaimVisit, { limits, guard }: PageContext): Promise<void> {
+  await guard.check(claimantOf(visit));
+  await requireAdmission(limits, "claims", claimantOf(visit));
 }
+
+/** The person, so that wrong codes lock nobody else out who claims from the same address. */
+const claimantOf = ({ req, session }: ClaimVisit): Party => partyAt(req.ip, session.accountId);
 
 async function showReview(
   visit: ClaimVisit,
@@ -129,7 +130,7 @@ async function showReview(
 }
 
 async function rejectCode(visit: ClaimVisit, { show, guard }: PageContext): Promise<void> {
-  await guard.record(partyAt(visit.req.ip));
+  await guard.record(claimantOf(visit));
   const refused = refuseForm(codeForm, visit.req, { code: INVALID_CODE });
   show(visit.res, codePage(visit, { refused }));
 }
