@@ -203,6 +203,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     it("list applications in queue order", async () => {
       const place = await newPlace();
       await apply(place);
+      await using(place, ({ intake }) => intake.apply({ ...eve, name: "Mallory" }));
       await begin(place);
       const all = await listOf(["applications", "list"], place, "applications");
       expect(all).toMatchObject([
@@ -213,6 +214,8 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       await done(["applications", "accept", String(all[0]?.id)], place);
       const waiting = ["applications", "list", "--state", "waiting"];
       expect(await listOf(waiting, place, "applications")).toMatchObject([{ name: "Eve" }]);
+      const { out: text } = await run(waiting, place);
+      expect(text).toMatch(/eve@host\.example {2}Eve\n {2}also applied {2}\S+Z {2}- {2}Mallory\n/);
       const { out } = await run(["applications", "list", "--state", "accepted"], place);
       expect(out).toContain("ada@host.example  Ada");
       expect(out).not.toContain("eve@");

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { anonymousScopeCeiling, type Scope } from "../../access/scopes.ts";
 import type { ApplicationDecision } from "../../principals/applications/decisions.ts";
-import type { Application } from "../../principals/applications/intake-records.ts";
+import type { Application, OtherSubmission } from "../../principals/applications/intake-records.ts";
 import {
   applicationOfQueueToken,
   readApplications,
@@ -25,7 +25,10 @@ const states = ["waiting", "accepted", "rejected"] as const satisfies Applicatio
 /** `applications list`: lists the applications for access. */
 export const applicationsListCommand = defineStoreCommand({
   summary: "Lists the applications for early access, in the order of the queue.",
-  notes: ["Names and addresses are what applicants wrote; nobody has checked them."],
+  notes: [
+    "Names and addresses are what applicants wrote; nobody has checked them. Anyone can apply with",
+    "any address: the last four others who did are listed beside the one that waits.",
+  ],
   options: {
     state: {
       value: "<state>",
@@ -51,21 +54,40 @@ export const applicationsListCommand = defineStoreCommand({
       lines:
         applications.length === 0
           ? ["There are no applications."]
-          : applications.map(applicationText),
+          : applications.flatMap(applicationTexts),
       result: { applications },
       notes: [],
     };
   },
 });
 
-function applicationFacts({ id, state, name, email, focus, registeredAt }: Application) {
-  const facts = { id, state, name, email, focus: focus ?? null };
-  return { ...facts, registeredAt: isoOrNull(registeredAt) };
+function applicationFacts({ id, state, email, others = [], ...submission }: Application) {
+  const withReason = (other: OtherSubmission) => ({
+    ...submissionFacts(other),
+    wasRejected: other.wasRejected,
+  });
+  return { id, state, email, ...submissionFacts(submission), others: others.map(withReason) };
 }
 
-function applicationText(application: ReturnType<typeof applicationFacts>): string {
-  const { id, state, name, email, focus, registeredAt } = application;
-  return `${id}  ${state.padEnd(8)}  ${registeredAt}  ${focus ?? "-"}  ${email}  ${name}`;
+const submissionFacts = ({
+  name,
+  focus,
+  registeredAt,
+}: Pick<Application, "name" | "focus" | "registeredAt">) => ({
+  name,
+  focus: focus ?? null,
+  registeredAt: isoOrNull(registeredAt),
+});
+
+function applicationTexts(application: ReturnType<typeof applicationFacts>): readonly string[] {
+  const { id, state, name, email, focus, registeredAt, others } = application;
+  return [
+    `${id}  ${state.padEnd(8)}  ${registeredAt}  ${focus ?? "-"}  ${email}  ${name}`,
+    ...others.map((other) => {
+      const what = other.wasRejected ? "rejected before" : "also applied";
+      return `  ${what}  ${other.registeredAt}  ${other.focus ?? "-"}  ${other.name}`;
+    }),
+  ];
 }
 
 /** `applications accept`: accepts an application for access. */

@@ -27,7 +27,7 @@ const MAX_BODY_BYTES = 16 * 1024;
  * applied before.
  */
 const RESERVED =
-  "Your seat in the queue is reserved. Keep the token: it is not shown again. data repeats this request. An address has one application, its first: if it had applied before, that application is kept as it was, and this token stands for it.";
+  "Your seat in the queue is reserved. Keep the token: it is not shown again. data repeats this request. An address has one application, its first: if it had applied before and was not rejected, that application is kept as it was, with this one beside it, and this token stands for it.";
 
 const IS_KEY =
   "It is an API key as well: credential says how to send it, what it allows and until when.";

@@ -121,7 +121,7 @@ function seatPage({ session }: Browser, seat: Seat): PageAnswer {
 <p class="buttons">${copyButton("token", "the token")}</p>
 <p>It identifies your application to the operator of this service: give it when you ask about it.</p>
 <p>The operator decides and tells you. Once you are accepted, sign in with this address; an agent of yours then needs a new claim code.</p>
-<p>An address has one application, its first. If yours had applied before, that application is kept as it was, and this token stands for it.</p>
+<p>An address has one application, its first. If yours had applied before and was not rejected, that application is kept as it was, with this one beside it, and this token stands for it.</p>
 ${key && keyText(key)}
 <div class="card">${descriptionList([
       ["Name", untrustedText(name)],

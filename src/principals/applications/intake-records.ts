@@ -16,13 +16,25 @@ export interface ApplicationRequest {
   readonly focus: Focus | undefined;
 }
 
+/** What an applicant wrote, and when. */
+interface Submission extends Pick<ApplicationRequest, "name" | "focus"> {
+  /** Milliseconds since the epoch. */
+  readonly registeredAt: number;
+}
+
+/** A submission under the address of an application that is not the one to decide on. */
+export interface OtherSubmission extends Submission {
+  /** Whether the operator rejected it; otherwise it came while the application waited. */
+  readonly wasRejected: boolean;
+}
+
 /** A stored application. */
-export interface Application extends ApplicationRequest {
+export interface Application extends ApplicationRequest, Submission {
   /** Id of the application: `app_` and 16 random characters. */
   readonly id: string;
   readonly state: "waiting" | "accepted" | "rejected";
-  /** Milliseconds since the epoch. */
-  readonly registeredAt: number;
+  /** The last four other submissions under this address; absent: none. */
+  readonly others?: readonly OtherSubmission[];
 }
 
 const DAY_MS = 86_400_000;

@@ -3,7 +3,7 @@ import { anonymousScopeCeiling, type Scope } from "../../access/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { emailGroup } from "../../mail/email-address.ts";
-import type { Records } from "../../store/port/records.ts";
+import type { Records, Stored } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
 import { type Transaction, transact } from "../../store/transact.ts";
 import type { ApiKeyService } from "../keys/api-keys.ts";
@@ -15,7 +15,9 @@ import {
   applications,
   INQUIRY_RETENTION_MS,
   inquiries,
+  type OtherSubmission,
   queueTokens,
+  type StoredApplication,
 } from "./intake-records.ts";
 
 /** The scopes and expiry of a queue token that is also an API key. */
@@ -59,11 +61,14 @@ export class IntakeService {
   }
 
   /**
-   * Stores an application. Each email address has one application: only the first submission is
-   * stored and gets a place in the queue. Every response contains a new token and the time of the
-   * request, so that it does not reveal an earlier application. The queue token is returned only
-   * once. Every token that was issued identifies the application to the operator; a new token does
-   * not invalidate earlier ones.
+   * Stores an application. Each email address has one application, and anyone can apply with any
+   * address: the first submission gets a place in the queue, so that no later one spoils it. The
+   * operator sees the last four others beside it, so that it is not taken for that of the address's
+   * owner. Once it is rejected, the next submission takes its place, so that nobody is barred.
+   *
+   * Every response contains a new token and the time of the request, so that it does not reveal an
+   * earlier application. The queue token is returned only once. Every token that was issued
+   * identifies the application to the operator; a new token does not invalidate earlier ones.
    *
    * @returns `key` is `undefined` if the token is not an API key.
    * @throws {Problem} `rate_limited` if too many applications are pending.
@@ -72,11 +77,15 @@ export class IntakeService {
     const { records, now, audit } = this.#options;
     const registeredAt = now().getTime();
     const { email } = request;
+    const submitted = { ...request, registeredAt };
     const token = await transact(records, async (tx) => {
       const kept = await tx.get(applications, email);
-      const id =
-        kept?.value.id ?? (await storeApplication(tx, { ...request, registeredAt }, this.#options));
-      const action = kept === undefined ? "application.received" : "application.repeated";
+      const isOpen = kept !== undefined && kept.value.state !== "rejected";
+      const id = isOpen
+        ? keepBeside(tx, kept, submitted)
+        : await storeApplication(tx, { ...submitted, rejected: kept?.value }, this.#options);
+      const isNew = kept === undefined ? "application.received" : "application.reopened";
+      const action = isOpen ? "application.repeated" : isNew;
       audit(tx, { action, actor: "anonymous", target: id });
       return storeQueueToken(tx, { id, email, registeredAt }, this.#options);
     });
@@ -115,20 +124,61 @@ export class IntakeService {
   }
 }
 
-/** @returns The id of the application. */
+/** An application as it was submitted. */
+type Submitted = ApplicationRequest & Pick<Application, "registeredAt">;
+
+/**
+ * Gives an application a place in the queue. It takes the id of a rejected one that it replaces.
+ *
+ * @returns The id of the application.
+ */
 async function storeApplication(
   tx: Transaction,
-  request: ApplicationRequest & Pick<Application, "registeredAt">,
+  { rejected, ...submitted }: Submitted & { readonly rejected: Application | undefined },
   options: IntakeServiceOptions,
 ): Promise<string> {
-  const { email } = request;
-  const id = `app_${randomBase62(ID_LENGTH)}`;
+  const { email } = submitted;
+  const id = rejected?.id ?? `app_${randomBase62(ID_LENGTH)}`;
   const placing = { groups: [emailGroup(email)], ttlMs: APPLICATION_RETENTION_MS };
   const ip = callerAddress();
   const seat = await takeIntakeSlot(tx, options, { kind: "application", ip, placing });
-  tx.insert(applications, { key: email, value: { ...request, id, state: "waiting", seat } });
+  const others = rejected && { others: withOther(rejected, { ...rejected, wasRejected: true }) };
+  const value = { ...submitted, ...others, id, state: "waiting", seat } as const;
+  tx.put(applications, { key: email, value });
   return id;
 }
+
+/** Number of other submissions that are stored with an application. */
+const MAX_OTHERS = 4;
+
+/**
+ * Stores a submission beside the application that waits under its address, unless the two are the
+ * same.
+ *
+ * @returns The id of the application.
+ */
+function keepBeside(
+  tx: Transaction,
+  kept: Stored<StoredApplication>,
+  submitted: Submitted,
+): string {
+  const { value } = kept;
+  const isKnown = [value, ...(value.others ?? [])].some(
+    ({ name, focus }) => name === submitted.name && focus === submitted.focus,
+  );
+  if (value.state === "waiting" && !isKnown) {
+    const others = withOther(value, { ...submitted, wasRejected: false });
+    tx.update(applications, kept, { value: { ...value, others } });
+  }
+  return value.id;
+}
+
+/** The other submissions of an application with one more. */
+const withOther = (
+  { others = [] }: Application,
+  { name, focus, registeredAt, wasRejected }: OtherSubmission,
+): readonly OtherSubmission[] =>
+  [...others, { name, focus, registeredAt, wasRejected }].slice(-MAX_OTHERS);
 
 /**
  * Creates a queue token. The API contract does not specify its purpose. Here the token identifies

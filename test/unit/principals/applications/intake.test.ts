@@ -373,6 +373,43 @@ describeEngines("a decision on an application for access", (engine) => {
     expect(await intake.isAccepted(ada.email)).toBe(true);
   });
 
+  it("that rejects what a stranger wrote does not bar the address's owner, and the operator sees both", async () => {
+    const { decisions, intake, records, audits, clock } = await open(engine, "live");
+    await intake.apply({ ...ada, name: "Spam Bot" });
+    await intake.apply(ada);
+    await intake.apply(ada);
+    const [spam] = await readApplications(records);
+    const beside = { name: "Ada", focus: "quant", registeredAt: clock.now, wasRejected: false };
+    expect(spam).toMatchObject({ name: "Spam Bot", state: "waiting", others: [beside] });
+    await decisions.reject(spam?.id ?? "");
+    clock.now += DAY_MS;
+    await intake.apply(ada);
+    const rejected = { ...beside, name: "Spam Bot", wasRejected: true };
+    expect(await readApplications(records)).toEqual([
+      expect.objectContaining({
+        ...{ ...ada, id: spam?.id, state: "waiting", registeredAt: clock.now },
+        others: [beside, rejected],
+      }),
+    ]);
+    expect((await audits()).map(({ action }) => action)).toEqual([
+      "application.received",
+      "application.repeated",
+      "application.repeated",
+      "application.rejected",
+      "application.reopened",
+    ]);
+    await decisions.accept(spam?.id ?? "");
+    expect(await intake.isAccepted(ada.email)).toBe(true);
+  });
+
+  it("is on one application with the last four others of its address", async () => {
+    const { intake, records } = await open(engine, "live");
+    for (const name of ["A", "B", "C", "D", "E", "F"]) await intake.apply({ ...ada, name });
+    const [application] = await readApplications(records);
+    expect(application?.name).toBe("A");
+    expect(application?.others?.map(({ name }) => name)).toEqual(["C", "D", "E", "F"]);
+  });
+
   it("returns nothing for an unknown application", async () => {
     const { decisions, audits } = await applied();
     for (const id of ["", "app_", "app_0123456789abcdef", "x".repeat(600), "app_\0"]) {
