@@ -69,7 +69,7 @@ async function main(): Promise<void> {
     write: (line) => process.stderr.write(line),
   });
   let shed = 0;
-  const server = createBoundedServer(refuseWhileStarting);
+  const server = createBoundedServer(refuseWhileStarting, config);
   const openSockets = openSocketsOf(server);
   try {
     if (!isPortShared(config)) await listenExclusively(server, config);

@@ -6,8 +6,12 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Problem } from "../lib/problem.ts";
+import { networkOf } from "../limits/address-key.ts";
+import { NetworkSlots } from "../limits/network-slots.ts";
+import type { SharedCapacity } from "../limits/party-share.ts";
 import { PROBLEM_CONTENT_TYPE, SECURITY_HEADERS } from "./errors.ts";
 
 /** Limits on the resources that an unauthenticated client can occupy. */
@@ -40,10 +44,11 @@ const SERVER_LIMITS = {
 } as const;
 
 /**
- * Maximum number of connections. An idle connection takes 6 to 10 kB (measured), so all together
- * take at most 150 MB; many systems allow a process 20,000 open files.
+ * Maximum number of connections, and of one network while others have few. An idle connection takes 6
+ * to 10 kB (measured), so all together take at most 150 MB; many systems allow a process 20,000 open
+ * files. 40 networks that open as many as they can have 300 each, four fifths in all.
  */
-const MAX_CONNECTIONS = 15_000;
+const CONNECTIONS: SharedCapacity = { total: 15_000, most: 4_000 };
 
 /**
  * Time after which a connection is closed on which nothing was read or sent, in milliseconds: that
@@ -78,24 +83,52 @@ const UNREADABLE = new Problem("invalid_request", {
   next: "Send a request that conforms to RFC 9112.",
 });
 
+/** Options of `createBoundedServer`. */
+interface BoundedServerOptions {
+  /**
+   * Number of trusted reverse proxies. If there is none, networks share the connections, and what
+   * one opens beyond its share is closed at once; a proxy has the connections of all clients.
+   */
+  readonly proxyHops: number;
+  /** Default: eight minutes. */
+  readonly idleMs?: number;
+  /** Default: 15,000, of which one network has at most 4,000. */
+  readonly connections?: SharedCapacity;
+}
+
 /**
  * Creates a server whose resources cannot be exhausted by clients that send or read slowly or not at
  * all.
- *
- * @param idleMs Default: eight minutes.
  */
-export function createBoundedServer(listener: RequestListener, idleMs = IDLE_MS): Server {
+export function createBoundedServer(
+  listener: RequestListener,
+  { proxyHops, idleMs = IDLE_MS, connections = CONNECTIONS }: BoundedServerOptions,
+): Server {
   const server = createServer({ ...SERVER_LIMITS, requireHostHeader: false }, listener);
   // Node.js keeps one field more than the maximum, so that an excess can be detected; it drops all
   // further fields.
   server.maxHeadersCount = MAX_FIELDS + 1;
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = connections.total;
+  if (proxyHops === 0) shareConnections(server, connections);
   server.setTimeout(idleMs);
   server.on("clientError", rejectUnreadable);
   // Requests with an unknown expectation are handled normally, because RFC 9110 section 10.1.1
   // permits a server to ignore it.
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
   return server;
+}
+
+function shareConnections(server: Server, connections: SharedCapacity): void {
+  const slots = new NetworkSlots(connections);
+  server.on("connection", (socket: Socket) => {
+    const network = networkOf(socket.remoteAddress);
+    if (!slots.hasRoomFor(network)) {
+      socket.destroy();
+      return;
+    }
+    slots.enter(network);
+    socket.once("close", () => slots.leave(network));
+  });
 }
 
 /** Answers a request that is not valid HTTP, in the same format as every other error. */

@@ -48,7 +48,7 @@ Every limit of the service is one of the classes below, and each has three numbe
 
 **Other numbers.** \`RATE_LIMITS="registrations=1000/3000/150000 calls=1200/24000/1200000"\` sets caller, network and total of a class in a window of time, or of \`alerts\`; windows, and the other classes, stay as they are. Where many agents share addresses (a platform that hosts them, a popular egress), raise the network's number of \`registrations\`, \`tokens-unclaimed\`, \`calls-unclaimed\` and \`claims\`, and what the proxy passes (\`limit_req\` in \`deploy/nginx.conf\`). Names from before version 1.0.0 set the number that replaced them, or stop the start with a message that names it.
 
-**Floods from more networks** are the proxy's task: \`deploy/nginx.conf\` passes 200 requests a second of each network and 2,000 in all, and is the place to refuse a provider as a whole. What it passes is divided by the rule above.
+**Floods from more networks** are the proxy's task: \`deploy/nginx.conf\` passes 200 requests a second of each network, 400 of them under way at a time, and 2,000 a second in all, and is the place to refuse a provider as a whole. What it passes is divided by the rule above.
 
 **Computing time** is shared by turns besides: what cannot begin at once waits, and the networks of what waits take turns in each process, so that of a network that sends too much at most one request goes before each one of another network. Where too much waits, what is refused (503 \`overloaded\`) is of the network of which most waits. All callers behind one address are one network here too.
 

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createBoundedServer, IDLE_MS } from "../../src/http/server.ts";
 import { newToken } from "../support/agent.ts";
@@ -12,7 +11,10 @@ let port: number;
 
 beforeAll(async () => {
   testService = await startTestService();
-  const server = createBoundedServer(testService.service.app).listen(0, "127.0.0.1");
+  const server = createBoundedServer(testService.service.app, { proxyHops: 0 }).listen(
+    0,
+    "127.0.0.1",
+  );
   await once(server, "listening");
   port = (server.address() as AddressInfo).port;
   return () => {
@@ -167,15 +169,72 @@ describe("unusual but valid HTTP", () => {
   });
 });
 
+describe("connections without a proxy in front", () => {
+  /** Opens connections from an address, one after the other. @returns Those that stay open. */
+  async function open(
+    port: number,
+    localAddress: string,
+    count: number,
+  ): Promise<readonly Socket[]> {
+    const kept: Socket[] = [];
+    for (let at = 0; at < count; at++) {
+      const socket = connect({ port, host: "127.0.0.1", localAddress });
+      onTestFinished(() => void socket.destroy());
+      socket.on("error", () => {});
+      let said = "";
+      socket.on("data", (chunk) => {
+        said += chunk;
+      });
+      socket.write(`${HEALTH}\r\nHost: a\r\n\r\n`);
+      await Promise.race([once(socket, "data"), once(socket, "close")]);
+      if (said !== "") kept.push(socket);
+    }
+    return kept;
+  }
+
+  async function startShared(proxyHops: number): Promise<number> {
+    const server = createBoundedServer((_req, res) => void res.end(), {
+      proxyHops,
+      connections: { total: 20, most: 10 },
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    await once(server, "listening");
+    return (server.address() as AddressInfo).port;
+  }
+
+  it("are shared by networks: what one opens beyond its share is closed at once", async () => {
+    const shared = await startShared(0);
+    const [first, ...others] = await open(shared, "127.0.1.1", 15);
+    expect(others).toHaveLength(9);
+    expect(await open(shared, "127.0.1.2", 2)).toEqual([]);
+    expect(await open(shared, "127.0.2.1", 10)).toHaveLength(4);
+    expect(await open(shared, "127.0.3.1", 10)).toHaveLength(2);
+    expect(await open(shared, "127.0.4.1", 10)).toHaveLength(1);
+    first?.destroy();
+    if (first !== undefined) await once(first, "close");
+    await expect.poll(async () => (await open(shared, "127.0.5.1", 1)).length).toBe(1);
+  });
+
+  it("are not shared behind a proxy, which has those of all clients", async () => {
+    expect(await open(await startShared(1), "127.0.1.1", 15)).toHaveLength(15);
+  });
+});
+
 describe("a client that does not read its answer", () => {
   it("is disconnected", async () => {
     const { promise: closed, resolve: close } = Promise.withResolvers<boolean>();
     // Longer than what the kernel takes without a reader.
     const body = Buffer.alloc(64 * 1024 * 1024);
-    const server = createBoundedServer((_req, res) => {
-      res.once("close", () => close(res.writableFinished));
-      res.end(body);
-    }, 200).listen(0, "127.0.0.1");
+    const server = createBoundedServer(
+      (_req, res) => {
+        res.once("close", () => close(res.writableFinished));
+        res.end(body);
+      },
+      { proxyHops: 0, idleMs: 200 },
+    ).listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await once(server, "listening");
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
@@ -188,7 +247,10 @@ describe("a client that does not read its answer", () => {
 
   it("is told from one that reads 4 kB/s", async () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<ServerResponse>();
-    const server = createBoundedServer((_req, res) => answer(res)).listen(0, "127.0.0.1");
+    const server = createBoundedServer((_req, res) => answer(res), { proxyHops: 0 }).listen(
+      0,
+      "127.0.0.1",
+    );
     onTestFinished(() => void server.close());
     await once(server, "listening");
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").pause();

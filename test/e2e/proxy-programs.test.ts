@@ -123,6 +123,31 @@ describe("nginx with deploy/nginx.conf", () => {
   });
 });
 
+describe("nginx with deploy/nginx.conf and streams of one network", () => {
+  const isMissing = !isInstalled("nginx");
+  const title = "refuses what the network has under way beyond its number, and serves others";
+  const said = isMissing ? `${title} SKIPPED: nginx is not installed` : title;
+
+  it.skipIf(isMissing)(said, async () => {
+    const port = await freePort();
+    const { inner, DATA_DIR } = await serviceBehind(port);
+    const change = (text: string) =>
+      text.replace("limit_conn networks_under_way 400", "limit_conn networks_under_way 2");
+    const proxy = await startNginx({ inner, port, change });
+    const headers = { "x-api-key": await newKey({ DATA_DIR }, "alerts:write signals:read") };
+    const opened = await Promise.all(
+      [2, 3].map((at) =>
+        proxy.open("/api/alerts/stream?cursor=0", { headers, localAddress: `127.0.1.${at}` }),
+      ),
+    );
+    const refused = await proxy.ask("/livez", { localAddress: "127.0.1.4" });
+    expect(refused.status).toBe(429);
+    expect(JSON.parse(refused.body)).toMatchObject({ code: "rate_limited" });
+    expect((await proxy.ask("/livez", { localAddress: "127.0.2.1" })).status).toBe(200);
+    for (const { close } of opened) close();
+  });
+});
+
 describe("a sandbox with default settings behind nginx", async () => {
   const isMissing = !isInstalled("nginx");
   const title =

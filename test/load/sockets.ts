@@ -15,18 +15,24 @@ export interface HostileSocket {
   readonly lasted: Promise<number>;
 }
 
-/** Opens connections to a loopback port. */
+/** Number of networks from which connections are opened, because they share what the server has. */
+const NETWORKS = 50;
+
+/** Opens connections to a loopback port, from addresses of several networks. */
 export async function openSockets(port: number, count: number): Promise<readonly HostileSocket[]> {
   const opened: HostileSocket[] = [];
   while (opened.length < count) {
     const some = Math.min(AT_A_TIME, count - opened.length);
-    opened.push(...(await Promise.all(Array.from({ length: some }, () => openSocket(port)))));
+    opened.push(
+      ...(await Promise.all(Array.from({ length: some }, (_, at) => openSocket(port, at)))),
+    );
   }
   return opened;
 }
 
-async function openSocket(port: number): Promise<HostileSocket> {
-  const socket = connect(port, "127.0.0.1");
+async function openSocket(port: number, at: number): Promise<HostileSocket> {
+  const localAddress = `127.0.${1 + (at % NETWORKS)}.1`;
+  const socket = connect({ port, host: "127.0.0.1", localAddress });
   await once(socket, "connect");
   const startedAt = performance.now();
   let said = "";

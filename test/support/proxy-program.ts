@@ -63,13 +63,20 @@ export class ProxyProgram {
 
   /** Opens a response that does not end, and returns its beginning. */
   async beginningOf(path: string, headers: Readonly<Record<string, string>>): Promise<string> {
+    const { beginning, close } = await this.open(path, { headers });
+    close();
+    return beginning;
+  }
+
+  /** Opens a response that does not end. */
+  async open(path: string, options: RequestOptions) {
     const { cert: ca } = this.certificate;
     const place = { host: "127.0.0.1", servername: "localhost", port: this.#ports.tls, path, ca };
-    const sent = request({ ...place, agent: false, headers: { host: "localhost", ...headers } });
+    const headers = { host: "localhost", ...(options.headers as object) };
+    const sent = request({ ...place, agent: false, ...options, headers });
     const [response] = await once(sent.end(), "response");
     const [first] = await once(response, "data");
-    sent.destroy();
-    return String(first);
+    return { beginning: String(first), close: () => void sent.destroy() };
   }
 }
 

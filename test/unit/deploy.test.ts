@@ -99,7 +99,9 @@ describe("the deployment files", () => {
   it("configure the proxy for streaming and for bodies as large as the service accepts", () => {
     const nginx = textOf("nginx.conf");
     expect(nginx).toContain("client_max_body_size 128k;");
-    expect(nginx).toContain("proxy_buffering off;");
+    for (const streams of ["/mcp", "= /api/alerts/stream"]) {
+      expect(nginx).toMatch(new RegExp(`location ${streams} \\{[^}]*proxy_buffering off;`));
+    }
     expect(nginx).toContain("proxy_set_header X-Forwarded-For $remote_addr;");
   });
 });

@@ -69,7 +69,10 @@ const MOST = { ...concurrencyClasses.streams, total: 500 };
  * @param idleMs As for `createBoundedServer`; it passes in real time.
  */
 export async function startStreams(dataBytes = 10, idleMs?: number): Promise<StreamApp> {
-  const server = createBoundedServer((req, res) => handle(req, res), idleMs);
+  const server = createBoundedServer((req, res) => handle(req, res), {
+    proxyHops: 0,
+    ...(idleMs !== undefined && { idleMs }),
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
