@@ -17,6 +17,19 @@ const NETWORK_BITS = { ipv6: 48, ipv4: 24 };
 /** Prefix length that identifies an IPv6 provider. */
 const PROVIDER_BITS = 32;
 
+/**
+ * Matches an IPv4 address with a port, and an IPv6 address in brackets with or without one, as some
+ * load balancers write them in `X-Forwarded-For`.
+ */
+const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([^\]]+)\](?::\d+)?)$/;
+
+/**
+ * Positions, in bytes, of the IPv4 addresses in IPv6 addresses that stand for them, by kind: those
+ * that a translator makes (64:ff9b::/96, RFC 6052), and those of 6to4 (2002::/16, RFC 3056), which
+ * every holder of an IPv4 address has.
+ */
+const EMBEDDED_AT: Readonly<Record<string, number>> = { rfc6052: 12, "6to4": 2 };
+
 /** Key of all malformed addresses, so that they do not bypass limits. */
 const UNKNOWN = "unknown";
 
@@ -32,7 +45,7 @@ export interface NetworkKeys {
 
 /**
  * The key under which requests from an address are counted: an IPv4 address itself, even if it is
- * IPv6-mapped; the /56 of an IPv6 address.
+ * written as an IPv6 address; the /56 of an IPv6 address. A port beside it does not count.
  *
  * @param ip As Express reports it; `undefined` after the connection has closed.
  */
@@ -49,11 +62,9 @@ export function ipAddressKey(ip: string | undefined): string {
  * @param ip As Express reports it; `undefined` after the connection has closed.
  */
 export function networkKeysOf(ip: string | undefined): NetworkKeys {
-  if (ip === undefined || !ipaddr.isValid(ip)) {
-    return { address: UNKNOWN, network: UNKNOWN, provider: undefined };
-  }
-  const address = ipaddr.process(ip);
-  if (address.kind() === "ipv4") {
+  const address = ip === undefined ? undefined : parseAddress(ip);
+  if (address === undefined) return { address: UNKNOWN, network: UNKNOWN, provider: undefined };
+  if (address instanceof ipaddr.IPv4) {
     const network = prefixOf(address, NETWORK_BITS.ipv4);
     return { address: address.toString(), network, provider: undefined };
   }
@@ -62,6 +73,16 @@ export function networkKeysOf(ip: string | undefined): NetworkKeys {
     network: prefixOf(address, NETWORK_BITS.ipv6),
     provider: prefixOf(address, PROVIDER_BITS),
   };
+}
+
+/** Parses an address; one that stands for an IPv4 address becomes that address. */
+function parseAddress(ip: string): IPv4 | IPv6 | undefined {
+  const [, ipv4, ipv6] = WITH_PORT.exec(ip) ?? [];
+  const bare = ipv4 ?? ipv6 ?? ip;
+  if (!ipaddr.isValid(bare)) return undefined;
+  const address = ipaddr.process(bare);
+  const at = EMBEDDED_AT[address.range()];
+  return at === undefined ? address : new ipaddr.IPv4(address.toByteArray().slice(at, at + 4));
 }
 
 /**

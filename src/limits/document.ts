@@ -38,7 +38,7 @@ export function limitsDocument(): string {
   const stored = Object.entries<HoldingClass>(storageClasses).map(holdingRow);
   return `# Limits
 
-Every limit of the service is one of the classes below, and each has three numbers: most for one **caller**, for one **network** (a /24 of IPv4, a /48 of IPv6) and in **total**. An address is an IPv4 address or a /56 of IPv6. This page is generated from \`src/limits/classes.ts\`.
+Every limit of the service is one of the classes below, and each has three numbers: most for one **caller**, for one **network** (a /24 of IPv4, a /48 of IPv6) and in **total**. An address is an IPv4 address or a /56 of IPv6. An IPv6 address that a translator (64:ff9b::/96) or 6to4 (2002::/16) made of an IPv4 address counts as that, and a port that a load balancer writes beside an address does not count. This page is generated from \`src/limits/classes.ts\`.
 
 **The rule.** An action is refused if the caller, or the network, or all callers together have reached their number. A fifth of every total is reserved for networks that have used nothing of it: once four fifths are used up, only such networks are admitted. What is refused does not count.
 

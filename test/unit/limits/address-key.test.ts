@@ -16,6 +16,16 @@ describe("the key of an address", () => {
       "0:0:0:0:0:ffff:cb00:7107",
       "203.0.113.7",
     ],
+    ["is the IPv4 address without its port", "203.0.113.7:4711", "203.0.113.7"],
+    ["is the /56 network for an IPv6 address in brackets", "[2001:db8::1]", "2001:db8::/56"],
+    [
+      "is the /56 network for an IPv6 address with a port",
+      "[2001:db8:1:2ff::6]:443",
+      "2001:db8:1:200::/56",
+    ],
+    ["is the IPv4 address for its mapped form with a port", "[::ffff:cb00:7107]:1", "203.0.113.7"],
+    ["is the IPv4 address that a translator made IPv6 of", "64:ff9b::203.0.113.7", "203.0.113.7"],
+    ["is the IPv4 address of a 6to4 network", "2002:cb00:7107:1:2::3", "203.0.113.7"],
     ["is the /56 network for an IPv6 address", "2001:db8:1:2ff:3:4:5:6", "2001:db8:1:200::/56"],
     ["is the /56 network for the loopback address", "::1", "::/56"],
     ["is the /56 network, without the zone, for a link-local address", "fe80::1%eth0", "fe80::/56"],
@@ -35,7 +45,19 @@ describe("the key of an address", () => {
   });
 
   it("is the same for every text that is not an address", () => {
-    const garbage = [undefined, "", "unknown", "_hidden", "1.2.3.4, 5.6.7.8", "<script>", "::1::"];
+    const garbage = [
+      undefined,
+      "",
+      "unknown",
+      "_hidden",
+      "1.2.3.4, 5.6.7.8",
+      "<script>",
+      "::1::",
+      "[]:1",
+      "[::1",
+      "1:2",
+      "2001:db8::1:x",
+    ];
     expect(new Set(garbage.map(ipAddressKey))).toEqual(new Set(["unknown"]));
   });
 });
@@ -45,6 +67,10 @@ describe("the networks of an address", () => {
     ["203.0.113.7", "203.0.113.7", "203.0.113.0/24", undefined],
     ["::ffff:203.0.113.7", "203.0.113.7", "203.0.113.0/24", undefined],
     ["2001:db8:1:2ff::6", "2001:db8:1:200::/56", "2001:db8:1::/48", "2001:db8::/32"],
+    ["203.0.113.7:4711", "203.0.113.7", "203.0.113.0/24", undefined],
+    ["64:ff9b::203.0.113.7", "203.0.113.7", "203.0.113.0/24", undefined],
+    ["2002:cb00:7107::1", "203.0.113.7", "203.0.113.0/24", undefined],
+    ["[2001:db8:1:2ff::6]:443", "2001:db8:1:200::/56", "2001:db8:1::/48", "2001:db8::/32"],
     ["nothing", "unknown", "unknown", undefined],
   ])(
     "of %s have the keys %s (address), %s (network) and %s (provider)",
