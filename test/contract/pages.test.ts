@@ -213,7 +213,9 @@ describe("a page at a host name other than that of the base URL", () => {
     const { hostname, port } = new URL(base);
     const said = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), hostname, () =>
-        socket.end("GET http://evil.example/claim?agent=x HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
+        socket.write(
+          "GET http://evil.example/claim?agent=x HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+        ),
       );
       text(socket).then(resolve);
     });
