@@ -1,4 +1,11 @@
-import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -121,6 +128,21 @@ describe("a backup whose name ends in .sqlite", () => {
       "already exists",
     );
     expect(readFileSync(file, "utf8")).toBe("mine");
+  });
+
+  it("is not written when the store closes meanwhile", async () => {
+    const store = await filled();
+    const file = join(newFolder(), "copy.sqlite");
+    const { signal } = new AbortController();
+    const refused = expect(store.copyTo?.(file, "", signal)).rejects.toMatchObject({
+      ...{ code: "store_unavailable", detail: "The store is closed." },
+    });
+    await store.close();
+    await refused;
+    await expect(writeBackup({ store, file, now: () => 0 }, quiet)).rejects.toMatchObject({
+      code: "store_unavailable",
+    });
+    expect(existsSync(file)).toBe(false);
   });
 
   it("is refused for a store that has no file, with what to do", async () => {
