@@ -3,97 +3,23 @@ import { z } from "zod";
 import { MAX_CHANNELS_PER_ACCOUNT } from "../../alerts/channels/channel.ts";
 import type { ChannelView } from "../../alerts/channels/channel-view.ts";
 import { type ChannelSchedule, isTimeZone } from "../../alerts/channels/schedule.ts";
-import { CHANNEL_KINDS, type ChannelKind, targetKinds } from "../../alerts/channels/targets.ts";
-import { Label } from "../../lib/label.ts";
-import { Problem } from "../../lib/problem.ts";
+import { targetKinds } from "../../alerts/channels/targets.ts";
 import { type Html, type HtmlContent, html } from "../../markup/html.ts";
-import type { Account } from "../../principals/accounts/accounts.ts";
 import { descriptionList, timeElement, untrustedText } from "./elements.ts";
-import {
-  createForm,
-  fieldId,
-  formAt,
-  type Refused,
-  readForm,
-  refuseForm,
-  submittedValue,
-} from "./form.ts";
+import { createForm, formAt, type Refused, readForm, refuseForm } from "./form.ts";
 import { buttonForm, destructiveAction, showForm } from "./form-html.ts";
+import {
+  addChannel,
+  codeFormHtml,
+  confirmChannel,
+  type NewChannelView,
+  newChannelsCard,
+} from "./new-channel.ts";
 import type { PageContext } from "./page-context.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
 import { mountSignedInForm, type ShowAccount, type SignedInVisit } from "./signed-in.ts";
 
 const CHANNELS_PATH = `${ACCOUNT_PATH}/channels`;
-
-/** Maximum length of the name of a channel, in characters. */
-const MAX_NAME_LENGTH = 40;
-
-const Name = Label.refine(
-  (name) => [...name].length <= MAX_NAME_LENGTH,
-  `has at most ${MAX_NAME_LENGTH} characters`,
-);
-
-/** Schema of a field that the service of the channel validates. */
-const Typed = z.string().trim().catch("");
-
-/** The form that adds a channel of a kind. */
-function newChannelFormOf(kind: ChannelKind) {
-  const { to, token } = targetKinds[kind].form;
-  const form = createForm({
-    name: {
-      control: "input",
-      label: "Name",
-      hint: "For you to know it by.",
-      subject: "The name",
-      type: "text",
-      autocomplete: "off",
-      isRequired: true,
-      maxLength: MAX_NAME_LENGTH,
-      schema: Name,
-    },
-    to: {
-      control: "input",
-      label: to.label,
-      type: to.type,
-      autocomplete: "off",
-      isExact: true,
-      isRequired: true,
-      placeholder: to.example,
-      schema: Typed,
-    },
-    token: {
-      control: "input",
-      label: token,
-      type: "password",
-      autocomplete: "off",
-      isSecret: true,
-      schema: Typed,
-    },
-  });
-  return formAt(form, kind);
-}
-
-const newChannelForms = Object.fromEntries(
-  CHANNEL_KINDS.map((kind) => [kind, newChannelFormOf(kind)]),
-) as Readonly<Record<ChannelKind, ReturnType<typeof newChannelFormOf>>>;
-
-const codeForm = createForm({
-  code: {
-    control: "input",
-    label: "Code",
-    hint: "The eight digits that were sent to it.",
-    type: "text",
-    inputMode: "numeric",
-    autocomplete: "one-time-code",
-    isRequired: true,
-    isSecret: true,
-    maxLength: 12,
-    schema: z.string().catch(""),
-  },
-});
-
-/** The form for the code of a channel. */
-const codeFormOf = (id: string) => formAt(codeForm, id);
 
 /** A time of day (HH:MM), or an empty text. */
 const Time = z
@@ -148,7 +74,7 @@ export function channelRoutes(context: PageContext, showAccount: ShowAccount): R
   mountSignedInForm(router, context, CHANNELS_PATH, (visit) =>
     addChannel(visit, context, showAccount),
   );
-  mountAct("verify", (visit, id) => enterCode(visit, id, context));
+  mountAct("verify", (visit, id) => confirmChannel(visit, id, context));
   mountAct("schedule", (visit, id) => saveSchedule(visit, id, context));
   const simple: Readonly<Record<string, (accountId: string, id: string) => Promise<void>>> = {
     code: (accountId, id) => channels.sendCode(accountId, id),
@@ -166,41 +92,6 @@ export function channelRoutes(context: PageContext, showAccount: ShowAccount): R
     });
   }
   return router;
-}
-
-async function addChannel(
-  visit: SignedInVisit,
-  { channels }: PageContext,
-  showAccount: ShowAccount,
-): Promise<void> {
-  const { req, res, account } = visit;
-  const kind = CHANNEL_KINDS.find((one) => one === submittedValue(req, "kind")) ?? "email";
-  const form = newChannelForms[kind];
-  const { data, refused } = readForm(form, req);
-  if (refused !== undefined) return showAccount(visit, refused);
-  const { name, to, token } = data;
-  try {
-    const added = await channels.add(account.id, name, { kind, to, token });
-    if (typeof added !== "string") {
-      return showAccount(visit, refuseForm(form, req, { [added.field]: added.fault }));
-    }
-    return res.redirect(303, `${ACCOUNT_PATH}#${fieldId(codeFormOf(added), "code")}`);
-  } catch (error) {
-    if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
-    return showAccount(visit, refuseForm(form, req, { name: `${error.detail} ${error.next}` }));
-  }
-}
-
-async function enterCode(
-  { req, account }: SignedInVisit,
-  id: string,
-  { channels }: PageContext,
-): Promise<Refused | undefined> {
-  const form = codeFormOf(id);
-  const { data, refused } = readForm(form, req);
-  if (refused !== undefined) return refused;
-  const isRight = await channels.verify(account.id, id, data.code);
-  return isRight ? undefined : refuseForm(form, req, { code: "That is not the code." });
 }
 
 async function saveSchedule(
@@ -228,15 +119,9 @@ async function saveSchedule(
 }
 
 /** Data for the channels section. */
-export interface ChannelsView {
-  readonly formToken: string;
-  /** The person, whose email address is suggested for new email channels. */
-  readonly account: Pick<Account, "email">;
-  /** Channels, sorted by name. */
-  readonly channels: readonly ChannelView[];
+export interface ChannelsView extends NewChannelView {
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
-  readonly refused: Refused | undefined;
 }
 
 /** Renders the channels of a person and the forms that add a channel. */
@@ -344,17 +229,6 @@ function scheduleText({ timeZone, quietHours, digestAt }: ChannelSchedule): stri
 const lastSuccessText = (at: number | undefined): HtmlContent =>
   at === undefined ? html`<span class="quiet">none recently</span>` : timeElement(at);
 
-const codeFormHtml = (
-  { id }: ChannelView,
-  action: string,
-  { formToken, refused }: ChannelsView,
-): Html =>
-  showForm(
-    codeFormOf(id),
-    { action: `${action}/verify`, formToken, refused },
-    html`<button>Verify</button>`,
-  );
-
 function scheduleFormHtml(
   { id, schedule }: ChannelView,
   action: string,
@@ -372,43 +246,5 @@ function scheduleFormHtml(
 <summary>Quiet time and daily digest</summary>
 <p>Left empty, there is none. What comes in the quiet time is sent together at its end; a digest tells of a whole day in one message.</p>
 ${showForm(form, { action: `${action}/schedule`, formToken, values, refused }, html`<button>Save</button>`)}
-</details>`;
-}
-
-/** A default name for a new channel that no other channel of the person has. */
-function freeName(kind: ChannelKind, channels: readonly ChannelView[]): string {
-  const taken = new Set(channels.map(({ name }) => name.toLowerCase()));
-  const names = [
-    targetKinds[kind].name,
-    ...channels.map((_, at) => `${targetKinds[kind].name} ${at + 2}`),
-  ];
-  return names.find((name) => !taken.has(name.toLowerCase())) ?? targetKinds[kind].name;
-}
-
-function newChannelsCard(view: ChannelsView): Html {
-  return html`<div class="card"><h3>Add a channel</h3>${CHANNEL_KINDS.map((kind) => newChannelFormHtml(kind, view))}</div>`;
-}
-
-function newChannelFormHtml(
-  kind: ChannelKind,
-  { formToken, account, channels, refused }: ChannelsView,
-): Html {
-  const { about, token } = targetKinds[kind].form;
-  const isFirstEmail = kind === "email" && !channels.some((one) => one.kind === "email");
-  return html`<details${refused?.form === kind && html` open`}>
-<summary>${targetKinds[kind].name}</summary>
-<p>${about}</p>
-${showForm(
-  newChannelForms[kind],
-  {
-    action: CHANNELS_PATH,
-    formToken,
-    hidden: { kind },
-    values: { name: freeName(kind, channels), to: isFirstEmail ? account.email : undefined },
-    refused,
-  },
-  (field) =>
-    html`${field("name")}${field("to")}${token !== undefined && field("token")}<button>Add and send a code</button>`,
-)}
 </details>`;
 }

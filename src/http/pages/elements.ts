@@ -129,67 +129,6 @@ export function scopeLabels(names: readonly string[]): Html {
   return html`<ul class="chips">${names.map((name) => html`<li><code>${name}</code></li>`)}</ul>`;
 }
 
-/** A form field. Its `id` is also its name. */
-export interface Field {
-  readonly id: string;
-  readonly label: string;
-  readonly hint?: HtmlContent;
-  readonly value?: string | undefined;
-  /** Additional HTML attributes, such as `autocomplete`. */
-  readonly attributes: Html;
-  readonly errors?: FieldErrors;
-}
-
-/** A single-line input. */
-export function field(of: Field): Html {
-  const { value, attributes } = of;
-  const own = html`${value && html` value="${value}"`} ${attributes}`;
-  return labeledField(of, (common) => html`<input ${common}${own}>`);
-}
-
-/** A drop-down list, with a text for each value. */
-export interface Select extends Omit<Field, "attributes"> {
-  readonly options: readonly (readonly [value: string, text: string])[];
-}
-
-/** Renders a drop-down list for one value. */
-export function select(of: Select): Html {
-  const { options, value = "" } = of;
-  return labeledField(
-    of,
-    (common) =>
-      html`<select ${common}>${options.map(
-        ([each, text]) =>
-          html`<option value="${each}"${each === value && html` selected`}>${text}</option>`,
-      )}</select>`,
-  );
-}
-
-/** Associates a field with its label, hint and error, so that screen readers read them together. */
-function labeledField(
-  { id, label, hint, errors = [] }: Omit<Field, "attributes">,
-  control: (common: Html) => Html,
-): Html {
-  const hasError = errorOf(errors, id) !== undefined;
-  const described = [hint && `${id}-hint`, hasError && `${id}-error`].filter(Boolean).join(" ");
-  const common = html`id="${id}" name="${id}"${described !== "" && html` aria-describedby="${described}"`}${hasError && html` aria-invalid="true"`}`;
-  return html`<div class="field">
-<label for="${id}">${label}</label>
-${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
-${errorText(errors, id)}
-${control(common)}
-</div>`;
-}
-
-const errorOf = (errors: FieldErrors, id: string): FieldError | undefined =>
-  errors.find((error) => error.id === id);
-
-/** The error message for a field; `undefined` if the field has no error. */
-export function errorText(errors: FieldErrors, id: string): Html | undefined {
-  const error = errorOf(errors, id);
-  return error && html`<p class="error" id="${id}-error">${error.text}</p>`;
-}
-
 /** Summary of a form's errors, shown before the form, with links to the fields. */
 export function errorSummary(errors: FieldErrors): Html | undefined {
   if (errors.length === 0) return undefined;
@@ -197,21 +136,4 @@ export function errorSummary(errors: FieldErrors): Html | undefined {
 <h2>Please correct this</h2>
 <ul>${errors.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`)}</ul>
 </div>`;
-}
-
-/** A form with a CSRF token. */
-export interface Form {
-  readonly action: string;
-  readonly formToken: string;
-  /** Hidden fields: values by name. */
-  readonly hidden?: Readonly<Record<string, string>>;
-}
-
-/** Wraps fields and buttons in a form. */
-export function form({ action, formToken, hidden = {} }: Form, inside: Html): Html {
-  const values = Object.entries({ form_token: formToken, ...hidden });
-  return html`<form method="post" action="${action}">
-${inside}
-${values.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-</form>`;
 }

@@ -2,6 +2,7 @@ import { type Html, type HtmlContent, html } from "../../markup/html.ts";
 import type { FieldErrors } from "./elements.ts";
 import {
   type Choice,
+  type Control,
   type Field,
   type Fields,
   type Form,
@@ -83,17 +84,18 @@ interface FieldState {
   readonly name: string;
   readonly value: string | readonly string[] | undefined;
   readonly errors: FieldErrors;
-  readonly under: Under;
+  readonly under?: Under;
 }
 
-function fieldHtml(field: Field, state: FieldState): Html {
+/** Shows a field alone. */
+export function fieldHtml(field: Control, state: FieldState): Html {
   const { label, hint } = field;
   const { id, errors } = state;
-  const error = errors.find((one) => one.id === id);
+  const error = errorText(errors, id);
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
   const description = described !== "" && html` aria-describedby="${described}"`;
   const notes = html`${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
-${error && html`<p class="error" id="${id}-error">${error.text}</p>`}`;
+${error}`;
   if (field.control === "radio" || field.control === "checkboxes") {
     const options = optionsHtml(field, state);
     if (label === undefined) return html`${notes}${options}`;
@@ -157,24 +159,49 @@ function inputHtml(
   return html`<input ${common}${look && html` class="${look}"`} type="${type}"${value !== "" && html` value="${value}"`}${help}${bounds}>`;
 }
 
-/**
- * Radio buttons or checkboxes. The style sheet hides the content under an option that is not chosen.
- */
+/** The error message of a field, or of another part of a page; `undefined` if it has none. */
+export function errorText(errors: FieldErrors | undefined, id: string): Html | undefined {
+  const error = errors?.find((one) => one.id === id);
+  return error && html`<p class="error" id="${id}-error">${error.text}</p>`;
+}
+
+/** Radio buttons or checkboxes. */
 function optionsHtml({ control, options = [] }: Choice, state: FieldState): readonly Html[] {
-  const { id, name, value = [], under } = state;
+  const { id, name, value = [], under = {} } = state;
   const chosen = [value].flat();
   const type = control === "radio" ? "radio" : "checkbox";
-  return options.map(([each, text], at) => {
-    const own = at === 0 ? id : `${id}-${at}`;
-    const inside = under[each];
-    return html`<div class="option"><div class="choice"><input type="${type}" id="${own}" name="${name}" value="${each}"${chosen.includes(each) && html` checked`}><label for="${own}">${text}</label></div>${
-      inside &&
-      html`
-<div class="under">${inside}</div>`
-    }</div>
-`;
-  });
+  return options.map(([each, label], at) =>
+    optionHtml({
+      type,
+      id: at === 0 ? id : `${id}-${at}`,
+      name,
+      value: each,
+      isChosen: chosen.includes(each),
+      label,
+      inside: under[each],
+    }),
+  );
 }
+
+/** A radio button or checkbox, with content that belongs to it. */
+interface Option {
+  readonly type: "radio" | "checkbox";
+  readonly id: string;
+  readonly name: string;
+  readonly value: string;
+  readonly isChosen: boolean;
+  readonly label: HtmlContent;
+  readonly inside?: HtmlContent;
+}
+
+/** Renders an option. The style sheet hides its content while the option is not selected. */
+export const optionHtml = ({ type, id, name, value, isChosen, label, inside }: Option): Html =>
+  html`<div class="option"><div class="choice"><input type="${type}" id="${id}" name="${name}" value="${value}"${isChosen && html` checked`}><label for="${id}">${label}</label></div>${
+    inside &&
+    html`
+<div class="under">${inside}</div>`
+  }</div>
+`;
 
 /** A form for an action that cannot be undone. */
 interface DestructiveAction extends FormFrame {

@@ -21,8 +21,6 @@ interface Question {
    * as "must not be empty". Absent if they are sentences.
    */
   readonly subject?: string;
-  /** Reads and validates what a browser sends for the field. */
-  readonly schema: z.ZodType;
   /** Whether the field is a secret, which no page shows again. */
   readonly isSecret?: boolean;
 }
@@ -30,7 +28,15 @@ interface Question {
 /** A text field of one line. */
 export interface Input extends Question {
   readonly control: "input";
-  readonly type: "text" | "email" | "url" | "password" | "number" | "time" | "datetime-local";
+  readonly type:
+    | "text"
+    | "email"
+    | "url"
+    | "search"
+    | "password"
+    | "number"
+    | "time"
+    | "datetime-local";
   readonly autocomplete?: AutoComplete;
   /** The keyboard that a phone shows, if it does not follow from the type. */
   readonly inputMode?: "numeric" | "decimal";
@@ -67,8 +73,11 @@ export interface Choice extends Question {
   readonly options?: Options;
 }
 
-/** A field of a form, by its control. */
-export type Field = Input | Lines | Choice;
+/** What a page shows of a field. */
+export type Control = Input | Lines | Choice;
+
+/** A field of a form. Its schema reads and validates what a browser sends for it. */
+export type Field = Control & { readonly schema: z.ZodType };
 
 /** The fields of a form by name, in the order in which a page shows them. */
 export type Fields = Readonly<Record<string, Field>>;
@@ -144,14 +153,21 @@ export const refuseForm = <F extends Fields>(
   req: Request,
   texts: Readonly<Partial<Record<keyof F & string, string>>>,
   note?: Html,
-): Refused => ({
-  ...sentValues(form, req),
-  note,
-  errors: Object.entries(texts).map(([name, text]) => ({
+): Refused => {
+  const errors = Object.entries(texts).map(([name, text]) => ({
     id: fieldId(form, name),
     text: String(text),
-  })),
-});
+  }));
+  return refuseWith(form, req, errors, note);
+};
+
+/** Refuses a form with errors of its fields or of other parts of its page. */
+export const refuseWith = <F extends Fields>(
+  form: Form<F>,
+  req: Request,
+  errors: FieldErrors,
+  note?: Html,
+): Refused => ({ ...sentValues(form, req), errors, note });
 
 /** What was typed into the fields of a form, without what a page never shows again. */
 function sentValues<F extends Fields>(
@@ -168,8 +184,8 @@ function sentValues<F extends Fields>(
   return { form: id, values };
 }
 
-/** The errors of invalid members, each for its field, at most one per field. */
-function issueErrors(form: Form, issues: readonly z.core.$ZodIssue[]): FieldErrors {
+/** The errors of invalid members, each for the field of its name, at most one per field. */
+export function issueErrors(form: Form, issues: readonly z.core.$ZodIssue[]): FieldErrors {
   const errors = issues.map(({ path: [name], message }) => ({
     id: fieldId(form, String(name)),
     text: sentence(form.fields[String(name)], message),

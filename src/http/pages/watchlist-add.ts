@@ -1,7 +1,6 @@
 import { type Router, Router as router } from "express";
 import { z } from "zod";
 import { manageWatchlist } from "../../../tools/manage-watchlist.ts";
-import type { WatchlistOverview } from "../../alerts/watchlists/watchlists.ts";
 import { Problem } from "../../lib/problem.ts";
 import { html } from "../../markup/html.ts";
 import { rejectOtherMethods } from "../allowed-methods.ts";
@@ -9,38 +8,45 @@ import { validateInput } from "../api/parse.ts";
 import { queryOf } from "../request-context.ts";
 import {
   type InstrumentSuggestion,
-  matchEntryInstruments,
+  instrumentFields,
+  matchInstrumentNames,
+  showInstruments,
   symbolErrors,
-} from "./alerts/alert-entry.ts";
-import { instrumentsField } from "./alerts/instruments-field.ts";
-import { type FieldErrors, field, form, select } from "./elements.ts";
-import { CheckboxValues, createFormReader } from "./form.ts";
+} from "./alerts/instruments-field.ts";
+import type { FieldErrors } from "./elements.ts";
+import { createForm, issueErrors, type Refused, refuseWith } from "./form.ts";
+import { showForm } from "./form-html.ts";
 import { watchlistHref } from "./home/filter.ts";
-import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
 import { createServeSignedIn, type SignedInVisit } from "./signed-in.ts";
-
-/** Maximum size of the form, in bytes: 100 symbols and a name fit. */
-const MAX_FORM_BYTES = 8 * 1024;
 
 /** Maximum number of fields in the form, which can suggest up to 40 instruments. */
 const MAX_FORM_FIELDS = 80;
 
-const Entry = z.object({
-  symbols: z.string().catch(""),
-  symbol: CheckboxValues.catch([]),
-  /** Key of an existing watchlist; empty for a new one. */
-  list: z.string().catch(""),
-  name: z.string().catch(""),
-});
+const addForm = createForm(
+  {
+    ...instrumentFields,
+    /** Name of an existing watchlist; empty for a new one. */
+    list: { control: "select", label: "List", schema: z.string().catch("") },
+    name: {
+      control: "input",
+      label: "Name of the list",
+      subject: "The name",
+      type: "text",
+      autocomplete: "off",
+      maxLength: 100,
+      schema: z.string().catch(""),
+    },
+  },
+  { maxFields: MAX_FORM_FIELDS },
+);
 
-/** Data for the form. */
-interface FormView {
-  readonly formToken: string;
-  readonly entry: z.output<typeof Entry>;
-  readonly errors: FieldErrors;
+type Entry = z.output<(typeof addForm)["schema"]>;
+
+/** A form that was refused, with the instruments suggested for the entered names. */
+interface Refusal {
+  readonly refused: Refused;
   readonly suggestions: readonly InstrumentSuggestion[];
-  readonly lists: WatchlistOverview["lists"];
 }
 
 /**
@@ -55,85 +61,73 @@ export function watchlistAddRoutes(options: PageContext): Router {
     .get(
       signedIn("openPage", (visit) => {
         const symbols = queryOf(visit.req).get("symbols") ?? "";
-        return showForm(visit, options, { symbols, symbol: [], list: "", name: "" });
+        return showAddPage(visit, options, { symbols, symbol: [], list: "", name: "" });
       }),
     )
     .all(rejectOtherMethods(["get"]));
   routes
     .route("/account/watchlists")
     .post(
-      ...createFormReader(MAX_FORM_BYTES, MAX_FORM_FIELDS),
+      ...addForm.reader,
       signedIn("requireOwnForm", (visit) => add(visit, options)),
     )
     .all(rejectOtherMethods(["post"]));
   return routes;
 }
 
-async function showForm(
-  { res, browser, caller }: SignedInVisit,
+async function showAddPage(
+  { res, browser: { formToken }, caller }: SignedInVisit,
   { show, watchlists }: PageContext,
-  entry: FormView["entry"],
-  { errors, suggestions }: Pick<FormView, "errors" | "suggestions"> = {
-    errors: [],
-    suggestions: [],
-  },
+  entry: Entry,
+  { refused, suggestions }: Partial<Refusal> = {},
 ): Promise<void> {
   const { lists } = await watchlists.overview(caller);
-  const { formToken } = browser;
-  show(res, addPage({ formToken, entry, errors, suggestions, lists }));
-}
-
-function addPage({ formToken, entry, errors, suggestions, lists }: FormView): PageAnswer {
   const own = lists.filter(({ isOwn }) => isOwn).map(({ name }) => [name, name] as const);
-  const name = field({
-    id: "name",
-    label: own.length > 0 ? "Name of the new list" : "Name of the list",
-    value: entry.name,
-    errors,
-    attributes: html`type="text" autocomplete="off" maxlength="100"`,
-  });
-  const list =
-    own.length > 0 &&
-    select({
-      id: "list",
-      label: "List",
-      options: [...own, ["", "A new list"]],
-      value: entry.list || (entry.name === "" ? own[0]?.[0] : ""),
-      errors,
-    });
-  return {
+  const hasList = own.length > 0;
+  const list = entry.list || (entry.name === "" ? own[0]?.[0] : "");
+  show(res, {
     heading: "Add to a watchlist",
     place: "account",
     isSignedIn: true,
-    errors,
-    body: html`<div class="card list-form">${form(
-      { action: "/account/watchlists", formToken },
-      html`${instrumentsField({ entry, errors, suggestions })}
-${list}
-<div class="new-name">${name}</div>
+    errors: refused?.errors,
+    body: html`<div class="card list-form">${showForm(
+      addForm,
+      {
+        action: "/account/watchlists",
+        formToken,
+        values: { ...entry, list },
+        refused,
+        vary: {
+          list: { options: [...own, ["", "A new list"]] },
+          name: { label: hasList ? "Name of the new list" : "Name of the list" },
+        },
+      },
+      (field) => html`${showInstruments(field, suggestions ?? [])}
+${hasList && field("list")}
+<div class="new-name">${field("name")}</div>
 <p class="buttons"><button>Add</button> <a class="second" href="/account#watchlists">Cancel</a></p>`,
     )}</div>
 <p class="quiet">The market can show a list alone, and an alert can watch one.</p>`,
-  };
+  });
 }
 
 async function add(visit: SignedInVisit, options: PageContext): Promise<void> {
   const { req, res, caller } = visit;
   const { context, watchlists } = options;
-  const entry = Entry.parse(req.body);
-  const { symbols, suggestions } = matchEntryInstruments(entry, context);
+  const entry = addForm.schema.parse(req.body);
+  const { symbols, suggestions } = matchInstrumentNames(entry, context);
   const watchlist = entry.list || entry.name;
-  const refuse = (errors: FieldErrors) => showForm(visit, options, entry, { errors, suggestions });
+  const refuse = (errors: FieldErrors) =>
+    showAddPage(visit, options, entry, { refused: refuseWith(addForm, req, errors), suggestions });
   const unknown = symbolErrors(symbols, context);
   const input = { action: "add", watchlist, symbols };
   const { data, error } = validateInput(manageWatchlist.input, input);
   if (data === undefined || unknown.length > 0) {
-    const issues = (error?.issues ?? []).map(({ path, message }) =>
-      path[0] === "symbols"
-        ? { id: "symbols", text: `The instruments ${message}.` }
-        : { id: "name", text: `The name ${message}.` },
-    );
-    const all = [...unknown, ...issues];
+    const issues = (error?.issues ?? []).map((issue) => ({
+      ...issue,
+      path: [issue.path[0] === "symbols" ? "symbols" : "name"],
+    }));
+    const all = [...unknown, ...issueErrors(addForm, issues)];
     return refuse(all.filter(({ id }, at) => all.findIndex((one) => one.id === id) === at));
   }
   try {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { ALERT_KINDS, type Alert, type AlertKind } from "../../../alerts/alert.ts";
 import type { Channel } from "../../../alerts/channels/channel.ts";
 import { OWN_MAILBOX_CHANNEL_NAME } from "../../../alerts/channels/channels.ts";
@@ -17,16 +18,194 @@ import {
 import { AlertFields } from "../../../tool/alert-input.ts";
 import { nextStepsOfRangeAlert } from "../../../tool/range-alert.ts";
 import { watchedText } from "../alerts-section.ts";
-import { errorText, type FieldErrors, field, form, select } from "../elements.ts";
+import { CheckboxValues, createForm, type Form, type Options, type Refused } from "../form.ts";
+import { errorText, type ShowField, showForm } from "../form-html.ts";
 import { assetClassNames } from "../home/marks.ts";
-import { type AlertEntry, type InstrumentSuggestion, SAVE_BUTTON_ID } from "./alert-entry.ts";
-import { choiceOption, instrumentsField } from "./instruments-field.ts";
+import {
+  type InstrumentSuggestion,
+  instrumentFields,
+  showInstruments,
+} from "./instruments-field.ts";
+
+/**
+ * Maximum size of the form, in bytes: a URL of 4,096 characters and 100 symbols fit,
+ * percent-encoded.
+ */
+const MAX_FORM_BYTES = 24 * 1024;
+
+/** Maximum number of fields in the form, which can suggest up to 40 instruments. */
+const MAX_FORM_FIELDS = 80;
+
+/** Schema of a text field, which the tools validate; empty if it was not sent, or sent twice. */
+const Text = z.string().catch("");
+
+/**
+ * Schemas of the tools for the number fields, which supply the bounds.
+ */
+const numberSchemas = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
+
+type NumberName =
+  | "scoreMove"
+  | "volatilityZ"
+  | "cooldownDays"
+  | "reportSessions"
+  | "steadinessLevel";
+
+/** The bounds of a number as text, such as "1 to 100". */
+const bounds = (name: NumberName): string =>
+  `${numberSchemas[name].minValue} to ${numberSchemas[name].maxValue}`;
+
+/** A number field with the bounds of the tools. */
+const numberField = (
+  name: NumberName,
+  question: { label: string; hint: string; subject: string; step: number },
+) =>
+  ({
+    ...question,
+    control: "input",
+    type: "number",
+    inputMode: "decimal",
+    min: numberSchemas[name].minValue,
+    max: numberSchemas[name].maxValue,
+    schema: Text,
+  }) as const;
+
+const { scoreMove, highZ, coinQuietDays } = EVENT_RULES;
+
+const kindLabels: Readonly<Record<AlertKind, string>> = {
+  signal_shift: "Another signal",
+  volatility: "Unusual volatility",
+  report: "A quarterly report that is near, filed or late (stocks)",
+  range: "A close outside the range that was expected",
+  steadiness: "Steadiness that crosses a level (stocks and coins)",
+};
+
+/** The form that creates or changes an alert. The tools validate what it sends. */
+export const alertForm = createForm(
+  {
+    ...instrumentFields,
+    /** What the alert watches; `same` keeps the current selection. */
+    watch: {
+      control: "radio",
+      schema: z.enum(["symbols", "watchlist", "filter", "same"]).catch("symbols"),
+    },
+    watchlist: {
+      control: "select",
+      label: "Watchlist",
+      subject: "The watchlist",
+      schema: Text,
+    },
+    assetClass: {
+      control: "select",
+      label: "Class",
+      subject: "The class",
+      options: [
+        ["", "Any class"],
+        ...AssetClass.options.map((one) => [one, assetClassNames[one]] as const),
+      ],
+      schema: Text,
+    },
+    signal: {
+      control: "select",
+      label: "Signal after the event",
+      subject: "The signal",
+      options: [["", "Any signal"], ...DirectionAnswer.options.map((one) => [one, one] as const)],
+      schema: Text,
+    },
+    kinds: {
+      control: "checkboxes",
+      subject: "The events",
+      options: ALERT_KINDS.map((kind) => [kind, kindLabels[kind]] as const),
+      schema: CheckboxValues.catch([]),
+    },
+    scoreMove: numberField("scoreMove", {
+      label: "Also when the score moves by, in points",
+      hint: `${bounds("scoreMove")}; ${scoreMove} is usual. Leave it empty to hear of new signals alone.`,
+      subject: "The change of the score",
+      step: 1,
+    }),
+    volatilityZ: numberField("volatilityZ", {
+      label: "From how many standard deviations on",
+      hint: `${bounds("volatilityZ")} above what is usual for it; ${highZ} is the default.`,
+      subject: "The z of volatility",
+      step: 0.1,
+    }),
+    cooldownDays: numberField("cooldownDays", {
+      label: "Quiet time after an event, in market days",
+      hint: `${bounds("cooldownDays")}; left empty it is one session, for coins ${coinQuietDays} days. It is for signals and volatility.`,
+      subject: "The quiet time",
+      step: 0.25,
+    }),
+    reportSessions: numberField("reportSessions", {
+      label: "How many sessions before the expected filing",
+      hint: `${bounds("reportSessions")}; ${DEFAULT_SESSIONS_BEFORE_REPORT} is usual. Each stock files four times a year, and each report has one event when it is near, one when it is filed, and rarely one when it is late.`,
+      subject: "The sessions before a report",
+      step: 1,
+    }),
+    steadinessLevel: numberField("steadinessLevel", {
+      label: "Level that steadiness crosses, in points",
+      hint: `${bounds("steadinessLevel")}; below ${DEFAULT_STEADINESS_LEVEL} is the riskiest fifth of the class. ${STEADINESS_MEANING} After an event, the next one needs it to have been ${STEADINESS_REARM_POINTS} points away.`,
+      subject: "The level of steadiness",
+      step: 1,
+    }),
+    delivery: {
+      control: "radio",
+      schema: z.enum(["poll", "channel", "webhook"]).catch("poll"),
+    },
+    /** Name of a channel. */
+    channel: {
+      control: "select",
+      label: "Channel",
+      subject: "The channel",
+      schema: Text,
+    },
+    url: {
+      control: "input",
+      label: "Address",
+      hint: "A public https address. It must answer a challenge before it gets events, and each request is signed.",
+      subject: "The address",
+      type: "url",
+      autocomplete: "off",
+      isExact: true,
+      placeholder: "https://",
+      schema: Text,
+    },
+    label: {
+      control: "input",
+      label: "Name",
+      hint: "For you to know it by.",
+      subject: "The name",
+      type: "text",
+      autocomplete: "off",
+      maxLength: 100,
+      schema: Text,
+    },
+    /** Expiry time in UTC; empty for an alert that does not expire. */
+    expiresAt: {
+      control: "input",
+      label: "End, in UTC",
+      hint: "Left empty, it lasts until you delete it.",
+      subject: "The end",
+      type: "datetime-local",
+      schema: Text,
+    },
+  },
+  { maxBytes: MAX_FORM_BYTES, maxFields: MAX_FORM_FIELDS },
+);
+
+type AlertFormFields = typeof alertForm extends Form<infer F> ? F : never;
+
+/** The values in the alert form. Numbers are texts, and empty for a default. */
+export type AlertEntry = z.output<(typeof alertForm)["schema"]>;
+
+/** Id of the submit button, next to which errors that belong to no field are shown. */
+export const SAVE_BUTTON_ID = "save";
 
 /** Data for the alert form. */
 export interface AlertFormView {
   readonly formToken: string;
   readonly entry: AlertEntry;
-  readonly errors: FieldErrors;
+  readonly refused: Refused | undefined;
   /** Instruments suggested for entered names. */
   readonly suggestions: readonly InstrumentSuggestion[];
   /** The watchlists that the alert can watch. */
@@ -51,194 +230,67 @@ interface ChangedAlert {
 }
 
 /**
- * The form that creates or changes an alert. The style sheet hides fields that depend on an option
- * that is not selected.
+ * Shows the alert form. The style sheet hides fields that depend on an option that is not selected.
  *
  * @param request Idempotency key, so that submitting the form twice creates only one alert.
  */
-export function alertForm(view: AlertFormView, request: string): Html {
-  const { formToken, changed } = view;
+export function showAlertForm(view: AlertFormView, request: string): Html {
+  const { formToken, entry, refused, changed, lists } = view;
   const hidden: Readonly<Record<string, string>> = changed
     ? { version: changed.version }
     : { request };
-  return html`<div class="alert-form">${form(
-    {
-      formToken,
-      hidden,
-      action: changed ? `/account/alerts/${changed.id}` : "/account/alerts",
+  const action = changed ? `/account/alerts/${changed.id}` : "/account/alerts";
+  const vary = {
+    watch: { options: watchOptions(view) },
+    watchlist: {
+      options: lists.filter(({ isOwn }) => isOwn).map(({ name }) => [name, name] as const),
     },
-    html`${watchPart(view)}
-${kindsPart(view)}
-${deliveryPart(view)}
-${namePart(view)}
-${errorText(view.errors, SAVE_BUTTON_ID)}
-<p class="buttons"><button id="${SAVE_BUTTON_ID}">${changed ? "Save" : "Make the alert"}</button> <a class="second" href="${changed ? `/account/alerts/${changed.id}` : "/account#alerts"}">Cancel</a></p>`,
+    delivery: { options: deliveryOptions(view) },
+    channel: { options: channelOptions(view) },
+  };
+  return html`<div class="alert-form">${showForm(
+    alertForm,
+    { action, formToken, hidden, values: entry, refused, vary },
+    (show) => html`<fieldset class="card"><legend>What to watch</legend>
+${show("watch", {
+  symbols: showInstruments(show, view.suggestions),
+  watchlist: show("watchlist"),
+  filter: show("assetClass"),
+})}${show("signal")}
+</fieldset>
+<fieldset class="card"><legend>What to be told of</legend>
+${show("kinds", {
+  signal_shift: show("scoreMove"),
+  volatility: show("volatilityZ"),
+  report: show("reportSessions"),
+  range: html`<p class="hint">${rangeRates(view.market)}</p>`,
+  steadiness: show("steadinessLevel"),
+})}${show("cooldownDays")}
+</fieldset>
+<fieldset class="card"><legend>Where to send it</legend>
+${deliveryPart(view, show)}
+</fieldset>
+<fieldset class="card pair"><legend>If you like</legend>
+${show("label")}${show("expiresAt")}
+</fieldset>
+${errorText(refused?.errors, SAVE_BUTTON_ID)}
+<p class="buttons"><button id="${SAVE_BUTTON_ID}">${changed ? "Save" : "Make the alert"}</button> <a class="second" href="${changed ? action : "/account#alerts"}">Cancel</a></p>`,
   )}</div>`;
 }
 
-function watchPart(view: AlertFormView): Html {
-  const { entry, errors, lists, changed } = view;
-  const way = (value: AlertEntry["watch"], label: HtmlContent, inside?: HtmlContent) =>
-    choiceOption({
-      type: "radio",
-      id: `watch-${value}`,
-      name: "watch",
-      value,
-      label,
-      inside,
-      isChosen: entry.watch === value,
-    });
-  return html`<fieldset class="card"><legend>What to watch</legend>
-${changed?.alert.watched.by === "filter" && way("same", watchedText(changed.alert.watched))}
-${way("symbols", "Instruments", instrumentsField(view))}
-${
-  (lists.length > 0 || entry.watchlist !== "") &&
-  way(
-    "watchlist",
-    "A watchlist, with whatever is in it",
-    select({
-      id: "watchlist",
-      label: "Watchlist",
-      options: lists.filter(({ isOwn }) => isOwn).map(({ name }) => [name, name]),
-      value: entry.watchlist,
-      errors,
-    }),
-  )
-}
-${
-  changed === undefined &&
-  way(
-    "filter",
-    "All of a class, or everything with a signal",
-    select({
-      id: "assetClass",
-      label: "Class",
-      options: [
-        ["", "Any class"],
-        ...AssetClass.options.map((one) => [one, assetClassNames[one]] as const),
-      ],
-      value: entry.assetClass,
-      errors,
-    }),
-  )
-}
-${select({
-  id: "signal",
-  label: "Signal after the event",
-  options: [["", "Any signal"], ...DirectionAnswer.options.map((one) => [one, one] as const)],
-  value: entry.signal,
-  errors,
-})}
-</fieldset>`;
-}
-
-/**
- * Schemas of the form's fields, taken from the tools. The schemas of number fields supply the
- * minimum and maximum of their inputs.
- */
-const alertFieldSchemas = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
-
-/** A numeric form field. */
-interface NumberField {
-  readonly id: "scoreMove" | "volatilityZ" | "cooldownDays" | "reportSessions" | "steadinessLevel";
-  readonly label: string;
-  readonly hint: HtmlContent;
-  readonly step: number;
-}
-
-function numberField(
-  { id, label, hint, step }: NumberField,
-  { entry, errors }: AlertFormView,
-): Html {
-  const { minValue, maxValue } = alertFieldSchemas[id];
-  return field({
-    id,
-    label,
-    hint,
-    errors,
-    value: entry[id],
-    attributes: html`type="number" inputmode="decimal" min="${minValue}" max="${maxValue}" step="${step}"`,
-  });
-}
-
-/** The bounds of a numeric field as text, such as "1 to 100". */
-const bounds = (id: NumberField["id"]): string =>
-  `${alertFieldSchemas[id].minValue} to ${alertFieldSchemas[id].maxValue}`;
-
-const { scoreMove, highZ, coinQuietDays } = EVENT_RULES;
-
-function kindsPart(view: AlertFormView): Html {
-  const { entry, errors, market } = view;
-  const inside: Readonly<Record<AlertKind, HtmlContent>> = {
-    signal_shift: numberField(
-      {
-        id: "scoreMove",
-        label: "Also when the score moves by, in points",
-        hint: `${bounds("scoreMove")}; ${scoreMove} is usual. Leave it empty to hear of new signals alone.`,
-        step: 1,
-      },
-      view,
-    ),
-    volatility: numberField(
-      {
-        id: "volatilityZ",
-        label: "From how many standard deviations on",
-        hint: `${bounds("volatilityZ")} above what is usual for it; ${highZ} is the default.`,
-        step: 0.1,
-      },
-      view,
-    ),
-    report: numberField(
-      {
-        id: "reportSessions",
-        label: "How many sessions before the expected filing",
-        hint: `${bounds("reportSessions")}; ${DEFAULT_SESSIONS_BEFORE_REPORT} is usual. Each stock files four times a year, and each report has one event when it is near, one when it is filed, and rarely one when it is late.`,
-        step: 1,
-      },
-      view,
-    ),
-    range: html`<p class="hint">${rangeRates(market)}</p>`,
-    steadiness: numberField(
-      {
-        id: "steadinessLevel",
-        label: "Level that steadiness crosses, in points",
-        hint: `${bounds("steadinessLevel")}; below ${DEFAULT_STEADINESS_LEVEL} is the riskiest fifth of the class. ${STEADINESS_MEANING} After an event, the next one needs it to have been ${STEADINESS_REARM_POINTS} points away.`,
-        step: 1,
-      },
-      view,
-    ),
-  };
-  const labels: Readonly<Record<AlertKind, string>> = {
-    signal_shift: "Another signal",
-    volatility: "Unusual volatility",
-    report: "A quarterly report that is near, filed or late (stocks)",
-    range: "A close outside the range that was expected",
-    steadiness: "Steadiness that crosses a level (stocks and coins)",
-  };
-  return html`<fieldset class="card"><legend>What to be told of</legend>
-${errorText(errors, "kinds")}
-${ALERT_KINDS.map((kind, index) =>
-  choiceOption({
-    // The first checkbox has the id of the whole field, so that error messages can link to it.
-    type: "checkbox",
-    id: index === 0 ? "kinds" : kind,
-    name: "kinds",
-    value: kind,
-    isChosen: entry.kinds.includes(kind),
-    label: labels[kind],
-    inside: inside[kind],
-  }),
-)}
-${numberField(
-  {
-    id: "cooldownDays",
-    label: "Quiet time after an event, in market days",
-    hint: `${bounds("cooldownDays")}; left empty it is one session, for coins ${coinQuietDays} days. It is for signals and volatility.`,
-    step: 0.25,
-  },
-  view,
-)}
-</fieldset>`;
+/** What an alert can watch. A changed alert keeps its filter, or gets no filter. */
+function watchOptions({ entry, lists, changed }: AlertFormView): Options {
+  const watched = changed?.alert.watched;
+  const ways: readonly (Options[number] | false)[] = [
+    watched?.by === "filter" && ["same", watchedText(watched)],
+    ["symbols", "Instruments"],
+    (lists.length > 0 || entry.watchlist !== "") && [
+      "watchlist",
+      "A watchlist, with whatever is in it",
+    ],
+    changed === undefined && ["filter", "All of a class, or everything with a signal"],
+  ];
+  return ways.filter((way) => way !== false);
 }
 
 /**
@@ -253,43 +305,27 @@ function rangeRates(market: MarketView): string {
     .join(" ");
 }
 
-function deliveryPart(view: AlertFormView): Html {
-  const { entry, errors, changed } = view;
-  const url = field({
-    id: "url",
-    label: "Address",
-    hint: "A public https address. It must answer a challenge before it gets events, and each request is signed.",
-    value: entry.url,
-    errors,
-    attributes: html`type="url" autocomplete="off" spellcheck="false" placeholder="https://"`,
-  });
-  // An alert with a webhook keeps the webhook; only its URL can be changed.
-  if (changed?.alert.way.by === "webhook") {
-    return html`<fieldset class="card"><legend>Where to send it</legend>
-<input type="hidden" name="delivery" value="webhook">${url}
-</fieldset>`;
-  }
-  const way = (value: AlertEntry["delivery"], label: string, inside?: HtmlContent) =>
-    choiceOption({
-      type: "radio",
-      id: `delivery-${value}`,
-      name: "delivery",
-      value,
-      label,
-      inside,
-      isChosen: entry.delivery === value,
-    });
-  return html`<fieldset class="card"><legend>Where to send it</legend>
-${way("channel", "To me, by email or in a chat", channelChoice(view))}
-${changed === undefined && way("webhook", "To a webhook of mine", url)}
-${way("poll", "Nowhere: its page lists the events")}
-</fieldset>`;
+/** Where an alert can be sent; an alert with a webhook keeps it. */
+function deliveryOptions({ changed }: AlertFormView): Options {
+  const ways: readonly (Options[number] | false)[] = [
+    ["channel", "To me, by email or in a chat"],
+    changed === undefined && ["webhook", "To a webhook of mine"],
+    ["poll", "Nowhere: its page lists the events"],
+  ];
+  return ways.filter((way) => way !== false);
 }
 
-/** The selection of a channel, or a link to add one if the person has none. */
-function channelChoice(view: AlertFormView): Html {
-  const { entry, errors, channels, ownMailbox, isMailShownToOperator } = view;
-  const names: readonly (readonly [value: string, text: string])[] =
+function deliveryPart(view: AlertFormView, show: ShowField<AlertFormFields>): Html {
+  // An alert with a webhook keeps the webhook; only its URL can be changed.
+  if (view.changed?.alert.way.by === "webhook") {
+    return html`<input type="hidden" name="delivery" value="webhook">${show("url")}`;
+  }
+  return show("delivery", { channel: channelPart(view, show("channel")), webhook: show("url") });
+}
+
+/** The channels to choose from; the current one is among them even if it is no longer usable. */
+function channelOptions({ entry, channels, ownMailbox }: AlertFormView): Options {
+  const names: Options =
     ownMailbox === undefined
       ? channels.map(({ name, kind }) => [
           name,
@@ -297,38 +333,15 @@ function channelChoice(view: AlertFormView): Html {
         ])
       : [[OWN_MAILBOX_CHANNEL_NAME, `Email to ${ownMailbox}`]];
   const isListed = names.some(([name]) => name === entry.channel);
-  const options = isListed || entry.channel === "" ? names : [...names, [entry.channel] as const];
-  if (options.length === 0) {
-    return html`<p class="hint">You have no channel yet. <a href="/account#channels">Add one on your account page</a>: an address or a chat, which gets a code that you enter there.</p>${errorText(errors, "channel")}`;
-  }
-  const isEmail = ownMailbox !== undefined || channels.some(({ kind }) => kind === "email");
-  return html`${select({
-    id: "channel",
-    label: "Channel",
-    options: options.map(([name, text = name]) => [name, text]),
-    value: entry.channel,
-    errors,
-  })}<p class="hint">${isEmail && isMailShownToOperator && "This service sends no mail yet: its operator sees what it would send. "}<a href="/account#channels">Add another channel</a>.</p>`;
+  return isListed || entry.channel === "" ? names : [...names, [entry.channel, entry.channel]];
 }
 
-const namePart = ({
-  entry,
-  errors,
-}: AlertFormView): Html => html`<fieldset class="card pair"><legend>If you like</legend>
-${field({
-  id: "label",
-  label: "Name",
-  hint: "For you to know it by.",
-  value: entry.label,
-  errors,
-  attributes: html`type="text" autocomplete="off" maxlength="100"`,
-})}
-${field({
-  id: "expiresAt",
-  label: "End, in UTC",
-  hint: "Left empty, it lasts until you delete it.",
-  value: entry.expiresAt,
-  errors,
-  attributes: html`type="datetime-local"`,
-})}
-</fieldset>`;
+/** The selection of a channel, or a link to add one if the person has none. */
+function channelPart(view: AlertFormView, select: Html): HtmlContent {
+  const { channels, ownMailbox, isMailShownToOperator, refused } = view;
+  if (channelOptions(view).length === 0) {
+    return html`<p class="hint">You have no channel yet. <a href="/account#channels">Add one on your account page</a>: an address or a chat, which gets a code that you enter there.</p>${errorText(refused?.errors, "channel")}`;
+  }
+  const isEmail = ownMailbox !== undefined || channels.some(({ kind }) => kind === "email");
+  return html`${select}<p class="hint">${isEmail && isMailShownToOperator && "This service sends no mail yet: its operator sees what it would send. "}<a href="/account#channels">Add another channel</a>.</p>`;
+}

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Alert, isDeliveryActive } from "../../../alerts/alert.ts";
 import type { AlertEvent } from "../../../alerts/api/event-log.ts";
 import type {
@@ -17,8 +18,9 @@ import {
   watchedText,
 } from "../alerts-section.ts";
 import { copyButton, copyScriptHref } from "../copy.ts";
-import { descriptionList, form, select, timeElement, untrustedText } from "../elements.ts";
-import { destructiveAction } from "../form-html.ts";
+import { descriptionList, timeElement, untrustedText } from "../elements.ts";
+import { createForm } from "../form.ts";
+import { buttonForm, destructiveAction, showForm } from "../form-html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 
 /** Data for the page of an alert. */
@@ -40,12 +42,22 @@ export const MAX_EVENTS_SHOWN = 50;
 /** Maximum number of delivery attempts on a page. */
 export const MAX_ATTEMPTS_SHOWN = 20;
 
-/** Durations for which an alert can be snoozed: hours and label. */
-const SNOOZES = [
-  ["1", "an hour"],
-  ["24", "a day"],
-  ["168", "a week"],
-] as const;
+/** Maximum duration for which an alert can be snoozed, in hours: a week. */
+const MAX_SNOOZE_HOURS = 168;
+
+/** The form that snoozes an alert. */
+export const snoozeForm = createForm({
+  hours: {
+    control: "select",
+    label: "Snooze for",
+    options: [
+      ["1", "an hour"],
+      ["24", "a day"],
+      [String(MAX_SNOOZE_HOURS), "a week"],
+    ],
+    schema: z.coerce.number().int().min(1).max(MAX_SNOOZE_HOURS).optional(),
+  },
+});
 
 /** The page of one alert: its settings, the actions on it, its events and its deliveries. */
 export function alertPage(view: AlertPageView): PageAnswer {
@@ -137,10 +149,10 @@ function healthFacts({
 function actions({ details, formToken }: AlertPageView): Html {
   const { id, status, alert } = details;
   const isHeld = status === "paused" || status === "snoozed";
-  const act = (action: string, text: string, more: HtmlContent = "") =>
-    form(
+  const act = (action: string, text: string) =>
+    buttonForm(
       { formToken, action: `/account/alerts/${id}/manage`, hidden: { action } },
-      html`${more}<button class="second">${text}</button>`,
+      html`<button class="second">${text}</button>`,
     );
   return html`<div class="actions">
 <a class="main" href="/account/alerts/${id}/edit">Change</a>
@@ -148,10 +160,15 @@ ${isHeld ? act("resume", "Resume") : act("pause", "Pause")}
 ${alert.way.by === "webhook" && html`${isDeliveryActive(alert) && act("test", "Send a test")}${alert.way.state.is !== "active" && act("enable", "Send the challenge again")}${act("rotate_secret", "New signing secret")}`}
 ${
   !isHeld &&
-  act(
-    "snooze",
-    "Snooze",
-    select({ id: "hours", label: "Snooze for", options: SNOOZES, value: "24" }),
+  showForm(
+    snoozeForm,
+    {
+      formToken,
+      action: `/account/alerts/${id}/manage`,
+      hidden: { action: "snooze" },
+      values: { hours: "24" },
+    },
+    html`<button class="second">Snooze</button>`,
   )
 }
 </div>`;
@@ -219,7 +236,7 @@ function deliveriesPart({ details, formToken }: AlertPageView, page: DeliveryAtt
   const { id, alert } = details;
   const action = `/account/alerts/${id}/manage`;
   const again = (hidden: Readonly<Record<string, string>>, text: string) =>
-    form(
+    buttonForm(
       { action, formToken, hidden: { action: "redeliver", ...hidden } },
       html`<button class="second">${text}</button>`,
     );

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Router } from "express";
+import { type Request, Router } from "express";
 import { z } from "zod";
 import { manageAlert } from "../../../../tools/manage-alert.ts";
 import { registerAlert } from "../../../../tools/register-alert.ts";
@@ -15,41 +15,31 @@ import type { ToolCall } from "../../../tool/tool.ts";
 import { rejectOtherMethods } from "../../allowed-methods.ts";
 import { parseInput, validateInput } from "../../api/parse.ts";
 import { queryOf } from "../../request-context.ts";
-import type { FieldErrors } from "../elements.ts";
 import { descriptionList } from "../elements.ts";
-import { createFormReader, formReader, submittedValue } from "../form.ts";
+import { formReader, type Refused, refuseWith, submittedValue } from "../form.ts";
 import type { PageContext } from "../page-context.ts";
 import { createServeSignedIn, type SignedInVisit } from "../signed-in.ts";
 import {
-  AlertEntry,
   alertEntryOf,
   alertRegistrationInput,
   alertUpdateInput,
   fieldErrorsOfIssues,
   fieldErrorsOfProblem,
-  type InstrumentSuggestion,
-  matchEntryInstruments,
   newAlertEntry,
-  symbolErrors,
 } from "./alert-entry.ts";
-import { alertForm } from "./alert-form.ts";
+import { type AlertEntry, alertForm, showAlertForm } from "./alert-form.ts";
 import {
   alertPage,
   MAX_ATTEMPTS_SHOWN,
   MAX_EVENTS_SHOWN,
+  snoozeForm,
   webhookSecretPage,
 } from "./alert-page.ts";
-
-/**
- * Maximum size of the form, in bytes: a URL of 4,096 characters and 100 symbols fit,
- * percent-encoded.
- */
-const MAX_FORM_BYTES = 24 * 1024;
-
-/** Maximum number of fields in the form, which can suggest up to 40 instruments. */
-const MAX_FORM_FIELDS = 80;
-
-const readAlertForm = createFormReader(MAX_FORM_BYTES, MAX_FORM_FIELDS);
+import {
+  type InstrumentSuggestion,
+  matchInstrumentNames,
+  symbolErrors,
+} from "./instruments-field.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -59,7 +49,7 @@ const ManageForm = z.object({
     ...["pause", "resume", "snooze", "enable", "rotate_secret", "test"],
     "redeliver",
   ] as const),
-  hours: z.coerce.number().int().min(1).max(168).optional(),
+  hours: snoozeForm.fields.hours.schema,
   eventId: z.string().max(100).optional(),
 });
 
@@ -91,7 +81,7 @@ export function alertRoutes(options: PageContext): Router {
   const post = (
     path: string,
     handle: (visit: AlertVisit) => Promise<void>,
-    reader = readAlertForm,
+    reader = alertForm.reader,
   ) =>
     router
       .route(path)
@@ -106,7 +96,7 @@ export function alertRoutes(options: PageContext): Router {
   post("/account/alerts/:id/manage", manage, formReader);
   get("/account/alerts/:id", showAlert)
     .post(
-      ...readAlertForm,
+      ...alertForm.reader,
       signedIn("requireOwnForm", (visit) => change({ ...visit, options })),
     )
     .all(rejectOtherMethods(["get", "post"]));
@@ -121,15 +111,15 @@ const callOf = (caller: Caller, idempotencyKey?: string): ToolCall => ({
   idempotencyKey,
 });
 
-/** The errors of a rejected form, with the instruments suggested for the entered names. */
+/** A form that was refused, with the instruments suggested for the entered names. */
 interface Refusal {
-  readonly errors: FieldErrors;
+  readonly refused: Refused | undefined;
   readonly suggestions: readonly InstrumentSuggestion[];
   /** HTTP status; default: 400. */
   readonly status?: number;
 }
 
-const NO_REFUSAL: Refusal = { errors: [], suggestions: [] };
+const NO_REFUSAL: Refusal = { refused: undefined, suggestions: [] };
 
 async function showNewForm(visit: AlertVisit): Promise<void> {
   const query = queryOf(visit.req);
@@ -147,20 +137,20 @@ async function showNewForm(visit: AlertVisit): Promise<void> {
 async function showForm(
   visit: AlertVisit,
   entry: AlertEntry,
-  { errors, suggestions, status }: Refusal = NO_REFUSAL,
+  { refused, suggestions, status }: Refusal = NO_REFUSAL,
 ): Promise<void> {
   const { res, browser, options } = visit;
   const { show, context } = options;
   const { formToken } = browser;
   const choices = await choicesFor(visit);
-  const view = { formToken, entry, errors, suggestions, ...choices, market: context.market };
+  const view = { formToken, entry, refused, suggestions, ...choices, market: context.market };
   show(res, {
     heading: "Make an alert",
     place: "account",
     isSignedIn: true,
-    errors,
+    errors: refused?.errors,
     ...(status !== undefined && { status }),
-    body: alertForm(view, randomUUID()),
+    body: showAlertForm(view, randomUUID()),
   });
 }
 
@@ -189,14 +179,20 @@ async function addChosenMailbox({ account, options }: AlertVisit, entry: AlertEn
   await options.channels.addOwnMailbox(id, email);
 }
 
+/** What a person sent: the entry, and either the tool input built from it or why it is refused. */
+type ReadEntry<S extends z.ZodType> = { readonly entry: AlertEntry } & (
+  | { readonly input: z.output<S>; readonly refusal?: undefined }
+  | { readonly input?: undefined; readonly refusal: Refusal }
+);
+
 /** Reads the form, and validates the tool input built from it. */
 function readEntry<S extends z.ZodType>(
   { req, options: { context } }: AlertVisit,
   schema: S,
   inputOf: (entry: AlertEntry, symbols: readonly string[]) => object,
-): { readonly entry: AlertEntry; readonly input?: z.output<S>; readonly refused: Refusal } {
-  const entry = AlertEntry.parse(req.body);
-  const { symbols, suggestions } = matchEntryInstruments(entry, context);
+): ReadEntry<S> {
+  const entry = alertForm.schema.parse(req.body);
+  const { symbols, suggestions } = matchInstrumentNames(entry, context);
   const isNamed = entry.watch === "symbols";
   const unknown = isNamed ? symbolErrors(symbols, context) : [];
   const { data, error } = validateInput(schema, inputOf(entry, symbols));
@@ -206,16 +202,15 @@ function readEntry<S extends z.ZodType>(
       unknown.every((one) => one.id !== id),
     ),
   ];
-  const refused = { errors, suggestions: isNamed ? suggestions : [] };
-  return errors.length === 0 && data !== undefined
-    ? { entry, input: data, refused }
-    : { entry, refused };
+  if (errors.length === 0 && data !== undefined) return { entry, input: data };
+  const refused = refuseWith(alertForm, req, errors);
+  return { entry, refusal: { refused, suggestions: isNamed ? suggestions : [] } };
 }
 
 async function makeAlert(visit: AlertVisit): Promise<void> {
   const { req, res, caller, options } = visit;
-  const { entry, input, refused } = readEntry(visit, registerAlert.input, alertRegistrationInput);
-  if (input === undefined) return showForm(visit, entry, refused);
+  const { entry, input, refusal } = readEntry(visit, registerAlert.input, alertRegistrationInput);
+  if (refusal !== undefined) return showForm(visit, entry, refusal);
   // The idempotency key includes the input: submitting the same form twice creates one alert;
   // submitting it again with changes creates another.
   const request = JSON.stringify([submittedValue(req, "request"), input]);
@@ -226,7 +221,7 @@ async function makeAlert(visit: AlertVisit): Promise<void> {
     if (secret === undefined) return res.redirect(303, `/account/alerts/${id}`);
     options.show(res, webhookSecretPage({ id, secret, nextSteps, heading: "Your alert is made" }));
   } catch (error) {
-    return showForm(visit, entry, refusalOf(error));
+    return showForm(visit, entry, refusalOf(req, error));
   }
 }
 
@@ -235,9 +230,10 @@ async function makeAlert(visit: AlertVisit): Promise<void> {
  *
  * @throws Errors that are not problems, and exceeded rate limits, which have their own error page.
  */
-function refusalOf(error: unknown): Refusal {
+function refusalOf(req: Request, error: unknown, note?: Html): Refusal {
   if (!(error instanceof Problem) || error.code === "rate_limited") throw error;
-  return { errors: fieldErrorsOfProblem(error), suggestions: [], status: error.status };
+  const refused = refuseWith(alertForm, req, fieldErrorsOfProblem(error), note);
+  return { refused, suggestions: [], status: error.status };
 }
 
 /**
@@ -281,16 +277,11 @@ async function showEditForm(visit: AlertVisit): Promise<void> {
   return showChange(visit, alertEntryOf(await ownAlert(visit)), NO_REFUSAL);
 }
 
-/**
- * Shows the form that changes an alert.
- *
- * @param note Text above the form.
- */
+/** Shows the form that changes an alert. */
 async function showChange(
   visit: AlertVisit,
   entry: AlertEntry,
-  { errors, suggestions, status }: Refusal,
-  note?: Html,
+  { refused, suggestions, status }: Refusal,
 ): Promise<void> {
   const { res, browser, options } = visit;
   const { alert } = await ownAlert(visit);
@@ -298,24 +289,24 @@ async function showChange(
   const { formToken } = browser;
   const { market } = options.context;
   const changed = { id: idOf(visit), alert, version: alertVersion(alert) };
-  const view = { formToken, entry, errors, suggestions, ...choices, market, changed };
+  const view = { formToken, entry, refused, suggestions, ...choices, market, changed };
   options.show(res, {
     heading: "Change the alert",
     place: "account",
     isSignedIn: true,
-    errors,
+    errors: refused?.errors,
     ...(status !== undefined && { status }),
-    body: html`${note}${alertForm(view, "")}`,
+    body: showAlertForm(view, ""),
   });
 }
 
 async function change(visit: AlertVisit): Promise<void> {
   const { req, res, caller, options } = visit;
   const id = idOf(visit);
-  const { entry, input, refused } = readEntry(visit, manageAlert.input, (given, symbols) =>
+  const { entry, input, refusal } = readEntry(visit, manageAlert.input, (given, symbols) =>
     alertUpdateInput(id, given, symbols),
   );
-  if (input === undefined) return showChange(visit, entry, refused);
+  if (refusal !== undefined) return showChange(visit, entry, refusal);
   const version = submittedValue(req, "version") ?? "";
   try {
     await addChosenMailbox(visit, entry);
@@ -324,12 +315,8 @@ async function change(visit: AlertVisit): Promise<void> {
   } catch (error) {
     const current = await ownAlert(visit);
     const isStale = alertVersion(current.alert) !== version;
-    return showChange(
-      visit,
-      entry,
-      refusalOf(error),
-      isStale ? savedMeanwhile(alertEntryOf(current)) : undefined,
-    );
+    const note = isStale ? savedMeanwhile(alertEntryOf(current)) : undefined;
+    return showChange(visit, entry, refusalOf(req, error, note));
   }
 }
 

@@ -1,54 +1,111 @@
-import { type Html, type HtmlContent, html } from "../../../markup/html.ts";
-import { type FieldErrors, field, untrustedText } from "../elements.ts";
-import type { InstrumentNameFields, InstrumentSuggestion } from "./alert-entry.ts";
+import { z } from "zod";
+import { Problem } from "../../../lib/problem.ts";
+import type { Instrument } from "../../../market/instrument.ts";
+import {
+  isWeakMatch,
+  matchInstruments,
+  resolveSymbol,
+  searchInstruments,
+} from "../../../market/symbols.ts";
+import { type Html, html } from "../../../markup/html.ts";
+import { resolveInstrument } from "../../../tool/lookup.ts";
+import type { ToolContext } from "../../../tool/tool.ts";
+import { type FieldErrors, untrustedText } from "../elements.ts";
+import { CheckboxValues } from "../form.ts";
+import { optionHtml, type ShowField } from "../form-html.ts";
 
-/** A radio button or checkbox, with content that belongs to it. */
-interface Option {
-  readonly type: "radio" | "checkbox";
-  readonly id: string;
-  readonly name: string;
-  readonly value: string;
-  readonly isChosen: boolean;
-  readonly label: HtmlContent;
-  readonly inside?: HtmlContent;
-}
-
-/** Renders an option. The style sheet hides its content while the option is not selected. */
-export const choiceOption = ({ type, id, name, value, isChosen, label, inside }: Option): Html =>
-  html`<div class="option"><div class="choice"><input type="${type}" id="${id}" name="${name}" value="${value}"${isChosen && html` checked`}><label for="${id}">${label}</label></div>${
-    inside &&
-    html`
-<div class="under">${inside}</div>`
-  }</div>
-`;
-
-/** A field for symbols or names of instruments, with suggestions for names. */
-export const instrumentsField = ({
-  entry,
-  errors,
-  suggestions,
-}: {
-  readonly entry: InstrumentNameFields;
-  readonly errors: FieldErrors;
-  readonly suggestions: readonly InstrumentSuggestion[];
-}): Html =>
-  html`${field({
-    id: "symbols",
+/** The fields with which a person names instruments. */
+export const instrumentFields = {
+  symbols: {
+    control: "input",
     label: "Symbols or names",
     hint: "Up to 100, with commas or spaces between. A name will do if it fits one instrument.",
-    value: entry.symbols,
-    errors,
-    attributes: html`type="text" autocomplete="off" spellcheck="false" autocapitalize="characters"`,
-  })}${suggestionsPart(suggestions)}`;
+    subject: "The instruments",
+    type: "text",
+    autocomplete: "off",
+    isExact: true,
+    capitals: "characters",
+    schema: z.string().catch(""),
+  },
+  /** Symbols that were selected from the suggestions for a name. */
+  symbol: { control: "checkboxes", schema: CheckboxValues.catch([]) },
+} as const;
 
-/** Suggested instruments for each name that is not a symbol. */
-const suggestionsPart = (suggestions: readonly InstrumentSuggestion[]): readonly Html[] =>
-  suggestions.map(
-    ({ text, found }, nth) => html`<fieldset class="suggestions"><legend>${
-      found.length > 0 ? "Choose what you mean by" : "Nothing fits"
-    } “${untrustedText(text)}”</legend>
+/** What a person entered to name instruments. */
+interface NamedInstruments {
+  readonly symbols: string;
+  readonly symbol: readonly string[];
+}
+
+/** An entered name that is not a symbol, and the instruments that match it. */
+export interface InstrumentSuggestion {
+  readonly text: string;
+  readonly found: readonly Instrument[];
+}
+
+/** Maximum number of instruments suggested for a name. */
+const MAX_FOUND = 8;
+
+/** Maximum number of entered names that are looked up. */
+const MAX_NAMES = 5;
+
+/**
+ * The instruments of an entry: the symbols, also of names that only one instrument has, and the
+ * matching instruments for each other name.
+ */
+export function matchInstrumentNames({ symbols, symbol }: NamedInstruments, context: ToolContext) {
+  const all = context.market.instruments();
+  const isKnown = (text: string) => resolveSymbol(all, text).kind === "found";
+  const parts = symbols
+    .split(/[,\n]/)
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .flatMap((part) => {
+      const words = part.split(/\s+/);
+      return !isKnown(part) && words.some(isKnown) ? words : [part];
+    });
+  // A name that only one instrument has is meant; within other words it may be another's.
+  const namedBy = (text: string): string => {
+    if (isKnown(text)) return text;
+    const [one, ...others] = matchInstruments(all, text).filter(({ match }) => !isWeakMatch(match));
+    return one !== undefined && others.length === 0 ? one.instrument.symbol : text;
+  };
+  const meant = parts.map(namedBy);
+  const suggestions: readonly InstrumentSuggestion[] = meant
+    .filter((part) => !isKnown(part))
+    .slice(0, MAX_NAMES)
+    .map((text) => ({ text, found: searchInstruments(all, text).slice(0, MAX_FOUND) }));
+  // Once a suggestion for a name is chosen, the name itself is no longer looked up.
+  const names = symbol.length > 0 ? meant.filter(isKnown) : meant;
+  return { symbols: [...names, ...symbol], suggestions: symbol.length > 0 ? [] : suggestions };
+}
+
+/** Form errors for names that are not symbols, in the wording of the tools. */
+export function symbolErrors(symbols: readonly string[], context: ToolContext): FieldErrors {
+  const texts = symbols.flatMap((symbol) => {
+    try {
+      resolveInstrument(symbol, context);
+      return [];
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      return [error.detail];
+    }
+  });
+  return texts.length === 0 ? [] : [{ id: "symbols", text: texts.slice(0, MAX_NAMES).join(" ") }];
+}
+
+/** Shows the field for symbols or names, with suggestions for each name that is not a symbol. */
+export const showInstruments = (
+  show: ShowField<typeof instrumentFields>,
+  suggestions: readonly InstrumentSuggestion[],
+): Html => html`${show("symbols")}${suggestions.map(suggestionHtml)}`;
+
+const suggestionHtml = ({ text, found }: InstrumentSuggestion, nth: number): Html =>
+  html`<fieldset class="suggestions"><legend>${
+    found.length > 0 ? "Choose what you mean by" : "Nothing fits"
+  } “${untrustedText(text)}”</legend>
 ${found.map(({ symbol, name }, index) =>
-  choiceOption({
+  optionHtml({
     type: "checkbox",
     id: `symbol-${nth}-${index}`,
     name: "symbol",
@@ -57,5 +114,4 @@ ${found.map(({ symbol, name }, index) =>
     label: html`<code>${symbol}</code> ${untrustedText(name)}`,
   }),
 )}</fieldset>
-`,
-  );
+`;

@@ -5,13 +5,9 @@ import { paths } from "../../../lib/paths.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import { type Html, html } from "../../../markup/html.ts";
 import { copyButton } from "../copy.ts";
-import {
-  descriptionList,
-  type FieldErrors,
-  field,
-  timeElement,
-  untrustedText,
-} from "../elements.ts";
+import { descriptionList, type FieldErrors, timeElement, untrustedText } from "../elements.ts";
+import type { Control } from "../form.ts";
+import { fieldHtml } from "../form-html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { withReturnPath } from "../return-to.ts";
 import { type ClientSetup, clientSetups } from "./connect.ts";
@@ -228,6 +224,15 @@ const classes: readonly Option[] = [["", "All"], ...Object.entries(assetClassNam
 /** The fields of the filter form other than the search text, which a narrow screen folds away. */
 const refiningFields = ["class", "sector", "signal", "coverage", "sort", "list"] as const;
 
+const searchField: Control = {
+  control: "input",
+  label: "Symbol, name or sector",
+  type: "search",
+  autocomplete: "off",
+  isExact: true,
+  maxLength: MAX_SEARCH_LENGTH,
+};
+
 /** The filter form of the instrument list. */
 function filterForm(
   { filter, errors, search }: ParsedFilter,
@@ -236,13 +241,7 @@ function filterForm(
 ): Html {
   const isRefined = errors.length > 0 || refiningFields.some((name) => filter[name] !== undefined);
   return html`<form class="filters" method="get" action="/#market" role="search" aria-label="Instruments">
-${field({
-  id: "q",
-  label: "Symbol, name or sector",
-  value: search,
-  errors,
-  attributes: html`type="search" maxlength="${MAX_SEARCH_LENGTH}" autocomplete="off" spellcheck="false"`,
-})}
+${fieldHtml(searchField, { id: "q", name: "q", value: search, errors })}
 <details class="refine"${isRefined && html` open`}><summary>Filter and order</summary>
 ${choice("class", "Class", { options: classes, filter, errors })}
 ${choice("sector", "Sector", { options: [["", "All"], ...sectors.map((one): Option => [one, one])], filter, errors })}
