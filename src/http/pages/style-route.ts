@@ -4,10 +4,12 @@ import { createAsset } from "./asset.ts";
 
 /** Names of the style sheets in cascade order: later ones take precedence. */
 const files = [
+  "tokens",
   "base",
   "parts",
   "forms",
   "home",
+  "signal",
   "market",
   "instrument",
   "chart",

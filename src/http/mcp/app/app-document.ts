@@ -42,14 +42,14 @@ const modules = [
   new URL("./app.js", import.meta.url),
 ];
 
-/** Style sheets of the pages; they define the colors. */
-const palettes = [
-  new URL("../../pages/style/base.css", import.meta.url),
-  new URL("../../pages/style/home.css", import.meta.url),
-  new URL("../../pages/style/chart.css", import.meta.url),
-];
+/** Colors and sizes of the pages. */
+const tokens = new URL("../../pages/style/tokens.css", import.meta.url);
 
-const ownStyle = new URL("./app.css", import.meta.url);
+/** The style sheets of the app; the first is also one of the pages. */
+const styles = [
+  new URL("../../pages/style/signal.css", import.meta.url),
+  new URL("./app.css", import.meta.url),
+];
 
 /** Reads a source file and removes comments and indentation. */
 const read = (url: URL): string =>
@@ -75,7 +75,7 @@ export const appDocument = (of: AppOf): string => `<!doctype html>
 <title>Market Signal</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
-${colors()}${readStyle(ownStyle)}</style>
+${styleSheet()}</style>
 </head>
 <body>
 <main id="content">
@@ -111,23 +111,22 @@ const IMPORT = /^import [^;]*;\n/gm;
 const EXPORT = /^export (?:const|function|class) (\w+)/gm;
 
 /**
- * CSS variables for the colors of the pages. The choice between light and dark follows the theme of
- * the host, or of the system if the host sets none.
+ * The style sheet, with the tokens of the pages that it uses. The choice between light and dark
+ * follows the theme of the host, or of the system if the host sets none.
  */
-function colors(): string {
-  const sheets = palettes.map(read);
-  const light = sheets.flatMap((css) => declarationsOf(css, /^:root \{([^}]*)\}/m));
-  const dark = new Map(
-    sheets.flatMap((css) => declarationsOf(css, /: dark\) \{\s+:root \{([^}]*)\}/)),
-  );
-  const variables = light.map(([name, value]) => {
+function styleSheet(): string {
+  const rules = styles.map(readStyle).join("");
+  const sheet = read(tokens);
+  const dark = new Map(declarationsOf(sheet, /: dark\) \{\s+:root \{([^}]*)\}/));
+  const variables = declarationsOf(sheet, /^:root \{([^}]*)\}/m).flatMap(([name, value]) => {
+    if (name !== "color-scheme" && !rules.includes(`var(${name})`)) return [];
     const ofDark = dark.get(name);
     return `${name}:${ofDark === undefined ? value : `light-dark(${value},${ofDark})`};`;
   });
   return `:root{${variables.join("")}}
 :root[data-theme="light"]{color-scheme:light}
 :root[data-theme="dark"]{color-scheme:dark}
-`;
+${rules}`;
 }
 
 /**
