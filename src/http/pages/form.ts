@@ -218,7 +218,7 @@ const FORM = "application/x-www-form-urlencoded";
  * @param limit Maximum size, in bytes.
  * @param fields Maximum number of fields.
  */
-export const createFormReader = (
+const createFormReader = (
   limit = MAX_FORM_BYTES,
   fields = MAX_FIELDS,
 ): readonly RequestHandler[] => [
@@ -232,7 +232,7 @@ export const createFormReader = (
   express.urlencoded({ extended: false, limit, parameterLimit: fields, inflate: false }),
 ];
 
-/** Reads a form without long texts. */
+/** Reads a form that has only hidden fields and buttons. */
 export const formReader = createFormReader();
 
 /**
@@ -242,7 +242,7 @@ export const CheckboxValues = z
   .union([z.string().transform((one) => [one]), z.array(z.string())])
   .default([]);
 
-/** The submitted value of a field, with which the form is shown again. */
+/** The submitted value of a hidden field or a button; `undefined` unless it was sent once. */
 export function submittedValue(req: Request, name: string): string | undefined {
   const value: unknown = req.body?.[name];
   return typeof value === "string" ? value : undefined;

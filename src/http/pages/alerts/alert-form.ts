@@ -318,7 +318,7 @@ function deliveryOptions({ changed }: AlertFormView): Options {
 function deliveryPart(view: AlertFormView, show: ShowField<AlertFormFields>): Html {
   // An alert with a webhook keeps the webhook; only its URL can be changed.
   if (view.changed?.alert.way.by === "webhook") {
-    return html`<input type="hidden" name="delivery" value="webhook">${show("url")}`;
+    return html`${show("url")}<input type="hidden" name="delivery" value="webhook">`;
   }
   return show("delivery", { channel: channelPart(view, show("channel")), webhook: show("url") });
 }
