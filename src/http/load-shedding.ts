@@ -50,6 +50,12 @@ const VITAL: ReadonlySet<string> = new Set(["/api/health", "/livez", "/readyz"])
  */
 const LARGE_PAGE = /[?&](?:limit|last)=(?!\d{1,2}(?:&|$))|[?&]format=(?!json)|%/;
 
+/**
+ * Matches the pages of the market that are rendered, other than the home page that all visitors
+ * without an account share: those of an instrument, and what a filter finds.
+ */
+const RENDERED_PAGE = /^\/(?:\?|market\/)/i;
+
 /** Matches the `Accept` field of a request for a table. */
 const TABLE_TYPE = /\btext\/csv\b/i;
 
@@ -252,13 +258,14 @@ function pathOf(url: string): string {
 }
 
 /**
- * The cost class of a request. Signing, hashing, writes and large pages are slow; all other
- * responses come from memory and are quick.
+ * The cost class of a request. Signing, hashing, writes, rendered pages and large pages of
+ * data are slow; all other responses come from memory and are quick.
  */
 function costClassOf({ method, url = "", headers }: IncomingMessage): CostClass {
   if (VITAL.has(pathOf(url))) return "vital";
   const isRead =
     method === "GET" || method === "HEAD" || method === "OPTIONS" || pathOf(url) === "/mcp";
   const isLarge = LARGE_PAGE.test(url) || TABLE_TYPE.test(headers.accept ?? "");
-  return isRead && PLAIN_PATH.test(url) && !isLarge ? "quick" : "slow";
+  const isRendered = RENDERED_PAGE.test(url) || (url === "/" && headers.cookie !== undefined);
+  return isRead && PLAIN_PATH.test(url) && !isLarge && !isRendered ? "quick" : "slow";
 }

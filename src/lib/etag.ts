@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-/** A strong entity tag for a text (RFC 9110 section 8.8.3). */
-export const strongEtag = (text: string): string => `"${hash("sha256", text, "base64url")}"`;
+/** A strong entity tag for a body, the same for a text and its UTF-8 (RFC 9110 section 8.8.3). */
+export const strongEtag = (body: string | Uint8Array): string =>
+  `"${hash("sha256", body, "base64url")}"`;
 
 /**
  * Whether `If-None-Match` matches the current representation, so that the response is 304. The

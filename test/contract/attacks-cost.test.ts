@@ -6,7 +6,7 @@ import { parseInput } from "../../src/http/api/parse.ts";
 import { getWith, newToken, postJson } from "../support/agent.ts";
 import { bearer } from "../support/alert-events.ts";
 import { connectMcp } from "../support/mcp.ts";
-import { sharedTestService } from "../support/test-service.ts";
+import { sharedTestService, startTestService } from "../support/test-service.ts";
 
 /**
  * The cost of a request must grow at most linearly with its size, since each request counts once
@@ -58,6 +58,54 @@ it("the service stops comparing unknown members with known members once the erro
   const input = Object.fromEntries(names.map((name) => [name, 1]));
   expect(() => parseInput(schema, input)).toThrow("n0 is unknown; known are symbol, limit");
   expect(compared).toBeLessThan(20);
+});
+
+describe("a page of the market", () => {
+  const paths = [
+    "/",
+    "/?q=a&sort=score",
+    "/market/ALDER.SIM",
+    "/market/ALDER.SIM?range=1m&scale=log",
+  ];
+
+  it("is rendered once for each state of the market, for all visitors without an account", async () => {
+    const own = await startTestService();
+    /** The response of a path, and the number of templates of which it was made. */
+    const made = async (path: string, headers: Readonly<Record<string, string>> = {}) => {
+      const templates = vi.spyOn(String, "raw");
+      const response = await fetch(own.base + path, { headers });
+      const body = await response.text();
+      expect(response.status, path).toBe(200);
+      const calls = templates.mock.calls.length;
+      vi.restoreAllMocks();
+      return { calls, body, etag: response.headers.get("etag") };
+    };
+    const forms = [{}, { "x-live-parts": "1" }];
+    for (const path of paths) {
+      for (const headers of forms) {
+        const [first, second] = [await made(path, headers), await made(path, headers)];
+        expect(first.calls, path).toBeGreaterThan(100);
+        expect(second, path).toEqual({ ...first, calls: 0 });
+      }
+    }
+    const bodies = await Promise.all(
+      paths.flatMap((path) => forms.map(async (headers) => (await made(path, headers)).body)),
+    );
+    expect(new Set(bodies).size).toBe(bodies.length);
+
+    const person = own.person();
+    await person.signIn();
+    const cookie = { cookie: person.web.cookie() };
+    for (const path of paths) {
+      const [first, second] = [await made(path, cookie), await made(path, cookie)];
+      expect(second.calls, path).toBe(first.calls);
+      expect(first.body).toContain("Your account");
+      expect((await made(path)).body).not.toContain("Your account");
+    }
+    own.clock.now = new Date(own.clock.now.getTime() + 60_000);
+    own.service.refresh();
+    for (const path of paths) expect((await made(path)).calls, path).toBeGreaterThan(100);
+  });
 });
 
 describe("a text of thousands of combining marks", () => {

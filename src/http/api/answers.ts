@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import type { z } from "zod";
 import type { Scope } from "../../access/scopes.ts";
 import { strongEtag } from "../../lib/etag.ts";
@@ -8,6 +7,7 @@ import type { TablePage } from "../../tables/table.ts";
 import type { Meters } from "../../telemetry/meters.ts";
 import { traceWork } from "../../telemetry/traces.ts";
 import type { Tool, ToolCall, ToolContext } from "../../tool/tool.ts";
+import { createEditionCache, type EditionCache } from "../edition-cache.ts";
 import { parseInput } from "./parse.ts";
 
 /** The result of a tool call. */
@@ -195,54 +195,13 @@ const BYTES_PER_CHARACTER = 6;
 /** Memory overhead of a cache entry, in bytes. */
 const BYTES_PER_ENTRY = 400;
 
-/** Caches results that depend only on the query and the market. */
-export interface AnswerCache {
-  /** The cached result of a query; `undefined` if no valid result is cached. */
-  find(question: string): ToolAnswer | undefined;
-  /** Runs a query and caches its result; errors are not cached. */
-  compute(question: string, answer: () => ToolAnswer | Promise<ToolAnswer>): Promise<ToolAnswer>;
-}
-
-/**
- * Creates a cache that returns a result only as long as running the query again would return the
- * same result. Between two editions of the snapshots, only time can change a result: a snapshot
- * with a future time becomes visible, or a requested time is no longer in the future. A result
- * computed while no snapshot has a future time therefore stays valid until the next edition, or
- * until the clock is set back.
- */
-export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCache {
-  const answers = new LRUCache<string, ToolAnswer>({
+/** Caches results of tools that depend only on the query and the market. */
+export const createAnswerCache = (context: ToolContext): EditionCache<ToolAnswer> =>
+  createEditionCache(context, {
     maxSize: MAX_BYTES,
-    sizeCalculation: ({ json }, question) =>
+    sizeOf: ({ json }, question) =>
       BYTES_PER_ENTRY + BYTES_PER_CHARACTER * (question.length + json.length),
   });
-  /**
-   * Edition of the cached results, and the latest time at which a result was cached, in
-   * milliseconds since the epoch.
-   */
-  let current = { edition: snapshots.edition(), at: Number.NEGATIVE_INFINITY };
-  const clearIfOutdated = (edition: number, at: number): void => {
-    if (current.edition === edition && current.at <= at) return;
-    answers.clear();
-    current = { edition, at: Number.NEGATIVE_INFINITY };
-  };
-  return {
-    find(question) {
-      clearIfOutdated(snapshots.edition(), market.now());
-      return answers.get(question);
-    },
-    async compute(question, make) {
-      const [edition, at] = [snapshots.edition(), market.now()];
-      const isCurrent = snapshots.latestAt() <= at;
-      const answer = await make();
-      if (!isCurrent || snapshots.edition() !== edition) return answer;
-      clearIfOutdated(edition, at);
-      current = { edition, at };
-      answers.set(question, answer);
-      return answer;
-    },
-  };
-}
 
 /**
  * Wraps `ToolAnswers` so that each tool call is traced, and counted and timed by tool and outcome.

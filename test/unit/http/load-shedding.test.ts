@@ -387,6 +387,16 @@ describe("admission control", () => {
     expect(begun.at(-1)?.path).toBe(path);
   });
 
+  it.each(["/market/ALDER.SIM", "/market/ALDER.SIM/history.csv", "/?q=a", "/MARKET/x"])(
+    "classifies the page %s as a slow request",
+    async (path) => {
+      const { send, begun } = await startAdmission((res) => res.end());
+      await send(get("/first"), get(path), ...some(7, get("/")));
+      await settle(() => begun.length === 9);
+      expect(begun.at(-1)?.path).toBe(path);
+    },
+  );
+
   it("classifies a request for less than 100 items as fast", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(get("/first"), get("/api/signals?limit=99&a=b"), ...some(7, get("/quick")));

@@ -5,7 +5,8 @@ import type { MarketMode } from "../../../market/market.ts";
 import { type Html, html } from "../../../markup/html.ts";
 import type { ToolContext } from "../../../tool/tool.ts";
 import type { PageAnswer } from "../page-answer.ts";
-import type { FindViewer } from "./viewer.ts";
+import type { SharedPages } from "./shared-pages.ts";
+import type { FindViewer, Viewer } from "./viewer.ts";
 
 /** Dependencies of the market pages. */
 export interface HomeContext {
@@ -21,6 +22,26 @@ export interface HomeContext {
     page: PageAnswer,
     markdown?: string,
   ) => Promise<void>;
+  /**
+   * Sends a page that depends only on a question and the market, except that it shows whether its
+   * viewer is signed in. For all others it is rendered once for each state of the market.
+   *
+   * @param question Key of the page; equal for equal pages.
+   */
+  readonly sendView: (
+    req: Request,
+    res: Response,
+    view: { readonly viewer: Viewer; readonly question: string },
+    make: () => MarketPage,
+  ) => Promise<void>;
+  /** What is the same for all who may see it. */
+  readonly shared: SharedPages;
+}
+
+/** A page with its Markdown version, if it has one. */
+export interface MarketPage {
+  readonly page: () => PageAnswer;
+  readonly markdown?: () => string;
 }
 
 /** A part of a page that the script keeps up to date. */

@@ -10,7 +10,7 @@ import type { ToolContext } from "../../../tool/tool.ts";
 import { serveGetOnly } from "../../allowed-methods.ts";
 import { MARKDOWN_MEDIA_TYPE, prefersMarkdown } from "../../markdown.ts";
 import { queryOf } from "../../request-context.ts";
-import { MEDIA_TYPES, sendRepresentation } from "../../send-response.ts";
+import { MEDIA_TYPES, type Representation, sendRepresentation } from "../../send-response.ts";
 import { createErrorPageHandler, type ErrorPageOptions } from "../error.ts";
 import { layout } from "../layout.ts";
 import {
@@ -23,12 +23,13 @@ import { ACCOUNT_PATH } from "../return-to.ts";
 import { styleHref } from "../style-route.ts";
 import { type ClientSetup, clientSetups } from "./connect.ts";
 import { type ParsedFilter, parseFilter } from "./filter.ts";
-import type { HomeContext } from "./home-context.ts";
+import type { HomeContext, MarketPage } from "./home-context.ts";
 import { homePage } from "./home-page.ts";
 import { showHistoryCsv, showInstrument } from "./instrument-route.ts";
 import { createListMarket, sectorsOf } from "./market-list.ts";
 import { sendProofFile, showProofPage } from "./proof-page.ts";
 import { homeScriptRoutes, marketScriptHref } from "./script-route.ts";
+import { createSharedPages } from "./shared-pages.ts";
 import { showTrackRecordPage } from "./track-record-page.ts";
 import { createFindViewer, type Viewer, type ViewerOptions } from "./viewer.ts";
 /** Dependencies of the market pages. */
@@ -63,25 +64,57 @@ const HEADERS = {
   "content-security-policy": `${CONTENT_SECURITY_POLICY}; script-src 'self'; connect-src 'self'`,
 };
 
+/** What is sent of a page: all of it, the parts that the script updates, or its Markdown version. */
+type Form = "page" | "parts" | "markdown";
+
+const formOf = (req: Request): Form => {
+  if (prefersMarkdown(req)) return "markdown";
+  return req.get(LIVE_PARTS) === undefined ? "page" : "parts";
+};
+
+/** The body of a response with its media type. */
+type Body = Pick<Representation, "type"> & { readonly body: string };
+
+const headersOf = ({ type }: Pick<Representation, "type">) =>
+  type === MARKDOWN_MEDIA_TYPE ? MARKDOWN_HEADERS : HEADERS;
+
 /** Creates the routes of the home page and the instrument pages; agents get Markdown. */
 export function homeRouter(options: HomeOptions): Router {
   const { site, context, signalLog, now, onError } = options;
   const frame = { name: site.name, stylePath: styleHref };
+  const render = (form: Form, { page, markdown }: MarketPage): Body => {
+    if (form === "markdown" && markdown !== undefined) {
+      return { type: MARKDOWN_MEDIA_TYPE, body: markdown() };
+    }
+    const answer = page();
+    const parts = form === "parts" ? answer.liveParts : undefined;
+    return { type: MEDIA_TYPES.html, body: parts?.join("") ?? layout(answer, frame).toString() };
+  };
+  const shared = createSharedPages(context, signalLog);
   const surroundings: HomeContext = {
     site,
     context,
     signalLog,
     viewerOf: createFindViewer({ ...options, anonymousScopes: site.anonymousScopes }),
+    shared,
     send(req, res, page, markdown) {
       res.status(pageStatusOf(page));
-      if (markdown !== undefined && prefersMarkdown(req)) {
-        res.set(MARKDOWN_HEADERS);
-        return sendWithEtag(req, res, { type: MARKDOWN_MEDIA_TYPE, body: markdown });
+      const views = {
+        page: () => page,
+        ...(markdown !== undefined && { markdown: () => markdown }),
+      };
+      const body = render(formOf(req), views);
+      return sendWithEtag(req, res.set(headersOf(body)), body);
+    },
+    async sendView(req, res, { viewer, question }, make) {
+      const form = formOf(req);
+      const body = () => render(form, make());
+      if (viewer.isSignedIn) {
+        const own = body();
+        return sendWithEtag(req, res.set(headersOf(own)), own);
       }
-      res.set(HEADERS);
-      const isPart = page.liveParts !== undefined && req.get(LIVE_PARTS) !== undefined;
-      const body = isPart ? page.liveParts.join("") : layout(page, frame).toString();
-      return sendWithEtag(req, res, { type: MEDIA_TYPES.html, body });
+      const representation = await shared.of(`${form} ${question}`, body);
+      return sendRepresentation(req, res.set(headersOf(representation)), representation);
     },
   };
   const router = Router();
@@ -96,7 +129,8 @@ export function homeRouter(options: HomeOptions): Router {
   return router;
 }
 
-function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): RequestHandler {
+function showHome(surroundings: HomeContext): RequestHandler {
+  const { site, context, signalLog, viewerOf, send, sendView } = surroundings;
   const { market } = context;
   const listMarket = createListMarket(context);
   const markdown = { type: MARKDOWN_MEDIA_TYPE, body: homeMarkdown(site) };
@@ -109,31 +143,27 @@ function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): Re
     const lists = await listsOf(viewer, context);
     const query = withKnownList(parseFilter(queryOf(req)), lists);
     const isShown = viewer.scopes.has("signals:read") && query.errors.length === 0;
-    const service = {
-      asOf: market.knownUntil(),
-      instruments: market.instruments().length,
-      source: market.source,
-      logFault: signalLog?.fault,
-    };
     const sectors = viewer.scopes.has("signals:read") ? sectorsOf(market.instruments()) : [];
     const chosen = lists.find(({ key }) => key === query.filter.list);
-    const list = isShown
-      ? listMarket(query.filter, viewer.scopes, chosen?.value.symbols)
-      : undefined;
-    return send(
-      req,
-      res,
+    const page = () =>
       homePage({
         site,
         viewer,
-        service,
+        service: {
+          asOf: market.knownUntil(),
+          instruments: market.instruments().length,
+          source: market.source,
+          logFault: signalLog?.fault,
+        },
         query,
         sectors,
         lists,
-        list,
+        list: isShown ? listMarket(query.filter, viewer.scopes, chosen?.value.symbols) : undefined,
         scriptPath: marketScriptHref,
-      }),
-    );
+      });
+    if (query.errors.length > 0) return send(req, res, page());
+    const question = `home ${JSON.stringify([query.filter, query.search])}`;
+    return sendView(req, res, { viewer, question }, () => ({ page }));
   };
 }
 
@@ -152,11 +182,8 @@ function withKnownList(query: ParsedFilter, lists: readonly StoredWatchlist[]): 
   return { ...query, filter, errors: [{ id, text: "You have no such watchlist." }] };
 }
 
-const sendWithEtag = (
-  req: Request,
-  res: Response,
-  { type, body }: { readonly type: string; readonly body: string },
-): Promise<void> => sendRepresentation(req, res, { type, body, etag: strongEtag(body) });
+const sendWithEtag = (req: Request, res: Response, { type, body }: Body): Promise<void> =>
+  sendRepresentation(req, res, { type, body, etag: strongEtag(body) });
 
 /**
  * The home page for agents: llms.txt with a quick start before its lists, and client configurations

@@ -10,6 +10,7 @@ import { notCoveredReason } from "../../../tool/lookup.ts";
 import { signalColumns } from "../../../tool/signal-row.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
 import { queryOf } from "../../request-context.ts";
+import { sendRepresentation } from "../../send-response.ts";
 import { untrustedText } from "../elements.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { historyChoiceOf, snapshotsInRange, viewHistory } from "./history-view.ts";
@@ -30,7 +31,8 @@ import type { Viewer } from "./viewer.ts";
 /**
  * Shows the page of one instrument; other spellings of its symbol redirect to the canonical one.
  */
-export function showInstrument({ site, context, viewerOf, send }: HomeContext): RequestHandler {
+export function showInstrument(surroundings: HomeContext): RequestHandler {
+  const { site, context, viewerOf, send, sendView } = surroundings;
   const viewOf = cacheByInstrument(context, (symbol) => viewInstrument(symbol, context));
   return async (req, res) => {
     const viewer = await viewerOf(req);
@@ -55,37 +57,44 @@ export function showInstrument({ site, context, viewerOf, send }: HomeContext): 
     if (symbol !== requested) return res.redirect(instrumentPath(symbol));
 
     const choice = historyChoiceOf(queryOf(req));
-    const view = restrictViewToScopes(viewOf(symbol), viewer.scopes);
-    const page = instrumentPage({
-      view,
-      choice,
-      site,
-      viewer,
-      history: viewHistory(symbol, choice.range, context),
-      peers: viewPeers(symbol, context),
-      dayMs: context.market.dayMs,
-      scriptPath: marketScriptHref,
-    });
     res.set("link", linkToMarkdown(site.baseUrl + instrumentPath(symbol)));
-    return send(req, res, page, instrumentMarkdown(view, site));
+    const question = `instrument ${symbol} ${choice.range} ${choice.scale}`;
+    return sendView(req, res, { viewer, question }, () => {
+      const view = restrictViewToScopes(viewOf(symbol), viewer.scopes);
+      const page = () =>
+        instrumentPage({
+          view,
+          choice,
+          site,
+          viewer,
+          history: viewHistory(symbol, choice.range, context),
+          peers: viewPeers(symbol, context),
+          dayMs: context.market.dayMs,
+          scriptPath: marketScriptHref,
+        });
+      return { page, markdown: () => instrumentMarkdown(view, site) };
+    });
   };
 }
 
 /** Sends the history of an instrument as CSV, with the columns of `get_signal`. */
-export function showHistoryCsv({ context, viewerOf }: HomeContext): RequestHandler {
+export function showHistoryCsv({ context, viewerOf, shared }: HomeContext): RequestHandler {
   return async (req, res) => {
     const { scopes } = await viewerOf(req);
     const symbol = String(req.params.symbol);
     const found = scopes.has("signals:read") ? findInstrument(symbol, context) : undefined;
     if (found?.kind !== "found") return res.redirect(instrumentPath(symbol));
     const { range } = historyChoiceOf(queryOf(req));
-    const past = snapshotsInRange(found.instrument.symbol, range, context);
-    const { columns, rows } = tableOf(
-      signalColumns,
-      past.map((snapshot) => ({ snapshot, context })),
-    );
-    res.set({ "cache-control": "private, no-cache", vary: "Cookie" }).type(CSV_MEDIA_TYPE);
-    res.send(csvEncoder(columns).add(rows));
+    const table = await shared.of(`history ${found.instrument.symbol} ${range}`, () => {
+      const past = snapshotsInRange(found.instrument.symbol, range, context);
+      const { columns, rows } = tableOf(
+        signalColumns,
+        past.map((snapshot) => ({ snapshot, context })),
+      );
+      return { type: CSV_MEDIA_TYPE, body: csvEncoder(columns).add(rows) };
+    });
+    res.set({ "cache-control": "private, no-cache", vary: "Cookie" });
+    return sendRepresentation(req, res, table);
   };
 }
 
