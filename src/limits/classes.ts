@@ -277,7 +277,7 @@ export const storageClasses = {
     counts: "alerts (100 of a caller), watchlists (50) and channels (10)",
     by: "account with all its agents and keys; the network is the one in which its person first signed in",
     because:
-      "disk and memory: 2 kB each, 160 MB in all; people use them, so none is evicted; accounts share the network's number (below)",
+      "disk and memory: at most 12 kB each, with 100 symbols and a long URL, so 1 GB of both in all; people use them, so none is evicted; accounts share the network's number (below)",
   },
   agents: {
     caller: 250,

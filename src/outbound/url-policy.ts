@@ -12,7 +12,7 @@ export interface UrlPolicy extends AddressPolicy {
   readonly isAllowedName?: (name: string) => boolean;
 }
 
-/** Maximum length of a URL, in characters. */
+/** Maximum length of a URL, in characters, as it is written and as it is sent. */
 const MAX_URL_LENGTH = 2048;
 
 /**
@@ -41,6 +41,8 @@ export function urlFault(
   if (text.length > MAX_URL_LENGTH) return `It has more than ${MAX_URL_LENGTH} characters.`;
   const url = URL.parse(text);
   if (url === null) return "It is not a URL.";
+  if (url.href.length > MAX_URL_LENGTH)
+    return `It has more than ${MAX_URL_LENGTH} characters when it is encoded.`;
   if (!schemes.some((scheme) => scheme === url.protocol)) {
     return `It does not begin with ${schemes.map((scheme) => `${scheme}//`).join(" or ")}.`;
   }

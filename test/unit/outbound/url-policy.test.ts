@@ -47,6 +47,7 @@ describe("an outbound URL", () => {
     ["port is 1023", "https://agent.example.com:1023/"],
     ["port is 0", "https://agent.example.com:0/"],
     ["2048 characters", `https://agent.example.com/${"a".repeat(2048)}`],
+    ["2048 characters", `https://agent.example.com/${"\u4e2d".repeat(300)}`],
     ["not public", "https:127.0.0.1/"],
     ["not public", "https:\\\\127.0.0.1\\"],
     ["not public", "  https://127.0.0.1/  "],
