@@ -10,7 +10,7 @@ import type { RequestContext } from "./request-context.ts";
 
 /**
  * Interval between checks of a caller's credential, in milliseconds. When a credential ends, its
- * streams close within half a second, or within a second and a half if the change notice was lost.
+ * streams close within half a second, or within a second and a half if the announcement was lost.
  * Most checks are answered from a cache.
  */
 const CHECK_INTERVAL_MS = 500;

@@ -9,7 +9,7 @@ import { type Admit, operationRoute } from "../operation-routes.ts";
 import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 
-/** Interval of the fallback poll in milliseconds; needed because a change notice can be lost. */
+/** Interval of the fallback poll in milliseconds; needed because an announcement can be lost. */
 const POLL_INTERVAL_MS = 5_000;
 
 /**
