@@ -1,4 +1,5 @@
 // @module-tag full
+
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { grantGroup, grants } from "../../src/principals/accounts/grants.ts";
@@ -8,6 +9,7 @@ import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { getWith, postForm, postJson, type RegisteredAgent, register } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
+import { freePort } from "../support/free-port.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
 import {
   authorizationRequest,
@@ -15,7 +17,6 @@ import {
   registerPublic,
   type UserTokens,
 } from "../support/person.ts";
-import { freePort } from "../support/process.ts";
 import {
   describeEngines,
   type Engine,

@@ -14,8 +14,9 @@ import {
   type Description,
   describedIn,
 } from "../support/checks-answers.ts";
+import { freePort } from "../support/free-port.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
-import { freePort, temporaryFolder } from "../support/process.ts";
+import { temporaryFolder } from "../support/process.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 

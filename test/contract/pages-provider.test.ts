@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { freePort } from "../support/free-port.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
-import { freePort } from "../support/process.ts";
 import { startTestService } from "../support/test-service.ts";
 import { createWeb, textOf } from "../support/web.ts";
 

@@ -5,7 +5,8 @@ import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";
 import { admin } from "../support/admin.ts";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
-import { freePort, startProcess, temporaryFolder } from "../support/process.ts";
+import { freePort } from "../support/free-port.ts";
+import { startProcess, temporaryFolder } from "../support/process.ts";
 
 const DATA_DIR = temporaryFolder();
 const METRICS_PORT = await freePort();

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { newKey } from "../support/admin.ts";
+import { freePort } from "../support/free-port.ts";
 import { NO_LIMITS, type ServiceProcess, startService } from "./child.ts";
 import { temporaryPlace } from "./disks.ts";
 
@@ -53,14 +52,4 @@ export async function openCluster(databaseUrl: string, env: Env = {}): Promise<C
       await remove();
     },
   };
-}
-
-/** Finds a TCP port of the loopback address that is not in use. */
-export async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return String(port);
 }

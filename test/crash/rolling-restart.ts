@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "../support/free-port.ts";
 import { printFailures, startCallers } from "./callers.ts";
-import { type Cluster, freePort } from "./cluster.ts";
+import type { Cluster } from "./cluster.ts";
 import { startListener } from "./listeners.ts";
 import { onCluster } from "./on-cluster.ts";
 import type { Measure, Outcome } from "./outcome.ts";

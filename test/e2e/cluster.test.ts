@@ -6,8 +6,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { getWith, postForm, register, tokenOf } from "../support/agent.ts";
+import { freePort } from "../support/free-port.ts";
 import { createDatabase, postgresAvailable, startPostgres } from "../support/postgres.ts";
-import { freePort, runToEnd, startProcess } from "../support/process.ts";
+import { runToEnd, startProcess } from "../support/process.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
 
 const title = postgresAvailable

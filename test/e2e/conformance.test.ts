@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import { register } from "../support/agent.ts";
 import { printScenarios, startKit } from "../support/conformance-kit.ts";
-import { freePort } from "../support/process.ts";
+import { freePort } from "../support/free-port.ts";
 import { startTestServiceProcess } from "../support/test-service-process.ts";
 
 it("the authorization server passes every check of the MCP conformance suite", async () => {

@@ -6,13 +6,9 @@ import { describe, expect, it, vi } from "vitest";
 import { newKey } from "../support/admin.ts";
 import { type Headers, makeAlert } from "../support/alert-events.ts";
 import { type OpenStream, openStream } from "../support/event-stream.ts";
+import { freePort } from "../support/free-port.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
-import {
-  freePort,
-  type RunningProcess,
-  startProcess,
-  temporaryFolder,
-} from "../support/process.ts";
+import { type RunningProcess, startProcess, temporaryFolder } from "../support/process.ts";
 
 vi.setConfig({ testTimeout: 600_000 });
 

@@ -16,8 +16,9 @@ import { toWebhookKeySet } from "../../src/alerts/delivery/webhook-keys.ts";
 import type { Key } from "../../src/keys/key-records.ts";
 import { keyUses } from "../../src/keys/key-uses.ts";
 import { createWebhookPolicy } from "../../src/outbound/webhook-policy.ts";
+import { freePort } from "../support/free-port.ts";
 import { listenLocally } from "../support/local-server.ts";
-import { freePort, temporaryFolder } from "../support/process.ts";
+import { temporaryFolder } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

@@ -5,12 +5,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { providers } from "../../src/sources/live/providers.ts";
 import { marketSignal, newKey } from "../support/admin.ts";
 import { getWith, newToken } from "../support/agent.ts";
-import {
-  freePort,
-  type RunningProcess,
-  startProcess,
-  temporaryFolder,
-} from "../support/process.ts";
+import { freePort } from "../support/free-port.ts";
+import { type RunningProcess, startProcess, temporaryFolder } from "../support/process.ts";
 import { postEvent, serveJetstream } from "../support/providers/jetstream.ts";
 import { type ServedProviders, serveProviders, unreachable } from "../support/providers/served.ts";
 import { verifies } from "../support/verifies.ts";

@@ -9,13 +9,9 @@ import { httpLogSource } from "../../src/cli/log-source.ts";
 import { verifyLog } from "../../src/log/verify/verify-log.ts";
 import { parseCheckpoint } from "../../src/tree/checkpoint.ts";
 import type { KnownLog } from "../../src/tree/known-log.ts";
+import { freePort } from "../support/free-port.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
-import {
-  freePort,
-  type RunningProcess,
-  startProcess,
-  temporaryFolder,
-} from "../support/process.ts";
+import { type RunningProcess, startProcess, temporaryFolder } from "../support/process.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
 
 /**

@@ -11,11 +11,11 @@ import { bearer, makeAlert, writeEvents } from "../support/alert-events.ts";
 import { archiveTestAttempt } from "../support/alert-service.ts";
 import { startBrowser } from "../support/browser.ts";
 import { createCertificate } from "../support/certificate.ts";
+import { freePort } from "../support/free-port.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { expectContrastOnHover } from "../support/page-look.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
-import { freePort } from "../support/process.ts";
 import { storeName } from "../support/stored-name.ts";
 import { startTestService } from "../support/test-service.ts";
 

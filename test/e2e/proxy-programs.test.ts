@@ -4,7 +4,8 @@ import { connect } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { newKey } from "../support/admin.ts";
 import { EXAMPLE_REGISTRATION } from "../support/agent.ts";
-import { accountLinkOf, freePort, startProcess, temporaryFolder } from "../support/process.ts";
+import { freePort } from "../support/free-port.ts";
+import { accountLinkOf, startProcess, temporaryFolder } from "../support/process.ts";
 import {
   isInstalled,
   type ProxyProgram,

@@ -3,7 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { addressFaults, addressPaths } from "../support/checks-addresses.ts";
 import { addressesIn, crawl } from "../support/checks-links.ts";
-import { freePort, startProcess } from "../support/process.ts";
+import { freePort } from "../support/free-port.ts";
+import { startProcess } from "../support/process.ts";
 import { startReverseProxy } from "../support/reverse-proxy.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
 

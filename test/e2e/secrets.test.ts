@@ -8,13 +8,9 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { ChannelKind } from "../../src/alerts/channels/targets.ts";
 import { admin } from "../support/admin.ts";
 import { getWith, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import { freePort } from "../support/free-port.ts";
 import { createPerson, type Person } from "../support/person.ts";
-import {
-  freePort,
-  type RunningProcess,
-  startProcess,
-  temporaryFolder,
-} from "../support/process.ts";
+import { type RunningProcess, startProcess, temporaryFolder } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
 import { codesIn, LOOSE_LIMITS } from "../support/test-service.ts";
 import type { WebPage } from "../support/web.ts";

@@ -3,13 +3,8 @@ import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { smallDisk } from "../crash/disks.ts";
-import {
-  freePort,
-  runToEnd,
-  spawnMain,
-  startProcess,
-  temporaryFolder,
-} from "../support/process.ts";
+import { freePort } from "../support/free-port.ts";
+import { runToEnd, spawnMain, startProcess, temporaryFolder } from "../support/process.ts";
 import { createWeb } from "../support/web.ts";
 
 /** Stops a process as soon as it has started. @returns What it wrote to standard error. */

@@ -11,12 +11,8 @@ import { cosignaturesOf } from "../../src/log/witness/cosignature.ts";
 import { WitnessPolicy } from "../../src/log/witness/policy.ts";
 import { parseCheckpoint } from "../../src/tree/checkpoint.ts";
 import { atFileEnd } from "../support/file-end.ts";
-import {
-  freePort,
-  type RunningProcess,
-  startProcess,
-  temporaryFolder,
-} from "../support/process.ts";
+import { freePort } from "../support/free-port.ts";
+import { type RunningProcess, startProcess, temporaryFolder } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
 import { textOf } from "../support/web.ts";

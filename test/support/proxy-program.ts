@@ -6,7 +6,8 @@ import { type RequestOptions, request } from "node:https";
 import { join } from "node:path";
 import { type Certificate, createCertificate } from "./certificate.ts";
 import { atFileEnd } from "./file-end.ts";
-import { freePort, temporaryFolder } from "./process.ts";
+import { freePort } from "./free-port.ts";
+import { temporaryFolder } from "./process.ts";
 
 const DEPLOY = new URL("../../deploy/", import.meta.url);
 

@@ -1,5 +1,5 @@
 import { FastMCP } from "fastmcp";
-import { freePort } from "../harness/free-port.ts";
+import { freePort } from "../../support/free-port.ts";
 import { type Answers, fixedTools } from "./answers.ts";
 import type { Bearer } from "./bearer.ts";
 
@@ -25,7 +25,7 @@ export async function startFastmcp(answers: Answers, bearer: Bearer): Promise<st
       },
     });
   }
-  const port = await freePort();
+  const port = Number(await freePort());
   await server.start({
     transportType: "httpStream",
     httpStream: {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { freePort } from "../../support/free-port.ts";
 import { postgresAvailable, startPostgres } from "../../support/postgres.ts";
 import { startCaller } from "../harness/caller.ts";
-import { freePort } from "../harness/free-port.ts";
 import { childrenOf } from "../harness/machine.ts";
 import { showProgress } from "../harness/progress.ts";
 import {

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type MetricsServerOptions, serveMetrics } from "../../../src/telemetry/metrics-server.ts";
-import { freePort } from "../../support/process.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const HOST = "127.0.0.1";
 
