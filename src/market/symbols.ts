@@ -117,13 +117,25 @@ export function resolveSymbol(
   instruments: readonly Instrument[],
   symbol: string,
 ): SymbolResolution {
-  const { entries, byKey, coinsByBase } = indexOf(instruments);
-  const key = symbolKey(symbol);
-  const matches = byKey.get(key) ?? coinsByBase.get(key) ?? [];
+  const { entries } = indexOf(instruments);
+  const matches = entriesOf(instruments, symbol);
   const [found] = matches;
   if (matches.length === 1 && found) return { kind: "found", instrument: found.instrument };
   if (matches.length > 1) return { kind: "ambiguous", candidates: instrumentsOf(matches) };
   return { kind: "unknown", candidates: instrumentsOf(suggestions(entries, symbol)) };
+}
+
+/**
+ * Whether a text is the symbol of exactly one instrument, in any spelling. It takes one look into
+ * the index, however long the list is; `resolveSymbol` searches it for suggestions.
+ */
+export const isSymbol = (instruments: readonly Instrument[], text: string): boolean =>
+  entriesOf(instruments, text).length === 1;
+
+function entriesOf(instruments: readonly Instrument[], symbol: string): readonly Entry[] {
+  const { byKey, coinsByBase } = indexOf(instruments);
+  const key = symbolKey(symbol);
+  return byKey.get(key) ?? coinsByBase.get(key) ?? [];
 }
 
 /**

@@ -9,6 +9,9 @@ import type { ToolContext } from "./tool.ts";
 /** Maximum length of a webhook URL, in characters. */
 const MAX_URL = 4_096;
 
+/** Maximum number of symbols of an alert, or of one change of a watchlist. */
+export const MAX_SYMBOLS = 100;
+
 /** A webhook URL in tool input. */
 export const WebhookUrlInput = z.string().max(MAX_URL).describe("It must answer a challenge.");
 
@@ -17,7 +20,7 @@ export const AlertIdInput = z.string().describe("Id of the alert.");
 
 /** Alert members that a client can set on creation and change later. */
 export const AlertFields = {
-  symbols: z.array(Ticker).min(1).max(100).describe("Instruments to watch."),
+  symbols: z.array(Ticker).min(1).max(MAX_SYMBOLS).describe("Instruments to watch."),
   kinds: z
     .array(z.enum(ALERT_KINDS))
     .min(1)

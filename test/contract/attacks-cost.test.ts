@@ -7,6 +7,7 @@ import { getWith, newToken, postJson } from "../support/agent.ts";
 import { bearer } from "../support/alert-events.ts";
 import { connectMcp } from "../support/mcp.ts";
 import { sharedTestService, startTestService } from "../support/test-service.ts";
+import { textOf } from "../support/web.ts";
 
 /**
  * The cost of a request must grow at most linearly with its size, since each request counts once
@@ -58,6 +59,24 @@ it("the service stops comparing unknown members with known members once the erro
   const input = Object.fromEntries(names.map((name) => [name, 1]));
   expect(() => parseInput(schema, input)).toThrow("n0 is unknown; known are symbol, limit");
   expect(compared).toBeLessThan(20);
+});
+
+describe("a form with thousands of names of instruments", () => {
+  it.each(["/account/watchlists/new", "/account/alerts/new"])(
+    "is refused for their number, and none is searched: %s",
+    async (path) => {
+      const { person } = await sharedTestService();
+      const owner = person();
+      await owner.signIn();
+      const page = await owner.web.get(path);
+      const symbols = Array(1_600).fill("q").join(",");
+      const form = page.form(path.replace("/new", ""));
+      const answer = await owner.web.submit(form, { symbols, name: "many" });
+      expect(answer.status).toBe(400);
+      expect(textOf(answer.html)).toContain("The instruments must have at most 100");
+      expect(answer.html).not.toContain("No instrument has the symbol");
+    },
+  );
 });
 
 describe("a page of the market", () => {

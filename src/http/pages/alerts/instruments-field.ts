@@ -2,12 +2,13 @@ import { z } from "zod";
 import { Problem } from "../../../lib/problem.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import {
+  isSymbol,
   isWeakMatch,
   matchInstruments,
-  resolveSymbol,
   searchInstruments,
 } from "../../../market/symbols.ts";
 import { type Html, html } from "../../../markup/html.ts";
+import { MAX_SYMBOLS } from "../../../tool/alert-input.ts";
 import { resolveInstrument } from "../../../tool/lookup.ts";
 import type { ToolContext } from "../../../tool/tool.ts";
 import { type FieldErrors, untrustedText } from "../elements.ts";
@@ -19,7 +20,7 @@ export const instrumentFields = {
   symbols: {
     control: "input",
     label: "Symbols or names",
-    hint: "Up to 100, with commas or spaces between. A name will do if it fits one instrument.",
+    hint: `Up to ${MAX_SYMBOLS}, with commas or spaces between. A name will do if it fits one instrument.`,
     subject: "The instruments",
     type: "text",
     autocomplete: "off",
@@ -46,16 +47,17 @@ export interface InstrumentSuggestion {
 /** Maximum number of instruments suggested for a name. */
 const MAX_FOUND = 8;
 
-/** Maximum number of entered names that are looked up. */
+/** Maximum number of entered names that are explained: by suggestions, and by errors. */
 const MAX_NAMES = 5;
 
 /**
  * The instruments of an entry: the symbols, also of names that only one instrument has, and the
- * matching instruments for each other name.
+ * matching instruments for each other name. If there are too many for an alert, none is looked up,
+ * because each name is compared with those of all instruments.
  */
 export function matchInstrumentNames({ symbols, symbol }: NamedInstruments, context: ToolContext) {
   const all = context.market.instruments();
-  const isKnown = (text: string) => resolveSymbol(all, text).kind === "found";
+  const isKnown = (text: string) => isSymbol(all, text);
   const parts = symbols
     .split(/[,\n]/)
     .map((part) => part.trim())
@@ -64,6 +66,7 @@ export function matchInstrumentNames({ symbols, symbol }: NamedInstruments, cont
       const words = part.split(/\s+/);
       return !isKnown(part) && words.some(isKnown) ? words : [part];
     });
+  if (isTooMany(parts)) return { symbols: [...parts, ...symbol], suggestions: [] };
   // A name that only one instrument has is meant; within other words it may be another's.
   const namedBy = (text: string): string => {
     if (isKnown(text)) return text;
@@ -80,19 +83,25 @@ export function matchInstrumentNames({ symbols, symbol }: NamedInstruments, cont
   return { symbols: [...names, ...symbol], suggestions: symbol.length > 0 ? [] : suggestions };
 }
 
-/** Form errors for names that are not symbols, in the wording of the tools. */
+/**
+ * Form errors for the first names that are not symbols, in the wording of the tools; none if there
+ * are too many for an alert, which the schema of the tool refuses.
+ */
 export function symbolErrors(symbols: readonly string[], context: ToolContext): FieldErrors {
-  const texts = symbols.flatMap((symbol) => {
+  const texts: string[] = [];
+  for (const symbol of isTooMany(symbols) ? [] : symbols) {
+    if (texts.length === MAX_NAMES) break;
     try {
       resolveInstrument(symbol, context);
-      return [];
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      return [error.detail];
+      texts.push(error.detail);
     }
-  });
-  return texts.length === 0 ? [] : [{ id: "symbols", text: texts.slice(0, MAX_NAMES).join(" ") }];
+  }
+  return texts.length === 0 ? [] : [{ id: "symbols", text: texts.join(" ") }];
 }
+
+const isTooMany = (names: readonly string[]): boolean => names.length > MAX_SYMBOLS;
 
 /** Shows the field for symbols or names, with suggestions for each name that is not a symbol. */
 export const showInstruments = (
