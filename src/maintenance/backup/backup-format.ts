@@ -19,8 +19,11 @@ const BACKUP_VERSION = 3;
  */
 const CHUNK_LENGTH = 64 * 1024;
 
-/** Number of rows per batch when a backup is read. */
+/** Number of rows after which a batch ends when a backup is read. */
 const BATCH_ROWS = 500;
+
+/** Number of bytes after which a batch ends, since a compressed file can hold very long rows. */
+const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Schema of the first line of a backup. */
 const BackupHeader = z.strictObject({
@@ -190,6 +193,7 @@ interface RowReading {
 async function* decodeRows({ lines, name, hash }: RowReading): AsyncGenerator<readonly DumpRow[]> {
   const next = rowReader(name, hash);
   let batch: DumpRow[] = [];
+  let bytes = 0;
   let number = 2;
   for (; ; number += 1) {
     const { value: line, done } = await lines.next();
@@ -197,9 +201,11 @@ async function* decodeRows({ lines, name, hash }: RowReading): AsyncGenerator<re
     const row = next(line, number);
     if (row === undefined) break;
     batch.push(row);
-    if (batch.length < BATCH_ROWS) continue;
+    bytes += line.length;
+    if (batch.length < BATCH_ROWS && bytes < BATCH_BYTES) continue;
     yield batch;
     batch = [];
+    bytes = 0;
   }
   if (batch.length > 0) yield batch;
   if (!(await lines.next()).done) throw damaged(name, number + 1, "a line after the last one");

@@ -103,6 +103,18 @@ describe("the backup of a store", () => {
     expect(other.identity).toEqual(store.identity);
   });
 
+  it("is read in batches of a few megabytes, however long its rows are", async () => {
+    const { store, clock } = await openStore(model);
+    const body = "x".repeat(1024 * 1024);
+    const rows = Array.from({ length: 12 }, (_, at) => ({ kind: "text", at, id: "a", body }));
+    await store.archive.append(rows);
+    const file = newFile();
+    await writeBackup({ store, file, now: () => clock.now }, quiet);
+    const lengths: number[] = [];
+    for await (const batch of (await openBackup(file)).batches) lengths.push(batch.length);
+    expect(lengths).toEqual([4, 4, 4]);
+  });
+
   it("is readable only by its owner, and leaves no other files behind", async () => {
     const { file } = await backedUp();
     expect(statSync(file).mode & 0o777).toBe(0o600);
