@@ -44,7 +44,7 @@ const applyForm = createForm({
   email: {
     control: "input",
     label: "Your email address",
-    hint: "Only the first application of an address counts.",
+    hint: "An address has one application at a time.",
     subject: "The email address",
     type: "email",
     autocomplete: "email",
