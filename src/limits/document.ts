@@ -90,9 +90,11 @@ ${table(`Class | ${COLUMNS} | Why`, stored)}
 | emails that wait | for ten minutes with a code, five days with a notice | \`code-mails\`, \`mailbox-codes\`, \`messages\`, \`claims\` |
 | mailboxes that want no mail | one each, 0.2 kB, for good | \`code-mails\` |
 | lockouts | for at most two days after the guess | \`audit-rows\` |
-| audit rows | for 400 days | the class of what they record, \`audit-rows\` |
+| audit rows | for 400 days; of sign-ins and sign-outs 50 an hour | the class of what they record, \`audit-rows\`; \`code-mails\` and \`authorizations\` for sign-ins |
 
 Accounts, their keys and grants, and mailboxes that want no mail have no number in total: a service does not turn people away because it has many. From one network they grow by at most 100 an hour (\`code-mails\`), and an account whose person has signed in is about 2 kB of rows: 5 MB a day. Where an identity provider vouches for people, it is as many as it vouches for, at most 1,000 in ten minutes (\`authorizations\`).
+
+Rows of sign-ins and sign-outs have no number for a network or in total either, so that nobody can hide a sign-in with a stolen mailbox behind the rows of others. There are at most two for each code or answer of a provider: with the most codes in all, 60,000 rows or 25 MB an hour.
 
 **A new limit.** Count the action by a class above: name it in the \`limit\` of a public operation, or call \`admit\` where the action is; the form of a page is another place than the operation that does the same. A new class replaces one in \`src/limits/classes.ts\`, because \`test/house/ceilings.json\` lets their number only fall; \`src/limits/former-names.ts\` then says which class took the place of the old name. \`UPDATE_DOCS=1 npx vitest run --mode quick test/unit/limits/classes.test.ts\` renews this page.
 `;

@@ -320,16 +320,18 @@ describe("applications that a person has approved", () => {
   });
 });
 
+/** Sends a token request from an address. @returns The status. */
+async function postToken(base: string, from: string, form: Readonly<Record<string, string>>) {
+  const body = new URLSearchParams({ grant_type: "client_credentials", ...form });
+  const headers = { "x-forwarded-for": from };
+  return (await fetch(`${base}/oauth/token`, { method: "POST", headers, body })).status;
+}
+
 describe("an attacker with many addresses", () => {
   const startWith = (limits: string) =>
     startTestService({ TRUST_PROXY: "1", RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
   const countIn = async ({ service }: TestService, name: string) =>
     (await service.state.store.records.list(collection(name), { limit: 10_000 })).length;
-  const postToken = async (base: string, from: string, form: Readonly<Record<string, string>>) => {
-    const body = new URLSearchParams({ grant_type: "client_credentials", ...form });
-    const headers = { "x-forwarded-for": from };
-    return (await fetch(`${base}/oauth/token`, { method: "POST", headers, body })).status;
-  };
 
   it("causes a bounded number of lockout records, and is still limited at each address", async () => {
     const testService = await startWith("guesses=2/1000/10000 audit-rows=3/3/1000");
@@ -447,6 +449,20 @@ describe("audit rows of one person", () => {
     expect(await sessionRows(testService)).toBe(3);
     await testService.person().signIn();
     expect(await sessionRows(testService)).toBe(4);
+  });
+
+  it("are an account's own for sign-ins: nobody else, of its network or not, can hide one", async () => {
+    const testService = await startTestService({
+      TRUST_PROXY: "1",
+      RATE_LIMITS: `${LOOSE_LIMITS} audit-rows=2/2/5`,
+    });
+    const secret = { client_id: "a", client_secret: "b" };
+    for (const from of ["127.0.0.1", "127.0.0.2", "198.51.100.1", "203.0.113.1"]) {
+      for (let nth = 0; nth < 3; nth += 1) await postToken(testService.base, from, secret);
+    }
+    expect(await rowsOf(testService, "token.refused")).toBe(5);
+    await testService.person().signIn();
+    expect(await sessionRows(testService)).toBe(1);
   });
 
   it("are limited for sign-ins with an identity provider", async () => {

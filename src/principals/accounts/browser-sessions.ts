@@ -1,9 +1,8 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { parseCookie, stringifySetCookie } from "cookie";
-import { type Auditor, callerAddress } from "../../access/auditor.ts";
+import type { Auditor } from "../../access/auditor.ts";
 import { isEqualConstantTime } from "../../access/secrets.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { partyAt } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { type Collection, collection, type Records } from "../../store/port/records.ts";
 import { type Transaction, transact } from "../../store/transact.ts";
@@ -98,7 +97,7 @@ interface BrowserSessionsOptions {
   /** Whether the service is reached over https. */
   readonly secure: boolean;
   readonly audit: Auditor;
-  /** Bounds the audit rows: what it refuses happens, unrecorded. */
+  /** Bounds the audit rows of an account: what it refuses happens, unrecorded. */
   readonly limits: Pick<Limits, "admit">;
 }
 
@@ -194,8 +193,10 @@ export class BrowserSessions {
   async close({ secret, session }: Browser): Promise<SetCookie> {
     const actor = session?.accountId;
     const isRecorded = actor !== undefined && (await this.#mayRecord(actor));
-    await transact(this.#records, (tx) => {
-      tx.remove(browserSessionRecords, fingerprint(secret));
+    await transact(this.#records, async (tx) => {
+      const open = await tx.get(browserSessionRecords, fingerprint(secret));
+      if (open === undefined) return;
+      tx.remove(browserSessionRecords, open.key);
       if (isRecorded) this.#audit(tx, { action: "session.closed", actor, target: actor });
     });
     return this.#setSession("", 0);
@@ -248,9 +249,12 @@ export class BrowserSessions {
     });
   }
 
-  /** Whether one more row of an account's sessions may be written to the audit log. */
+  /**
+   * Whether one more row of an account's sessions may be written to the audit log. Each account has
+   * numbers of its own, so that nobody else can use up the rows in which a stolen sign-in shows.
+   */
   async #mayRecord(accountId: string): Promise<boolean> {
-    const party = partyAt(callerAddress(), accountId);
+    const party = { caller: accountId, network: accountId, target: accountId };
     return !(await this.#limits.admit("audit-rows", party)).isExceeded;
   }
 

@@ -140,6 +140,15 @@ describeEngines("browser sessions", (engine) => {
     });
   });
 
+  it("end once, and are one audit row, when a person signs out many times at once", async () => {
+    const { store, sessions, id } = await begin(engine);
+    const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
+    const browser = await sessions.browserOf(cookie);
+    await Promise.all([1, 2, 3].map(() => sessions.close(browser)));
+    const rows = (await auditOf(store)).filter(({ action }) => action === "session.closed");
+    expect(rows).toHaveLength(1);
+  });
+
   it("end with the account, and cannot start for a deleted account", async () => {
     const { store, sessions, id } = await begin(engine);
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
