@@ -27,7 +27,7 @@ export const applicationsListCommand = defineStoreCommand({
   summary: "Lists the applications for early access, in the order of the queue.",
   notes: [
     "Names and addresses are what applicants wrote; nobody has checked them. Anyone can apply with",
-    "any address: the last four others who did are listed beside the one that waits.",
+    "any address: others who did are listed beside the one that waits, the last of each network.",
   ],
   options: {
     state: {

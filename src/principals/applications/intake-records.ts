@@ -16,10 +16,12 @@ export interface ApplicationRequest {
   readonly focus: Focus | undefined;
 }
 
-/** What an applicant wrote, and when. */
-interface Submission extends Pick<ApplicationRequest, "name" | "focus"> {
+/** What an applicant wrote, when, and from where. */
+export interface Submission extends Pick<ApplicationRequest, "name" | "focus"> {
   /** Milliseconds since the epoch. */
   readonly registeredAt: number;
+  /** Hash of the network that it came from; absent if unknown, as before version 2.0.0. */
+  readonly network?: string;
 }
 
 /** A submission under the address of an application that is not the one to decide on. */
@@ -33,7 +35,10 @@ export interface Application extends ApplicationRequest, Submission {
   /** Id of the application: `app_` and 16 random characters. */
   readonly id: string;
   readonly state: "waiting" | "accepted" | "rejected";
-  /** The last four other submissions under this address; absent: none. */
+  /**
+   * The last other submission under this address of each of the last four networks that sent one,
+   * oldest first; absent: none.
+   */
   readonly others?: readonly OtherSubmission[];
 }
 

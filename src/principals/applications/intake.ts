@@ -2,6 +2,7 @@ import { type Auditor, callerAddress } from "../../access/auditor.ts";
 import { anonymousScopeCeiling, type Scope } from "../../access/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
+import { networkOf } from "../../limits/address-key.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
@@ -18,6 +19,7 @@ import {
   type OtherSubmission,
   queueTokens,
   type StoredApplication,
+  type Submission,
 } from "./intake-records.ts";
 
 /** The scopes and expiry of a queue token that is also an API key. */
@@ -63,21 +65,26 @@ export class IntakeService {
   /**
    * Stores an application. Each email address has one application, and anyone can apply with any
    * address: the first submission gets a place in the queue, so that no later one spoils it. The
-   * operator sees the last four others beside it, so that it is not taken for that of the address's
-   * owner. Once it is rejected, the next submission takes its place, so that nobody is barred.
+   * operator sees others beside it, the last one of each of four networks, so that it is not taken
+   * for that of the address's owner. Once it is rejected, the next submission takes its place under
+   * a new id, so that nobody is barred, and a decision never meets another application than the one
+   * that the operator saw.
    *
    * Every response contains a new token and the time of the request, so that it does not reveal an
    * earlier application. The queue token is returned only once. Every token that was issued
-   * identifies the application to the operator; a new token does not invalidate earlier ones.
+   * identifies the application to the operator until another one takes its place; a new token does
+   * not invalidate earlier ones.
    *
    * @returns `key` is `undefined` if the token is not an API key.
    * @throws {Problem} `rate_limited` if too many applications are pending.
    */
   async apply(request: ApplicationRequest) {
-    const { records, now, audit } = this.#options;
+    const { records, now, audit, hashAddress } = this.#options;
     const registeredAt = now().getTime();
     const { email } = request;
-    const submitted = { ...request, registeredAt };
+    const ip = callerAddress();
+    const from = ip === undefined ? {} : { network: hashAddress(networkOf(ip)) };
+    const submitted = { ...request, registeredAt, ...from };
     const token = await transact(records, async (tx) => {
       const kept = await tx.get(applications, email);
       const isOpen = kept !== undefined && kept.value.state !== "rejected";
@@ -125,11 +132,12 @@ export class IntakeService {
 }
 
 /** An application as it was submitted. */
-type Submitted = ApplicationRequest & Pick<Application, "registeredAt">;
+type Submitted = ApplicationRequest & Submission;
 
 /**
- * Gives an application a place in the queue. It takes the id of a rejected one that it replaces.
+ * Gives an application a place in the queue.
  *
+ * @param rejected The one that it replaces, which goes on among the others.
  * @returns The id of the application.
  */
 async function storeApplication(
@@ -138,7 +146,7 @@ async function storeApplication(
   options: IntakeServiceOptions,
 ): Promise<string> {
   const { email } = submitted;
-  const id = rejected?.id ?? `app_${randomBase62(ID_LENGTH)}`;
+  const id = `app_${randomBase62(ID_LENGTH)}`;
   const placing = { groups: [emailGroup(email)], ttlMs: APPLICATION_RETENTION_MS };
   const ip = callerAddress();
   const seat = await takeIntakeSlot(tx, options, { kind: "application", ip, placing });
@@ -152,8 +160,8 @@ async function storeApplication(
 const MAX_OTHERS = 4;
 
 /**
- * Stores a submission beside the application that waits under its address, unless the two are the
- * same.
+ * Stores a submission beside the application that waits under its address, unless that says the
+ * same, or the other one of its network does.
  *
  * @returns The id of the application.
  */
@@ -163,9 +171,11 @@ function keepBeside(
   submitted: Submitted,
 ): string {
   const { value } = kept;
-  const isKnown = [value, ...(value.others ?? [])].some(
-    ({ name, focus }) => name === submitted.name && focus === submitted.focus,
-  );
+  const isSame = ({ name, focus }: Submission) =>
+    name === submitted.name && focus === submitted.focus;
+  const isKnown =
+    isSame(value) ||
+    value.others?.some((other) => other.network === submitted.network && isSame(other));
   if (value.state === "waiting" && !isKnown) {
     const others = withOther(value, { ...submitted, wasRejected: false });
     tx.update(applications, kept, { value: { ...value, others } });
@@ -173,12 +183,18 @@ function keepBeside(
   return value.id;
 }
 
-/** The other submissions of an application with one more. */
-const withOther = (
+/**
+ * The other submissions of an application with one more, which replaces that of its own network: a
+ * stranger needs four networks to push out what a person sent.
+ */
+function withOther(
   { others = [] }: Application,
-  { name, focus, registeredAt, wasRejected }: OtherSubmission,
-): readonly OtherSubmission[] =>
-  [...others, { name, focus, registeredAt, wasRejected }].slice(-MAX_OTHERS);
+  { name, focus, registeredAt, network, wasRejected }: OtherSubmission,
+): readonly OtherSubmission[] {
+  const added = { name, focus, registeredAt, ...(network && { network }), wasRejected };
+  const ofElsewhere = others.filter((other) => network === undefined || other.network !== network);
+  return [...ofElsewhere, added].slice(-MAX_OTHERS);
+}
 
 /**
  * Creates a queue token. The API contract does not specify its purpose. Here the token identifies

@@ -385,12 +385,15 @@ describeEngines("a decision on an application for access", (engine) => {
     clock.now += DAY_MS;
     await intake.apply(ada);
     const rejected = { ...beside, name: "Spam Bot", wasRejected: true };
-    expect(await readApplications(records)).toEqual([
+    const waiting = await readApplications(records);
+    expect(waiting).toEqual([
       expect.objectContaining({
-        ...{ ...ada, id: spam?.id, state: "waiting", registeredAt: clock.now },
+        ...{ ...ada, state: "waiting", registeredAt: clock.now },
         others: [beside, rejected],
       }),
     ]);
+    // The rejection was of the stranger's: given once more, it meets nothing.
+    expect(await decisions.reject(spam?.id ?? "")).toBeUndefined();
     expect((await audits()).map(({ action }) => action)).toEqual([
       "application.received",
       "application.repeated",
@@ -398,8 +401,27 @@ describeEngines("a decision on an application for access", (engine) => {
       "application.rejected",
       "application.reopened",
     ]);
-    await decisions.accept(spam?.id ?? "");
+    await decisions.accept(waiting[0]?.id ?? "");
     expect(await intake.isAccepted(ada.email)).toBe(true);
+  });
+
+  it("is made with one other of each network in view, so that a stranger pushes nobody's out", async () => {
+    const { decisions, intake, records, store } = await open(engine, "live");
+    const apply = (ip: string, name: string) =>
+      withCallerAddress(ip, () => intake.apply({ ...ada, name }));
+    const stranger = (name: string) => apply(`198.51.100.${name.length}`, name);
+    await stranger("Spam");
+    // The stranger sends what the person would, and then something else in its place.
+    await stranger("Ada");
+    await apply("203.0.113.5", "Ada");
+    for (const name of ["Spam 1", "Spam to 2", "Spam of 3", "Spam 4", "Spam"]) await stranger(name);
+    const others = async () =>
+      (await readApplications(records))[0]?.others?.map(({ name }) => name);
+    expect(await others()).toEqual(["Ada", "Spam 4"]);
+    await decisions.reject((await readApplications(records))[0]?.id ?? "");
+    await stranger("Spam again");
+    expect(await others()).toEqual(["Ada", "Spam"]);
+    expect(JSON.stringify(await dumpStore(store))).not.toMatch(/"(198\.51|203\.0)/);
   });
 
   it("is on one application with the last four others of its address", async () => {
