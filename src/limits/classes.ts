@@ -158,9 +158,9 @@ export const rateClasses = {
     total: 10_000,
     seconds: 3_600,
     counts: "codes sent to any mailbox or chat",
-    by: "address for sign-in, person for channels; apart from these, the mailbox for a browser in which its person signed in before, in the network of their first sign-in; apart from both, the mailbox for a browser with its link, where the network has nothing left",
+    by: "address for sign-in, person for channels; apart from these, the mailbox for a browser in which its person signed in before, in the network of their first sign-in; apart from both, the mailbox for a browser with its link, where the network has nothing left; the first code of an hour at either kind of browser counts for the mailbox and in total alone",
     because:
-      "the mail server's reputation: three times these numbers, since known browsers and links have them too",
+      "the mail server's reputation: three times these numbers, since known browsers and links have them too, and once more the total for first codes, which go only to mailboxes whose holders have read their mail",
   },
   "mailbox-codes": {
     caller: 3,

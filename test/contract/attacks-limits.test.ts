@@ -135,50 +135,107 @@ describe("strangers who request codes for a person's mailbox", () => {
   });
 });
 
+/** Uses the link at the end of an email in a new browser, to sign in there. */
+const useLink = async ({ base }: TestService, link = "") => {
+  const web = createWeb(base);
+  const page = await web.get(link);
+  const signIn = await web.submit(page.form(`${new URL(link).pathname}/browser`));
+  expect(signIn.url.pathname).toBe("/sign-in");
+  return web;
+};
+const passOf = (cookies: string) => /market-signal-mailbox=[^;]+/.exec(cookies)?.[0] ?? "";
+
 describe("accounts of many mailboxes that sign in again at known browsers", () => {
-  it("get what the network of their first sign-in has, which keeps nobody else from a code", async () => {
-    const service = await startTestService({
+  const start = (codeMails: string) =>
+    startTestService({
       TRUST_PROXY: "1",
-      RATE_LIMITS: `${LOOSE_LIMITS} code-mails=20/3/1000`,
+      RATE_LIMITS: `${LOOSE_LIMITS} code-mails=${codeMails}`,
     });
+  const [here, elsewhere] = ["198.51.100.1", "203.0.113.1"];
+  /** Signs a person in. @returns Asks for a code at the browser, in the network of an address. */
+  const signIn = async (service: TestService, email: string, from: string) => {
     const { base } = service;
-    const [here, elsewhere] = ["198.51.100.1", "203.0.113.1"];
-    const signIn = async (email: string, from: string) => {
-      const web = createWeb(base, from);
-      await web.signIn(email, async () => (await service.codesTo(email)).at(-1) ?? "");
-      const [known = ""] = /market-signal-known=[^;]+/.exec(web.cookie(base)) ?? [];
-      return async (at: string) => (await askCode(base, email, at, known)).status;
-    };
-    const names = ["a", "b", "c"];
-    const own = await Promise.all(names.map((name) => signIn(`${name}@all.example`, here)));
-    const visitor = await signIn("visitor@example.com", elsewhere);
-    expect((await askCode(base, "new@example.com", here)).status).toBe(429);
-    const again = async (at: string) => {
-      const asked = [];
-      for (const ask of own) asked.push(await ask(at));
-      return asked;
-    };
-    expect([await again(here), await again(here)]).toEqual([
-      [303, 303, 303],
-      [429, 429, 429],
+    const web = createWeb(base, from);
+    await web.signIn(email, async () => (await service.codesTo(email)).at(-1) ?? "");
+    const [known = ""] = /market-signal-known=[^;]+/.exec(web.cookie(base)) ?? [];
+    return (at: string, cookie = "") => askCode(base, email, at, `${known}; ${cookie}`);
+  };
+  type Ask = Awaited<ReturnType<typeof signIn>>;
+  /** Statuses of one code for each of some people. */
+  const statusesOf = async (people: readonly Ask[], at: string) => {
+    const statuses = [];
+    for (const ask of people) statuses.push((await ask(at)).status);
+    return statuses;
+  };
+
+  it("get what the network of their first sign-in has, which keeps nobody else from a code", async () => {
+    const service = await start("20/3/1000");
+    const names = ["a", "b", "c"].map((name) => `${name}@all.example`);
+    const own = await Promise.all(names.map((email) => signIn(service, email, here)));
+    const visitor = await signIn(service, "visitor@example.com", elsewhere);
+    expect((await askCode(service.base, "new@example.com", here)).status).toBe(429);
+    // The first of each counts for its mailbox, the next ones for the network.
+    expect(await statusesOf([...own, ...own, ...own], here)).toEqual([
+      ...[303, 303, 303],
+      ...[303, 303, 303],
+      ...[429, 429, 429],
     ]);
-    expect(await visitor(here)).toBe(303);
+    expect((await visitor(here)).status).toBe(303);
     // Where neighbors have used up the network of the account, what strangers have is left.
-    expect(await own[0]?.("192.0.2.1")).toBe(303);
+    expect((await own[0]?.("192.0.2.1"))?.status).toBe(303);
+  });
+
+  it("leave a neighbor a code at a known browser and one by the link, and then say where to go", async () => {
+    const service = await start("20/3/1000");
+    const { base } = service;
+    const email = "neighbor@example.com";
+    const neighbor = await signIn(service, email, here);
+    const names = ["a", "b"].map((name) => `${name}@all.example`);
+    const others = await Promise.all(names.map((name) => signIn(service, name, here)));
+    const asked = await statusesOf([...others, ...others, ...others], here);
+    expect(asked).toEqual([303, 303, 303, 303, 303, 429]);
+    expect((await neighbor(here)).status).toBe(303);
+    const refused = await neighbor(here);
+    expect([refused.status, await refused.text()]).toEqual([
+      429,
+      expect.stringContaining("Or open the link at the end of any email with a code"),
+    ]);
+    // The link at the same browser, and at one that is not known.
+    const passTo = async (name: string) => {
+      const [mail] = await mailsTo(service, name);
+      return passOf((await useLink(service, mail?.unsubscribeUrl)).cookie());
+    };
+    for (const name of ["a", "b"]) {
+      const pass = await passTo(name);
+      for (let at = 0; at < 3; at += 1) await askCode(base, `${name}@all.example`, here, pass);
+    }
+    const pass = await passTo("neighbor");
+    expect((await neighbor(here, pass)).status).toBe(303);
+    const last = await neighbor(here, pass);
+    expect([last.status, await last.text()]).toEqual([
+      429,
+      expect.stringContaining("Or ask for a code in another network"),
+    ]);
+    expect((await neighbor("192.0.2.1", pass)).status).toBe(303);
+  });
+
+  it("have no more first codes than the total, then what the networks have", async () => {
+    const service = await start("20/1/4");
+    const people = [];
+    for (const at of [1, 2, 3, 4]) {
+      people.push(await signIn(service, `p${at}@all.example`, `198.51.${at}.1`));
+    }
+    const asked = await statusesOf([...people, ...people, ...people], "198.51.1.1");
+    expect(asked).toEqual([303, 303, 303, 303, 303, 303, 303, 303, 429, 429, 429, 429]);
+    // The first by the link would be the fifth, so only the one of the network is left.
+    const [mail] = await mailsTo(service, "p1");
+    const pass = passOf((await useLink(service, mail?.unsubscribeUrl)).cookie());
+    const byLink = [await people[0]?.("198.51.1.1", pass), await people[0]?.("198.51.1.1", pass)];
+    expect(byLink.map((answer) => answer?.status)).toEqual([303, 429]);
   });
 });
 
 describe("a person whom strangers have locked out of every browser that is not known", () => {
-  /** Uses the link at the end of an email in a new browser, to sign in there. */
-  const useLink = async ({ base }: TestService, link = "") => {
-    const web = createWeb(base);
-    const page = await web.get(link);
-    const signIn = await web.submit(page.form(`${new URL(link).pathname}/browser`));
-    expect(signIn.url.pathname).toBe("/sign-in");
-    return web;
-  };
-  const passOf = (cookies: string) => /market-signal-mailbox=[^;]+/.exec(cookies)?.[0] ?? "";
-
   it("gets a code by the link in any email, which does not make the codes of others more", async () => {
     const service = await startTestService({ TRUST_PROXY: "1", RATE_LIMITS: "" });
     const { base } = service;
@@ -290,7 +347,8 @@ describe("a person whom strangers have locked out of every browser that is not k
     const before = (await mailsTo(service, "owner")).length;
     expect((await askCode(base, owner.email, "203.0.113.1", pass)).status).toBe(303);
     expect((await mailsTo(service, "owner")).length).toBe(before + 1);
-    // The links of a network have a number too.
+    // The first was the mailbox's; the links of a network have a number too.
+    expect((await askCode(base, owner.email, "203.0.113.2", pass)).status).toBe(303);
     expect((await askCode(base, owner.email, "203.0.113.2", pass)).status).toBe(429);
   });
 

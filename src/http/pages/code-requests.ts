@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import { Problem } from "../../lib/problem.ts";
 import { partyAt } from "../../limits/address-key.ts";
-import type { Party } from "../../limits/limits.ts";
+import type { Limits, Party } from "../../limits/limits.ts";
 import { requireAdmissions } from "../../limits/rate-limit-problem.ts";
 import { mailboxOf } from "../../mail/email-address.ts";
 import type { CodeRecipients } from "../../principals/accounts/email-code-sign-in.ts";
@@ -29,23 +29,26 @@ export async function countCodeRequest(
   const target = mailboxOf(email);
   const browser = await ownershipOf(req, email, context);
   const stranger = partyAt(req.ip);
-  const pools = codePools(target, browser, stranger);
-  const states = await Promise.all(pools.map((pool) => limits.check("code-mails", pool)));
-  const pool = pools[states.findIndex(({ isExceeded }) => !isExceeded)] ?? stranger;
+  const free = await firstFree(limits, codePools(target, browser, stranger));
+  const pool = free ?? stranger;
   const kind = browser.firstNetwork === undefined ? "link" : "known";
   const own = { caller: target, network: target, target: `${kind} ${target}` };
   const counting = requireAdmissions(limits, [
     ["mailbox-codes", browser.isOwn ? own : { ...stranger, target }],
     ["code-mails", pool],
   ]);
-  await (browser.isOwn ? counting : counting.catch(sayAnotherWay));
+  const way = browser.isLinked ? OTHER_NETWORK : LINK_IN_MAIL;
+  // Nothing but time gives an owner more codes of the mailbox.
+  await (browser.isOwn && free !== undefined ? counting : counting.catch(sayAnotherWay(way)));
   return { isForNew: pool === stranger, isForOwner: browser.isOwn };
 }
 
 /**
- * The pools of `code-mails` that can count a code, in the order in which they are used. That of
- * known browsers counts for the network of the account, and that of links for browsers with a link,
- * so that strangers need accounts of the same network, or links of their own, to use them up.
+ * The pools of `code-mails` that can count a code, in the order in which they are used. The first
+ * code of an hour at a known browser counts for the mailbox and in total alone, and so does the
+ * first at browsers with a link, so that nobody else of the network can keep an owner from it. The
+ * next ones at known browsers count for the network of the account, and those at browsers with a
+ * link for the network where they are.
  */
 function codePools(
   mailbox: string,
@@ -53,13 +56,35 @@ function codePools(
   stranger: Party,
 ): readonly Party[] {
   const { network } = stranger;
+  const first = (kind: "known" | "link"): Party => {
+    const own = `${kind} ${mailbox}`;
+    return { caller: own, network: own, target: FIRST };
+  };
   return [
     ...(firstNetwork === undefined
       ? []
-      : [{ caller: mailbox, network: firstNetwork, target: "known" }]),
+      : [first("known"), { caller: mailbox, network: firstNetwork, target: "known" }]),
     stranger,
-    ...(isLinked ? [{ caller: mailbox, network, target: "link" }] : []),
+    ...(isLinked ? [first("link"), { caller: mailbox, network, target: "link" }] : []),
   ];
+}
+
+/** Pool of the first codes of an hour. */
+const FIRST = "first";
+
+/**
+ * The first pool that has something left; that of first codes has only as long as it counts none of
+ * the caller. Codes that are asked for at the same instant can each be the first: `mailbox-codes`
+ * and the total bound them.
+ */
+async function firstFree(limits: Limits, pools: readonly Party[]): Promise<Party | undefined> {
+  const found = await Promise.all(
+    pools.map(async (pool) => ({ pool, state: await limits.check("code-mails", pool) })),
+  );
+  return found.find(
+    ({ pool: { target }, state: { isExceeded, left, most } }) =>
+      !isExceeded && (target !== FIRST || left === most),
+  )?.pool;
 }
 
 /**
@@ -75,7 +100,8 @@ export async function requireCodeAttempt(
   context: PageContext,
 ): Promise<void> {
   const browser = email === undefined ? undefined : await ownershipOf(req, email, context);
-  if (!browser?.isOwn) await context.guard.check(partyAt(req.ip)).catch(sayAnotherWay);
+  if (!browser?.isOwn)
+    await context.guard.check(partyAt(req.ip)).catch(sayAnotherWay(LINK_IN_MAIL));
 }
 
 /** What shows that a browser is that of a mailbox's owner, whom strangers cannot lock out of it. */
@@ -97,11 +123,18 @@ async function ownershipOf(
   return { firstNetwork, isLinked, isOwn: firstNetwork !== undefined || isLinked };
 }
 
-/** @throws {Problem} The refusal, with what the owner of a mailbox can do meanwhile. */
-function sayAnotherWay(refusal: unknown): never {
-  if (!(refusal instanceof Problem) || refusal.code !== "rate_limited") throw refusal;
-  const { detail, headers } = refusal;
-  const next =
-    "Or open the link at the end of any email with a code in this browser, and choose to sign in at it.";
-  throw new Problem("rate_limited", { detail, next, headers });
-}
+/** What the owner of a mailbox can do at a browser without its link. */
+const LINK_IN_MAIL =
+  "Or open the link at the end of any email with a code in this browser, and choose to sign in at it.";
+
+/** What the owner can do where the network has used up what even browsers with the link have. */
+const OTHER_NETWORK = "Or ask for a code in another network, such as that of a phone.";
+
+/** Throws a refusal with what the owner of a mailbox can do meanwhile. */
+const sayAnotherWay =
+  (next: string) =>
+  (refusal: unknown): never => {
+    if (!(refusal instanceof Problem) || refusal.code !== "rate_limited") throw refusal;
+    const { detail, headers } = refusal;
+    throw new Problem("rate_limited", { detail, next, headers });
+  };
