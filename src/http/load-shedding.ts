@@ -127,6 +127,8 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
     now,
   });
   return (req, res) => {
+    // What was read from a connection before it was closed; this is cheaper than a rejection.
+    if (req.socket.destroyed) return;
     const effort = costClassOf(req);
     const queue = queues[effort];
     const network = networkOf(clientAddress(req, proxyHops));

@@ -6,13 +6,11 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from "node:http";
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Problem } from "../lib/problem.ts";
-import { networkOf } from "../limits/address-key.ts";
-import { NetworkSlots } from "../limits/network-slots.ts";
 import type { SharedCapacity } from "../limits/party-share.ts";
 import { PROBLEM_CONTENT_TYPE, SECURITY_HEADERS } from "./errors.ts";
+import { shareConnections } from "./network-connections.ts";
 
 /** Limits on the resources that an unauthenticated client can occupy. */
 const SERVER_LIMITS = {
@@ -86,8 +84,8 @@ const UNREADABLE = new Problem("invalid_request", {
 /** Options of `createBoundedServer`. */
 interface BoundedServerOptions {
   /**
-   * Number of trusted reverse proxies. If there is none, networks share the connections, and what
-   * one opens beyond its share is closed at once; a proxy has the connections of all clients.
+   * Number of trusted reverse proxies. If there is none, networks share the connections
+   * (`shareConnections`); a proxy has the connections of all clients.
    */
   readonly proxyHops: number;
   /** Default: eight minutes. */
@@ -104,31 +102,19 @@ export function createBoundedServer(
   listener: RequestListener,
   { proxyHops, idleMs = IDLE_MS, connections = CONNECTIONS }: BoundedServerOptions,
 ): Server {
-  const server = createServer({ ...SERVER_LIMITS, requireHostHeader: false }, listener);
+  const server = createServer({ ...SERVER_LIMITS, requireHostHeader: false });
   // Node.js keeps one field more than the maximum, so that an excess can be detected; it drops all
   // further fields.
   server.maxHeadersCount = MAX_FIELDS + 1;
   server.maxConnections = connections.total;
   if (proxyHops === 0) shareConnections(server, connections);
+  server.on("request", listener);
   server.setTimeout(idleMs);
   server.on("clientError", rejectUnreadable);
   // Requests with an unknown expectation are handled normally, because RFC 9110 section 10.1.1
   // permits a server to ignore it.
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
   return server;
-}
-
-function shareConnections(server: Server, connections: SharedCapacity): void {
-  const slots = new NetworkSlots(connections);
-  server.on("connection", (socket: Socket) => {
-    const network = networkOf(socket.remoteAddress);
-    if (!slots.hasRoomFor(network)) {
-      socket.destroy();
-      return;
-    }
-    slots.enter(network);
-    socket.once("close", () => slots.leave(network));
-  });
 }
 
 /** Answers a request that is not valid HTTP, in the same format as every other error. */

@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createBoundedServer, IDLE_MS } from "../../src/http/server.ts";
 import { newToken } from "../support/agent.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
@@ -192,8 +192,10 @@ describe("connections without a proxy in front", () => {
     return kept;
   }
 
-  async function startShared(proxyHops: number): Promise<number> {
-    const server = createBoundedServer((_req, res) => void res.end(), {
+  const endAtOnce: RequestListener = (_req, res) => void res.end();
+
+  async function startShared(proxyHops: number, listener = endAtOnce): Promise<number> {
+    const server = createBoundedServer(listener, {
       proxyHops,
       connections: { total: 20, most: 10 },
     }).listen(0, "127.0.0.1");
@@ -220,6 +222,98 @@ describe("connections without a proxy in front", () => {
 
   it("are not shared behind a proxy, which has those of all clients", async () => {
     expect(await open(await startShared(1), "127.0.1.1", 15)).toHaveLength(15);
+  });
+
+  it("give way to new ones of their network if they sent no request, the oldest first", async () => {
+    const shared = await startShared(0);
+    const silent: Socket[] = [];
+    for (let at = 0; at < 10; at++) {
+      const socket = connect({ port: shared, host: "127.0.0.1", localAddress: "127.0.1.1" });
+      onTestFinished(() => void socket.destroy());
+      silent.push(socket.resume());
+      await once(socket, "connect");
+    }
+    const closed = silent.map((socket) => once(socket, "close"));
+    expect(await open(shared, "127.0.1.2", 2)).toHaveLength(2);
+    await Promise.all(closed.slice(0, 2));
+    expect(silent.map((socket) => socket.closed)).toEqual(silent.map((_, at) => at < 2));
+    // Those that sent a request stay.
+    expect(await open(shared, "127.0.1.3", 12)).toHaveLength(8);
+    await Promise.all(closed);
+  });
+
+  const PATIENT = "GET /patient HTTP/1.1\r\nHost: a\r\n\r\n";
+
+  /**
+   * Starts a server that does not answer `/patient`, and a client with 501 such requests under way:
+   * 500 are pipelined.
+   */
+  async function startPatient(proxyHops: number) {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const waiting: ServerResponse[] = [];
+    const shared = await startShared(proxyHops, (req, res) => {
+      if (req.socket.destroyed) return;
+      if (req.url === "/patient") waiting.push(res);
+      else res.end();
+    });
+    const [busy] = await open(shared, "127.0.1.1", 1);
+    if (busy === undefined) throw new Error("no connection");
+    const isWaiting = async (count: number) => {
+      while (waiting.length < count) await new Promise(setImmediate);
+    };
+    busy.write(PATIENT.repeat(501));
+    await isWaiting(501);
+    return { shared, busy, waiting, isWaiting };
+  }
+
+  it("have at most 500 pipelined requests of a network in three seconds: more close what could send them", async () => {
+    const { shared, busy, waiting, isWaiting } = await startPatient(0);
+    const [idle] = await open(shared, "127.0.1.2", 1);
+    const [other] = await open(shared, "127.0.2.1", 1);
+    const working = connect({ port: shared, host: "127.0.0.1", localAddress: "127.0.1.3" });
+    onTestFinished(() => void working.destroy());
+    working.write(PATIENT);
+    await isWaiting(502);
+    let said = "";
+    busy.on("data", (chunk) => {
+      said += chunk;
+    });
+    const closed = [busy, idle].map((socket) => once(socket as Socket, "close"));
+    busy.write(PATIENT.repeat(1_000));
+    await Promise.all(closed);
+    expect(said).toBe("");
+    expect(waiting).toHaveLength(502);
+    expect(await open(shared, "127.0.1.4", 2)).toEqual([]);
+    expect(await open(shared, "127.0.2.2", 1)).toHaveLength(1);
+    expect(other?.closed).toBe(false);
+    vi.advanceTimersByTime(2_999);
+    expect(await open(shared, "127.0.1.4", 1)).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(await open(shared, "127.0.1.4", 1)).toHaveLength(1);
+    // What was under way on another connection is answered.
+    waiting[501]?.end();
+    await once(working, "data");
+  });
+
+  it("share the pipelined requests of their network, which are counted anew after three seconds", async () => {
+    const { shared, waiting, isWaiting } = await startPatient(0);
+    vi.advanceTimersByTime(3_000);
+    const [again, last] = await open(shared, "127.0.1.2", 2);
+    again?.write(PATIENT.repeat(501));
+    await isWaiting(1_002);
+    const closed = once(last as Socket, "close");
+    last?.write(PATIENT.repeat(2));
+    await closed;
+    // Only the first of the two was not pipelined.
+    expect(waiting).toHaveLength(1_003);
+    expect(again?.closed).toBe(false);
+  });
+
+  it("have no such bound behind a proxy", async () => {
+    const { busy, isWaiting } = await startPatient(1);
+    busy.write(PATIENT.repeat(64));
+    await isWaiting(565);
   });
 });
 

@@ -183,8 +183,11 @@ describe("admission control", () => {
   });
 
   /** Starts a load shedder that has learned the duration `tookMs` of each request. */
-  async function startBusy(request: string, { tookMs = 20, proxyHops = 0 } = {}) {
-    const started = await startAdmission((res) => res.end(), { tookMs, proxyHops });
+  async function startBusy(
+    request: string,
+    { tookMs = 20, proxyHops = 0, answer = (res: ServerResponse) => void res.end() } = {},
+  ) {
+    const started = await startAdmission(answer, { tookMs, proxyHops });
     for (const count of [50, 100, 150, 200]) {
       await started.send(...some(50, request));
       await settle(() => started.begun.length === count);
@@ -329,6 +332,16 @@ describe("admission control", () => {
     expect(arrived).not.toContain("/again");
     vi.advanceTimersByTime(3_000);
     await settle(() => arrived.includes("/again"));
+  });
+
+  it("neither queues nor answers what was read from a connection before it was closed", async () => {
+    const { send, begun, shed } = await startBusy(get("/a"), {
+      answer: (res) => void (res.req.url === "/flood" ? res.req.socket.destroy() : res.end()),
+    });
+    const before = begun.length;
+    await send(...some(300, get("/flood")));
+    expect(begun).toHaveLength(before + 1);
+    expect(shed).toEqual([]);
   });
 
   it("continues to read from a proxy, because the connection carries requests of other clients", async () => {

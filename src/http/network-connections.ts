@@ -1,0 +1,116 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { networkOf } from "../limits/address-key.ts";
+import { NetworkSlots } from "../limits/network-slots.ts";
+import type { SharedCapacity } from "../limits/party-share.ts";
+
+/**
+ * Maximum number of pipelined requests of a network per `WINDOW_MS`: those that arrive while an
+ * earlier one of their connection is not answered. Browsers and the usual HTTP clients send none.
+ * One read of 64 kB can hold 2,500, which are all parsed and handled before any other socket is
+ * read; the rejection of one takes 60 µs of CPU time (measured).
+ */
+const MAX_PIPELINED = 500;
+
+/** Time for which pipelined requests of a network are counted, in milliseconds. */
+const WINDOW_MS = 3_000;
+
+/** An open connection. */
+interface Connection {
+  /** The network of the client (`networkOf`). */
+  readonly network: string;
+  /** Number of its requests that are not answered yet. */
+  unanswered: number;
+}
+
+/**
+ * Shares the connections of a server between the networks of its clients.
+ *
+ * A connection beyond the share of its network takes the place of that network's oldest connection
+ * without a request; if there is none, it is closed at once.
+ *
+ * When a network exceeds its pipelined requests, the connection is closed without an answer, and
+ * so are those of the network that have no request under way, because they could send as many. For
+ * the rest of the three seconds, new connections of the network and those that pipeline are closed.
+ * Listeners for requests added later get what was already read from a closed connection, and should
+ * ignore it.
+ */
+export function shareConnections(server: Server, capacity: SharedCapacity): void {
+  const slots = new NetworkSlots(capacity);
+  const open = new Map<Socket, Connection>();
+  const silent = createSilentConnections();
+  /** Number of pipelined requests of each network in its present window. */
+  const pipelined = new Map<string, number>();
+
+  const countPipelined = (network: string): number => {
+    const count = (pipelined.get(network) ?? 0) + 1;
+    if (count === 1) setTimeout(() => pipelined.delete(network), WINDOW_MS).unref();
+    pipelined.set(network, count);
+    return count;
+  };
+  const isBarred = (network: string): boolean => (pipelined.get(network) ?? 0) > MAX_PIPELINED;
+  const closeIdle = (network: string): void => {
+    for (const [socket, one] of open) {
+      if (one.network === network && one.unanswered === 0) socket.destroy();
+    }
+  };
+  const makeRoomFor = (network: string): boolean => {
+    if (slots.hasRoomFor(network)) return true;
+    const oldest = silent.takeOldest(network);
+    oldest?.destroy();
+    return oldest !== undefined;
+  };
+  server.on("connection", (socket: Socket) => {
+    const network = networkOf(socket.remoteAddress);
+    if (isBarred(network) || !makeRoomFor(network)) {
+      socket.destroy();
+      return;
+    }
+    slots.enter(network);
+    open.set(socket, { network, unanswered: 0 });
+    silent.add(network, socket);
+    socket.once("close", () => {
+      slots.leave(network);
+      open.delete(socket);
+      silent.remove(network, socket);
+    });
+  });
+  server.on("request", ({ socket }: IncomingMessage, res: ServerResponse) => {
+    const connection = open.get(socket);
+    if (connection === undefined || socket.destroyed) return;
+    const { network } = connection;
+    silent.remove(network, socket);
+    connection.unanswered += 1;
+    res.once("close", () => {
+      connection.unanswered -= 1;
+    });
+    if (connection.unanswered === 1) return;
+    const count = countPipelined(network);
+    if (count > MAX_PIPELINED) socket.destroy();
+    if (count === MAX_PIPELINED + 1) closeIdle(network);
+  });
+}
+
+/** The connections of each network that have not sent a request yet, in the order of arrival. */
+function createSilentConnections() {
+  const networks = new Map<string, Set<Socket>>();
+  const remove = (network: string, socket: Socket): void => {
+    const sockets = networks.get(network);
+    sockets?.delete(socket);
+    if (sockets?.size === 0) networks.delete(network);
+  };
+  return {
+    add(network: string, socket: Socket): void {
+      const sockets = networks.get(network);
+      if (sockets === undefined) networks.set(network, new Set([socket]));
+      else sockets.add(socket);
+    },
+    remove,
+    /** Removes and returns the oldest one of a network, if there is any. */
+    takeOldest(network: string): Socket | undefined {
+      const [oldest] = networks.get(network) ?? [];
+      if (oldest !== undefined) remove(network, oldest);
+      return oldest;
+    },
+  };
+}
