@@ -235,7 +235,7 @@ export const rateClasses = {
       "rows in the audit log for sign-ins and sign-outs, refused token requests, revoked tokens and new lockouts",
     by: "account for sign-ins and sign-outs, which nobody else uses up: the numbers of network and total are not theirs; network for refusals and lockouts, client and person together for revocations",
     because:
-      "disk: rows are kept for 400 days, 0.2 GB of an account's sign-ins, 20 GB in all of the rest; what exceeds this happens, unrecorded, and the metrics count how often",
+      "disk: rows are kept for 400 days, 0.4 GB of an account's sign-ins, 20 GB in all of the rest; what exceeds this happens, unrecorded, and the metrics count how often",
   },
 } as const satisfies Readonly<Record<string, RateClass>>;
 

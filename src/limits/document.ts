@@ -90,7 +90,7 @@ ${table(`Class | ${COLUMNS} | Why`, stored)}
 | emails that wait | for ten minutes with a code, five days with a notice | \`code-mails\`, \`mailbox-codes\`, \`messages\`, \`claims\` |
 | mailboxes that want no mail | one each, 0.2 kB, for good | \`code-mails\` |
 | lockouts | for at most two days after the guess | \`audit-rows\` |
-| audit rows | for 400 days; of sign-ins and sign-outs 50 an hour | the class of what they record, \`audit-rows\`; \`code-mails\` and \`authorizations\` for sign-ins |
+| audit rows | for 400 days; of sign-ins, each with its sign-out, 50 an hour | the class of what they record, \`audit-rows\`; \`code-mails\` and \`authorizations\` for sign-ins |
 
 Accounts, their keys and grants, and mailboxes that want no mail have no number in total: a service does not turn people away because it has many. From one network they grow by at most 100 an hour (\`code-mails\`), and an account whose person has signed in is about 2 kB of rows: 5 MB a day. Where an identity provider vouches for people, it is as many as it vouches for, at most 1,000 in ten minutes (\`authorizations\`).
 

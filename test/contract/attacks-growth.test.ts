@@ -446,9 +446,9 @@ describe("audit rows of one person", () => {
       await person.web.submit(account.form("/sign-out"));
       expect((await person.web.get("/account")).url.pathname).toBe("/sign-in");
     }
-    expect(await sessionRows(testService)).toBe(3);
+    expect(await sessionRows(testService)).toBe(6);
     await testService.person().signIn();
-    expect(await sessionRows(testService)).toBe(4);
+    expect(await sessionRows(testService)).toBe(7);
   });
 
   it("are an account's own for sign-ins: nobody else, of its network or not, can hide one", async () => {
@@ -484,7 +484,7 @@ describe("audit rows of one person", () => {
       expect(back.url.pathname).toBe("/account");
       await web.submit(back.form("/sign-out"));
     }
-    expect(await sessionRows(testService)).toBe(3);
+    expect(await sessionRows(testService)).toBe(6);
   });
 
   it("are limited for consents, and further consents are rejected", async () => {

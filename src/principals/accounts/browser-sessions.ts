@@ -59,6 +59,8 @@ export interface BrowserSession {
   readonly accountId: string;
   /** When the person last authenticated, in milliseconds since the epoch. */
   readonly signedInAt: number;
+  /** Set if the sign-in is not in the audit log, so that its sign-out is not either. */
+  readonly isUnrecorded?: true;
 }
 
 /** Value of a `Set-Cookie` header. */
@@ -97,7 +99,7 @@ interface BrowserSessionsOptions {
   /** Whether the service is reached over https. */
   readonly secure: boolean;
   readonly audit: Auditor;
-  /** Bounds the audit rows of an account: what it refuses happens, unrecorded. */
+  /** Bounds the sign-ins of an account in the audit log: what it refuses happens, unrecorded. */
   readonly limits: Pick<Limits, "admit">;
 }
 
@@ -113,8 +115,8 @@ export function isFreshSignIn(signedInAt: number, now: number): boolean {
  * replaces the secret, which makes a planted cookie worthless (session fixation).
  *
  * A second cookie marks browsers in which a person has signed in before. It does not authenticate
- * the person: it only gives the browser, and the network of the sign-in, separate rate limits, which
- * other people who enter the same email address cannot use up.
+ * the person: it only gives the browser, and the network in which the person first signed in,
+ * separate rate limits, which others who enter the same email address cannot use up.
  */
 export class BrowserSessions {
   readonly #records: Records;
@@ -171,8 +173,12 @@ export class BrowserSessions {
     signedInAt = Number.POSITIVE_INFINITY,
   ): Promise<SetCookie> {
     const secret = newSecret();
-    const value = { accountId, signedInAt: Math.min(signedInAt, this.#now().getTime()) };
     const isRecorded = await this.#mayRecord(accountId);
+    const value = {
+      accountId,
+      signedInAt: Math.min(signedInAt, this.#now().getTime()),
+      ...(!isRecorded && { isUnrecorded: true as const }),
+    };
     const isOpen = await transact(this.#records, async (tx) => {
       if ((await tx.get(accounts, accountId)) === undefined) return false;
       await removeExcess(tx, browserSessionRecords, accountId);
@@ -190,14 +196,13 @@ export class BrowserSessions {
    * Signs the person out.
    * @returns The `Set-Cookie` header that deletes the session cookie.
    */
-  async close({ secret, session }: Browser): Promise<SetCookie> {
-    const actor = session?.accountId;
-    const isRecorded = actor !== undefined && (await this.#mayRecord(actor));
+  async close({ secret }: Browser): Promise<SetCookie> {
     await transact(this.#records, async (tx) => {
       const open = await tx.get(browserSessionRecords, fingerprint(secret));
       if (open === undefined) return;
       tx.remove(browserSessionRecords, open.key);
-      if (isRecorded) this.#audit(tx, { action: "session.closed", actor, target: actor });
+      const { accountId: actor, isUnrecorded = false } = open.value;
+      if (!isUnrecorded) this.#audit(tx, { action: "session.closed", actor, target: actor });
     });
     return this.#setSession("", 0);
   }
@@ -250,8 +255,9 @@ export class BrowserSessions {
   }
 
   /**
-   * Whether one more row of an account's sessions may be written to the audit log. Each account has
-   * numbers of its own, so that nobody else can use up the rows in which a stolen sign-in shows.
+   * Whether one more sign-in of an account, with its sign-out, may be written to the audit log. Each
+   * account has numbers of its own, so that nobody else can use up the rows in which a stolen
+   * sign-in shows.
    */
   async #mayRecord(accountId: string): Promise<boolean> {
     const party = { caller: accountId, network: accountId, target: accountId };

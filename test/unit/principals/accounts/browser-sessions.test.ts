@@ -1,9 +1,11 @@
 import { expect, it } from "vitest";
+import { createLimits } from "../../../../src/limits/limits.ts";
 import { accounts as accountRecords } from "../../../../src/principals/accounts/accounts.ts";
 import { BrowserSessions } from "../../../../src/principals/accounts/browser-sessions.ts";
 import { accountRecordsGroup } from "../../../../src/principals/agents/agent.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
+import { eachCaller } from "../../../support/limits.ts";
 import {
   describeEngines,
   dumpStore,
@@ -20,7 +22,7 @@ async function begin(engine: Engine, secure = true) {
   const { accounts, ...people } = peopleOf(store, store.records);
   const sessions = new BrowserSessions({ ...people, records: store.records, secure });
   const { id } = await accounts.findOrCreateByEmail("ada@people.example");
-  return { store, sessions, id, secretsOf: sessionsIn(store) };
+  return { store, sessions, people, id, secretsOf: sessionsIn(store) };
 }
 
 const sessionsIn = (store: TestStore) => async () => JSON.stringify(await dumpStore(store.store));
@@ -140,13 +142,21 @@ describeEngines("browser sessions", (engine) => {
     });
   });
 
-  it("end once, and are one audit row, when a person signs out many times at once", async () => {
-    const { store, sessions, id } = await begin(engine);
-    const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
-    const browser = await sessions.browserOf(cookie);
+  it("end once, and use up no row of another sign-in, when a person signs out many times at once", async () => {
+    const { store, people, id } = await begin(engine);
+    const limits = createLimits({ overrides: { "audit-rows": eachCaller(2) } });
+    const { records } = store;
+    const sessions = new BrowserSessions({ ...people, records, limits, secure: true });
+    const open = async () => sent(await sessions.open(await sessions.browserOf(undefined), id));
+    const actions = async () => (await auditOf(store)).map(({ action }) => action).sort();
+    const browser = await sessions.browserOf(await open());
     await Promise.all([1, 2, 3].map(() => sessions.close(browser)));
-    const rows = (await auditOf(store)).filter(({ action }) => action === "session.closed");
-    expect(rows).toHaveLength(1);
+    const stolen = await sessions.browserOf(await open());
+    await sessions.close(await sessions.browserOf(await open()));
+    const recorded = ["account.created", "session.closed", "session.opened", "session.opened"];
+    expect(await actions()).toEqual(recorded);
+    await sessions.close(stolen);
+    expect(await actions()).toEqual([...recorded, "session.closed"].sort());
   });
 
   it("end with the account, and cannot start for a deleted account", async () => {
