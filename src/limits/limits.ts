@@ -259,11 +259,16 @@ function usedOf(counted: CountedClass, { caller, network, total, reserve }: Part
 const poolOf = (counted: CountedClass, { total }: PartyWindows): "total" | "reserve" =>
   used(total) < mostUnreserved(counted) ? "total" : "reserve";
 
-/** Marks used-up windows of the party, so that a flood of other keys does not evict them. */
+/**
+ * Marks used-up windows of the party, and those of the whole class, so that a flood of other keys
+ * does not evict them.
+ */
 function markExhausted({ windows, most }: CountedClass, party: Party, opened: PartyWindows): void {
   for (const level of ["caller", "network"] as const) {
     if (used(opened[level]) >= most[level]) windows[level].markExhausted(keyOf(level, party));
   }
+  if (party.target !== undefined) return;
+  for (const pool of ["total", "reserve"] as const) windows[pool].markExhausted(keyOf(pool, party));
 }
 
 function stateOf(

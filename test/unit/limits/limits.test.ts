@@ -180,6 +180,17 @@ describe("limits in one process", () => {
     expect(await look(limits, "k1")).toMatchObject({ isExceeded: true });
   });
 
+  it("count a whole class on when actions with 20,000 other targets follow", async () => {
+    const most = { caller: FAR, network: FAR, total: 5 };
+    const limits = createLimits({ overrides: { registrations: most } });
+    await countTimes(limits, 4);
+    await admit(limits, "b", "another");
+    for (let at = 0; at < 20_000; at += 1) {
+      await limits.admit("registrations", { ...party("a"), target: `${at}` });
+    }
+    expect((await admit(limits, "c", "a third")).isExceeded).toBe(true);
+  });
+
   it("make room by dropping callers whose window has ended", async () => {
     const limits = createLimits(five);
     for (let at = 0; at < 20_000; at += 1) await countTimes(limits, 5, `k${at}`);
