@@ -129,7 +129,7 @@ export interface AlertMessage {
   readonly body: string;
   /**
    * Set for a redelivery, a test or a notice, so that every attempt is counted against the limit
-   * `alert-repeats`. For other messages, only retries are counted.
+   * `events`. For other messages, only retries are counted.
    */
   readonly isRepeat?: true;
 }
