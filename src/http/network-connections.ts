@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { networkOf } from "../limits/address-key.ts";
+import { ipAddressKey, networkOf } from "../limits/address-key.ts";
 import { NetworkSlots } from "../limits/network-slots.ts";
 import type { SharedCapacity } from "../limits/party-share.ts";
 
@@ -17,10 +17,18 @@ const WINDOW_MS = 3_000;
 
 /** An open connection. */
 interface Connection {
-  /** The network of the client (`networkOf`). */
+  /** The address of the client (`ipAddressKey`), and its network (`networkOf`). */
+  readonly address: string;
   readonly network: string;
   /** Number of its requests that are not answered yet. */
   unanswered: number;
+}
+
+/** The pipelined requests of a network in its present window. */
+interface Pipelining {
+  count: number;
+  /** Addresses that sent more than the network may. */
+  readonly barred: Set<string>;
 }
 
 /**
@@ -29,9 +37,11 @@ interface Connection {
  * A connection beyond the share of its network takes the place of that network's oldest connection
  * without a request; if there is none, it is closed at once.
  *
- * When a network exceeds its pipelined requests, the connection is closed without an answer, and
- * so are those of the network that have no request under way, because they could send as many. For
- * the rest of the three seconds, new connections of the network and those that pipeline are closed.
+ * A pipelined request beyond those of its network closes its connection without an answer, and the
+ * connections of the same address that have no request under way, because they could send as many.
+ * For the rest of the three seconds, new connections of the address are closed too. Neighbors in the
+ * network that do not pipeline notice nothing.
+ *
  * Listeners for requests added later get what was already read from a closed connection, and should
  * ignore it.
  */
@@ -39,19 +49,18 @@ export function shareConnections(server: Server, capacity: SharedCapacity): void
   const slots = new NetworkSlots(capacity);
   const open = new Map<Socket, Connection>();
   const silent = createSilentConnections();
-  /** Number of pipelined requests of each network in its present window. */
-  const pipelined = new Map<string, number>();
+  /** The pipelining of each network that has sent pipelined requests. */
+  const pipelining = new Map<string, Pipelining>();
 
-  const countPipelined = (network: string): number => {
-    const count = (pipelined.get(network) ?? 0) + 1;
-    if (count === 1) setTimeout(() => pipelined.delete(network), WINDOW_MS).unref();
-    pipelined.set(network, count);
-    return count;
+  const openWindow = (network: string): Pipelining => {
+    const opened = { count: 0, barred: new Set<string>() };
+    pipelining.set(network, opened);
+    setTimeout(() => pipelining.delete(network), WINDOW_MS).unref();
+    return opened;
   };
-  const isBarred = (network: string): boolean => (pipelined.get(network) ?? 0) > MAX_PIPELINED;
-  const closeIdle = (network: string): void => {
+  const closeIdle = (address: string): void => {
     for (const [socket, one] of open) {
-      if (one.network === network && one.unanswered === 0) socket.destroy();
+      if (one.address === address && one.unanswered === 0) socket.destroy();
     }
   };
   const makeRoomFor = (network: string): boolean => {
@@ -62,12 +71,13 @@ export function shareConnections(server: Server, capacity: SharedCapacity): void
   };
   server.on("connection", (socket: Socket) => {
     const network = networkOf(socket.remoteAddress);
-    if (isBarred(network) || !makeRoomFor(network)) {
+    const address = ipAddressKey(socket.remoteAddress);
+    if (pipelining.get(network)?.barred.has(address) || !makeRoomFor(network)) {
       socket.destroy();
       return;
     }
     slots.enter(network);
-    open.set(socket, { network, unanswered: 0 });
+    open.set(socket, { address, network, unanswered: 0 });
     silent.add(network, socket);
     socket.once("close", () => {
       slots.leave(network);
@@ -78,16 +88,20 @@ export function shareConnections(server: Server, capacity: SharedCapacity): void
   server.on("request", ({ socket }: IncomingMessage, res: ServerResponse) => {
     const connection = open.get(socket);
     if (connection === undefined || socket.destroyed) return;
-    const { network } = connection;
+    const { address, network } = connection;
     silent.remove(network, socket);
     connection.unanswered += 1;
     res.once("close", () => {
       connection.unanswered -= 1;
     });
     if (connection.unanswered === 1) return;
-    const count = countPipelined(network);
-    if (count > MAX_PIPELINED) socket.destroy();
-    if (count === MAX_PIPELINED + 1) closeIdle(network);
+    const window = pipelining.get(network) ?? openWindow(network);
+    window.count += 1;
+    if (window.count <= MAX_PIPELINED) return;
+    socket.destroy();
+    if (window.barred.has(address)) return;
+    window.barred.add(address);
+    closeIdle(address);
   });
 }
 
