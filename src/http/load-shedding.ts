@@ -119,9 +119,10 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
       reject: ({ res }) => shed(effort, res),
     });
   const queues = { vital: queueOf("vital"), quick: queueOf("quick"), slow: queueOf("slow") };
-  const hasBlocked = () => Object.values(queues).some((queue) => queue.hasWaiting());
+  const { vital, quick, slow } = queues;
+  const hasBlocked = () => vital.hasWaiting() || quick.hasWaiting() || slow.hasWaiting();
   const enqueue = createTurnScheduler({
-    first: queues.vital.startNext,
+    first: vital.startNext,
     next: createScheduler(queues),
     hasBlocked,
     now,
@@ -167,11 +168,14 @@ function createScheduler({
   slow,
 }: Readonly<Record<"quick" | "slow", RequestQueue>>): () => boolean {
   let quickInARow = 0;
+  const start = (queue: RequestQueue): boolean => {
+    if (!queue.startNext()) return false;
+    quickInARow = queue === quick ? quickInARow + 1 : 0;
+    return true;
+  };
   return () => {
-    const queues = quickInARow < QUICK_PER_SLOW ? [quick, slow] : [slow, quick];
-    const begun = queues.find((queue) => queue.startNext());
-    quickInARow = begun === quick ? quickInARow + 1 : 0;
-    return begun !== undefined;
+    if (quickInARow < QUICK_PER_SLOW) return start(quick) || start(slow);
+    return start(slow) || start(quick);
   };
 }
 
@@ -217,7 +221,9 @@ function createTurnScheduler({ first, next, hasBlocked, now }: Turns): (add: () 
    */
   const startBatch = (): boolean => {
     let times = 0;
-    while (times < STARTS_PER_TURN && [first(), next()].includes(true)) {
+    while (times < STARTS_PER_TURN) {
+      const isVital = first();
+      if (!next() && !isVital) break;
       times += 1;
       if (!hasTime()) break;
     }

@@ -91,7 +91,7 @@ export function shareConnections(server: Server, capacity: SharedCapacity): void
     const { address, network } = connection;
     silent.remove(network, socket);
     connection.unanswered += 1;
-    res.once("close", () => {
+    res.on("close", () => {
       connection.unanswered -= 1;
     });
     if (connection.unanswered === 1) return;

@@ -137,12 +137,14 @@ export function createRequestQueue({ now, start, reject }: RequestQueueOptions):
       reject(surplus);
       return true;
     },
-    add: (exchange) => waiting.add(exchange.network, { ...exchange, since: now() }),
+    add: ({ req, res, network }) => waiting.add(network, { req, res, network, since: now() }),
     hasWaiting() {
+      if (waiting.size === 0) return false;
       rejectStale();
       return waiting.size > 0;
     },
     startNext() {
+      if (waiting.size === 0) return false;
       rejectStale();
       inFlight.forgetAnswered();
       const next = takeNext();

@@ -108,6 +108,12 @@ interface CountedClass {
   readonly windows: Readonly<Record<WindowKind, QuotaWindows<Window>>>;
 }
 
+/** The keys under which a party is counted. */
+type PartyKeys = Readonly<Record<WindowKind, string>>;
+
+/** Key of all parties of a class together. */
+const WHOLE = "";
+
 /** The windows of one party. */
 type PartyWindows = Readonly<Record<WindowKind, Window>>;
 
@@ -141,11 +147,11 @@ export function createLimits({
   const sync = client && new Sync(client, now, schedule);
 
   /** Counts what has happened for the caller alone. */
-  const countCaller = async (counted: CountedClass, party: Party): Promise<LimitState> => {
-    const windows = openWindows(counted, party, now());
+  const countCaller = async (counted: CountedClass, keys: PartyKeys): Promise<LimitState> => {
+    const windows = openWindows(counted, keys, now());
     if (client === undefined) windows.caller.unconfirmed += 1;
     else await addShared(client, windows.caller, now);
-    markExhausted(counted, party, windows);
+    markExhausted(counted, keys, windows);
     const refusing = used(windows.caller) > counted.most.caller ? "caller" : undefined;
     return stateOf(counted, windows, { at: now(), refusing });
   };
@@ -154,25 +160,26 @@ export function createLimits({
     async admit(name, party) {
       const counted = classOf(name);
       const at = now();
-      const seen = windowsOf(counted, party, at);
+      const keys = keysOf(party);
+      const seen = windowsOf(counted, keys, at);
       const known = refusingLevel(counted.most, usedOf(counted, seen));
       if (known !== undefined) {
         return counted.countsWhatHappened && known !== "caller"
-          ? countCaller(counted, party)
+          ? countCaller(counted, keys)
           : stateOf(counted, seen, { at, refusing: known });
       }
-      const windows = openWindows(counted, party, at);
+      const windows = openWindows(counted, keys, at);
       const counting = [windows.caller, windows.network, windows[poolOf(counted, windows)]];
       let refusing: LimitLevel | undefined;
       if (client === undefined) for (const window of counting) window.unconfirmed += 1;
       else if (SYNCED.has(name)) sync?.count(counting);
       else refusing = await countShared(client, counted, windows, now);
-      markExhausted(counted, party, windows);
+      markExhausted(counted, keys, windows);
       return stateOf(counted, windows, { at: now(), refusing });
     },
     async check(name, party) {
       const counted = classOf(name);
-      const windows = windowsOf(counted, party, now());
+      const windows = windowsOf(counted, keysOf(party), now());
       const known = refusingLevel(counted.most, usedOf(counted, windows));
       if (known === undefined && client !== undefined && !SYNCED.has(name)) {
         const read = (window: Window) => client.add(requestFor(window, 0, now()));
@@ -210,15 +217,16 @@ function createClass(name: RateName, overrides: LimitOverrides): CountedClass {
   };
 }
 
-/** The key under which a party is counted, by kind of window. */
-function keyOf(kind: WindowKind, { caller, network, target = "" }: Party): string {
-  const own = { caller, network, total: "", reserve: "" }[kind];
-  return boundedKey(target === "" ? own : `${target} ${own}`);
+/** The keys of a party. Without a target, that of the total and its reserve is `WHOLE`. */
+function keysOf({ caller, network, target = "" }: Party): PartyKeys {
+  const keyOf = (own: string) => boundedKey(target === "" ? own : `${target} ${own}`);
+  const total = keyOf(WHOLE);
+  return { caller: keyOf(caller), network: keyOf(network), total, reserve: total };
 }
 
 /** The windows of a party; one that is not open is not kept. */
-function windowsOf({ windows }: CountedClass, party: Party, at: number): PartyWindows {
-  const windowOf = (kind: WindowKind) => windows[kind].look(keyOf(kind, party), at);
+function windowsOf({ windows }: CountedClass, keys: PartyKeys, at: number): PartyWindows {
+  const windowOf = (kind: WindowKind) => windows[kind].look(keys[kind], at);
   return {
     caller: windowOf("caller"),
     network: windowOf("network"),
@@ -228,8 +236,8 @@ function windowsOf({ windows }: CountedClass, party: Party, at: number): PartyWi
 }
 
 /** The windows of a party, which are opened if necessary. */
-function openWindows({ windows }: CountedClass, party: Party, at: number): PartyWindows {
-  const windowOf = (kind: WindowKind) => windows[kind].getOrOpen(keyOf(kind, party), at);
+function openWindows({ windows }: CountedClass, keys: PartyKeys, at: number): PartyWindows {
+  const windowOf = (kind: WindowKind) => windows[kind].getOrOpen(keys[kind], at);
   const opened = {
     caller: windowOf("caller"),
     network: windowOf("network"),
@@ -263,12 +271,16 @@ const poolOf = (counted: CountedClass, { total }: PartyWindows): "total" | "rese
  * Marks used-up windows of the party, and those of the whole class, so that a flood of other keys
  * does not evict them.
  */
-function markExhausted({ windows, most }: CountedClass, party: Party, opened: PartyWindows): void {
-  for (const level of ["caller", "network"] as const) {
-    if (used(opened[level]) >= most[level]) windows[level].markExhausted(keyOf(level, party));
-  }
-  if (party.target !== undefined) return;
-  for (const pool of ["total", "reserve"] as const) windows[pool].markExhausted(keyOf(pool, party));
+function markExhausted(
+  { windows, most }: CountedClass,
+  keys: PartyKeys,
+  opened: PartyWindows,
+): void {
+  if (used(opened.caller) >= most.caller) windows.caller.markExhausted(keys.caller);
+  if (used(opened.network) >= most.network) windows.network.markExhausted(keys.network);
+  if (keys.total !== WHOLE) return;
+  windows.total.markExhausted(WHOLE);
+  windows.reserve.markExhausted(WHOLE);
 }
 
 function stateOf(

@@ -20,9 +20,10 @@ export const policyName = ({ name, level }: Pick<LimitState, "name" | "level">):
 export function rateLimitProblem(
   counted: readonly (LimitState | undefined)[],
 ): Problem | undefined {
-  const [strictest] = counted
-    .flatMap((each) => (each?.isExceeded ? each : []))
-    .sort((a, b) => b.resetMs - a.resetMs);
+  let strictest: LimitState | undefined;
+  for (const one of counted) {
+    if (one?.isExceeded && one.resetMs > (strictest?.resetMs ?? -1)) strictest = one;
+  }
   if (strictest === undefined) return undefined;
   const { level, most, seconds: window } = strictest;
   const seconds = secondsUntilReset(strictest);
