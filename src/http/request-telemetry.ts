@@ -3,7 +3,7 @@ import type { Request } from "express";
 import type { Logger } from "pino";
 import { runWithRequestId } from "../lib/request-id.ts";
 import { type AnsweredRequest, type Meters, statusClass } from "../telemetry/meters.ts";
-import { markSpanFailed, runInTraceContext, startRequestSpan } from "../telemetry/traces.ts";
+import { endRequestSpan, runInTraceContext, startRequestSpan } from "../telemetry/traces.ts";
 import { RequestContext, setRequestId } from "./request-context.ts";
 
 /** Minimum duration of a request that is logged as slow, in milliseconds. */
@@ -52,11 +52,7 @@ export function withTelemetry(
     const { span, within: its } = startRequestSpan(method, req.headers);
     res.on("close", () => {
       const answered = { method, route: routeOf(context), status: statusOf(res) };
-      span.updateName(`${method} ${answered.route}`);
-      span.setAttribute("http.route", answered.route);
-      span.setAttribute("http.response.status_code", res.statusCode);
-      if (res.statusCode >= 500) markSpanFailed(span, String(res.statusCode));
-      span.end();
+      endRequestSpan(span, answered, res.statusCode);
       report(answered, { context, requestId, durationMs: performance.now() - startedAt });
     });
     runWithRequestId(requestId, () => runInTraceContext(its, () => handle(context)));

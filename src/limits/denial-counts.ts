@@ -12,14 +12,15 @@ interface CountedLimits {
 export function withDenialCounts(limits: Limits): CountedLimits {
   const denials: Record<string, number> = {};
   const counted = (state: LimitState): LimitState => {
+    if (!state.isExceeded) return state;
     const name = policyName(state);
-    if (state.isExceeded) denials[name] = (denials[name] ?? 0) + 1;
+    denials[name] = (denials[name] ?? 0) + 1;
     return state;
   };
   return {
     limits: {
-      admit: async (name, party) => counted(await limits.admit(name, party)),
-      check: async (name, party) => counted(await limits.check(name, party)),
+      admit: (name, party) => limits.admit(name, party).then(counted),
+      check: (name, party) => limits.check(name, party).then(counted),
     },
     denials: () => ({ ...denials }),
   };

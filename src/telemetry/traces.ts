@@ -12,6 +12,7 @@ import {
 } from "@opentelemetry/api";
 import pkg from "../../package.json" with { type: "json" };
 import { Problem } from "../lib/problem.ts";
+import type { AnsweredRequest } from "./meters.ts";
 
 /** The tracer; it does nothing unless the operator loads an OpenTelemetry SDK with `--import`. */
 const tracer = trace.getTracer(pkg.name, pkg.version);
@@ -86,6 +87,20 @@ export function startRequestSpan(
   const attributes = { "http.request.method": method };
   const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
   return { span, within: contextOf(span, parent) };
+}
+
+/** Ends the span of a request. One that no SDK records is left alone. */
+export function endRequestSpan(
+  span: Span,
+  { method, route }: AnsweredRequest,
+  statusCode: number,
+): void {
+  if (!span.isRecording()) return;
+  span.updateName(`${method} ${route}`);
+  span.setAttribute("http.route", route);
+  span.setAttribute("http.response.status_code", statusCode);
+  if (statusCode >= 500) markSpanFailed(span, String(statusCode));
+  span.end();
 }
 
 /** Runs a handler in a given trace context. */
