@@ -10,6 +10,7 @@ import { startBearer } from "./baselines/bearer.ts";
 const baselines = {
   raw: async () => (await import("./baselines/raw.ts")).startRaw,
   bare: async () => (await import("./baselines/express.ts")).startBareExpress,
+  open: async () => (await import("./baselines/express.ts")).startOpenExpress,
   lean: async () => (await import("./baselines/express.ts")).startLeanExpress,
   sdk: async () => (await import("./baselines/sdk.ts")).startSdk,
   fastmcp: async () => (await import("./baselines/fastmcp.ts")).startFastmcp,

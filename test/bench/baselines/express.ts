@@ -11,6 +11,11 @@ export function startBareExpress(answers: Answers, bearer: Bearer): Promise<stri
   return listen(createServer(routes(express(), answers, bearer)));
 }
 
+/** Express with the routes of `startBareExpress`, but without a check of the bearer token. */
+export function startOpenExpress(answers: Answers): Promise<string> {
+  return listen(createServer(routes(express(), answers)));
+}
+
 /**
  * Express with the routes of `startBareExpress`, but without the optional features that slow down
  * every answer.
@@ -20,9 +25,10 @@ export function startLeanExpress(answers: Answers, bearer: Bearer): Promise<stri
   return listen(createServer(routes(app, answers, bearer)));
 }
 
-function routes(app: Express, answers: Answers, bearer: Bearer): Express {
+function routes(app: Express, answers: Answers, bearer?: Bearer): Express {
   app.get("/api/signals", (req, res) => void res.json(answers[req.originalUrl]));
-  app.post("/mcp", requireValidBearer(bearer), express.json(), (req, res) => {
+  if (bearer !== undefined) app.use("/mcp", requireValidBearer(bearer));
+  app.post("/mcp", express.json(), (req, res) => {
     res.json(answerTo(req.body, req.headers["mcp-protocol-version"], answers));
   });
   return app;

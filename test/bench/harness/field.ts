@@ -17,6 +17,7 @@ export const SERVICE = "the service";
 export const NAMES: Readonly<Record<BaselineName, string>> = {
   raw: "raw node:http",
   bare: "bare Express",
+  open: "Express without a check",
   lean: "lean Express",
   sdk: "the SDK's stock handler",
   fastmcp: "fastmcp",

@@ -8,8 +8,10 @@ import { startUnpinned } from "../harness/server.ts";
 import { requestTokens } from "../harness/tokens.ts";
 
 /**
- * Goals: milliseconds until the first answer, and megabytes of resident memory of an idle sandbox.
+ * Goals: milliseconds until the ready line and until the first answer, and megabytes of resident
+ * memory of an idle sandbox.
  */
+const MOST_READY_MS = 1_500;
 const MOST_MS = 2_000;
 const MOST_MB = 150;
 
@@ -38,7 +40,10 @@ export async function start({ isQuick }: Effort): Promise<Part> {
   const ready = starts.map(({ readyMs }) => readyMs);
   return {
     rows: [
-      row("start of the sandbox to its ready line", "ms", ready),
+      {
+        ...row("start of the sandbox to its ready line", "ms", ready),
+        goal: { most: MOST_READY_MS },
+      },
       { ...row("start of the sandbox to the first answer", "ms", first), goal: { most: MOST_MS } },
       row("the same in time of the processor", "ms of CPU", processor),
       { ...row("memory of the idle sandbox", "MB resident", idle), goal: { most: MOST_MB } },
