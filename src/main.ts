@@ -46,6 +46,14 @@ const COLLECT_AFTER_MS = 3_000;
  */
 const GROUP_AND_OTHERS = 0o077;
 
+/**
+ * Growth of the old generation, in percent of what the last collection left, at which V8 collects
+ * again. By default it is up to four times as large: after 100,000 MCP calls, the process then has 450
+ * MB instead of 230, for the same CPU time (measured). During the start, when all that is allocated
+ * stays, this would cost 15 %.
+ */
+const HEAP_GROWING_PERCENT = 50;
+
 /** V8's garbage collection function (`--expose-gc`). */
 type Collect = (how: {
   readonly type: "major";
@@ -171,9 +179,9 @@ function collectWhenScored(service: Service): void {
 }
 
 /**
- * Writes the compiled code of the start to disk and returns its memory to the system. By default,
- * V8 keeps freed pages until another process needs memory: 350 MB, of which 190 MB are in use
- * (sandbox, measured). Blocks the process for 0.2 to 0.4 s.
+ * Writes the compiled code of the start to disk and returns its memory to the system; from then on,
+ * garbage is collected sooner. By default, V8 keeps freed pages until another process needs memory:
+ * 350 MB, of which 190 MB are in use (sandbox, measured). Blocks the process for 0.2 to 0.4 s.
  */
 function collectGarbage(): void {
   flushCompileCache();
@@ -181,6 +189,7 @@ function collectGarbage(): void {
   const collect = runInNewContext("gc") as Collect;
   collect({ type: "major", execution: "sync", flavor: "last-resort" });
   setFlagsFromString("--no-expose-gc");
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
 }
 
 /** Serves the metrics, if METRICS_PORT is set. */
