@@ -64,9 +64,15 @@ export function requireWithinLimits(
     const { most, seconds, left } = state;
     const name = policyName(state);
     // Items of draft-ietf-httpapi-ratelimit-headers-11.
-    res.appendHeader("RateLimit-Policy", `"${name}";q=${most};w=${seconds}`);
-    res.appendHeader("RateLimit", `"${name}";r=${left};t=${secondsUntilReset(state)}`);
+    addToList(res, "RateLimit-Policy", `"${name}";q=${most};w=${seconds}`);
+    addToList(res, "RateLimit", `"${name}";r=${left};t=${secondsUntilReset(state)}`);
   }
   const refusal = rateLimitProblem(counted);
   if (refusal !== undefined) throw refusal;
+}
+
+/** Adds a member to a header that is a list (RFC 9651 section 3.1). */
+function addToList(res: ServerResponse, name: string, member: string): void {
+  const others = res.getHeader(name);
+  res.setHeader(name, others === undefined ? member : `${others}, ${member}`);
 }
