@@ -37,7 +37,7 @@ const keptIn = async (records: Records): Promise<number> =>
   (await records.list(refreshTokens, { limit: 10_000 })).length;
 
 /** Returns a person who has granted an application access. */
-async function build(engine: Engine, seenAs = (records: Records) => records) {
+async function build(engine: Engine = embedded, seenAs = (records: Records) => records) {
   const { records, clock } = await openStore(engine);
   clock.now = Date.now();
   const server = await startAuthServer({ records: seenAs(records), now: () => new Date() });
@@ -65,9 +65,9 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   return { records, server, person, client, refresh, rotate, probe };
 }
 
-describeEngines("refresh tokens of one person", (engine) => {
+describe("refresh tokens of one person", () => {
   it("take constant space, however often they are rotated", async () => {
-    const { records, rotate } = await build(engine);
+    const { records, rotate } = await build();
     await rotate(12);
     expect(await keptIn(records)).toBeLessThanOrEqual(2);
   });
@@ -75,7 +75,7 @@ describeEngines("refresh tokens of one person", (engine) => {
   it.each([0, 3, 10, 11])(
     "are all revoked when the token of rotation %i is replayed",
     async (used) => {
-      const { records, rotate, refresh, probe } = await build(engine);
+      const { records, rotate, refresh, probe } = await build();
       const answers = await rotate(12);
       const { access_token, refresh_token } = answers.at(-1) ?? {};
       expect(await probe(access_token)).toBe(200);
@@ -88,7 +88,7 @@ describeEngines("refresh tokens of one person", (engine) => {
   );
 
   it("are all revoked when an old token is revoked", async () => {
-    const { server, rotate, refresh, probe, records } = await build(engine);
+    const { server, rotate, refresh, probe, records } = await build();
     const [first, ...later] = await rotate(5);
     const { access_token, refresh_token } = later.at(-1) ?? {};
     const form = new URLSearchParams({ token: first?.refresh_token ?? "" });
@@ -100,7 +100,7 @@ describeEngines("refresh tokens of one person", (engine) => {
   });
 
   it("stay valid when another client replays one of them", async () => {
-    const { server, person, rotate, probe } = await build(engine);
+    const { server, person, rotate, probe } = await build();
     const other = await giveConsent(server, person);
     const answers = await rotate(4);
     const { client_id } = other.client;
@@ -109,7 +109,9 @@ describeEngines("refresh tokens of one person", (engine) => {
     expect(await exchange(server, form)).toMatchObject({ status: 400 });
     expect(await probe(answers.at(-1)?.access_token)).toBe(200);
   });
+});
 
+describeEngines("refresh tokens that are rotated during a request", (engine) => {
   it("are all revoked on the replay of a token that was rotated twice during its lookup", async () => {
     let before = async (): Promise<unknown> => undefined;
     const { records, rotate, refresh, probe } = await build(engine, (kept) => ({
@@ -145,7 +147,7 @@ async function audited(records: Records): Promise<Readonly<Record<string, number
   return counts;
 }
 
-describeEngines("audit rows of replays", (engine) => {
+describe("audit rows of replays", () => {
   const sent = 20;
   const often = async (send: () => Promise<{ readonly status: number }>) => {
     const answers: number[] = [];
@@ -154,7 +156,7 @@ describeEngines("audit rows of replays", (engine) => {
   };
 
   it("are not written when another client sends a used refresh token, which revokes nothing", async () => {
-    const { records, server, rotate, probe } = await build(engine);
+    const { records, server, rotate, probe } = await build();
     const [first, second] = await rotate(1);
     const { client_id } = await registerPublic(server.local);
     const { refresh_token = "" } = first ?? {};
@@ -165,7 +167,7 @@ describeEngines("audit rows of replays", (engine) => {
   });
 
   it("are written once when the client replays its own refresh token, which revokes all tokens", async () => {
-    const { records, server, client, rotate, probe } = await build(engine);
+    const { records, server, client, rotate, probe } = await build();
     const [first, second] = await rotate(1);
     const { client_id } = client;
     const { refresh_token = "" } = first ?? {};
@@ -180,7 +182,7 @@ describeEngines("audit rows of replays", (engine) => {
   });
 
   it("are written once for replays of a used code with its verifier, and never for replays without the verifier, which revoke nothing", async () => {
-    const { records, server, person, probe } = await build(engine);
+    const { records, server, person, probe } = await build();
     const { form } = await giveConsent(server, person);
     const { body } = await exchange(server, form);
     const stolen = { ...form, code_verifier: "another-verifier".padEnd(43, "0") };
@@ -197,7 +199,7 @@ describeEngines("audit rows of replays", (engine) => {
 
 describe("active refresh tokens", () => {
   it("are limited to 100 per application, and the oldest is revoked", async () => {
-    const { records, server, person, client, rotate, refresh, probe } = await build(embedded);
+    const { records, server, person, client, rotate, refresh, probe } = await build();
     const [first] = await rotate(0);
     const tokens: string[] = [];
     for (let at = 0; at < 101; at += 1) {

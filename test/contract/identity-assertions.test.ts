@@ -12,8 +12,8 @@ import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { type Claims, claimsFor, startIdentityProvider } from "../support/identity-provider.ts";
 import {
-  describeEngines,
   type Engine,
+  embedded,
   model,
   openStore,
   START,
@@ -451,9 +451,9 @@ describe("an identity assertion at the token endpoint", () => {
   });
 });
 
-describeEngines("concurrent uses of one identity assertion", (engine) => {
+describe("concurrent uses of one identity assertion", () => {
   it("yield one token, and all other uses are recorded as a single replay", async () => {
-    const { base, assert, exchange, replays, failures } = await setting(engine);
+    const { base, assert, exchange, replays, failures } = await setting(embedded);
     const client = await bearerClient(base);
     const assertion = await assert(client.client_id);
     const answers = await Promise.all(
@@ -471,7 +471,7 @@ describeEngines("concurrent uses of one identity assertion", (engine) => {
 
   it("count as replays at registration, even if the agent is deleted while it registers", async () => {
     const replay = async () => second.push(await enter(assertion));
-    const { assert, enter, records, replays, failures } = await setting(engine, replay);
+    const { assert, enter, records, replays, failures } = await setting(embedded, replay);
     const second: Answer[] = [];
     const assertion = await assert(idp.issuer);
     const first = await enter(assertion);
@@ -484,7 +484,7 @@ describeEngines("concurrent uses of one identity assertion", (engine) => {
   });
 
   it("create one agent at registration, which the replays then remove", async () => {
-    const { assert, enter, records, replays, failures } = await setting(engine);
+    const { assert, enter, records, replays, failures } = await setting(embedded);
     const assertion = await assert(idp.issuer);
     const answers = await Promise.all(Array.from({ length: 20 }, () => enter(assertion)));
     // A replay can remove the agent before the registration that created it is answered.

@@ -1,7 +1,7 @@
 // @module-tag full
 
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { AuditEntry } from "../../src/store/audit-entry.ts";
 import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
@@ -13,6 +13,7 @@ import {
   describeEngines,
   dumpStore,
   type Engine,
+  embedded,
   openStore,
   slowRecords,
 } from "../support/stores.ts";
@@ -21,7 +22,7 @@ import { createVisitor, exchange, giveConsent, type VisitorAnswer } from "../sup
 const asIs = (records: Records): Records => records;
 
 /** An authorization server with a new store, and a person who is signed in. */
-async function build(engine: Engine, seenAs = asIs) {
+async function build(engine: Engine = embedded, seenAs = asIs) {
   const kept = await openStore(engine);
   const { records, clock } = kept;
   clock.now = Date.now();
@@ -172,9 +173,9 @@ describeEngines("among a hundred concurrent requests", (engine) => {
   });
 });
 
-describeEngines("an authorization code", (engine) => {
+describe("an authorization code", () => {
   it("revokes its tokens when it is presented again, and the replay is recorded in the audit log", async () => {
-    const built = await build(engine);
+    const built = await build();
     const { server, person, records } = built;
     const { form, client } = await giveConsent(server, person);
     const { body } = await exchange(server, form);
@@ -195,7 +196,7 @@ describeEngines("an authorization code", (engine) => {
 
   it("stays valid when the store fails to store its tokens", async () => {
     const store = { isFull: false };
-    const { server, person } = await build(engine, (records) => ({
+    const { server, person } = await build(embedded, (records) => ({
       ...records,
       async commit(operations) {
         if (store.isFull) throw storeUnavailableProblem("No space left.");
@@ -213,7 +214,7 @@ describeEngines("an authorization code", (engine) => {
   });
 
   it("revokes nothing when another client presents it", async () => {
-    const { server, person } = await build(engine);
+    const { server, person } = await build();
     const { form } = await giveConsent(server, person);
     const { body } = await exchange(server, form);
     const { client_id } = await registerPublic(server.local);

@@ -1,13 +1,13 @@
 // @module-tag full
 
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type ClientRecord, clients } from "../../src/principals/agents/agent.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import type { Records, Stored } from "../../src/store/port/records.ts";
 import { EXAMPLE_REGISTRATION, postJson, type RegisteredAgent, tokenOf } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { ALL_SCOPES, authorizationRequest, CALLBACK } from "../support/person.ts";
-import { describeEngines, type Engine } from "../support/stores.ts";
+import { describeEngines, type Engine, embedded } from "../support/stores.ts";
 import { createVisitor, exchange, giveConsent } from "../support/visitor.ts";
 
 /** Capacity for unclaimed agents in these tests. */
@@ -30,7 +30,7 @@ interface Place {
   beside(): Promise<AuthServer>;
 }
 
-async function place(engine: Engine): Promise<Place> {
+async function place(engine: Engine = embedded): Promise<Place> {
   const clock = { aheadMs: 0 };
   const nowMs = () => Date.now() + clock.aheadMs;
   const store = await engine.open({ now: nowMs });
@@ -130,9 +130,9 @@ const PUBLIC = {
   scope: ALL_SCOPES,
 };
 
-describeEngines("capacity for unclaimed agents", (engine) => {
+describe("capacity for unclaimed agents", () => {
   it("is not exceeded by a flood from one /48 network, which does not affect other networks", async () => {
-    const { server, records, clock } = await place(engine);
+    const { server, records, clock } = await place();
     const before = await registered(server.local, "198.51.100.1");
     clock.aheadMs = ELEVEN_MINUTES_MS;
     const statuses = await flood(server.local, fromOneNetwork(4 * CAPACITY));
@@ -145,7 +145,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
   });
 
   it("is not exceeded by a flood from many /24 networks, and a part remains for new networks", async () => {
-    const { server, records } = await place(engine);
+    const { server, records } = await place();
     await flood(server.local, fromNetworks(60, 5));
     const newcomers: RegisteredAgent[] = [];
     for (let network = 0; network < 20; network += 1) {
@@ -158,7 +158,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
   });
 
   it("is denied, with the time to retry, to a network that has used its share while all agents are active", async () => {
-    const { server } = await place(engine);
+    const { server } = await place();
     const statuses = await flood(server.local, fromNetworks(60, 5));
     expect(statuses).toContain(429);
     const refused = await ask(server.local, "10.0.1.1");
@@ -167,7 +167,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
   });
 
   it("is reclaimed from idle agents, but not from active agents", async () => {
-    const { server, records, clock } = await place(engine);
+    const { server, records, clock } = await place();
     const { local } = server;
     const idle = await registered(local, "198.51.100.1");
     const asking = await registered(local, "198.51.101.1", PUBLIC);
@@ -185,7 +185,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
   });
 
   it("has metrics that count evictions and rejections", async () => {
-    const { server, records } = await place(engine);
+    const { server, records } = await place();
     const statuses = await flood(server.local, fromNetworks(60, 5));
     const accepted = statuses.filter((status) => status === 201).length;
     const kept = (await keptOf(records)).size;
@@ -196,7 +196,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
   });
 
   it("is used in proportion to the size of large registrations", async () => {
-    const { server, records } = await place(engine);
+    const { server, records } = await place();
     const redirect_uris = times(10, (at) => `https://agent.example/${at}${"a".repeat(450)}`);
     for (const address of fromOneNetwork(CAPACITY)) {
       await registered(server.local, address, { redirect_uris });
@@ -205,7 +205,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
   });
 
   it("can be used by growing client metadata only up to the network's share", async () => {
-    const { server, records, clock } = await place(engine);
+    const { server, records, clock } = await place();
     const others = await registeredAt(
       server.local,
       times(5, (at) => `198.51.${at}.1`),
@@ -221,7 +221,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
   });
 
   it("is not used by agents that act for people, however many and however large they are", async () => {
-    const { server, records, clock } = await place(engine);
+    const { server, records, clock } = await place();
     const { local } = server;
     const others = await registeredAt(
       local,
@@ -265,7 +265,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
   });
 
   it("can be exceeded by a reserve: a network that has no agents is admitted even when the capacity is used up", async () => {
-    const { server, records } = await place(engine);
+    const { server, records } = await place();
     await flood(server.local, fromNetworks(3 * CAPACITY, 1));
     const newcomers = await registeredAt(
       server.local,
@@ -277,7 +277,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
   });
 
   it("is released when agents are deleted", async () => {
-    const { server } = await place(engine);
+    const { server } = await place();
     for (const address of fromNetworks(CAPACITY, 3)) {
       const client = await registered(server.local, address);
       const answer = await fetch(client.registration_client_uri, {
@@ -287,8 +287,10 @@ describeEngines("capacity for unclaimed agents", (engine) => {
       expect(answer.status).toBe(204);
     }
   });
+});
 
-  it.skipIf(!engine.isShared)("is shared by all processes", async () => {
+describeEngines("the capacity of several processes", (engine) => {
+  it.skipIf(!engine.isShared)("is shared by all of them", async () => {
     const { server, records, clock, beside } = await place(engine);
     const other = await beside();
     for (const address of fromOneNetwork(4 * CAPACITY)) {

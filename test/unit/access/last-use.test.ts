@@ -1,9 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { deleteLastUse, LastUseTracker } from "../../../src/access/last-use.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { stepsOf } from "../../support/steps-of.ts";
-import { describeEngines, openStore, START, type TestStore } from "../../support/stores.ts";
+import { embedded, openStore, START, type TestStore } from "../../support/stores.ts";
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
@@ -34,9 +34,9 @@ function lastUseOf(store: TestStore) {
   return { lastUse, writes, settled, state, errors };
 }
 
-describeEngines("recorded last uses", (engine) => {
+describe("recorded last uses", () => {
   it("are accurate to the hour", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     store.clock.now += 59 * MINUTE;
     const { lastUse, settled } = lastUseOf(store);
     lastUse.record("agent");
@@ -45,7 +45,7 @@ describeEngines("recorded last uses", (engine) => {
   });
 
   it("are written once per hour, however often a key or client is used", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { lastUse, writes, settled } = lastUseOf(store);
     for (let minute = 0; minute < 120; minute += 1) {
       lastUse.record("agent");
@@ -57,7 +57,7 @@ describeEngines("recorded last uses", (engine) => {
   });
 
   it("are written again after a failure, which is reported but delays no request", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { lastUse, settled, state, errors } = lastUseOf(store);
     state.isDown = true;
     lastUse.record("agent");
@@ -70,7 +70,7 @@ describeEngines("recorded last uses", (engine) => {
   });
 
   it("are cached for the newest 10,000 ids", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const records: Records = { ...store.records, commit: async () => true };
     let writes = 0;
     const counting: Records = {
@@ -95,7 +95,7 @@ describeEngines("recorded last uses", (engine) => {
   });
 
   it("are deleted with the client or key that was used", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { lastUse, settled } = lastUseOf(store);
     lastUse.record("agent");
     await settled();

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { watchCredentials } from "../../../src/auth/credential-changes.ts";
 import { accounts } from "../../../src/principals/accounts/accounts.ts";
 import { apiKeys } from "../../../src/principals/keys/api-keys.ts";
@@ -17,6 +17,7 @@ import {
   describeEngines,
   dumpStore,
   type Engine,
+  embedded,
   inBatches,
   openStore,
 } from "../../support/stores.ts";
@@ -37,16 +38,16 @@ function watched(store: Store) {
   return { store: its, records: its.records, told: () => told, next, stop };
 }
 
-async function open(engine: Engine) {
+async function open(engine: Engine = embedded) {
   const opened = await openStore(engine);
   const its = watched(opened.store);
   await its.records.commit([insert(tokens, { key: "a", value: {}, groups: ["client:1"] })]);
   return { ...its, openBeside: opened.openBeside };
 }
 
-describeEngines("changes of credentials", (engine) => {
+describe("changes of credentials", () => {
   it("are announced before the commit returns, if the commit may have ended a credential", async () => {
-    const { records, told } = await open(engine);
+    const { records, told } = await open();
     const token = await records.get(tokens, "a");
     const steps: readonly (readonly Operation[])[] = [
       token === undefined ? [] : [replace(tokens, token, { value: { scope: "less" } })],
@@ -64,7 +65,7 @@ describeEngines("changes of credentials", (engine) => {
   });
 
   it("are not announced for a commit that ends no credential", async () => {
-    const { records, told } = await open(engine);
+    const { records, told } = await open();
     const before = told();
     const token = await records.get(tokens, "a");
     await records.commit([
@@ -77,7 +78,7 @@ describeEngines("changes of credentials", (engine) => {
   });
 
   it("are announced even if the commit fails with an unknown outcome", async () => {
-    const { records, told } = await open(engine);
+    const { records, told } = await open();
     const before = told();
     const refused = [remove(tokens, "a"), put(notes, { key: "\0", value: {} })];
     await expect((async () => records.commit(refused))()).rejects.toThrow(RangeError);
@@ -87,24 +88,15 @@ describeEngines("changes of credentials", (engine) => {
   });
 
   it("are not announced to a listener that was removed", async () => {
-    const { records, told, stop } = await open(engine);
+    const { records, told, stop } = await open();
     const before = told();
     stop();
     await records.commit([remove(tokens, "a")]);
     expect(told()).toBe(before);
   });
 
-  it.skipIf(!engine.isShared)("are announced to other processes", async () => {
-    const { records, openBeside } = await open(engine);
-    const other = watched((await openBeside()).store);
-    const heard = other.next();
-    await records.commit([remove(tokens, "a")]);
-    await heard;
-    expect(await other.records.get(tokens, "a")).toBeUndefined();
-  });
-
   it("are announced without other changes to the behavior of the store", async () => {
-    const opened = await openStore(engine);
+    const opened = await openStore(embedded);
     const { store } = watched(opened.store);
     expect(Object.keys({ ...store }).sort()).toEqual(Object.keys(opened.store).sort());
     await store.records.commit([insert(tokens, { key: "a", value: {} })]);
@@ -113,5 +105,16 @@ describeEngines("changes of credentials", (engine) => {
     await store.load({ id: "another", mode: "sandbox" }, inBatches(rows, 10));
     expect(store.identity.id).toBe("another");
     expect(await store.records.get(tokens, "a")).toBeDefined();
+  });
+});
+
+describeEngines("changes of credentials by one process", (engine) => {
+  it.skipIf(!engine.isShared)("are announced to other processes", async () => {
+    const { records, openBeside } = await open(engine);
+    const other = watched((await openBeside()).store);
+    const heard = other.next();
+    await records.commit([remove(tokens, "a")]);
+    await heard;
+    expect(await other.records.get(tokens, "a")).toBeUndefined();
   });
 });

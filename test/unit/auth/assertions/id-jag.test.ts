@@ -1,5 +1,5 @@
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
-import { expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createAuditor } from "../../../../src/access/auditor.ts";
 import {
   type AssertionVerifier,
@@ -13,13 +13,7 @@ import {
   type IdentityProvider,
   startIdentityProvider,
 } from "../../../support/identity-provider.ts";
-import {
-  describeEngines,
-  model,
-  openStore,
-  START,
-  type TestStore,
-} from "../../../support/stores.ts";
+import { embedded, model, openStore, START, type TestStore } from "../../../support/stores.ts";
 
 const BASE = "https://signals.example";
 const CLIENT = "agt_client";
@@ -229,9 +223,9 @@ it.each<[string, Claims]>([
   },
 );
 
-describeEngines("the single use of an assertion", (engine) => {
+describe("the single use of an assertion", () => {
   it("succeeds once in 100 concurrent uses, and is rejected until the assertion expires", async () => {
-    const { idp, verifier, records, clock } = await setting(engine);
+    const { idp, verifier, records, clock } = await setting(embedded);
     const token = await idp.sign(claimsFor(BASE, CLIENT, START));
     const results = await Promise.all(
       Array.from({ length: 100 }, async () => {
@@ -251,7 +245,7 @@ describeEngines("the single use of an assertion", (engine) => {
   });
 
   it("does not affect the same jti from another issuer", async () => {
-    const first = await setting(engine);
+    const first = await setting(embedded);
     const second = await startIdentityProvider();
     const both = createAssertionVerifier({
       issuers: [...(await first.idp.trusted()), ...(await second.trusted())],

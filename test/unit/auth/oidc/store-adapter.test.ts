@@ -1,5 +1,5 @@
 import type { Adapter } from "oidc-provider";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAuditor, withCallerAddress } from "../../../../src/access/auditor.ts";
 import { withRequestState } from "../../../../src/auth/oidc/request-state.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
@@ -14,6 +14,7 @@ import {
   describeEngines,
   dumpStore,
   type Engine,
+  embedded,
   openStore,
   slowRecords,
 } from "../../../support/stores.ts";
@@ -24,7 +25,7 @@ const DAY_MS = 24 * HOUR_MS;
 /**
  * Creates an adapter on a new store with the clients `a` and `b`. Only the test advances the clock.
  */
-async function build(engine: Engine, seenAs = (records: Records) => records) {
+async function build(engine: Engine = embedded, seenAs = (records: Records) => records) {
   const { store, records, clock } = await openStore(engine);
   const now = () => new Date(clock.now);
   const hashAddress = (address: string) => `hash of ${address}`;
@@ -51,9 +52,9 @@ const hundred = <T>(act: () => Promise<T>) =>
 const won = (attempts: readonly PromiseSettledResult<unknown>[]) =>
   attempts.filter(({ status }) => status === "fulfilled").length;
 
-describeEngines("the store adapter", (engine) => {
+describe("the store adapter", () => {
   it("returns new objects and stores copies", async () => {
-    const { adapterFor } = await build(engine);
+    const { adapterFor } = await build();
     for (const model of ["ClientCredentials", "Client", "Grant", "Session"]) {
       const adapter = adapterFor(model);
       const payload = { clientId: "a", scope: "signals:read", jwks: { keys: [] as object[] } };
@@ -73,14 +74,14 @@ describeEngines("the store adapter", (engine) => {
   });
 
   it("keeps records of different models separate", async () => {
-    const { adapterFor } = await build(engine);
+    const { adapterFor } = await build();
     await adapterFor("AccessToken").upsert("t", { clientId: "a" }, 60);
 
     expect(await adapterFor("ClientCredentials").find("t")).toBeUndefined();
   });
 
   it("expires a record at its expiry time, and keeps a record without an expiry", async () => {
-    const { clock, started, adapterFor } = await build(engine);
+    const { clock, started, adapterFor } = await build();
     await adapterFor("ClientCredentials").upsert("t", { clientId: "a" }, 60);
     await adapterFor("InitialAccessToken").upsert("i", { clientId: "a" });
 
@@ -93,7 +94,7 @@ describeEngines("the store adapter", (engine) => {
   });
 
   it("extends the expiry of a record that is written again", async () => {
-    const { clock, started, adapterFor } = await build(engine);
+    const { clock, started, adapterFor } = await build();
     const sessions = adapterFor("Session");
     await sessions.upsert("s", { jti: "s", uid: "u" }, 60);
     clock.now = started + 30_000;
@@ -110,7 +111,7 @@ describeEngines("the store adapter", (engine) => {
       ({ adapterFor }: Built) => adapterFor("Grant").destroy("g"),
       ({ adapterFor }: Built) => adapterFor("RefreshToken").destroy("2"),
     ]) {
-      const built = await build(engine);
+      const built = await build();
       const { adapterFor } = built;
       const given = { clientId: "a", grantId: "g" };
       await adapterFor("Grant").upsert("g", { clientId: "a" }, 60);
@@ -129,7 +130,7 @@ describeEngines("the store adapter", (engine) => {
   });
 
   it("stores a grant and its tokens in the group of the account", async () => {
-    const { adapterFor, records } = await build(engine);
+    const { adapterFor, records } = await build();
     const given = { clientId: "a", grantId: "g", accountId: "acc_1" };
     await adapterFor("Grant").upsert("g", { clientId: "a", accountId: "acc_1" }, 60);
     const models = ["AccessToken", "AuthorizationCode", "RefreshToken", "Session"];
@@ -141,7 +142,7 @@ describeEngines("the store adapter", (engine) => {
   });
 
   it("finds a session by its newest uid and a device code by its newest user code", async () => {
-    const { adapterFor } = await build(engine);
+    const { adapterFor } = await build();
     await adapterFor("Session").upsert("s", { jti: "s", uid: "u1" }, 60);
     await adapterFor("Session").upsert("s", { jti: "s", uid: "u2" }, 60);
     await adapterFor("DeviceCode").upsert("d", { jti: "d", userCode: "ABCD" }, 60);
@@ -158,7 +159,7 @@ describeEngines("the store adapter", (engine) => {
     ["513 characters", "a".repeat(513)],
     ["half a surrogate pair", "\ud800"],
   ])("finds no record when the id is %s", async (_title, id) => {
-    const { adapterFor } = await build(engine);
+    const { adapterFor } = await build();
     for (const model of ["Client", "ClientCredentials", "Session", "RegistrationAccessToken"]) {
       const adapter: Adapter = adapterFor(model);
       expect(await adapter.find(id)).toBeUndefined();
@@ -223,11 +224,11 @@ describeEngines("single use in the store adapter", (engine) => {
   });
 });
 
-describeEngines("secrets in the store adapter", (engine) => {
+describe("secrets in the store adapter", () => {
   const SECRET = "SECRET-that-must-not-be-kept";
 
   it("are stored as hashes and can be found by the original secret", async () => {
-    const { adapterFor, store } = await build(engine);
+    const { adapterFor, store } = await build();
     const bearers = [
       "AccessToken",
       "AuthorizationCode",
@@ -253,7 +254,7 @@ describeEngines("secrets in the store adapter", (engine) => {
   });
 
   it("hashes a client secret once, however often the client is saved", async () => {
-    const { adapterFor } = await build(engine);
+    const { adapterFor } = await build();
     const clients = adapterFor("Client");
     await clients.upsert("a", { client_id: "a", client_secret: SECRET });
     const first = await clients.find("a");
@@ -264,26 +265,27 @@ describeEngines("secrets in the store adapter", (engine) => {
   });
 });
 
-describeEngines("the lifetime of a client in the store adapter", (engine) => {
-  async function registered(seenAs?: (records: Records) => Records) {
-    const built = await build(engine, seenAs);
-    const { adapterFor, clock, started } = built;
-    await adapterFor("Client").upsert("a", { client_id: "a", client_name: "one" });
-    await adapterFor("RegistrationAccessToken").upsert("rat", { clientId: "a" });
-    /** Whether the client and its registration token exist after this many milliseconds. */
-    const after = async (ms: number) => {
-      clock.now = started + ms;
-      const client = await adapterFor("Client").find("a");
-      const token = await adapterFor("RegistrationAccessToken").find("rat");
-      return [client !== undefined, token !== undefined];
-    };
-    return { ...built, after };
-  }
+/** A client with its registration access token. */
+async function registered(engine?: Engine, seenAs?: (records: Records) => Records) {
+  const built = await build(engine, seenAs);
+  const { adapterFor, clock, started } = built;
+  await adapterFor("Client").upsert("a", { client_id: "a", client_name: "one" });
+  await adapterFor("RegistrationAccessToken").upsert("rat", { clientId: "a" });
+  /** Whether the client and its registration token exist after this many milliseconds. */
+  const livesAfter = async (ms: number) => {
+    clock.now = started + ms;
+    const client = await adapterFor("Client").find("a");
+    const token = await adapterFor("RegistrationAccessToken").find("rat");
+    return [client !== undefined, token !== undefined];
+  };
+  return { ...built, livesAfter };
+}
 
+describe("the lifetime of a client in the store adapter", () => {
   it("ends after a day without an issued token, together with the registration access token", async () => {
-    const { after, records, store } = await registered();
-    expect(await after(DAY_MS - 1)).toEqual([true, true]);
-    expect(await after(DAY_MS)).toEqual([false, false]);
+    const { livesAfter, records, store } = await registered();
+    expect(await livesAfter(DAY_MS - 1)).toEqual([true, true]);
+    expect(await livesAfter(DAY_MS)).toEqual([false, false]);
     while ((await records.purgeExpired(100)) > 0);
     expect(JSON.stringify(await dumpStore(store))).not.toContain("oidc:");
   });
@@ -291,14 +293,14 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
   it.each(["ClientCredentials", "AccessToken"])(
     "ends thirty days after the registration when a token of the kind %s was issued",
     async (model) => {
-      const { after, adapterFor, clock } = await registered();
+      const { livesAfter, adapterFor, clock } = await registered();
       clock.now += DAY_MS - 1;
       await adapterFor(model).upsert("t", { clientId: "a" }, 3600);
       clock.now += 2 * DAY_MS;
       await adapterFor(model).upsert("u", { clientId: "a" }, 3600);
 
-      expect(await after(30 * DAY_MS - 1)).toEqual([true, true]);
-      expect(await after(30 * DAY_MS)).toEqual([false, false]);
+      expect(await livesAfter(30 * DAY_MS - 1)).toEqual([true, true]);
+      expect(await livesAfter(30 * DAY_MS)).toEqual([false, false]);
     },
   );
 
@@ -309,28 +311,14 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
     await unused.adapterFor("RegistrationAccessToken").destroy("rat");
     await unused.adapterFor("RegistrationAccessToken").upsert("rat", { clientId: "a" });
     expect(await unused.adapterFor("Client").find("a")).toMatchObject({ client_name: "two" });
-    expect(await unused.after(DAY_MS - 1)).toEqual([true, true]);
-    expect(await unused.after(DAY_MS)).toEqual([false, false]);
+    expect(await unused.livesAfter(DAY_MS - 1)).toEqual([true, true]);
+    expect(await unused.livesAfter(DAY_MS)).toEqual([false, false]);
 
     const used = await registered();
     await used.adapterFor("ClientCredentials").upsert("t", { clientId: "a" }, 3600);
     await used.adapterFor("Client").upsert("a", { client_id: "a", client_name: "two" });
-    expect(await used.after(30 * DAY_MS - 1)).toEqual([true, true]);
-    expect(await used.after(30 * DAY_MS)).toEqual([false, false]);
-  });
-
-  it("is extended once when the client's first fifty tokens are issued concurrently, and no token is lost", async () => {
-    const { after, adapterFor } = await registered(slowRecords);
-    const tokens = adapterFor("ClientCredentials");
-    const ids = Array.from({ length: 50 }, (_, number) => `t${number}`);
-    await Promise.all([
-      ...ids.map((id) => tokens.upsert(id, { clientId: "a" }, 3600)),
-      adapterFor("RegistrationAccessToken").upsert("rat", { clientId: "a" }),
-    ]);
-
-    for (const id of ids) expect(await tokens.find(id)).toBeDefined();
-    expect(await after(30 * DAY_MS - 1)).toEqual([true, true]);
-    expect(await after(30 * DAY_MS)).toEqual([false, false]);
+    expect(await used.livesAfter(30 * DAY_MS - 1)).toEqual([true, true]);
+    expect(await used.livesAfter(30 * DAY_MS)).toEqual([false, false]);
   });
 
   it("is extended with one read and one write per issued token", async () => {
@@ -346,7 +334,7 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
         return records.commit(operations);
       },
     });
-    const { adapterFor } = await registered(counted);
+    const { adapterFor } = await registered(embedded, counted);
     calls.length = 0;
     await adapterFor("ClientCredentials").upsert("t", { clientId: "a" }, 3600);
     await adapterFor("ClientCredentials").upsert("u", { clientId: "a" }, 3600);
@@ -385,9 +373,9 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
   });
 });
 
-describeEngines("the lifetime of a client that people use", (engine) => {
+describe("the lifetime of a client that people use", () => {
   it("lasts for thirty days after the last use, and is written at most once a day", async () => {
-    const { adapterFor, clock, started, records } = await build(engine);
+    const { adapterFor, clock, started, records } = await build();
     await adapterFor("Grant").upsert("g", { clientId: "a", accountId: "acc_1" }, 90 * 86_400);
     const use = (id: string) =>
       adapterFor("AccessToken").upsert(
@@ -411,7 +399,7 @@ describeEngines("the lifetime of a client that people use", (engine) => {
   });
 
   it("is unlimited once the client has an owner", async () => {
-    const { adapterFor, clock, records } = await build(engine);
+    const { adapterFor, clock, records } = await build();
     const client = await records.get(clients, "a");
     if (client === undefined) throw new Error("the client was not stored");
     const owner = { accountId: "acc_1", scopes: [], claimedAt: clock.now };
@@ -449,6 +437,20 @@ describeEngines("an issued token", (engine) => {
     const clientId = "https://app.example/client.json";
     await adapterFor("AccessToken").upsert("t", { clientId }, 60);
     expect(await adapterFor("AccessToken").find("t")).toMatchObject({ clientId });
+  });
+
+  it("extends the lifetime of its client once when it is one of the first fifty at the same time, and no token is lost", async () => {
+    const { livesAfter, adapterFor } = await registered(engine, slowRecords);
+    const tokens = adapterFor("ClientCredentials");
+    const ids = Array.from({ length: 50 }, (_, number) => `t${number}`);
+    await Promise.all([
+      ...ids.map((id) => tokens.upsert(id, { clientId: "a" }, 3600)),
+      adapterFor("RegistrationAccessToken").upsert("rat", { clientId: "a" }),
+    ]);
+
+    for (const id of ids) expect(await tokens.find(id)).toBeDefined();
+    expect(await livesAfter(30 * DAY_MS - 1)).toEqual([true, true]);
+    expect(await livesAfter(30 * DAY_MS)).toEqual([false, false]);
   });
 
   it("never outlives its client or grant, whatever happens concurrently", async () => {
@@ -516,9 +518,9 @@ describeEngines("a grant that is saved again", (engine) => {
   });
 });
 
-describeEngines("the audit trail of the store adapter", (engine) => {
+describe("the audit trail of the store adapter", () => {
   it("records clients with an owner, revocations and replays, but not the issuance of tokens", async () => {
-    const { adapterFor, audit, records } = await build(engine);
+    const { adapterFor, audit, records } = await build();
     await withCallerAddress("203.0.113.7", async () => {
       await adapterFor("Client").upsert("c", { client_id: "c" });
       await adapterFor("Client").upsert("c", { client_id: "c" });
@@ -561,7 +563,7 @@ describeEngines("the audit trail of the store adapter", (engine) => {
   });
 
   it("contains no entry when the change is rejected", async () => {
-    const { adapterFor, audit } = await build(engine, (kept) => ({
+    const { adapterFor, audit } = await build(embedded, (kept) => ({
       ...kept,
       commit: async (operations) => {
         if (operations.some(({ kind }) => kind === "removeGroup")) throw new Error("disk full");

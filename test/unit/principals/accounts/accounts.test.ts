@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { accounts as accountRecords } from "../../../../src/principals/accounts/accounts.ts";
 import {
   type GrantRecord,
@@ -8,15 +8,15 @@ import {
 import { accountRecordsGroup, clients } from "../../../../src/principals/agents/agent.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
-import { describeEngines, openStore, START, slowRecords } from "../../../support/stores.ts";
+import { embedded, openStore, START, slowRecords } from "../../../support/stores.ts";
 
 const ADA = "ada@people.example";
 const BOB = "bob@people.example";
 const subject = { issuer: "https://login.example", subject: "248289", label: ADA };
 
-describeEngines("user accounts", (engine) => {
+describe("user accounts", () => {
   it("are created at the first sign-in and found at later sign-ins", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { accounts } = peopleOf(store, store.records);
     expect(await accounts.hasEmail(ADA)).toBe(false);
     const ada = await accounts.findOrCreateByEmail(ADA);
@@ -35,7 +35,7 @@ describeEngines("user accounts", (engine) => {
   });
 
   it("are created once for 100 concurrent first sign-ins, by email and by provider", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { accounts } = peopleOf(store, slowRecords(store.records));
     const hundred = Array.from({ length: 100 });
     const byEmail = await Promise.all(hundred.map(() => accounts.findOrCreateByEmail(ADA)));
@@ -47,7 +47,7 @@ describeEngines("user accounts", (engine) => {
   });
 
   it("are identified by issuer and subject if they come from a provider, and are never linked by email address", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { accounts } = peopleOf(store, store.records);
     const ids = await Promise.all([
       accounts.findOrCreateByEmail(ADA),
@@ -70,7 +70,7 @@ describeEngines("user accounts", (engine) => {
   });
 
   it("show the name given by the provider on one line of bounded length", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { accounts } = peopleOf(store, store.records);
     const label = ` A\u0308da\r\n\0\u202E<b>${"x".repeat(1_000)}`;
     const { label: shown } = await accounts.findOrCreateBySubject({ ...subject, label });
@@ -79,7 +79,7 @@ describeEngines("user accounts", (engine) => {
   });
 
   it("list their claimed agents, with the last use of each", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { accounts, lastUse } = peopleOf(store, store.records);
     const { id } = await accounts.findOrCreateByEmail(ADA);
     await claimedAgent(store, { accountId: id, agentId: "second" });
@@ -102,7 +102,7 @@ describeEngines("user accounts", (engine) => {
   });
 
   it("remove only their own agents, with every token issued to those agents", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { accounts } = peopleOf(store, store.records);
     const [ada, bob] = [
       await accounts.findOrCreateByEmail(ADA),
@@ -128,7 +128,7 @@ describeEngines("user accounts", (engine) => {
   });
 
   it("list the authorized applications, with the scopes that each still has", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { accounts } = peopleOf(store, store.records);
     const { id } = await accounts.findOrCreateByEmail(ADA);
     await claimedAgent(store, { accountId: "acc_other", agentId: "app" });
@@ -160,7 +160,7 @@ describeEngines("user accounts", (engine) => {
   });
 
   it("revoke only their own grants, together with the tokens of each grant", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { accounts } = peopleOf(store, store.records);
     const [ada, bob] = [
       await accounts.findOrCreateByEmail(ADA),

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createLimits } from "../../../../src/limits/limits.ts";
 import { accounts as accountRecords } from "../../../../src/principals/accounts/accounts.ts";
 import { BrowserSessions } from "../../../../src/principals/accounts/browser-sessions.ts";
@@ -6,19 +6,12 @@ import { accountRecordsGroup } from "../../../../src/principals/agents/agent.ts"
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
 import { eachCaller } from "../../../support/limits.ts";
-import {
-  describeEngines,
-  dumpStore,
-  type Engine,
-  openStore,
-  START,
-  type TestStore,
-} from "../../../support/stores.ts";
+import { dumpStore, embedded, openStore, START, type TestStore } from "../../../support/stores.ts";
 
 const DAY = 24 * 3_600_000;
 
-async function begin(engine: Engine, secure = true) {
-  const store = await openStore(engine);
+async function begin(secure = true) {
+  const store = await openStore(embedded);
   const { accounts, ...people } = peopleOf(store, store.records);
   const sessions = new BrowserSessions({ ...people, records: store.records, secure });
   const { id } = await accounts.findOrCreateByEmail("ada@people.example");
@@ -30,9 +23,9 @@ const sessionsIn = (store: TestStore) => async () => JSON.stringify(await dumpSt
 /** Returns the Cookie header that a browser sends after it received this Set-Cookie header. */
 const sent = (setCookie: string | undefined): string => setCookie?.split(";")[0] ?? expect.fail();
 
-describeEngines("browser sessions", (engine) => {
+describe("browser sessions", () => {
   it("start with a random secret when the browser sends no cookie", async () => {
-    const { sessions } = await begin(engine);
+    const { sessions } = await begin();
     const [one, other] = [await sessions.browserOf(undefined), await sessions.browserOf("")];
     expect(one).toMatchObject({ secret: expect.stringMatching(/^[\w-]{43}$/), session: undefined });
     expect(one.secret).not.toBe(other.secret);
@@ -44,7 +37,7 @@ describeEngines("browser sessions", (engine) => {
   });
 
   it("work over plain HTTP, with a cookie name without the __Host- prefix", async () => {
-    const { sessions, id } = await begin(engine, false);
+    const { sessions, id } = await begin(false);
     const browser = await sessions.browserOf(undefined);
     expect(browser.setCookie).toBe(
       `market-signal=${browser.secret}; Path=/; HttpOnly; SameSite=Lax`,
@@ -55,7 +48,7 @@ describeEngines("browser sessions", (engine) => {
   });
 
   it("store the account and the sign-in time for fourteen days", async () => {
-    const { store, sessions, id } = await begin(engine);
+    const { store, sessions, id } = await begin();
     const setCookie = await sessions.open(await sessions.browserOf(undefined), id);
     expect(setCookie).toContain("; Max-Age=1209600;");
     const { session } = await sessions.browserOf(sent(setCookie));
@@ -72,7 +65,7 @@ describeEngines("browser sessions", (engine) => {
   });
 
   it("use the sign-in time given by an external provider, unless it is in the future", async () => {
-    const { sessions, id } = await begin(engine);
+    const { sessions, id } = await begin();
     for (const [signedInAt, kept] of [
       [START - 1_000, START - 1_000],
       [START + 1_000, START],
@@ -84,7 +77,7 @@ describeEngines("browser sessions", (engine) => {
   });
 
   it("replace the secret at sign-in, so that a planted cookie gives no access", async () => {
-    const { sessions, id } = await begin(engine);
+    const { sessions, id } = await begin();
     const planted = `__Host-market-signal=${"A".repeat(43)}`;
     const victim = await sessions.browserOf(planted);
     const own = await sessions.browserOf(sent(await sessions.open(victim, id)));
@@ -95,7 +88,7 @@ describeEngines("browser sessions", (engine) => {
   });
 
   it("replace the previous session when a person signs in again in the same browser", async () => {
-    const { sessions, id } = await begin(engine);
+    const { sessions, id } = await begin();
     const before = sent(await sessions.open(await sessions.browserOf(undefined), id));
     await sessions.open(await sessions.browserOf(before), id);
     expect((await sessions.browserOf(before)).session).toBeUndefined();
@@ -114,14 +107,14 @@ describeEngines("browser sessions", (engine) => {
     "x".repeat(100_000),
     ";;;=;",
   ])("treat %s as a missing cookie", async (cookie) => {
-    const { sessions } = await begin(engine);
+    const { sessions } = await begin();
     const browser = await sessions.browserOf(cookie);
     expect(browser.setCookie).toContain(browser.secret);
     expect(browser.secret).not.toMatch(/^(A|B)+$/);
   });
 
   it("do not store the secret in plain text", async () => {
-    const { sessions, id, secretsOf } = await begin(engine);
+    const { sessions, id, secretsOf } = await begin();
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     const { secret } = await sessions.browserOf(cookie);
     const kept = await secretsOf();
@@ -130,7 +123,7 @@ describeEngines("browser sessions", (engine) => {
   });
 
   it("end when the person signs out", async () => {
-    const { store, sessions, id } = await begin(engine);
+    const { store, sessions, id } = await begin();
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     const setCookie = await sessions.close(await sessions.browserOf(cookie));
     expect(setCookie).toMatch(/^__Host-market-signal=; Max-Age=0; Path=\/;/);
@@ -143,7 +136,7 @@ describeEngines("browser sessions", (engine) => {
   });
 
   it("end once, and use up no row of another sign-in, when a person signs out many times at once", async () => {
-    const { store, people, id } = await begin(engine);
+    const { store, people, id } = await begin();
     const limits = createLimits({ overrides: { "audit-rows": eachCaller(2) } });
     const { records } = store;
     const sessions = new BrowserSessions({ ...people, records, limits, secure: true });
@@ -160,7 +153,7 @@ describeEngines("browser sessions", (engine) => {
   });
 
   it("end with the account, and cannot start for a deleted account", async () => {
-    const { store, sessions, id } = await begin(engine);
+    const { store, sessions, id } = await begin();
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     await store.records.commit([removeGroup(accountRecordsGroup(id))]);
     expect((await sessions.browserOf(cookie)).session).toBeUndefined();
@@ -169,7 +162,7 @@ describeEngines("browser sessions", (engine) => {
   });
 
   it("cannot start for an account that is deleted concurrently", async () => {
-    const { store, id } = await begin(engine);
+    const { store, id } = await begin();
     const people = peopleOf(store, store.records);
     const records: typeof store.records = {
       ...store.records,
@@ -185,7 +178,7 @@ describeEngines("browser sessions", (engine) => {
   });
 
   it("accept only form tokens of the same browser", async () => {
-    const { sessions } = await begin(engine);
+    const { sessions } = await begin();
     const [own, other] = [await sessions.browserOf(undefined), await sessions.browserOf(undefined)];
     expect(sessions.isFormTokenOf(own, own.formToken)).toBe(true);
     expect(own.formToken).not.toContain(own.secret);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { SignUpMode } from "../../../../src/access/sign-up-mode.ts";
 import { createVault } from "../../../../src/keys/vault.ts";
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
@@ -17,14 +17,7 @@ import {
 import { announce, put } from "../../../../src/store/port/operations.ts";
 import type { Operation, Records } from "../../../../src/store/port/records.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
-import {
-  describeEngines,
-  dumpStore,
-  type Engine,
-  openStore,
-  START,
-  slowRecords,
-} from "../../../support/stores.ts";
+import { dumpStore, embedded, openStore, START, slowRecords } from "../../../support/stores.ts";
 
 const ADA = "ada@people.example";
 const BROWSER = "the secret of a browser";
@@ -37,9 +30,9 @@ interface Choice {
   readonly through?: (records: Records) => Records;
 }
 
-async function begin(engine: Engine, choice: Choice = {}) {
+async function begin(choice: Choice = {}) {
   const { signUp = "open", accepted = [], through = (records: Records) => records } = choice;
-  const store = await openStore(engine);
+  const store = await openStore(embedded);
   const records = through(store.records);
   const { accounts, now, audit } = peopleOf(store, records);
   const vault = createVault(randomBytes(32));
@@ -62,9 +55,9 @@ const codeIn = (letter: Email | undefined): string =>
 
 const another = (code: string): string => String((Number(code) + 1) % 1e8).padStart(8, "0");
 
-describeEngines("sign-in by email code", (engine) => {
+describe("sign-in by email code", () => {
   it("signs in the person who enters the code in the browser that requested it", async () => {
-    const { signIn, accounts, letters, lastCode } = await begin(engine);
+    const { signIn, accounts, letters, lastCode } = await begin();
     expect(await signIn.pending(BROWSER)).toBeUndefined();
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     expect(await signIn.pending(BROWSER)).toEqual({ email: ADA });
@@ -77,7 +70,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("sends a plain-text email with instructions and without a link", async () => {
-    const { signIn, letters } = await begin(engine);
+    const { signIn, letters } = await begin();
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     const [letter] = await letters();
     expect(letter?.text).toMatch(
@@ -90,7 +83,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("accepts a code that is typed with spaces", async () => {
-    const { signIn, lastCode } = await begin(engine);
+    const { signIn, lastCode } = await begin();
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     const typed = ` ${code.slice(0, 4)} ${code.slice(4)}\n`;
@@ -98,7 +91,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("refuses the code in another browser", async () => {
-    const { signIn, lastCode } = await begin(engine);
+    const { signIn, lastCode } = await begin();
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     await signIn.sendCode("another browser", "eve@people.example", ANYONE);
@@ -108,7 +101,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("expires a code after ten minutes or after its use", async () => {
-    const { store, signIn, lastCode } = await begin(engine);
+    const { store, signIn, lastCode } = await begin();
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     const first = await lastCode();
     store.clock.now += 10 * MINUTE;
@@ -120,7 +113,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("allows five wrong codes, and then rejects even the correct code", async () => {
-    const { store, signIn, lastCode } = await begin(engine);
+    const { store, signIn, lastCode } = await begin();
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -132,7 +125,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("counts concurrent wrong attempts", async () => {
-    const { signIn, lastCode } = await begin(engine, { through: slowRecords });
+    const { signIn, lastCode } = await begin({ through: slowRecords });
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     const wrong = Array.from({ length: 5 }, () => signIn.complete(BROWSER, another(code)));
@@ -147,7 +140,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("lets a person try again after a wrong code", async () => {
-    const { signIn, lastCode } = await begin(engine);
+    const { signIn, lastCode } = await begin();
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     for (let attempt = 0; attempt < 4; attempt += 1) await signIn.complete(BROWSER, "");
@@ -155,7 +148,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("accepts a code only once when it is sent in 100 concurrent requests", async () => {
-    const { signIn, lastCode } = await begin(engine, { through: slowRecords });
+    const { signIn, lastCode } = await begin({ through: slowRecords });
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     const all = Array.from({ length: 100 }, () => signIn.complete(BROWSER, code));
@@ -164,7 +157,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("replaces the previous code with a new code, which has its own five attempts", async () => {
-    const { signIn, lastCode } = await begin(engine);
+    const { signIn, lastCode } = await begin();
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     const first = await lastCode();
     for (let attempt = 0; attempt < 4; attempt += 1) await signIn.complete(BROWSER, "");
@@ -176,7 +169,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("stores no data from which a code could be derived", async () => {
-    const { store, signIn, lastCode } = await begin(engine);
+    const { store, signIn, lastCode } = await begin();
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     const code = await lastCode();
     const kept = JSON.stringify(await dumpStore(store.store));
@@ -185,7 +178,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("accepts a stored code only from its own browser, even if the store is manipulated", async () => {
-    const { store, signIn, lastCode } = await begin(engine);
+    const { store, signIn, lastCode } = await begin();
     await signIn.sendCode(BROWSER, ADA, ANYONE);
     const [kept] = await store.records.list(signInCodes, { limit: 1 });
     if (kept === undefined) expect.fail();
@@ -207,7 +200,7 @@ describeEngines("sign-in by email code", (engine) => {
     ["closed", "known@people.example", true],
   ])("with SIGN_UP=%s permits the address %s to sign in: %j", async (signUp, email, isWelcome) => {
     const accepted = ["accepted@people.example"];
-    const { signIn, accounts, letters } = await begin(engine, { signUp, accepted });
+    const { signIn, accounts, letters } = await begin({ signUp, accepted });
     await accounts.findOrCreateByEmail("known@people.example");
     await signIn.sendCode(BROWSER, email, ANYONE);
     expect(await signIn.pending(BROWSER)).toEqual({ email });
@@ -217,7 +210,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("sends a code that is not for a new account only to an address that has one", async () => {
-    const { signIn, accounts, letters } = await begin(engine);
+    const { signIn, accounts, letters } = await begin();
     await accounts.findOrCreateByEmail("known@people.example");
     await signIn.sendCode(BROWSER, "new@people.example", { isForNew: false, isForOwner: true });
     await signIn.sendCode(BROWSER, "known@people.example", { isForNew: false, isForOwner: true });
@@ -238,7 +231,7 @@ describeEngines("sign-in by email code", (engine) => {
         return records.commit(operations);
       },
     });
-    const { signIn, accounts } = await begin(engine, { signUp: "closed", through });
+    const { signIn, accounts } = await begin({ signUp: "closed", through });
     await accounts.findOrCreateByEmail("ann@people.example");
     commits.length = 0;
     reads.length = 0;
@@ -253,7 +246,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("sends the email after a random delay, so that response times do not reveal whether an email is being sent", async () => {
-    const { store, signIn } = await begin(engine);
+    const { store, signIn } = await begin();
     const woken: string[] = [];
     onTestFinished(store.records.onAnnounce(MAIL_TOPIC, (text) => void woken.push(text)));
     for (let time = 0; time < 20; time += 1) await signIn.sendCode(`browser ${time}`, ADA, ANYONE);
@@ -268,7 +261,7 @@ describeEngines("sign-in by email code", (engine) => {
   });
 
   it("accepts no code for an address that may not sign in, not even the generated code", async () => {
-    const { signIn } = await begin(engine, { signUp: "closed" });
+    const { signIn } = await begin({ signUp: "closed" });
     for (const code of ["", "none", "undefined", "00000000"]) {
       await signIn.sendCode(BROWSER, ADA, ANYONE);
       expect(await signIn.complete(BROWSER, code)).toBeUndefined();

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createVault } from "../../../../src/keys/vault.ts";
 import { emailGroup } from "../../../../src/mail/email-address.ts";
 import { createOutbox, queuedMails } from "../../../../src/mail/outbox.ts";
@@ -23,14 +23,7 @@ import { ApiKeyService, apiKeys } from "../../../../src/principals/keys/api-keys
 import { put } from "../../../../src/store/port/operations.ts";
 import { collection, type Records } from "../../../../src/store/port/records.ts";
 import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
-import {
-  describeEngines,
-  dumpStore,
-  type Engine,
-  openStore,
-  START,
-  type TestStore,
-} from "../../../support/stores.ts";
+import { dumpStore, embedded, openStore, START, type TestStore } from "../../../support/stores.ts";
 
 const ADA = "ada@people.example";
 const BOB = "bob@people.example";
@@ -89,15 +82,15 @@ const forgetting = (store: TestStore, records: Records = store.records) =>
 const ids = async ({ records }: TestStore) =>
   (await records.list(accountRecords, { limit: 10 })).map(({ key }) => key);
 
-const keptOf = async (engine: Engine, whom: readonly string[]) => {
-  const store = await openStore(engine);
+const keptOf = async (whom: readonly string[]) => {
+  const store = await openStore(embedded);
   for (const email of whom) await live(store, email);
   return store;
 };
 
-describeEngines("the deletion of a person's data", (engine) => {
+describe("the deletion of a person's data", () => {
   it("deletes and counts every record stored under the email address", async () => {
-    const store = await keptOf(engine, [ADA]);
+    const store = await keptOf([ADA]);
     expect(await forgetting(store)).toEqual({
       ...{ accounts: 2, sessions: 1, grants: 1, inquiries: 1, keys: 2, messages: 1, agents: 2 },
     });
@@ -109,7 +102,7 @@ describeEngines("the deletion of a person's data", (engine) => {
   });
 
   it("leaves other people's data unchanged", async () => {
-    const store = await keptOf(engine, [BOB]);
+    const store = await keptOf([BOB]);
     const before = (await dumpStore(store.store)).map((row) => JSON.stringify(row));
     await live(store, ADA);
     await forgetting(store);
@@ -120,7 +113,7 @@ describeEngines("the deletion of a person's data", (engine) => {
   it.each([1, 2])(
     "is audited with the ids of accounts and agents, at %i calls at once",
     async (calls) => {
-      const store = await keptOf(engine, [ADA]);
+      const store = await keptOf([ADA]);
       const accounts = await ids(store);
       const counts = await Promise.all(Array.from({ length: calls }, () => forgetting(store)));
       expect(counts.reduce((sum, { agents = 0 }) => sum + agents, 0)).toBe(2);
@@ -132,7 +125,7 @@ describeEngines("the deletion of a person's data", (engine) => {
   );
 
   it("finds and writes nothing for an unknown address, and nothing when the deletion is repeated", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const nothing = { accounts: 0, sessions: 0, grants: 0, inquiries: 0, keys: 0, messages: 0 };
     const none = { ...nothing, agents: 0 };
     expect(await forgetting(store)).toEqual(none);
@@ -144,7 +137,7 @@ describeEngines("the deletion of a person's data", (engine) => {
   });
 
   it("removes agents that specified the address in a claim, and their tokens", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const agent = { identityType: "service_auth", registeredAt: START, loginHint: ADA } as const;
     await store.records.commit([
       put(clients, { key: "named", value: { metadata: {}, agent }, groups: [emailGroup(ADA)] }),
@@ -155,7 +148,7 @@ describeEngines("the deletion of a person's data", (engine) => {
   });
 
   it("resumes after an interruption", async () => {
-    const store = await keptOf(engine, [ADA]);
+    const store = await keptOf([ADA]);
     let left = 1;
     const dying: Records = {
       ...store.records,
@@ -173,7 +166,7 @@ describeEngines("the deletion of a person's data", (engine) => {
   });
 
   it("removes an agent that is claimed during the deletion", async () => {
-    const store = await keptOf(engine, [ADA]);
+    const store = await keptOf([ADA]);
     const [accountId = ""] = await ids(store);
     let isClaimed = false;
     const raced: Records = {
@@ -192,7 +185,7 @@ describeEngines("the deletion of a person's data", (engine) => {
   });
 
   it("invalidates a code that was sent to the address", async () => {
-    const store = await keptOf(engine, [ADA]);
+    const store = await keptOf([ADA]);
     expect(await store.records.list(signInCodes, { limit: 10 })).toHaveLength(1);
     await forgetting(store);
     expect(await store.records.list(signInCodes, { limit: 10 })).toEqual([]);

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   type ClientRecord,
   clientGroup,
@@ -7,7 +7,7 @@ import {
 import { UnclaimedCapacity } from "../../../../src/principals/agents/unclaimed-capacity.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
-import { describeEngines, openStore, START } from "../../../support/stores.ts";
+import { embedded, openStore, START } from "../../../support/stores.ts";
 
 /** Capacity in agents, of which a network with one agent uses so little that it is protected. */
 const CAPACITY = 100;
@@ -21,12 +21,12 @@ const clientOf = (site: string): ClientRecord => ({
   agent: { identityType: "anonymous", registeredAt: START - DAY_MS, site },
 });
 
-describeEngines("an agent that is about to be evicted", (engine) => {
+describe("an agent that is about to be evicted", () => {
   it.each([
     ["stays if each gets a token before the eviction is committed", 1],
     ["is removed if it gets none", 0],
   ])("%s", async (_, issued) => {
-    const { records, clock } = await openStore(engine);
+    const { records, clock } = await openStore(embedded);
     const sites = Array.from({ length: CAPACITY }, (_, at) => `site ${at}`);
     await records.commit(
       sites.map((site) => put(clients, { key: site, value: clientOf(site), ttlMs: DAY_MS })),

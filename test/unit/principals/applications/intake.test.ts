@@ -22,20 +22,14 @@ import { unsealedAudit } from "../../../../src/store/audit-entry.ts";
 import { put, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import type { StoreMode } from "../../../../src/store/port/store.ts";
-import {
-  describeEngines,
-  dumpStore,
-  type Engine,
-  embedded,
-  openStore,
-} from "../../../support/stores.ts";
+import { dumpStore, embedded, openStore } from "../../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 const ada = { name: "Ada", email: "ada@host.example", focus: "quant" } as const;
 const vault = createVault(new Uint8Array(32));
 
-async function open(engine: Engine, mode: StoreMode = "sandbox") {
-  const kept = await openStore(engine);
+async function open(mode: StoreMode = "sandbox") {
+  const kept = await openStore(embedded);
   const { records, clock } = kept;
   const now = () => new Date(clock.now);
   const hashAddress = (address: string) => `hash of ${address}`;
@@ -65,9 +59,9 @@ async function fill({ records }: Pick<Awaited<ReturnType<typeof open>>, "records
   }
 }
 
-describeEngines("the intake of applications for access and of inquiries", (engine) => {
+describe("the intake of applications for access and of inquiries", () => {
   it("stores an application and returns a queue token", async () => {
-    const { intake, records, clock } = await open(engine, "files");
+    const { intake, records, clock } = await open("files");
     const { queueToken, registeredAt } = await intake.apply(ada);
     expect(queueToken).toMatch(/^queue_[0-9A-Za-z]{32}$/);
     expect(registeredAt).toBe(clock.now);
@@ -78,7 +72,7 @@ describeEngines("the intake of applications for access and of inquiries", (engin
   });
 
   it("stores no token in plain text, and writes no address or name to the audit log", async () => {
-    const { intake, store, audits } = await open(engine, "files");
+    const { intake, store, audits } = await open("files");
     await intake.apply(ada);
     const { queueToken } = await withCallerAddress("192.0.2.7", () => intake.apply(ada));
     await intake.contact({ email: ada.email, message: "What does it cost?" });
@@ -94,7 +88,7 @@ describeEngines("the intake of applications for access and of inquiries", (engin
   });
 
   it("returns a queue token that works in the sandbox as a one-week API key with the read scopes", async () => {
-    const { intake, keys, clock } = await open(engine);
+    const { intake, keys, clock } = await open();
     const { queueToken } = await intake.apply(ada);
     const key = await keys.find(queueToken);
     expect(key?.scopes).toEqual(anonymousScopeCeiling);
@@ -106,7 +100,7 @@ describeEngines("the intake of applications for access and of inquiries", (engin
 
   it("returns no key on a real market", async () => {
     for (const mode of ["files", "replay", "live"] as const) {
-      const { intake, keys } = await open(engine, mode);
+      const { intake, keys } = await open(mode);
       const { queueToken } = await intake.apply(ada);
       expect(await keys.find(queueToken)).toBeUndefined();
       expect(await keys.list()).toEqual([]);
@@ -114,7 +108,7 @@ describeEngines("the intake of applications for access and of inquiries", (engin
   });
 
   it("stores only the first application of an email address, and responds to a repeated application in the same way", async () => {
-    const { intake, records, keys, clock } = await open(engine);
+    const { intake, records, keys, clock } = await open();
     const first = await intake.apply(ada);
     clock.now += DAY_MS;
     const other = { ...ada, name: "Somebody else", focus: undefined };
@@ -131,7 +125,7 @@ describeEngines("the intake of applications for access and of inquiries", (engin
   it.each<StoreMode>(["live", "sandbox"])(
     "makes every queue token refer to the first application with the same email address (%s)",
     async (mode) => {
-      const { intake, records } = await open(engine, mode);
+      const { intake, records } = await open(mode);
       const tokens = [];
       for (let count = 0; count < 3; count += 1) tokens.push((await intake.apply(ada)).queueToken);
       const other = await intake.apply({ ...ada, email: "eve@host.example" });
@@ -146,7 +140,7 @@ describeEngines("the intake of applications for access and of inquiries", (engin
   );
 
   it("stores one application when 100 arrive concurrently with one address, and returns a token to each", async () => {
-    const { intake, records, keys, audits } = await open(engine);
+    const { intake, records, keys, audits } = await open();
     const answers = await Promise.all(Array.from({ length: 100 }, () => intake.apply(ada)));
     expect(await readApplications(records)).toHaveLength(1);
     const found = await Promise.all(answers.map(({ queueToken }) => keys.find(queueToken)));
@@ -158,7 +152,7 @@ describeEngines("the intake of applications for access and of inquiries", (engin
   });
 
   it("creates a new application when the records of the address are deleted concurrently", async () => {
-    const { intake, keys, records, again } = await open(engine);
+    const { intake, keys, records, again } = await open();
     await intake.apply(ada);
     const { queueToken } = await again({
       async commit(operations) {
@@ -171,7 +165,7 @@ describeEngines("the intake of applications for access and of inquiries", (engin
   });
 
   it("stores an inquiry and returns a reference number", async () => {
-    const { intake, records, clock } = await open(engine);
+    const { intake, records, clock } = await open();
     const inquiry = { email: ada.email, message: "Two\nlines <3" };
     const { reference, receivedAt } = await intake.contact(inquiry);
     expect(reference).toMatch(/^inq_\w{16}$/);
@@ -180,7 +174,7 @@ describeEngines("the intake of applications for access and of inquiries", (engin
   });
 
   it("deletes inquiries after 180 days, and unaccepted applications after 400 days", async () => {
-    const { intake, decisions, records, clock } = await open(engine);
+    const { intake, decisions, records, clock } = await open();
     await intake.contact({ email: ada.email, message: "Hello" });
     await intake.apply(ada);
     await intake.apply({ ...ada, email: "eve@host.example" });
@@ -198,7 +192,7 @@ describeEngines("the intake of applications for access and of inquiries", (engin
   });
 
   it("deletes all data of an email address when the record group of the address is removed", async () => {
-    const { intake, keys, decisions, records, store } = await open(engine);
+    const { intake, keys, decisions, records, store } = await open();
     const { queueToken } = await intake.apply(ada);
     await intake.contact({ email: ada.email, message: "Hello" });
     const [application] = await readApplications(records);
@@ -218,7 +212,7 @@ describe("the limit on stored submissions", () => {
   it.each(["application", "queue-token"])(
     "rejects an application of the kind %s with rate_limited when the limit for that kind is reached",
     async (kind) => {
-      const opened = await open(embedded);
+      const opened = await open();
       await fill(opened, kind);
       await expect(opened.intake.apply(ada)).rejects.toMatchObject({
         code: "rate_limited",
@@ -233,7 +227,7 @@ describe("the limit on stored submissions", () => {
   );
 
   it("rejects an inquiry with rate_limited when the limit for inquiries is reached", async () => {
-    const opened = await open(embedded);
+    const opened = await open();
     await fill(opened, "inquiry");
     const inquiry = { email: ada.email, message: "Hello" };
     await expect(opened.intake.contact(inquiry)).rejects.toMatchObject({ code: "rate_limited" });
@@ -241,7 +235,7 @@ describe("the limit on stored submissions", () => {
   });
 
   it("keeps a fifth of the slots for networks that have none", async () => {
-    const { intake, records } = await open(embedded);
+    const { intake, records } = await open();
     const groups = [networkSlotsGroup("inquiry", "hash of 2001:db8:1::/48")];
     const steps = Array.from({ length: 16_000 }, (_, at) =>
       put(intakeSlots, { key: `inquiry:${at}`, value: true, groups: at === 0 ? groups : [] }),
@@ -255,7 +249,7 @@ describe("the limit on stored submissions", () => {
   });
 
   it("allows one network 2,000 of the slots", async () => {
-    const { intake, records } = await open(embedded);
+    const { intake, records } = await open();
     const groups = [networkSlotsGroup("inquiry", "hash of 192.0.2.0/24")];
     const steps = Array.from({ length: 2_000 }, (_, at) =>
       put(intakeSlots, { key: `inquiry:${4_999 - at}`, value: true, groups }),
@@ -270,7 +264,7 @@ describe("the limit on stored submissions", () => {
   });
 
   it("lets 300 concurrent inquiries find a free slot while most slots are free", async () => {
-    const { intake, records } = await open(embedded);
+    const { intake, records } = await open();
     const messages = Array.from({ length: 300 }, (_, at) => `${at}`);
     await Promise.all(messages.map((message) => intake.contact({ email: ada.email, message })));
     expect(await readInquiries(records)).toHaveLength(300);
@@ -278,9 +272,9 @@ describe("the limit on stored submissions", () => {
   });
 });
 
-describeEngines("a decision on an application for access", (engine) => {
+describe("a decision on an application for access", () => {
   async function applied(mode: StoreMode = "live") {
-    const opened = await open(engine, mode);
+    const opened = await open(mode);
     await opened.intake.apply(ada);
     const [application] = await readApplications(opened.records);
     return { ...opened, id: application?.id ?? "" };
@@ -374,7 +368,7 @@ describeEngines("a decision on an application for access", (engine) => {
   });
 
   it("that rejects what a stranger wrote does not bar the address's owner, and the operator sees both", async () => {
-    const { decisions, intake, records, audits, clock } = await open(engine, "live");
+    const { decisions, intake, records, audits, clock } = await open("live");
     await intake.apply({ ...ada, name: "Spam Bot" });
     await intake.apply(ada);
     await intake.apply(ada);
@@ -406,7 +400,7 @@ describeEngines("a decision on an application for access", (engine) => {
   });
 
   it("is made with one other of each network in view, so that a stranger pushes nobody's out", async () => {
-    const { decisions, intake, records, store } = await open(engine, "live");
+    const { decisions, intake, records, store } = await open("live");
     const apply = (ip: string, name: string) =>
       withCallerAddress(ip, () => intake.apply({ ...ada, name }));
     const stranger = (name: string) => apply(`198.51.100.${name.length}`, name);
@@ -425,7 +419,7 @@ describeEngines("a decision on an application for access", (engine) => {
   });
 
   it("is on one application with the last four others of its address", async () => {
-    const { intake, records } = await open(engine, "live");
+    const { intake, records } = await open("live");
     for (const name of ["A", "B", "C", "D", "E", "F"]) await intake.apply({ ...ada, name });
     const [application] = await readApplications(records);
     expect(application?.name).toBe("A");
