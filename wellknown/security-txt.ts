@@ -1,7 +1,6 @@
 import type { RenderContext, Site } from "../src/answers/site.ts";
+import { DAY_MS } from "../src/lib/day.ts";
 import { paths } from "../src/lib/paths.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Validity of the document in days; RFC 9116 section 2.5.5 recommends less than a year. */
 const VALIDITY_DAYS = 90;

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { DAY_MS } from "../lib/day.ts";
 import type { LeaderJob } from "../maintenance/maintenance.ts";
 import { FEEDS } from "../market/records.ts";
 import { LiveMarket, mentionsKeptFrom } from "../sources/live/live-market.ts";
@@ -33,8 +34,6 @@ import {
 } from "./setup.ts";
 import { createStreamListener } from "./stream-listener.ts";
 import { tracedProviderRequests } from "./traced-requests.ts";
-
-const DAY_MS = 86_400_000;
 
 /**
  * Length of the history before the first served session, in milliseconds: enough for a year of

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../lib/day.ts";
 import { FEEDS, type Feed } from "../market/records.ts";
 import { neutralizeText } from "../outbound/neutral-text.ts";
 import type { Observation, RejectedObservation } from "../sources/live/provider.ts";
@@ -14,8 +15,6 @@ const feedsByKind: ReadonlyMap<string, Feed> = new Map(
 
 /** Kind of the archive rows of quarantined observations. */
 export const REJECTED_ARCHIVE_KIND = "market-rejected";
-
-const DAY_MS = 86_400_000;
 
 /** Maximum age of an observation at its arrival, in milliseconds. */
 const OLDEST_MS = 10 * 365 * DAY_MS;

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../lib/day.ts";
 import type { Archive } from "../store/port/archive.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Records } from "../store/port/records.ts";
@@ -12,8 +13,6 @@ import {
   seriesProgress,
 } from "./provider-progress.ts";
 import { INGEST_SETUP_KEY, type IngestSetup, ingestSetups, type ProviderSetup } from "./setup.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Maximum age at which quarantined observations are counted, in milliseconds. */
 const REJECTED_WITHIN_MS = 30 * DAY_MS;

@@ -1,7 +1,6 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
+import { DAY_MS } from "../lib/day.ts";
 import { AUDIT_RETENTION_MS } from "../store/audit-entry.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Length of a secret key in bytes, for HMAC-SHA256 and AES-256. */
 const SECRET_BYTES = 32;

@@ -1,9 +1,8 @@
 import { LRUCache } from "lru-cache";
+import { DAY_MS } from "../lib/day.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
 import { transact } from "../store/transact.ts";
 import type { LimitState, Limits, Party } from "./limits.ts";
-
-const DAY_MS = 86_400_000;
 
 /** The lockout of an address after too many wrong guesses. */
 interface Lockout {

@@ -1,3 +1,5 @@
+import { DAY_MS } from "../lib/day.ts";
+
 /**
  * Horizontal axis that the panels of a figure share: columns of equal width, one per session, date
  * or name. A column is one unit wide; the middle of column `n`, counted from 0, is at coordinate
@@ -141,8 +143,6 @@ export function numberAxis(
     hasGrid: true,
   };
 }
-
-const DAY_MS = 86_400_000;
 
 const format = (options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat("en-GB", { ...options, timeZone: "UTC" });

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../lib/day.ts";
 import type { ReplaySettings } from "./replay-settings.ts";
 
 /** Market time as a function of wall-clock time, both in Unix milliseconds. */
@@ -20,8 +21,6 @@ export interface MarketClock {
 
 /** Pause between two steps of a replay, in milliseconds of wall-clock time. */
 const STEP_MS = 250;
-
-const DAY_MS = 86_400_000;
 
 /** A clock that follows wall-clock time, for a market that is known up to the start of the current
  *  day. */

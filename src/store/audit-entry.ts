@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { DAY_MS } from "../lib/day.ts";
 import type { ArchiveRow } from "./port/archive.ts";
 import { collection } from "./port/records.ts";
 import type { Transaction } from "./transact.ts";
@@ -7,7 +8,7 @@ import type { Transaction } from "./transact.ts";
 export const AUDIT_KIND = "audit";
 
 /** Retention of audit rows, in milliseconds: 400 days, one year plus time for a yearly review. */
-export const AUDIT_RETENTION_MS = 400 * 86_400_000;
+export const AUDIT_RETENTION_MS = 400 * DAY_MS;
 
 /** Audit rows that are not sealed yet, in the form in which they will be archived. */
 export const unsealedAudit = collection<ArchiveRow>("unsealed-audit");

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { DAY_MS } from "../../lib/day.ts";
 import {
   type Collection,
   collection,
@@ -76,7 +77,7 @@ export const EVENTS_TOPIC = "alert-events";
 export const ATTEMPT_ARCHIVE_KIND = "delivery-attempt";
 
 /** How long events and attempts are kept, in milliseconds. */
-export const EVENT_RETENTION_MS = 30 * 86_400_000;
+export const EVENT_RETENTION_MS = 30 * DAY_MS;
 
 /** Body of an event row. */
 export interface EventRowBody {

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../lib/day.ts";
 import { collection, type Stored } from "../../store/port/records.ts";
 import type { Transaction } from "../../store/transact.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -6,7 +7,7 @@ import type { Endpoint } from "./endpoint.ts";
  * A webhook or channel is disabled after `afterMs` milliseconds without a success, if it has failed
  * at least `failures` times since its last success.
  */
-const GIVE_UP_RULES = { afterMs: 5 * 86_400_000, failures: 20 };
+const GIVE_UP_RULES = { afterMs: 5 * DAY_MS, failures: 20 };
 
 /** Failures of a webhook or channel since its last success. */
 export interface EndpointHealth {

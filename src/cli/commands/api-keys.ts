@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { scopeDescriptions } from "../../access/scopes.ts";
+import { DAY_MS } from "../../lib/day.ts";
 import { Label } from "../../lib/label.ts";
 import type { ApiKey } from "../../principals/keys/api-keys.ts";
 import { defineStoreCommand } from "../command.ts";
 import { apiKeysOf, isoOrNull, newApiKeyNotes, parseScopes, ScopesArgument } from "./shared.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Maximum lifetime of a key, in days. */
 const MAX_DAYS = 3650;

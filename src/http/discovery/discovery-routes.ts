@@ -3,13 +3,12 @@ import { type Request, type RequestHandler, Router } from "express";
 import { type DiscoveryDocument, discoveryDocuments } from "../../../wellknown/index.ts";
 import type { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import type { Site } from "../../answers/site.ts";
+import { DAY_MS } from "../../lib/day.ts";
 import { memoByVersion } from "../../lib/memo.ts";
 import { paths } from "../../lib/paths.ts";
 import { rejectOtherMethods, serveGetOnly } from "../allowed-methods.ts";
 import { type Representation, sendRepresentation } from "../send-response.ts";
 import { linkHeader } from "./link-headers.ts";
-
-const DAY_MS = 86_400_000;
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 

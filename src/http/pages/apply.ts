@@ -1,5 +1,6 @@
 import { Router } from "express";
 import { z } from "zod";
+import { DAY_MS } from "../../lib/day.ts";
 import { paths } from "../../lib/paths.ts";
 import { partyAt } from "../../limits/address-key.ts";
 import { requireAdmission } from "../../limits/rate-limit-problem.ts";
@@ -18,8 +19,6 @@ import { createForm, type Refused, readForm } from "./form.ts";
 import { showForm } from "./form-html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
-
-const DAY_MS = 86_400_000;
 
 type Focus = (typeof applicantFocuses)[number];
 

@@ -1,4 +1,5 @@
 import { Router } from "express";
+import { DAY_MS } from "../../lib/day.ts";
 import { paths } from "../../lib/paths.ts";
 import { partyAt } from "../../limits/address-key.ts";
 import { requireAdmission } from "../../limits/rate-limit-problem.ts";
@@ -17,8 +18,6 @@ import { createForm, type Refused, readForm } from "./form.ts";
 import { showForm } from "./form-html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Enough bytes for a message of 5,000 characters, even if each is encoded in twelve bytes. */
 const MAX_FORM_BYTES = 64 * 1024;

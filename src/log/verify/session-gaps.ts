@@ -1,9 +1,8 @@
+import { DAY_MS } from "../../lib/day.ts";
 import { sessionsBetween } from "../../market/calendar.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { newYorkDate } from "../../market/new-york.ts";
 import type { VerificationCheck } from "../../tree/check.ts";
-
-const DAY_MS = 86_400_000;
 
 /**
  * A duration, in milliseconds, that is longer than the time from most closes to the next close, and

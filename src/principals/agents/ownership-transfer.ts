@@ -1,4 +1,5 @@
 import { allScopes, parseScopeNames, type Scope } from "../../access/scopes.ts";
+import { DAY_MS } from "../../lib/day.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Stored } from "../../store/port/records.ts";
@@ -20,7 +21,7 @@ import { groupsWithRegistrationToken } from "./registration-access-token.ts";
  * Lifetime of the notification email, in milliseconds: mail servers retry for 4 to 5 days (RFC 5321
  * section 4.5.4.1).
  */
-const NOTICE_TTL_MS = 5 * 86_400_000;
+const NOTICE_TTL_MS = 5 * DAY_MS;
 
 /** Maximum number of agents that a person can claim: as many as a page shows. */
 const MAX_CLAIMED = 1_000;

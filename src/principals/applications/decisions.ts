@@ -1,5 +1,6 @@
 import type { Auditor } from "../../access/auditor.ts";
 import type { Scope } from "../../access/scopes.ts";
+import { DAY_MS } from "../../lib/day.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { Outbox } from "../../mail/outbox.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
@@ -73,7 +74,7 @@ export interface ApplicationDecisionService {
 const ID = /^app_[0-9A-Za-z]{16}$/;
 
 /** Lifetime of the notification email, in milliseconds. */
-const MAIL_TTL_MS = 7 * 86_400_000;
+const MAIL_TTL_MS = 7 * DAY_MS;
 
 /** Creates the operations with which the operator decides on applications. */
 export function createApplicationDecisionService(

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../lib/day.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import { readAll } from "../../store/port/read-all.ts";
@@ -41,8 +42,6 @@ export interface Application extends ApplicationRequest, Submission {
    */
   readonly others?: readonly OtherSubmission[];
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Retention of applications that are not accepted, in milliseconds; the same as for audit rows.

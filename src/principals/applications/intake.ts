@@ -1,6 +1,7 @@
 import { type Auditor, callerAddress } from "../../access/auditor.ts";
 import { anonymousScopeCeiling, type Scope } from "../../access/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
+import { DAY_MS } from "../../lib/day.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { networkOf } from "../../limits/address-key.ts";
 import { emailGroup } from "../../mail/email-address.ts";
@@ -40,7 +41,7 @@ interface IntakeServiceOptions extends IntakeSlotOptions {
 }
 
 /** How long a queue token works as an API key in the sandbox, in milliseconds. */
-const QUEUE_KEY_MS = 7 * 86_400_000;
+const QUEUE_KEY_MS = 7 * DAY_MS;
 
 /** Number of random characters in an id, with 95 bits of entropy. */
 const ID_LENGTH = 16;

@@ -1,4 +1,5 @@
 import { FACTORS, type Factor } from "../../factors/reading.ts";
+import { DAY_MS } from "../../lib/day.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { SCORE_HORIZON_SESSIONS } from "../../score/backtest-verdicts.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
@@ -66,7 +67,6 @@ export function sessionsPerGradedDate(pace: GradingPace, assetClass: AssetClass)
 
 /** Days from Monday 1969-12-29 to 1970-01-01, so that weeks start on Mondays. */
 const DAYS_BEFORE_EPOCH = 3;
-const DAY_MS = 86_400_000;
 
 /** Number of the week, Monday to Sunday, in which an ISO date lies. */
 const weekOf = (date: string): number =>

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { utcDay } from "../../lib/day.ts";
+import { DAY_MS, utcDay } from "../../lib/day.ts";
 import { sessionOf } from "../../market/calendar.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";
@@ -19,7 +19,6 @@ import { readPrints } from "./prints.ts";
 import {
   createBarsDue,
   createPublicationCalendar,
-  DAY_MS,
   type PublicationCalendar,
 } from "./publication-calendar.ts";
 

@@ -1,12 +1,9 @@
-import { utcDay, utcDayEnd } from "../../lib/day.ts";
+import { DAY_MS, utcDay, utcDayEnd } from "../../lib/day.ts";
 import { isTradingDay, sessionsBetween } from "../../market/calendar.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { type CsvColumn, EXPECTED_DATE_TEXT, parseDate } from "./columns.ts";
 import { dataError, type FileLocation, quoted } from "./data-error.ts";
-
-/** One UTC day in milliseconds. */
-export const DAY_MS = 86_400_000;
 
 /**
  * When consolidated daily bars are published, New York time: 15 minutes after the close at 16:00.

@@ -1,4 +1,4 @@
-import { utcDay } from "../../lib/day.ts";
+import { DAY_MS, utcDay } from "../../lib/day.ts";
 import { sessionOf } from "../../market/calendar.ts";
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import type { DataSource, Market, SourcesByFeed } from "../../market/market.ts";
@@ -7,8 +7,6 @@ import { FEEDS, type InstrumentRecords } from "../../market/records.ts";
 import { evictSurplusMessages } from "./message-retention.ts";
 import { barDueTimes } from "./publication-times.ts";
 import { observationKnownAt, type ReceivedObservation, RecordBook } from "./record-book.ts";
-
-const DAY_MS = 86_400_000;
 
 /**
  * Pause between the first two revisions, in milliseconds; while more history arrives, each pause is

@@ -1,7 +1,6 @@
+import { DAY_MS } from "../../lib/day.ts";
 import type { Mention } from "../../market/records.ts";
 import type { RecordBook } from "./record-book.ts";
-
-const DAY_MS = 86_400_000;
 
 /**
  * Maximum number of messages per author and day that are kept when memory is full: the method

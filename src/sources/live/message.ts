@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { DAY_MS } from "../../lib/day.ts";
 import type { Mention } from "../../market/records.ts";
 import { neutralizeText } from "../../outbound/neutral-text.ts";
 import type { Observation, RejectedObservation } from "./provider.ts";
@@ -22,7 +23,7 @@ const MAX_AHEAD_MS = 5 * 60_000;
  * Maximum age at which messages are requested, in milliseconds: older messages say nothing about
  * current sentiment.
  */
-export const MESSAGE_HISTORY_MS = 2 * 86_400_000;
+export const MESSAGE_HISTORY_MS = 2 * DAY_MS;
 
 const ENTITIES: Readonly<Record<string, string>> = {
   amp: "&",

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { DAY_MS } from "../../lib/day.ts";
 import { MIN_BLOCK_SIZE } from "../../market/block-size.ts";
 import { isTradingDay, nextSession, sessionCloseAt, sessionOf } from "../../market/calendar.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
@@ -30,7 +31,7 @@ const SETTLED_MS = 16 * 60_000;
  * Maximum length of the history, in milliseconds, which is 82 sessions: the factor compares with 60
  * sessions, and paging through more would take days.
  */
-const MAX_HISTORY_MS = 120 * 86_400_000;
+const MAX_HISTORY_MS = 120 * DAY_MS;
 
 /**
  * Pause after the provider did not know a symbol, before the next request for it, in milliseconds.

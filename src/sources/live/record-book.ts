@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../lib/day.ts";
 import { BarFilter } from "../../market/bar-quality.ts";
 import { withLogReturn } from "../../market/bar-return.ts";
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
@@ -27,7 +28,7 @@ export type ReceivedObservation = Observation & {
  * backfilled history and counts as known from its publication. Other observations count as known no
  * earlier than their arrival.
  */
-const HISTORY_MS = 2 * 86_400_000;
+const HISTORY_MS = 2 * DAY_MS;
 
 /**
  * Feeds whose records count as known from their arrival, regardless of the time in the record. Bars
@@ -40,7 +41,7 @@ const REPORTED_FEEDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
  * Age at which an arriving message no longer says anything about sentiment, in milliseconds: two
  * half-lives of one day.
  */
-export const STALE_MENTION_MS = 2 * 86_400_000;
+export const STALE_MENTION_MS = 2 * DAY_MS;
 
 /**
  * Maximum lateness of a record, in milliseconds; a record is late if records that became known

@@ -1,6 +1,7 @@
 import type { Scope } from "../../../access/scopes.ts";
 import { isoInstant } from "../../../answers/common.ts";
 import { steadinessPoints } from "../../../answers/steadiness.ts";
+import { DAY_MS } from "../../../lib/day.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
 import {
@@ -18,8 +19,6 @@ import type { MarketFilter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
 import type { FactorAnswers, FactorName } from "./marks.ts";
 import { peerGroupOf, SPARKLINE_SESSIONS, simpleReturn } from "./peers.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Number of rows per page. */
 const PAGE_ROWS = 50;

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../lib/day.ts";
 import { instrumentPath, paths } from "../../../lib/paths.ts";
 import { type Html, html } from "../../../markup/html.ts";
 import type { FullSignal } from "../../../tool/signal.ts";
@@ -10,8 +11,6 @@ import { dateTimeHtml } from "./number-format.ts";
  */
 export const proofPath = (symbol: string, entry?: number): string =>
   `${instrumentPath(symbol)}/proof${entry === undefined ? "" : `?entry=${entry}`}`;
-
-const DAY_MS = 86_400_000;
 
 /**
  * Section that explains how to prove that a signal, either the newest one or that of an earlier

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { DAY_MS } from "../../../../lib/day.ts";
 import { impossibilityReason } from "../../../../market/bar-quality.ts";
 import type { BarRow, DetectedSplit } from "./bar-rows.ts";
 
@@ -18,8 +19,6 @@ export type WindowEdges = z.infer<typeof WindowEdges>;
 
 /** Number of significant digits of an adjusted close that are kept. */
 const DIGITS = 8;
-
-const DAY_MS = 86_400_000;
 
 /** A window of bars: the first day requested, and the last session whose bars are already known. */
 interface Span {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { DAY_MS } from "../../../../lib/day.ts";
 import { readCursor } from "../../cursor.ts";
 import { ProviderFault } from "../../fault.ts";
 import type { ParsedResponse, ProviderSeries } from "../../provider.ts";
@@ -27,7 +28,7 @@ const SETTLED_MS = 86_400_000;
  * Maximum length of the history, in milliseconds. Block trades cannot be requested separately, so
  * all trades have to be paged through, a hundred pages a day or more.
  */
-const HISTORY_MS = 7 * 86_400_000;
+const HISTORY_MS = 7 * DAY_MS;
 
 /** Cursor with the first instant that has not been read, Unix milliseconds. */
 const Cursor = z.object({ from: UnixMillis });
@@ -88,7 +89,7 @@ export function tradeSeries(symbol: string, historyFrom: number): ProviderSeries
  */
 function beginning(historyFrom: number, now: number): number {
   const earliest = now - HISTORY_MS;
-  return Math.max(historyFrom, earliest - (earliest % 86_400_000));
+  return Math.max(historyFrom, earliest - (earliest % DAY_MS));
 }
 
 function read(answer: ProviderResponse, { symbol, from, to }: TradeQuery): ParsedResponse {

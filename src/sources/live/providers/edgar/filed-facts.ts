@@ -1,6 +1,5 @@
+import { DAY_MS } from "../../../../lib/day.ts";
 import type { Fact } from "./facts.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Number of days in a fiscal quarter: from 12 weeks to the 17 weeks of some retailers. */
 const QUARTER_DAYS = { min: 75, max: 125 } as const;

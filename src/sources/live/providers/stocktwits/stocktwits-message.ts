@@ -1,12 +1,11 @@
 import { z } from "zod";
+import { DAY_MS } from "../../../../lib/day.ts";
 import { ProviderFault } from "../../fault.ts";
 import { decodeEntities, messageText, pseudonym } from "../../message.ts";
 import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
 
 /** Maximum number of messages in a response. */
 export const STOCKTWITS_PAGE_SIZE = 30;
-
-const DAY_MS = 86_400_000;
 
 /** A message as Stocktwits returns it. */
 const StocktwitsMessage = z.looseObject({
