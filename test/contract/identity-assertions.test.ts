@@ -5,10 +5,17 @@ import { accounts } from "../../src/principals/accounts/accounts.ts";
 import { clients, ownedAgentsGroup } from "../../src/principals/agents/agent.ts";
 import { agentClaims } from "../../src/principals/agents/claim-records.ts";
 import { unsealedAudit } from "../../src/store/audit-entry.ts";
-import { remove } from "../../src/store/port/operations.ts";
+import { put, remove } from "../../src/store/port/operations.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
-import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import {
+  EXAMPLE_REGISTRATION,
+  getWith,
+  postForm,
+  postJson,
+  register,
+  tokenOf,
+} from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { type Claims, claimsFor, startIdentityProvider } from "../support/identity-provider.ts";
 import {
@@ -284,6 +291,33 @@ describe("registration with an identity assertion", () => {
     expect(body).not.toHaveProperty("client_id");
   });
 
+  it("keeps 1,000 agents of one person, even if many register at once, and removes the oldest", async () => {
+    const { assert, enter, records } = await setting();
+    const entered = async () => {
+      const { status, body } = await enter(await assert(idp.issuer));
+      expect(status).toBe(201);
+      return String(body.client_id);
+    };
+    const first = await records.get(clients, await entered());
+    if (first === undefined) throw new Error("no agent is kept");
+    const { value, groups } = first;
+    const copies = Array.from({ length: 999 }, (_, at) => {
+      const agent = { ...value.agent, registeredAt: value.agent.registeredAt + at + 1 };
+      return put(clients, { key: `copy-${at}`, value: { ...value, agent }, groups });
+    });
+    expect(await records.commit(copies)).toBe(true);
+    const latest = await entered();
+    const group = ownedAgentsGroup(value.agent.owner?.accountId ?? "");
+    const kept = async () =>
+      (await records.list(clients, { group, limit: 2_000 })).map(({ key }) => key);
+    expect(await kept()).toHaveLength(1_000);
+    expect(await kept()).not.toContain(first.key);
+    expect(await kept()).toContain(latest);
+
+    await Promise.all(Array.from({ length: 10 }, entered));
+    expect(await kept()).toHaveLength(1_000);
+  });
+
   it.each([
     { assertion: undefined },
     { assertion: 7 },
@@ -324,8 +358,9 @@ describe("registration with an identity assertion", () => {
 });
 
 describe("an identity assertion at the token endpoint", () => {
-  it("returns a token for the person but no refresh token", async () => {
+  it("returns a token for the person of the subject, not of the email address, and no refresh token", async () => {
     const { base, assert, exchange, accounts, failures } = await setting();
+    const { id: sameEmail } = await accounts.findOrCreateByEmail("person@corp.example");
     const client = await bearerClient(base);
     const { status, body, headers } = await exchange(client, await assert(client.client_id));
     expect(status).toBe(200);
@@ -342,6 +377,7 @@ describe("an identity assertion at the token endpoint", () => {
       label: "",
     });
     expect(await accounts.applicationsOf(account.id)).toHaveLength(1);
+    expect(await accounts.applicationsOf(sameEmail)).toEqual([]);
     expect(failures).toEqual([]);
   });
 
@@ -401,6 +437,7 @@ describe("an identity assertion at the token endpoint", () => {
       [{}, { typ: "JWT" }],
       [{ iss: "https://stranger.example" }, {}],
       [{ iss: base }, {}],
+      [{ iss: `${idp.issuer}/` }, {}],
       [{ aud: [base, "https://other.example"] }, {}],
       [{ client_id: "agt_other" }, {}],
       [{ client_id: idp.issuer }, {}],
@@ -452,7 +489,7 @@ describe("an identity assertion at the token endpoint", () => {
 });
 
 describe("concurrent uses of one identity assertion", () => {
-  it("yield one token, and all other uses are recorded as a single replay", async () => {
+  it("yield one token, which the replays revoke, and are recorded as a single replay", async () => {
     const { base, assert, exchange, replays, failures } = await setting(embedded);
     const client = await bearerClient(base);
     const assertion = await assert(client.client_id);
@@ -465,6 +502,9 @@ describe("concurrent uses of one identity assertion", () => {
       new Set([undefined, "invalid_grant"]),
     );
     expect((await exchange(client, assertion)).status).toBe(400);
+    const won = answers.find(({ status }) => status === 200);
+    const probe = await getWith(String(won?.body.access_token), `${base}/api/probe`);
+    expect(probe.status).toBe(401);
     expect(await replays()).toEqual([client.client_id]);
     expect(failures).toEqual([]);
   });

@@ -1,6 +1,7 @@
 // @module-tag full
 
 import { describe, expect, it } from "vitest";
+import { ID_JAG_TOKEN_TYPE } from "../../src/auth/assertions/oauth-urns.ts";
 import type { LimitOverrides } from "../../src/limits/classes.ts";
 import { clients } from "../../src/principals/agents/agent.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
@@ -15,6 +16,7 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
+import { claimsFor, startIdentityProvider } from "../support/identity-provider.ts";
 import { eachCaller } from "../support/limits.ts";
 import { ALL_SCOPES, authorizationRequest, registerPublic } from "../support/person.ts";
 import { embedded, slowRecords } from "../support/stores.ts";
@@ -99,6 +101,27 @@ describe("registrations", () => {
     const statuses = [];
     for (const last of [1, 1, 1, 2]) statuses.push((await ask(`198.51.100.${last}`)).status);
     expect(statuses).toEqual([201, 429, 429, 201]);
+  });
+});
+
+describe("registrations with identity assertions", () => {
+  it("are limited per person, whatever their addresses", async () => {
+    const idp = await startIdentityProvider();
+    const issuers = await idp.trusted();
+    const numbers = { registrations: TWO };
+    const { local } = await startAuthServer({ records, now, numbers, issuers, proxyHops: 1 });
+    const statuses: number[] = [];
+    for (const [at, sub] of ["alice", "alice", "alice", "bob"].entries()) {
+      const claims = { ...claimsFor(local, idp.issuer, Date.now()), sub };
+      const body = {
+        type: "identity_assertion",
+        assertion_type: ID_JAG_TOKEN_TYPE,
+        assertion: await idp.sign(claims),
+      };
+      const headers = { "x-forwarded-for": `198.51.100.${at}` };
+      statuses.push((await postJson(`${local}/oauth/register`, body, headers)).status);
+    }
+    expect(statuses).toEqual([201, 201, 429, 201]);
   });
 });
 

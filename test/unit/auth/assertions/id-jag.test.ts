@@ -85,9 +85,11 @@ it("an identity assertion identifies a person by subject when the email address 
 it.each<[string, Claims, object]>([
   ["invalid_request", {}, { typ: "JWT" }],
   ["invalid_request", {}, { typ: undefined }],
+  ["invalid_request", {}, { typ: "at+jwt" }],
   ["invalid_request", {}, { typ: "agent-assertion+jwt" }],
   ["invalid_audience", { aud: "https://other.example" }, {}],
   ["invalid_audience", { aud: `${BASE}/` }, {}],
+  ["invalid_audience", { aud: `${BASE}/oauth/token` }, {}],
   ["invalid_audience", { aud: [BASE, "https://other.example"] }, {}],
   ["invalid_audience", { aud: [BASE, BASE] }, {}],
   ["invalid_audience", { aud: [] }, {}],
@@ -123,7 +125,7 @@ it.each<[string, Claims, object]>([
 
 it("the verifier rejects text that is not a JWT", async () => {
   const { verifier } = await setting();
-  for (const text of ["", "a", "a.b.c", "e30.e30.", "{}", "e30.W10.AA"]) {
+  for (const text of ["", "a", "a.b.c", "a.b.c.d", "e30.e30.", "{}", "e30.W10.AA"]) {
     expect(await verifier.forClient(text, CLIENT)).toBe("invalid_request");
   }
 });
@@ -142,10 +144,13 @@ it("the verifier rejects a wrong key, a changed body, a missing signature, and a
   const [head, , signature] = (await idp.sign(claims)).split(".");
   const body = Buffer.from(JSON.stringify({ ...claims, sub: "other" })).toString("base64url");
   const changed = `${head}.${body}.${signature}`;
-  const none = new UnsecuredJWT(claims).encode();
-  const noneTyped = `${Buffer.from(JSON.stringify({ ...header, alg: "none" })).toString("base64url")}.${none.split(".")[1]}.`;
+  const [, unsigned] = new UnsecuredJWT(claims).encode().split(".");
+  const withoutSignature = ["none", "nOnE", "ES256"].map((alg) => {
+    const typed = Buffer.from(JSON.stringify({ ...header, alg })).toString("base64url");
+    return `${typed}.${unsigned}.`;
+  });
 
-  for (const token of [forged, hmac, changed, noneTyped]) {
+  for (const token of [forged, hmac, changed, ...withoutSignature]) {
     expect(await verifier.forClient(token, CLIENT)).toBe("invalid_signature");
   }
 });
