@@ -183,6 +183,7 @@ describe("a person in the authorization flow", () => {
       code: String(end.searchParams.get("code")),
       redirect_uri: CALLBACK,
       code_verifier: verifier,
+      scope: "signals:read alerts:write",
     });
     expect(body.scope).toBe("signals:read");
     expect(await whoIs(String(body.access_token))).toMatchObject({ scopes: ["signals:read"] });
@@ -386,20 +387,23 @@ describe("a browser session", () => {
   });
 });
 
-describe("an authorization code", () => {
-  it.each([
+describe("an authorization code", async () => {
+  const withSecret = { grant_types: ["authorization_code"], redirect_uris: [CALLBACK] };
+  const credentialsOf = ({ client_id, client_secret }: RegisteredAgent) => ({
+    client_id,
+    ...(client_secret && { client_secret }),
+  });
+
+  it.each<[string, Readonly<Record<string, string>>]>([
     ["a wrong code_verifier", { code_verifier: "x".repeat(43) }],
     ["an empty code_verifier", { code_verifier: "" }],
     ["another redirect_uri", { redirect_uri: "http://127.0.0.1/other" }],
-    ["another client", {}],
-  ])("is rejected with %s", async (title, changes) => {
+    ["another port in redirect_uri", { redirect_uri: "http://127.0.0.1:1/callback" }],
+    ["another client", credentialsOf(await registerPublic(base))],
+    ["a client that has a secret", credentialsOf(await register(base, withSecret))],
+  ])("is rejected with %s", async (_title, changes) => {
     const { form } = await giveConsent(server, await newPerson());
-    const { client_id } = title === "another client" ? await registerPublic(base) : form;
-    const { status, body } = await exchange(server, {
-      ...form,
-      client_id: String(client_id),
-      ...changes,
-    });
+    const { status, body } = await exchange(server, { ...form, ...changes });
     expect(status).toBe(400);
     expect(body.error).toBe("invalid_grant");
   });
@@ -421,22 +425,6 @@ describe("an authorization code", () => {
     const other = await giveConsent(server, person, { resource: `${base}/mcp` });
     const refused = await exchange(server, { ...other.form, resource: `${base}/` });
     expect(refused.body.error).toBe("invalid_target");
-  });
-
-  it("requires PKCE with S256", async () => {
-    const person = await newPerson();
-    const { client_id } = await registerPublic(base);
-    for (const changes of [
-      { code_challenge: undefined },
-      { code_challenge_method: "plain" },
-      { code_challenge_method: undefined },
-      { code_challenge: undefined, code_challenge_method: undefined },
-    ]) {
-      const { url } = authorizationRequest(base, { client_id, ...changes });
-      const { status, leavesFor, html } = await person.open(url);
-      expect([status, leavesFor]).toEqual([400, undefined]);
-      expect(JSON.parse(html)).toMatchObject({ error: "invalid_request" });
-    }
   });
 
   it.each([
@@ -490,6 +478,12 @@ describe("a refresh token", () => {
     expect(wide.body.scope).toBe("signals:read factor:read");
     const wider = await refresh(client, wide.body.refresh_token, { scope: "alerts:write" });
     expect(wider).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
+  });
+
+  it("for /mcp yields no token for the whole service", async () => {
+    const { client, tokens } = await tokensOf({ resource: `${base}/mcp` });
+    const wide = await refresh(client, tokens.refresh_token, { resource: base });
+    expect(wide).toMatchObject({ status: 400, body: { error: "invalid_target" } });
   });
 
   it("works once, and its reuse revokes the whole grant", async () => {

@@ -222,13 +222,19 @@ describe("a registration access token", () => {
     }
   });
 
-  it("is revoked when it is presented for another client", async () => {
-    const [mine, other] = [await register(base), await register(base)];
-    const { registration_client_uri } = other;
-    expect((await manage({ ...mine, registration_client_uri }, "GET")).status).toBe(401);
-    expect((await manage(mine, "GET")).status).toBe(401);
-    expect((await manage(other, "GET")).status).toBe(200);
-  });
+  it.each(["GET", "PUT", "DELETE"])(
+    "is revoked when it is presented for another client with %s, and changes nothing there",
+    async (method) => {
+      const [mine, other] = [await register(base), await register(base)];
+      const { registration_client_uri } = other;
+      const foreign = { ...mine, registration_client_uri };
+      const changes = method === "PUT" ? { client_id: other.client_id } : undefined;
+      expect((await manage(foreign, method, changes)).status).toBe(401);
+      expect((await manage(mine, "GET")).status).toBe(401);
+      expect((await manage(other, "GET")).status).toBe(200);
+      expect((await askToken(other)).status).toBe(200);
+    },
+  );
 });
 
 describe("an identifier that the store cannot contain", () => {

@@ -218,14 +218,6 @@ it("only one of several concurrent updates with the same registration access tok
   expect((await getWith(String(next[0]), registration_client_uri)).status).toBe(200);
 });
 
-it("two identical registrations create two agents, neither of which can manage the other", async () => {
-  const [one, other] = [await register(base), await register(base)];
-  expect(one.client_id).not.toBe(other.client_id);
-  const foreign = await getWith(one.registration_access_token, other.registration_client_uri);
-  expect(foreign.status).toBe(401);
-  expect(await tokenOf(base, other)).toEqual(expect.any(String));
-});
-
 it("both metadata documents describe agent registration, but omit the trusted issuers", async () => {
   for (const path of ["oauth-authorization-server", "openid-configuration"]) {
     const response = await fetch(`${base}/.well-known/${path}`);
