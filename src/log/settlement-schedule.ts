@@ -58,14 +58,12 @@ export interface DueSettlement extends NextSettlement {
 }
 
 /**
- * The next settlement to append. Its run has been covered by a checkpoint, and enough later
- * sessions have been logged. Settlements that no longer wait for prices come first; if there are
- * none, the oldest settlement is next. No settlement is therefore more than
- * `MAX_PRICE_WAIT_SESSIONS` late, which verifiers rely on.
- *
- * @returns `undefined` if no settlement is due.
+ * The settlements that are due, the next one to append first. Their runs have been covered by a
+ * checkpoint, and enough later sessions have been logged. Settlements that no longer wait for prices
+ * come first, then the oldest. No settlement is therefore more than `MAX_PRICE_WAIT_SESSIONS` late,
+ * which verifiers rely on.
  */
-export function findDueSettlement(state: LogState): DueSettlement | undefined {
+export function dueSettlements(state: LogState): readonly DueSettlement[] {
   const due = state.unsettled.flatMap((run): readonly DueSettlement[] => {
     const next = nextSettlement(run, state);
     const later = state.unsettled.filter(
@@ -74,7 +72,7 @@ export function findDueSettlement(state: LogState): DueSettlement | undefined {
     if (run.coveredAt === null || later < next.after) return [];
     return [{ ...next, isFinal: later >= next.after + MAX_PRICE_WAIT_SESSIONS }];
   });
-  return due.find(({ isFinal }) => isFinal) ?? due[0];
+  return due.toSorted((one, other) => Number(other.isFinal) - Number(one.isFinal));
 }
 
 /**

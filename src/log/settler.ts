@@ -16,7 +16,7 @@ import {
 } from "./outcomes.ts";
 import {
   type DueSettlement,
-  findDueSettlement,
+  dueSettlements,
   type NextSettlement,
   nextSettlement,
   unsettledAfter,
@@ -30,6 +30,8 @@ export interface SettlerOptions {
   readonly knownUntil: () => number;
   /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
+  /** Called once for each run that cannot be settled, because it is not stored. */
+  readonly onMissingRun: (run: UnsettledRun) => void;
 }
 
 /** The computed outcomes of a run. `entry` and `exit` are `undefined` if there are no returns. */
@@ -67,23 +69,40 @@ export class Settler {
   readonly #options: SettlerOptions;
   /** The settlement that was computed last, and the revision of the state that it left open. */
   #open: { readonly settlement: Settlement; readonly revision: number } | undefined;
+  /** The missing runs that were reported: the id of the log and the index of the run. */
+  readonly #missing = new Set<string>();
 
   constructor(options: SettlerOptions) {
     this.#options = options;
   }
 
   /**
-   * Begins the settlement that is due, or passes over one that would correct nothing.
+   * Begins the settlement that is due, or passes over one that would correct nothing. A run that is
+   * not stored is reported, and does not hold up the others.
    *
    * @returns The new state; `undefined` if none is due, or if its prices are not known yet.
    */
   async startNext(state: Stored<LogState>): Promise<Stored<LogState> | undefined> {
-    const due = findDueSettlement(state.value);
-    if (due === undefined || this.#lacksSessions(state.value)) return undefined;
+    if (this.#lacksSessions(state.value)) return undefined;
+    for (const due of dueSettlements(state.value)) {
+      if (due.corrects === null) return this.#passOver(state, due);
+      const run = await this.#runOf(state.value, due.run);
+      if (run !== undefined) return this.#start(state, due, run);
+      // The sandbox may have deleted the run, of which nothing is then corrected.
+      if (due.corrects !== undefined) return this.#passOver(state, due);
+      this.#report(state.value, due.run);
+    }
+    return undefined;
+  }
+
+  async #start(
+    state: Stored<LogState>,
+    due: DueSettlement,
+    logged: LoggedRun,
+  ): Promise<Stored<LogState> | undefined> {
     const { corrects } = due;
-    if (corrects === null) return this.#passOver(state, due);
-    const settlement = await this.#compute(state.value, due);
-    if (corrects !== undefined && !(await this.#differs(state.value, settlement, corrects))) {
+    const settlement = await this.#compute(state.value, due, logged);
+    if (typeof corrects === "number" && !(await this.#differs(state.value, settlement, corrects))) {
       return this.#passOver(state, due);
     }
     if (settlement === undefined) return undefined;
@@ -99,7 +118,7 @@ export class Settler {
       coveredAt: coveredAt as number,
       at: this.#options.now(),
       results: run.symbols.length,
-      ...(corrects !== undefined && { corrects }),
+      ...(typeof corrects === "number" && { corrects }),
     });
     const settling = { index: treeSizeOf(state.value), run: index };
     return this.#leaveOpen(state, { leaves: [leaf], change: { settling } }, settlement);
@@ -175,8 +194,14 @@ export class Settler {
     open: OpenSettlement,
   ): Promise<Settlement | undefined> {
     if (this.#open?.revision === revision) return this.#open.settlement;
-    const run = state.unsettled.find(({ index }) => index === open.run) as UnsettledRun;
-    const computed = await this.#compute(state, { ...nextSettlement(run, state), isFinal: true });
+    const unsettled = state.unsettled.find(({ index }) => index === open.run) as UnsettledRun;
+    const run = await this.#runOf(state, unsettled);
+    if (run === undefined) {
+      this.#report(state, unsettled);
+      return undefined;
+    }
+    const due = { ...nextSettlement(unsettled, state), isFinal: true };
+    const computed = await this.#compute(state, due, run);
     if (computed === undefined) return undefined;
     const [leaf] = await this.#read<LoggedSettlement>(state.id, open.index, 1);
     const [entry, exit] = [instantOf(leaf?.entry), instantOf(leaf?.exit)];
@@ -191,12 +216,24 @@ export class Settler {
     return { ...computed, entry, exit, outcomes };
   }
 
-  async #compute(state: LogState, due: DueSettlement): Promise<Settlement | undefined> {
-    const { store } = this.#options;
-    const { assetClass, close, index } = due.run;
-    const run = await store.runAt(state.id, assetClass, close);
-    // The sandbox may have deleted the run.
-    if (run?.index !== index) return undefined;
+  /** The run as it was logged; `undefined` if it is not stored. */
+  async #runOf({ id }: LogState, { assetClass, close, index }: UnsettledRun) {
+    const run = await this.#options.store.runAt(id, assetClass, close);
+    return run?.index === index ? run : undefined;
+  }
+
+  #report({ id }: LogState, run: UnsettledRun): void {
+    const key = `${id} ${run.index}`;
+    if (!this.#missing.has(key)) this.#options.onMissingRun(run);
+    this.#missing.add(key);
+  }
+
+  async #compute(
+    state: LogState,
+    due: DueSettlement,
+    run: LoggedRun,
+  ): Promise<Settlement | undefined> {
+    const { assetClass, close, index } = run;
     const wanted = { assetClass, close, symbols: run.symbols, horizon: due.horizon };
     const found = await this.#outcomes(wanted, due);
     if (found === undefined) return undefined;

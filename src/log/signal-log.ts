@@ -116,6 +116,11 @@ export class SignalLog {
       host: new URL(baseUrl).host,
       now,
       monotonic: () => performance.now(),
+      onMissingRun: ({ index, assetClass, close }) =>
+        log.error(
+          { run: index, assetClass, close },
+          "a run of the signal log is not stored, so its outcomes cannot be logged",
+        ),
       onRefusal: (reason) => log.error({ reason }, `the signal log is not signed: ${reason}`),
     });
     const { writer, witnesses } = { writer: this.#writer, witnesses: this.#witnesses };

@@ -190,6 +190,7 @@ export function signalLog(
   const head = new LastCheckpointFile(folder);
   const now = options.now ?? (() => sessions.knownUntil() + 1_000);
   const refusals: string[] = [];
+  const missing: number[] = [];
   const problems: string[] = [];
   const witnesses =
     policy &&
@@ -214,6 +215,7 @@ export function signalLog(
     now,
     monotonic: () => 0,
     onRefusal: (reason) => refusals.push(reason),
+    onMissingRun: ({ close }) => missing.push(close),
     ...others,
   });
   return {
@@ -222,6 +224,7 @@ export function signalLog(
     writer,
     signer,
     refusals,
+    missing,
     problems,
     witnesses,
     reader: new LogReader(store),

@@ -73,6 +73,18 @@ describeEngines("logged settlements of decisions", (engine) => {
     }
   });
 
+  it("go on without a run that is not stored, which is reported once", async () => {
+    const sessions = new Sessions();
+    const on = await openStore(engine);
+    const log = signalLog(on, sessions);
+    await play(log, sessions, 0, 7);
+    expect(await on.store.archive.prune("log-run", closeOf(1))).toBe(1);
+    await play(log, sessions, 7, 3);
+    const settled = (await contentsOf(log)).filter(({ kind }) => kind === "settlement");
+    expect(settled.map(({ close }) => close)).toEqual([iso(1), iso(2)]);
+    expect(log.missing).toEqual([closeOf(0)]);
+  });
+
   it("are verified from the log entries alone, together with the figures of the track record", async () => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);
