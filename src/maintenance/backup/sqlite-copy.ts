@@ -30,7 +30,11 @@ export async function writeCopy(
   };
   const { bytes, written } = await writeNewFile(file, async (partial) => {
     const stopping = new AbortController();
-    const look = async () => tell(completedFraction((await stat(partial)).size, size.bytes));
+    const look = async () => {
+      // Only the progress needs the size: where it cannot be read, the copy goes on without it.
+      const read = await stat(partial).catch(() => undefined);
+      if (read !== undefined) tell(completedFraction(read.size, size.bytes));
+    };
     const looks = setInterval(
       () => void look().catch((error) => stopping.abort(error)),
       PROGRESS_MS,

@@ -3,12 +3,14 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   writeFileSync,
 } from "node:fs";
+import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { checkBackup, openBackup, writeBackup } from "../../../../src/maintenance/backup/backup.ts";
 import { consume, put, remove } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
@@ -128,6 +130,23 @@ describe("a backup whose name ends in .sqlite", () => {
       "already exists",
     );
     expect(readFileSync(file, "utf8")).toBe("mine");
+  });
+
+  it("is written although its size cannot be read meanwhile", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const store = await filled();
+    const copyTo = store.copyTo as NonNullable<Store["copyTo"]>;
+    const copyLater: typeof copyTo = async (path, createdAt, signal) => {
+      renameSync(path, `${path}.away`);
+      vi.advanceTimersByTime(1_000);
+      await expect(stat(path)).rejects.toThrow("ENOENT");
+      renameSync(`${path}.away`, path);
+      return copyTo(path, createdAt, signal);
+    };
+    expect(await rowsIn(await copied(Object.assign(store, { copyTo: copyLater })))).toEqual(
+      await dumpStore(store),
+    );
   });
 
   it("is not written when the store closes meanwhile", async () => {
