@@ -19,11 +19,10 @@ export interface Party {
   readonly caller: string;
   /** The caller's network (`networkOf`), or what stands for it where the network is not known. */
   readonly network: string;
-  /**
-   * The mailbox or host, for the classes whose numbers hold for each (`RateClass.per`); in other
-   * classes a pool whose three numbers hold apart from the rest.
-   */
+  /** The mailbox, chat or host, in a class whose numbers hold for each (`RateClass.per`). */
   readonly target?: string;
+  /** In another class: a pool whose three numbers hold apart from the rest. */
+  readonly pool?: string;
 }
 
 /** The state of a limit for one party. */
@@ -169,7 +168,7 @@ export function createLimits({
           : stateOf(counted, seen, { at, refusing: known });
       }
       const windows = openWindows(counted, keys, at);
-      const counting = [windows.caller, windows.network, windows[poolOf(counted, windows)]];
+      const counting = [windows.caller, windows.network, windows[nextOf(counted, windows)]];
       let refusing: LimitLevel | undefined;
       if (client === undefined) for (const window of counting) window.unconfirmed += 1;
       else if (SYNCED.has(name)) sync?.count(counting);
@@ -217,9 +216,10 @@ function createClass(name: RateName, overrides: LimitOverrides): CountedClass {
   };
 }
 
-/** The keys of a party. Without a target, that of the total and its reserve is `WHOLE`. */
-function keysOf({ caller, network, target = "" }: Party): PartyKeys {
-  const keyOf = (own: string) => boundedKey(target === "" ? own : `${target} ${own}`);
+/** The keys of a party. Without a target or pool, that of the total and its reserve is `WHOLE`. */
+function keysOf({ caller, network, target, pool }: Party): PartyKeys {
+  const apart = target ?? pool ?? "";
+  const keyOf = (own: string) => boundedKey(apart === "" ? own : `${apart} ${own}`);
   const total = keyOf(WHOLE);
   return { caller: keyOf(caller), network: keyOf(network), total, reserve: total };
 }
@@ -264,7 +264,7 @@ function usedOf(counted: CountedClass, { caller, network, total, reserve }: Part
 }
 
 /** Where one more action counts toward the total. */
-const poolOf = (counted: CountedClass, { total }: PartyWindows): "total" | "reserve" =>
+const nextOf = (counted: CountedClass, { total }: PartyWindows): "total" | "reserve" =>
   used(total) < mostUnreserved(counted) ? "total" : "reserve";
 
 /**
@@ -325,18 +325,18 @@ async function countShared(
 ): Promise<LimitLevel | undefined> {
   const { most } = counted;
   const add = (window: Window) => addShared(client, window, now);
-  const pool = poolOf(counted, windows);
-  const [ofCaller, ofNetwork, ofPool] = await Promise.all([
+  const next = nextOf(counted, windows);
+  const [ofCaller, ofNetwork, ofNext] = await Promise.all([
     add(windows.caller),
     add(windows.network),
-    add(windows[pool]),
+    add(windows[next]),
   ]);
   if (ofCaller > most.caller) return "caller";
   if (ofNetwork > most.network) return "network";
-  if (pool === "total" && ofPool <= mostUnreserved(counted)) return undefined;
+  if (next === "total" && ofNext <= mostUnreserved(counted)) return undefined;
   if (ofNetwork > 1) return "total";
   endReserveWithTotal(windows);
-  const ofReserve = pool === "reserve" ? ofPool : await add(windows.reserve);
+  const ofReserve = next === "reserve" ? ofNext : await add(windows.reserve);
   return ofReserve > reserved(most.total) ? "total" : undefined;
 }
 

@@ -26,31 +26,31 @@ export async function countCodeRequest(
   context: PageContext,
 ): Promise<CodeRecipients> {
   const { limits } = context;
-  const target = mailboxOf(email);
+  const mailbox = mailboxOf(email);
   const browser = await ownershipOf(req, email, context);
   const stranger = partyAt(req.ip);
-  const free = await firstFree(limits, codePools(target, browser, stranger));
-  const pool = free ?? stranger;
+  const free = await firstFree(limits, codeParties(mailbox, browser, stranger));
+  const party = free ?? stranger;
   const kind = browser.firstNetwork === undefined ? "link" : "known";
-  const own = { caller: target, network: target, target: `${kind} ${target}` };
+  const own = { caller: mailbox, network: mailbox, target: `${kind} ${mailbox}` };
   const counting = requireAdmissions(limits, [
-    ["mailbox-codes", browser.isOwn ? own : { ...stranger, target }],
-    ["code-mails", pool],
+    ["mailbox-codes", browser.isOwn ? own : { ...stranger, target: mailbox }],
+    ["code-mails", party],
   ]);
   const way = browser.isLinked ? OTHER_NETWORK : LINK_IN_MAIL;
   // Nothing but time gives an owner more codes of the mailbox.
   await (browser.isOwn && free !== undefined ? counting : counting.catch(sayAnotherWay(way)));
-  return { isForNew: pool === stranger, isForOwner: browser.isOwn };
+  return { isForNew: party === stranger, isForOwner: browser.isOwn };
 }
 
 /**
- * The pools of `code-mails` that can count a code, in the order in which they are used. The first
+ * The parties for which `code-mails` can count a code, in the order in which they are used. The first
  * code of an hour at a known browser counts for the mailbox and in total alone, and so does the
  * first at browsers with a link, so that nobody else of the network can keep an owner from it. The
  * next ones at known browsers count for the network of the account, and those at browsers with a
  * link for the network where they are.
  */
-function codePools(
+function codeParties(
   mailbox: string,
   { firstNetwork, isLinked }: BrowserOwnership,
   stranger: Party,
@@ -58,14 +58,14 @@ function codePools(
   const { network } = stranger;
   const first = (kind: "known" | "link"): Party => {
     const own = `${kind} ${mailbox}`;
-    return { caller: own, network: own, target: FIRST };
+    return { caller: own, network: own, pool: FIRST };
   };
   return [
     ...(firstNetwork === undefined
       ? []
-      : [first("known"), { caller: mailbox, network: firstNetwork, target: "known" }]),
+      : [first("known"), { caller: mailbox, network: firstNetwork, pool: "known" }]),
     stranger,
-    ...(isLinked ? [first("link"), { caller: mailbox, network, target: "link" }] : []),
+    ...(isLinked ? [first("link"), { caller: mailbox, network, pool: "link" }] : []),
   ];
 }
 
@@ -73,18 +73,18 @@ function codePools(
 const FIRST = "first";
 
 /**
- * The first pool that has something left; that of first codes has only as long as it counts none of
- * the caller. Codes that are asked for at the same instant can each be the first: `mailbox-codes`
- * and the total bound them.
+ * The first party for which another code can be counted; for first codes, only if the caller has had
+ * none in the hour. Codes that are asked for at the same instant can each be the first:
+ * `mailbox-codes` and the total bound them.
  */
-async function firstFree(limits: Limits, pools: readonly Party[]): Promise<Party | undefined> {
+async function firstFree(limits: Limits, parties: readonly Party[]): Promise<Party | undefined> {
   const found = await Promise.all(
-    pools.map(async (pool) => ({ pool, state: await limits.check("code-mails", pool) })),
+    parties.map(async (party) => ({ party, state: await limits.check("code-mails", party) })),
   );
   return found.find(
-    ({ pool: { target }, state: { isExceeded, left, most } }) =>
-      !isExceeded && (target !== FIRST || left === most),
-  )?.pool;
+    ({ party: { pool }, state: { isExceeded, left, most } }) =>
+      !isExceeded && (pool !== FIRST || left === most),
+  )?.party;
 }
 
 /**

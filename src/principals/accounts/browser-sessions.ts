@@ -260,7 +260,7 @@ export class BrowserSessions {
    * sign-in shows.
    */
   async #mayRecord(accountId: string): Promise<boolean> {
-    const party = { caller: accountId, network: accountId, target: accountId };
+    const party = { caller: accountId, network: accountId, pool: accountId };
     return !(await this.#limits.admit("audit-rows", party)).isExceeded;
   }
 

@@ -180,13 +180,13 @@ describe("limits in one process", () => {
     expect(await look(limits, "k1")).toMatchObject({ isExceeded: true });
   });
 
-  it("count a whole class on when actions with 20,000 other targets follow", async () => {
+  it("count a whole class on when actions in 20,000 pools follow", async () => {
     const most = { caller: FAR, network: FAR, total: 5 };
     const limits = createLimits({ overrides: { registrations: most } });
     await countTimes(limits, 4);
     await admit(limits, "b", "another");
     for (let at = 0; at < 20_000; at += 1) {
-      await limits.admit("registrations", { ...party("a"), target: `${at}` });
+      await limits.admit("registrations", { ...party("a"), pool: `${at}` });
     }
     expect((await admit(limits, "c", "a third")).isExceeded).toBe(true);
   });
