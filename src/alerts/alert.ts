@@ -154,17 +154,14 @@ export interface PlainWebhook extends WebhookSettings {
 /** A webhook to which the events of one alert are sent. */
 export type Webhook = SealedWebhook | PlainWebhook;
 
-/** Delivery to a channel of the account. Events are sent while the channel is active. */
-interface ChannelDelivery {
-  readonly by: "channel";
-  readonly channelId: string;
-}
-
 /**
  * How events are delivered. Events that are sent to a webhook or channel can also be polled and
- * streamed.
+ * streamed. A channel gets events while it is active.
  */
-export type DeliveryMethod = { readonly by: "poll" } | Webhook | ChannelDelivery;
+export type DeliveryMethod =
+  | { readonly by: "poll" }
+  | Webhook
+  | { readonly by: "channel"; readonly channelId: string };
 
 /** A subscription to events. Instants are milliseconds since the epoch. */
 export interface Alert {

@@ -17,14 +17,11 @@ export function validateWebhookUrl(url: string, policy: UrlPolicy): string {
   });
 }
 
-/** Instants that must lie in the future, in milliseconds since the epoch. */
-interface Times {
-  readonly expiresAt?: number | null;
-  readonly snoozedUntil?: number | null;
-}
-
 /** @throws {Problem} `invalid_request` when one of the instants has passed. */
-export function validateAlertTimes(times: Times, now: number): void {
+export function validateAlertTimes(
+  times: { readonly expiresAt?: number | null; readonly snoozedUntil?: number | null },
+  now: number,
+): void {
   for (const name of ["expiresAt", "snoozedUntil"] as const) {
     const at = times[name] ?? null;
     if (at === null || at > now) continue;

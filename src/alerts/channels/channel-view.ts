@@ -28,13 +28,6 @@ export interface ChannelView
   readonly alerts: number;
 }
 
-/** Where the view of a channel is read from. */
-interface ChannelViewSources {
-  readonly records: Records;
-  readonly archive: Archive;
-  readonly now: () => Date;
-}
-
 /**
  * The view of a channel for its owner.
  *
@@ -43,7 +36,7 @@ interface ChannelViewSources {
 export async function channelViewOf(
   { key: id, value }: StoredChannel,
   all: readonly StoredAlert[],
-  sources: ChannelViewSources,
+  sources: { readonly records: Records; readonly archive: Archive; readonly now: () => Date },
 ): Promise<ChannelView> {
   const { archive, now } = sources;
   const { kind, name, hint, schedule, isShared, createdAt, state } = value;

@@ -15,9 +15,6 @@ import {
   type Webhook,
 } from "../alert.ts";
 
-/** The URL of a webhook in the form in which it is stored, because it often contains a secret. */
-export type SealedWebhookUrl = Pick<SealedWebhook, "sealedUrl" | "endpoint">;
-
 /** The alert of a webhook. */
 export interface WebhookOf {
   readonly alertId: string;
@@ -46,12 +43,12 @@ export const webhookUrlKeysOf = ({
 /** Encryption context to which the URL of an alert's webhook is bound. */
 const contextOf = (alertId: string): string => `alert-url:${alertId}`;
 
-/** Seals the URL of a webhook. @param url A normalized URL. */
+/** Seals the URL of a webhook, which often contains a secret. @param url A normalized URL. */
 export const sealWebhookUrl = (
   url: string,
   { alertId, owner }: WebhookOf,
   { vault, endpointKey }: WebhookUrlKeys,
-): SealedWebhookUrl => ({
+): Pick<SealedWebhook, "sealedUrl" | "endpoint"> => ({
   sealedUrl: vault.seal(url, contextOf(alertId)),
   endpoint: createHmac("sha256", endpointKey).update(identityOf(owner, url)).digest("base64url"),
 });

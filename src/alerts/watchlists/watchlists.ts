@@ -42,17 +42,10 @@ export interface WatchlistView extends Pick<Watchlist, "name" | "symbols"> {
   readonly isOwn: boolean;
 }
 
-/**
- * An entry of a listing. The key distinguishes lists of the same name that several clients created.
- */
-interface ListedWatchlist extends WatchlistView {
-  readonly key: string;
-}
-
 /** The watchlists that a caller may read. */
 export interface WatchlistOverview {
-  /** The lists, sorted by name. */
-  readonly lists: readonly ListedWatchlist[];
+  /** The lists, sorted by name; the key tells lists of the same name by several clients apart. */
+  readonly lists: readonly (WatchlistView & { readonly key: string })[];
   /**
    * Number of further lists of the account that the caller may not read, because other callers
    * created them.

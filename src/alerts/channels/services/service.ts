@@ -17,25 +17,22 @@ export interface TargetFault {
   readonly fault: string;
 }
 
-/** The form in which a person enters a target. */
-interface TargetForm {
-  /** Text that says where to find the required values. */
-  readonly about: string;
-  readonly to: {
-    readonly label: string;
-    /** Type of the input element. */
-    readonly type: "email" | "url" | "text";
-    readonly example: string;
-  };
-  /** Label of the token; absent if this kind of channel needs no token. */
-  readonly token?: string;
-}
-
 /** How targets of one kind of channel are entered, shown, counted and told apart. */
 export interface TargetKind<Target> {
   /** Name of the kind on pages. */
   readonly name: string;
-  readonly form: TargetForm;
+  readonly form: {
+    /** Text that says where to find the required values. */
+    readonly about: string;
+    readonly to: {
+      readonly label: string;
+      /** Type of the input element. */
+      readonly type: "email" | "url" | "text";
+      readonly example: string;
+    };
+    /** Label of the token; absent if this kind of channel needs no token. */
+    readonly token?: string;
+  };
   /**
    * Validates a target that a person typed; returns the normalized target, or what is wrong with
    * it. The IP addresses of its host are checked later, at every connection.
