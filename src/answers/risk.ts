@@ -29,7 +29,6 @@ import { roundTo } from "./rounding.ts";
 
 /** Reasons for which a range or the probability of a fall is not published. */
 const WITHHELD = ["insufficient_data", "coverage_missed", "no_skill"] as const;
-type Withheld = (typeof WITHHELD)[number];
 
 const Range = z.object({
   probability: z.number().describe("Nominal share of outcomes inside."),
@@ -332,7 +331,7 @@ const coverageOf = ({ table, reportIn }: HorizonOutlook): readonly number[] => {
   return (spansReport(reportIn, table.horizon) && acrossReports) || coverage;
 };
 
-const whyWithheld = ({ verdict }: RiskEvidence): Withheld =>
+const whyWithheld = ({ verdict }: RiskEvidence): (typeof WITHHELD)[number] =>
   verdict === "insufficient_data" ? "insufficient_data" : "coverage_missed";
 
 /** Converts a fraction to percent with two decimals. */
