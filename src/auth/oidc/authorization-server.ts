@@ -65,7 +65,13 @@ export interface AuthorizationServerOptions {
    * replace the server's own members.
    */
   readonly extraMetadata: Readonly<Record<string, unknown>>;
-  readonly keys: ProviderKeys;
+  /** The first key of each kind signs; the others verify what was signed before a rotation. */
+  readonly keys: {
+    /** Private P-256 and RSA keys, each with its `kid`. */
+    readonly signing: readonly JWK[];
+    /** Secrets that sign cookies. */
+    readonly cookies: readonly string[];
+  };
   readonly limits: Limits;
   /** Limits the number of clients without an owner. */
   readonly capacity: UnclaimedCapacity;
@@ -73,17 +79,6 @@ export interface AuthorizationServerOptions {
   readonly fetch: GlobalFetch;
   /** Called with every internal error except an unavailable store. */
   readonly onError: (error: unknown) => void;
-}
-
-/**
- * The keys of the authorization server. The first key of each kind signs; the other keys verify
- * data signed before a rotation.
- */
-interface ProviderKeys {
-  /** Private P-256 and RSA keys, each with its `kid`. */
-  readonly signing: readonly JWK[];
-  /** Secrets that sign cookies. */
-  readonly cookies: readonly string[];
 }
 
 /** Default signing algorithm of ID tokens (OpenID Connect Dynamic Client Registration 1.0 section

@@ -154,12 +154,6 @@ export function extraTokenClaims(
   return auth_time === undefined ? token.extra : { ...token.extra, auth_time };
 }
 
-/** A userinfo response. */
-interface UserInfo {
-  /** Id of the account, as in the ID token. */
-  readonly sub: string;
-}
-
 /** Error code of a rejected userinfo request (RFC 6750 section 3.1). */
 export type UserInfoError = "invalid_token" | "insufficient_scope";
 
@@ -174,7 +168,7 @@ export type UserInfoError = "invalid_token" | "insufficient_scope";
 export async function userInfoOf(
   { AccessToken, Grant }: Provider,
   token: string,
-): Promise<UserInfo | UserInfoError> {
+): Promise<{ readonly sub: string } | UserInfoError> {
   const found = await AccessToken.find(token);
   const grant = found?.grantId === undefined ? undefined : await Grant.find(found.grantId);
   if (found === undefined || grant === undefined) return "invalid_token";

@@ -7,11 +7,6 @@ import {
 } from "../../principals/agents/agent.ts";
 import { type Collection, collection } from "../../store/port/records.ts";
 
-/** The parameters of a stored authorization request that tell its groups. */
-interface AuthorizationParameters {
-  readonly client_id?: unknown;
-}
-
 /** Group of the record that oidc-provider finds by a uid. */
 export const uidGroup = (uid: string): string => `uid:${uid}`;
 
@@ -28,7 +23,7 @@ export function groupsOf(payload: AdapterPayload): readonly string[] {
   return [
     params === undefined
       ? []
-      : authorizationRequestGroup(String((params as AuthorizationParameters).client_id)),
+      : authorizationRequestGroup(String((params as { readonly client_id?: unknown }).client_id)),
     clientId === undefined ? [] : clientGroup(clientId),
     grantId === undefined ? [] : grantGroup(grantId),
     uid === undefined ? [] : uidGroup(uid),

@@ -25,7 +25,14 @@ export interface RequestState {
   /** The account that is signed in at the browser. */
   accountId?: string | undefined;
   /** Set while a client is registered or updated. */
-  registration?: RegistrationContext;
+  registration?: {
+    /** Maximum scopes of the client's own tokens. */
+    readonly ceiling: readonly Scope[];
+    /** Whether the client has an owner from the time of its registration. */
+    readonly isOwned?: boolean;
+    /** Creates the client record of a registration; absent for an update. */
+    readonly newClient?: (clientId: string, metadata: AdapterPayload) => NewClient;
+  };
   /** Set in a token request once it consumes or issues a record. */
   issuance?: PendingIssuance;
   /** A used code that the client presented again. */
@@ -36,18 +43,6 @@ export interface RequestState {
   problem?: Problem;
   /** Whether oidc-provider reported an error for the authorization request. */
   hasAuthorizationError?: boolean;
-}
-
-/**
- * Data that a request to register or update a client has determined, in addition to the metadata.
- */
-interface RegistrationContext {
-  /** Maximum scopes of the client's own tokens. */
-  readonly ceiling: readonly Scope[];
-  /** Whether the client has an owner from the time of its registration. */
-  readonly isOwned?: boolean;
-  /** Creates the client record of a registration; absent for an update. */
-  readonly newClient?: (clientId: string, metadata: AdapterPayload) => NewClient;
 }
 
 /** A client that is about to be stored. */
@@ -109,19 +104,16 @@ export function pendingIssuance(): PendingIssuance | undefined {
   return state.issuance;
 }
 
-/** The recipient of a token that is about to be issued. */
-interface Recipient {
+/** Decides whether a token may be issued to an authenticated client. @throws {Problem}
+ *  `rate_limited` */
+export type AdmitToken = (recipient: {
   readonly clientId: string;
   /**
    * The person that the token acts for; for the client's own token, the owner of the client;
    * `undefined` for an unclaimed agent.
    */
   readonly accountId: string | undefined;
-}
-
-/** Decides whether a token may be issued to an authenticated client. @throws {Problem}
- *  `rate_limited` */
-export type AdmitToken = (recipient: Recipient) => Promise<void>;
+}) => Promise<void>;
 
 /** The error of an authorization request (RFC 6749 section 4.1.2.1). */
 interface AuthorizationError {

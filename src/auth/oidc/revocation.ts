@@ -1,19 +1,13 @@
 import type { Client, Provider } from "oidc-provider";
 import type { ApiKeyService } from "../../principals/keys/api-keys.ts";
 
-/** Dependencies of `revokePresentedToken`. */
-interface Revocable {
-  readonly provider: Provider;
-  readonly keys: ApiKeyService;
-}
-
 /**
  * Revokes an access token, a refresh token with everything issued under its grant, or an API key.
  * The request needs no client authentication, since anyone who has a credential may revoke it. An
  * unknown credential is not an error (RFC 7009 section 2.2).
  */
 export async function revokePresentedToken(
-  { provider, keys }: Revocable,
+  { provider, keys }: { readonly provider: Provider; readonly keys: ApiKeyService },
   presented: string,
 ): Promise<void> {
   const { AccessToken, ClientCredentials, RefreshToken } = provider;
