@@ -143,13 +143,7 @@ function withoutCursor(href: string): string {
   return url.href;
 }
 
-interface Page {
-  readonly header: string;
-  readonly rows: readonly string[];
-  readonly next: string | null;
-}
-
-async function fetchPage(url: URL, token: string | undefined): Promise<Page> {
+async function fetchPage(url: URL, token: string | undefined) {
   const response = await requestWithRetries(url, bearerHeaders(token));
   if (!response.ok) throw new Error(await refusalText(response, url));
   if (!/^text\/csv\b/i.test(response.headers.get("content-type") ?? "")) {

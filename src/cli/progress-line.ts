@@ -14,15 +14,10 @@ const EVERY_MS = 100;
  */
 const ERASE = "\r\u001b[K";
 
-/** Progress of a command. `rows` is the count in `unit`. */
-interface Step extends CommandProgress {
-  /** Unit of the count; `rows` by default. */
-  readonly unit?: string;
-}
-
 /** A terminal line with the progress of a command. */
 export interface ProgressLine {
-  show(step: Step): void;
+  /** Shows a step; `rows` counts in `unit`, by default in rows. */
+  show(step: CommandProgress & { readonly unit?: string }): void;
   /** Shows a step that has no count. */
   say(doing: string): void;
   /** Clears the line. */

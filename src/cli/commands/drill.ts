@@ -101,14 +101,7 @@ async function restoreInto(folder: string, file: string, { identity }: BackupFac
   }
 }
 
-/** Results of verifying a restored store. */
-interface Findings {
-  readonly auditRows: number;
-  readonly log: string;
-  readonly problems: readonly string[];
-}
-
-async function verifyIn(folder: string, progress: ProgressLine): Promise<Findings> {
+async function verifyIn(folder: string, progress: ProgressLine) {
   const store = await openEmbedded({ folder, now: Date.now });
   try {
     const { audit, problems } = await verifyStore(store, { now: Date.now }, (step) =>
