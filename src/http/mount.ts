@@ -6,13 +6,11 @@ import { rejectOtherMethods } from "./allowed-methods.ts";
 import { limitRequestsBy } from "./rate-limits.ts";
 import type { Handler, Route } from "./route-table.ts";
 
-/** Handlers by operation id, in the order in which they run. */
-type HandlersOf<O extends Operation> = Readonly<Record<O["id"], readonly RequestHandler[]>>;
-
 /**
  * Registers operations with Express at the methods and paths of the operation table. Other methods
  * of these paths are rejected.
  *
+ * @param handlers By operation id, in the order in which they run.
  * @param limits Counts each request before its handlers run, as the operation table specifies;
  * absent if the handlers count requests themselves.
  * @throws {Problem} `method_not_allowed`, `rate_limited`
@@ -20,7 +18,7 @@ type HandlersOf<O extends Operation> = Readonly<Record<O["id"], readonly Request
 export function mountOperations<const O extends Operation>(
   router: Router,
   operations: readonly O[],
-  handlers: HandlersOf<O>,
+  handlers: Readonly<Record<O["id"], readonly RequestHandler[]>>,
   limits?: Limits,
 ): void {
   for (const [path, group = []] of Object.entries(Object.groupBy(operations, pathInExpress))) {

@@ -111,16 +111,13 @@ export function operationRoute<O extends AdmittedOperation>(
   });
 }
 
-/** Handlers of a family of operations, by operation id. */
-type HandlersOf<O extends AdmittedOperation> = {
-  readonly [Id in O["id"]]: OperationHandler<Extract<O, { readonly id: Id }>>;
-};
-
 /** Creates the routes of a family of operations, whose requests `admit` lets in. */
 export function operationRoutes<O extends AdmittedOperation>(
   operations: readonly O[],
   admit: Admit,
-  handlers: HandlersOf<O>,
+  handlers: {
+    readonly [Id in O["id"]]: OperationHandler<Extract<O, { readonly id: Id }>>;
+  },
 ): readonly Route[] {
   return operations.map((operation) => {
     const handle = handlers[operation.id as O["id"]];

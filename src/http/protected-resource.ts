@@ -207,7 +207,10 @@ export class ProtectedResource {
    * Creates the problem for a missing or invalid credential. Its challenge has no error code if no
    * credential was sent (RFC 6750 section 3).
    */
-  #unauthenticated(detail: string, { error, next }: ChallengeOptions = {}): Problem {
+  #unauthenticated(
+    detail: string,
+    { error, next }: { readonly error?: "invalid_token"; readonly next?: string } = {},
+  ): Problem {
     const scope = this.#options.anonymousScopes.join(" ");
     return new Problem("unauthenticated", {
       detail,
@@ -221,12 +224,6 @@ export class ProtectedResource {
       },
     });
   }
-}
-
-/** Optional parts of a challenge. */
-interface ChallengeOptions {
-  readonly error?: "invalid_token";
-  readonly next?: string;
 }
 
 const multipleCredentials = (detail: string) =>

@@ -78,15 +78,13 @@ interface CompletedRequest {
   readonly durationMs: number;
 }
 
-type Report = (answered: AnsweredRequest, ended: CompletedRequest) => void;
-
 /**
  * Creates the function that counts completed requests in the metrics and logs them: failures and
  * slow requests at level `info`, all others at `debug`.
  */
-function createReporter({ log, meters }: RequestTelemetryOptions): Report {
+function createReporter({ log, meters }: RequestTelemetryOptions) {
   const rateCap = createEventRateCap(MAX_LINES);
-  return (answered, ended) => {
+  return (answered: AnsweredRequest, ended: CompletedRequest): void => {
     meters.request(answered, ended.durationMs / 1_000);
     const leftOut = isNotable(ended) ? rateCap.take(performance.now()) : undefined;
     if (leftOut !== undefined) log.info({ ...logFields(answered, ended), leftOut }, "request");

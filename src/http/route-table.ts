@@ -43,12 +43,6 @@ interface Resource {
   readonly otherMethods: Handler;
 }
 
-/** A method and path in the list of routes. */
-interface ListedRoute {
-  readonly method: string;
-  readonly path: string;
-}
-
 interface Match {
   readonly resource: Resource;
   /** Values of the variable segments, still percent-encoded. */
@@ -60,7 +54,7 @@ interface Match {
  * completely, including its errors; all other requests go to Express.
  */
 export class RouteTable {
-  readonly routes: readonly ListedRoute[];
+  readonly routes: readonly { readonly method: string; readonly path: string }[];
   readonly #writeError: WriteError;
   readonly #literal = new Map<string, Resource>();
   /**

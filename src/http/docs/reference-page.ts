@@ -35,12 +35,6 @@ export const OAUTH_REDIRECT_PATH = `${paths.reference}/oauth2-redirect.html`;
  */
 const NOT_TRIED = new Set(["authorize", "stream_alert_events", "call_mcp"]);
 
-/** URLs of the page's own style sheet and script. */
-interface ReferenceAssets {
-  readonly stylePath: string;
-  readonly scriptPath: string;
-}
-
 /**
  * The API reference, rendered from the OpenAPI description.
  *
@@ -48,7 +42,7 @@ interface ReferenceAssets {
  */
 export function referencePage(
   description: ApiDescription,
-  assets: ReferenceAssets,
+  assets: { readonly stylePath: string; readonly scriptPath: string },
   symbols: readonly string[],
 ): Page {
   const groups = groupBySection(operationsOf(description));

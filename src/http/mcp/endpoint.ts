@@ -49,8 +49,6 @@ export interface McpEndpointOptions extends McpServerOptions {
   readonly onReport: (error: unknown) => void;
 }
 
-type NewServer = ReturnType<typeof createServerFactory>;
-
 /** A message from an authorized caller. */
 interface ReceivedMessage {
   readonly caller: Caller;
@@ -97,7 +95,10 @@ const isChange = ({ params }: JSONRPCRequest): boolean => mutatingToolNames.has(
 
 /** Creates the function that passes messages to the SDK. The SDK reports both rejections and
  *  failures through one callback; the HTTP status distinguishes them. */
-function createSdkHandler(newServer: NewServer, options: McpEndpointOptions): AnswerMessage {
+function createSdkHandler(
+  newServer: ReturnType<typeof createServerFactory>,
+  options: McpEndpointOptions,
+): AnswerMessage {
   const { onError, onReport } = options;
   const reports = new AsyncLocalStorage<unknown[]>();
   const onerror = (error: unknown) => {

@@ -157,12 +157,6 @@ function isKnownRequest(body: unknown): body is JSONRPCRequest {
   return isObject(_meta);
 }
 
-/** Method and target name of a request. */
-interface RequestTarget {
-  readonly method: string;
-  readonly name: unknown;
-}
-
 /**
  * Whether the headers of the latest revision (`MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name`)
  * agree with the message.
@@ -170,7 +164,7 @@ interface RequestTarget {
 function matchesModernHeaders(
   headers: IncomingHttpHeaders,
   meta: Values,
-  { method, name }: RequestTarget,
+  { method, name }: { readonly method: string; readonly name: unknown },
 ): boolean {
   const versions = [headers["mcp-protocol-version"], meta[PROTOCOL_VERSION_META_KEY]];
   if (versions.some((version) => version !== LATEST_PROTOCOL_REVISION)) return false;

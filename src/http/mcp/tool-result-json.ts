@@ -1,12 +1,7 @@
 import type { CallToolResult, JSONRPCResponse } from "@modelcontextprotocol/server";
 
-/** An object as JSON text, and that text as a JSON string literal. */
-interface RenderedJson {
-  readonly json: string;
-  readonly quoted: string;
-}
-
-const renderedResults = new WeakMap<object, RenderedJson>();
+/** Results of tools as JSON text, and that text as a JSON string literal. */
+const renderedResults = new WeakMap<object, { readonly json: string; readonly quoted: string }>();
 
 /**
  * The result of a tool: an object, and its JSON as text for clients that read only text. The JSON

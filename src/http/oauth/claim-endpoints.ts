@@ -31,9 +31,6 @@ export interface ClaimRouterOptions extends ClaimAuthenticationOptions {
   readonly claims: ClaimService;
 }
 
-/** Outcome of an attempt to complete a claim. */
-type ClaimOutcome = Awaited<ReturnType<ClaimService["completeByPerson"]>>;
-
 /** Maximum size of a body, in bytes. */
 const MAX_BYTES = 4096;
 
@@ -182,7 +179,7 @@ function complete(
  * @param agentId The agent that the caller specified.
  */
 function claimedBody(
-  outcome: ClaimOutcome,
+  outcome: Awaited<ReturnType<ClaimService["completeByPerson"]>>,
   {
     agentId,
     claims,

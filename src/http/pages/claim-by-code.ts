@@ -135,13 +135,10 @@ async function rejectCode(visit: ClaimVisit, { show, guard }: PageContext): Prom
   show(visit.res, codePage(visit, { refused }));
 }
 
-/** What the page with the form starts with. */
-interface CodePageStart {
-  readonly agentId?: string | undefined;
-  readonly refused?: Refused;
-}
-
-const codePage = ({ browser }: ClaimVisit, { agentId, refused }: CodePageStart): PageAnswer => ({
+const codePage = (
+  { browser }: ClaimVisit,
+  { agentId, refused }: { readonly agentId?: string | undefined; readonly refused?: Refused },
+): PageAnswer => ({
   heading: "Claim an agent",
   errors: refused?.errors,
   isSignedIn: true,

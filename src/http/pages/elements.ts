@@ -16,15 +16,8 @@ const MAX_ORIGIN_CHARACTERS = "https://".length + MAX_HOST_CHARACTERS;
 /** Control and bidirectional characters, which can disguise text. */
 export const DECEPTIVE_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** A validation error of a form field. */
-interface FieldError {
-  /** Id of the field in the page. */
-  readonly id: string;
-  readonly text: string;
-}
-
-/** The validation errors of a form, one per field. */
-export type FieldErrors = readonly FieldError[];
+/** The validation errors of a form, one per field, each with the id of its field in the page. */
+export type FieldErrors = readonly { readonly id: string; readonly text: string }[];
 
 /**
  * Renders untrusted text: truncated, isolated from the surrounding text, with deceptive characters

@@ -5,12 +5,6 @@ import type { Html, HtmlContent } from "../../markup/html.ts";
 import { validateInput } from "../api/parse.ts";
 import type { FieldErrors } from "./elements.ts";
 
-/**
- * The values of `autocomplete` that the fields of this site need (HTML section 4.10.18.7.1), so that
- * browsers fill them in. `off` is for what no browser can know.
- */
-type AutoComplete = "name" | "email" | "one-time-code" | "off";
-
 /** What every field that a person fills in has. */
 interface Question {
   /** Label of the field, or legend of its options. */
@@ -37,7 +31,11 @@ export interface Input extends Question {
     | "number"
     | "time"
     | "datetime-local";
-  readonly autocomplete?: AutoComplete;
+  /**
+   * A value of HTML section 4.10.18.7.1, by which browsers fill the field in; `off` is for what no
+   * browser can know.
+   */
+  readonly autocomplete?: "name" | "email" | "one-time-code" | "off";
   /** The keyboard that a phone shows, if it does not follow from the type. */
   readonly inputMode?: "numeric" | "decimal";
   readonly capitals?: "none" | "characters";
@@ -100,16 +98,10 @@ export interface Form<F extends Fields = Fields> {
   readonly reader: readonly RequestHandler[];
 }
 
-/** Bounds of a form: maximum size in bytes, and maximum number of fields. */
-interface FormBounds {
-  readonly maxBytes?: number;
-  readonly maxFields?: number;
-}
-
 /** Creates a form from its fields. */
 export function createForm<const F extends Fields>(
   fields: F,
-  { maxBytes, maxFields }: FormBounds = {},
+  { maxBytes, maxFields }: { readonly maxBytes?: number; readonly maxFields?: number } = {},
 ): Form<F> {
   const shape = Object.fromEntries(
     Object.entries(fields).map(([name, { schema }]) => [name, schema]),

@@ -17,7 +17,7 @@ export interface Page {
   /** Whether a person is signed in; `undefined` if the page is the same for everyone. */
   readonly isSignedIn?: boolean | undefined;
   /** The navigation entry to which the page belongs; absent if there is none. */
-  readonly place?: Place;
+  readonly place?: keyof typeof PLACES;
   /** URL to which the page redirects automatically. */
   readonly redirectTo?: string;
   /** Description for search engines; a page without one is not indexed. */
@@ -38,9 +38,6 @@ const PLACES = {
   reference: [paths.reference, "API"],
   account: [ACCOUNT_PATH, "Your account"],
 } as const;
-
-/** An entry of the navigation. */
-type Place = keyof typeof PLACES;
 
 /** Settings that all pages share. */
 export interface PageFrame {

@@ -41,8 +41,6 @@ const addForm = createForm(
   { maxFields: MAX_FORM_FIELDS },
 );
 
-type Entry = z.output<(typeof addForm)["schema"]>;
-
 /** A form that was refused, with the instruments suggested for the entered names. */
 interface Refusal {
   readonly refused: Refused;
@@ -78,7 +76,7 @@ export function watchlistAddRoutes(options: PageContext): Router {
 async function showAddPage(
   { res, browser: { formToken }, caller }: SignedInVisit,
   { show, watchlists }: PageContext,
-  entry: Entry,
+  entry: z.output<(typeof addForm)["schema"]>,
   { refused, suggestions }: Partial<Refusal> = {},
 ): Promise<void> {
   const { lists } = await watchlists.overview(caller);

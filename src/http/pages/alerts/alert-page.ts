@@ -286,21 +286,18 @@ const answerText = ({ status, error, latencyMs, response }: DeliveryAttemptView)
         html` <span class="unit quiet">${untrustedText(response.trim())}</span>`
       }`;
 
-/** Data for the page that shows a new signing secret. */
-export interface WebhookSecretView {
-  readonly id: string;
-  readonly secret: string;
-  readonly heading: string;
-  readonly nextSteps: readonly string[];
-}
-
 /** The page that shows the signing secret of a webhook; it is shown only once. */
 export const webhookSecretPage = ({
   id,
   secret,
   heading,
   nextSteps,
-}: WebhookSecretView): PageAnswer => ({
+}: {
+  readonly id: string;
+  readonly secret: string;
+  readonly heading: string;
+  readonly nextSteps: readonly string[];
+}): PageAnswer => ({
   heading,
   place: "account",
   isSignedIn: true,

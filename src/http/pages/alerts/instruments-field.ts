@@ -32,12 +32,6 @@ export const instrumentFields = {
   symbol: { control: "checkboxes", schema: CheckboxValues.catch([]) },
 } as const;
 
-/** What a person entered to name instruments. */
-interface NamedInstruments {
-  readonly symbols: string;
-  readonly symbol: readonly string[];
-}
-
 /** An entered name that is not a symbol, and the instruments that match it. */
 export interface InstrumentSuggestion {
   readonly text: string;
@@ -55,7 +49,10 @@ const MAX_NAMES = 5;
  * matching instruments for each other name. If there are too many for an alert, none is looked up,
  * because each name is compared with those of all instruments.
  */
-export function matchInstrumentNames({ symbols, symbol }: NamedInstruments, context: ToolContext) {
+export function matchInstrumentNames(
+  { symbols, symbol }: { readonly symbols: string; readonly symbol: readonly string[] },
+  context: ToolContext,
+) {
   const all = context.market.instruments();
   const isKnown = (text: string) => isSymbol(all, text);
   const parts = symbols

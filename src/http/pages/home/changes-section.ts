@@ -125,13 +125,7 @@ function factorMoves(before: HistoryPoint, now: HistoryPoint): Html {
     : html`${moves.map(({ factor, change }, at) => html`${at > 0 && ", "}${factorNames[factor]} ${pointsHtml(change)}`)}`;
 }
 
-interface FactorMove {
-  readonly factor: FactorName;
-  /** Change of the factor's contribution, in points. */
-  readonly change: number;
-}
-
-function movesBetween(before: HistoryPoint, now: HistoryPoint): readonly FactorMove[] {
+function movesBetween(before: HistoryPoint, now: HistoryPoint) {
   const [from, to] = [before.contributions, now.contributions];
   if (from === undefined || to === undefined) return [];
   const factors = Object.keys(factorNames) as FactorName[];

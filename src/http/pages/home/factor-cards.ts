@@ -13,7 +13,6 @@ import {
 } from "./number-format.ts";
 
 type Factor = FactorsAnswer["factors"][FactorName];
-type Input = Factor["inputs"][number];
 
 /**
  * Section with the four factors and the inputs of each.
@@ -56,7 +55,7 @@ ${inputTable(`What is shown beside ${factorNames[name]}`, others, nameOf)}
 
 function inputTable(
   caption: string,
-  inputs: readonly Input[],
+  inputs: Factor["inputs"],
   nameOf: (source: string) => string,
 ): Html {
   return html`<table class="figures">

@@ -26,24 +26,21 @@ import { assetClassNames } from "./marks.ts";
 import { scoreCaveat } from "./score-caveat.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** Public state of the service. */
-interface ServiceState {
-  /** Instant up to which data are complete, in milliseconds since the epoch. */
-  readonly asOf: number;
-  readonly instruments: number;
-  readonly source: { readonly name: string };
-  /**
-   * The reason why the signal log is not signed or not witnessed; `undefined` if it is both signed
-   * and witnessed.
-   */
-  readonly logFault?: string | undefined;
-}
-
 /** Data for the home page. */
 export interface HomeView {
   readonly site: Site;
   readonly viewer: Viewer;
-  readonly service: ServiceState;
+  readonly service: {
+    /** Instant up to which data are complete, in milliseconds since the epoch. */
+    readonly asOf: number;
+    readonly instruments: number;
+    readonly source: { readonly name: string };
+    /**
+     * The reason why the signal log is not signed or not witnessed; `undefined` if it is both signed
+     * and witnessed.
+     */
+    readonly logFault?: string | undefined;
+  };
   readonly query: ParsedFilter;
   /** Sectors that the filter offers; empty for viewers without access. */
   readonly sectors: readonly string[];

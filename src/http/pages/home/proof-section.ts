@@ -33,14 +33,9 @@ ${earlierProofForm(symbol, { dayMs })}
 /** Latest day of a date field; without a maximum, browsers accept years of six digits. */
 const LAST_DAY = "9999-12-31";
 
-/** Data for the form that selects an earlier session. */
-interface SessionChoice {
-  /** Length of a market day in milliseconds. */
-  readonly dayMs: number;
-  /** The previously entered text. */
-  readonly entered?: string | null | undefined;
-}
-
 /** A form that leads to the proof of an earlier session. */
-export const earlierProofForm = (symbol: string, { dayMs, entered }: SessionChoice): Html =>
+export const earlierProofForm = (
+  symbol: string,
+  { dayMs, entered }: { readonly dayMs: number; readonly entered?: string | null | undefined },
+): Html =>
   html`<form class="session" method="get" action="${proofPath(symbol)}"><label for="at">An earlier signal, as it stood on</label> <input id="at" name="at" required type="${dayMs < DAY_MS ? "datetime-local" : "date"}" max="${LAST_DAY}${dayMs < DAY_MS && "T23:59"}"${entered && html` value="${entered}"`}> <button>Verify that signal</button></form>`;

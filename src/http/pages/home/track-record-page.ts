@@ -47,16 +47,13 @@ export function showTrackRecordPage(home: HomeContext): RequestHandler {
   };
 }
 
-/** The site and the market whose track record the page shows. */
-interface Surroundings {
-  readonly site: Site;
-  readonly market: MarketView;
-}
-
 const INTRO =
   "Every signal is logged when its session closes, and settled when its returns are known, by a rule that was logged before the first of them. WAIT is counted and not graded. Nothing here is joined with the backtest.";
 
-function recordBody(record: TrackRecord | undefined, { site, market }: Surroundings): Html {
+function recordBody(
+  record: TrackRecord | undefined,
+  { site, market }: { readonly site: Site; readonly market: MarketView },
+): Html {
   const lead = html`<p class="lead beneath">${INTRO}</p>
 ${market.source.simulated && html`<p class="note warning"><strong>Simulated.</strong> The prices of this market are made up. The record shows how the figures work, and says nothing about any method.</p>`}`;
   if (record === undefined) {
