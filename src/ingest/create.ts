@@ -23,16 +23,13 @@ const CONFIRMED_MS = 3_600_000;
  *  milliseconds. */
 const HELD_MS = 10;
 
-/** Settings of what is scored. */
-interface ScoringSettings {
-  readonly market: MarketSettings;
-  /** Absolute path of the data folder. */
-  readonly store: { readonly folder: string };
-}
-
 /** Options of `openScoring`. */
 export interface ScoringOptions {
-  readonly settings: ScoringSettings;
+  readonly settings: {
+    readonly market: MarketSettings;
+    /** Absolute path of the data folder. */
+    readonly store: { readonly folder: string };
+  };
   readonly now: () => Date;
   /**
    * A clock that is never adjusted, in Unix milliseconds; if absent, the machine's clock is

@@ -39,19 +39,16 @@ export interface ProviderStatus extends ProviderSetup {
   readonly budgetLeft: number | null;
 }
 
-/** A series whose last answers were malformed. */
-interface FailingSeries {
-  readonly key: string;
-  /** Number of consecutive malformed answers. */
-  readonly failures: number;
-  /** Fault of the last malformed answer. */
-  readonly fault: string;
-}
-
 /** Status of one provider with its series and its quarantine. */
 export interface ProviderReport extends ProviderStatus {
   /** Failing series; those with the most consecutive malformed answers come first. */
-  readonly failingSeries: readonly FailingSeries[];
+  readonly failingSeries: readonly {
+    readonly key: string;
+    /** Number of consecutive malformed answers. */
+    readonly failures: number;
+    /** Fault of the last malformed answer. */
+    readonly fault: string;
+  }[];
   /** Symbols that the provider does not know. */
   readonly unknown: readonly string[];
   /** Observations quarantined in the last 30 days, newest first. */
