@@ -69,12 +69,6 @@ export interface JwkByUse {
 /** Purpose of a key. */
 export type KeyUse = keyof JwkByUse;
 
-interface Use<U extends KeyUse> {
-  /** How long a superseded key is retained, in milliseconds. */
-  readonly retentionMs: number;
-  generate(): JwkByUse[U];
-}
-
 const secret = (): SecretJwk => ({
   kty: "oct",
   k: randomBytes(SECRET_BYTES).toString("base64url"),
@@ -96,7 +90,13 @@ const LOG_KEYS_OVERLAP_MS = 90 * DAY_MS;
  * Properties of every key use. Each key is retained for longer than the lifetime of anything
  * produced with it.
  */
-export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
+export const keyUses: {
+  readonly [U in KeyUse]: {
+    /** How long a superseded key is retained, in milliseconds. */
+    readonly retentionMs: number;
+    generate(): JwkByUse[U];
+  };
+} = {
   "token-signing": {
     // ID tokens expire after an hour, and clients may cache the key set for a few more hours.
     retentionMs: DAY_MS,
