@@ -5,13 +5,6 @@ import type { LastCheckpointFile } from "./last-checkpoint-file.ts";
 import type { LogState } from "./log-state.ts";
 import type { LogStore } from "./log-store.ts";
 
-/** A tree whose checkpoint was signed. */
-export interface SignedTree {
-  readonly origin: string;
-  readonly size: number;
-  readonly root: Hash;
-}
-
 /**
  * Why a log does not extend a previously signed tree; `undefined` if it does. `LogSigner` refuses
  * to sign a log that does not.
@@ -19,7 +12,7 @@ export interface SignedTree {
 export async function forkReason(
   store: LogStore,
   state: LogState,
-  { origin, size, root }: SignedTree,
+  { origin, size, root }: { readonly origin: string; readonly size: number; readonly root: Hash },
 ): Promise<string | undefined> {
   if (origin !== state.origin) {
     // A tree of a former log, which this log replaced, cannot contradict this log.

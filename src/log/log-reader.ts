@@ -1,6 +1,11 @@
 import { LRUCache } from "lru-cache";
 import type { AssetClass } from "../market/instrument.ts";
-import { consistencyPath, type Hash, inclusionPath } from "../tree/merkle.ts";
+import {
+  type ConsistencyProof,
+  consistencyPath,
+  type Hash,
+  inclusionPath,
+} from "../tree/merkle.ts";
 import { type EntryBundle, tilePath } from "../tree/tile-path.ts";
 import {
   type ReadTile,
@@ -26,16 +31,6 @@ export interface ProvenEntry {
   readonly entry: Leaf;
   readonly proof: readonly Hash[];
   readonly checkpoint: StoredCheckpoint;
-}
-
-/** A proof that a tree is a prefix of a later tree. */
-export interface ProvenConsistency {
-  readonly origin: string;
-  readonly from: number;
-  readonly fromRoot: Hash;
-  readonly to: number;
-  readonly toRoot: Hash;
-  readonly proof: readonly Hash[];
 }
 
 /** Reads the part of the log that the last checkpoint covers, and hides later leaves. */
@@ -109,7 +104,10 @@ export class LogReader {
    * Proves that the tree of size `from` is a prefix of the tree of size `to`; `undefined` if the
    * last checkpoint does not cover both sizes.
    */
-  async proveConsistency(from: number, to: number): Promise<ProvenConsistency | undefined> {
+  async proveConsistency(
+    from: number,
+    to: number,
+  ): Promise<(ConsistencyProof & { readonly origin: string }) | undefined> {
     const checkpoint = await this.checkpoint();
     if (checkpoint === undefined || from > to || to > checkpoint.size) return undefined;
     const { id, origin } = checkpoint;

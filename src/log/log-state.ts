@@ -12,7 +12,11 @@ export interface LogState extends StoredTree {
   /** When the log was created, Unix milliseconds. */
   readonly createdAt: number;
   /** The last method leaf; `null` if a method leaf must be logged before the next run. */
-  readonly method: MethodMark | null;
+  readonly method: {
+    readonly index: number;
+    /** SHA-256 of the registered rules. */
+    readonly sha256: string;
+  } | null;
   /** How the log is graded, as its first method leaf registers it. */
   readonly record: TrackRecordTerms;
   /** By method hash: the claim about the method, as registered; absent before the first claim. */
@@ -42,13 +46,6 @@ export interface LogState extends StoredTree {
   readonly unsettled: readonly UnsettledRun[];
   /** The settlement whose outcomes are being appended; `null` if there is no such settlement. */
   readonly settling: OpenSettlement | null;
-}
-
-/** Index and content hash of a method leaf. */
-interface MethodMark {
-  readonly index: number;
-  /** SHA-256 of the registered rules. */
-  readonly sha256: string;
 }
 
 /** A claim, and the index of the leaf that registered it first. */

@@ -77,11 +77,7 @@ const KEY = "log";
 const WITNESSED = "witnessed";
 
 /** Why the leader does not sign the log; `null` if it may sign. */
-interface Refusal {
-  readonly reason: string | null;
-}
-
-const refusals = collection<Refusal>("log-refusal");
+const refusals = collection<{ readonly reason: string | null }>("log-refusal");
 
 /** Another process has written to the log since its state was read, so nothing was written. */
 export class LogMovedOn extends Error {

@@ -9,8 +9,6 @@ import type { RegisteredClaim } from "../log-state.ts";
 import { isSameValue, valuesIn } from "./answer-values.ts";
 import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
 
-type AnsweredClaim = TrackRecordAnswer["claims"][number];
-
 /**
  * Compares the claims of an answer with those of the entries.
  *
@@ -63,7 +61,7 @@ export function verifiedClaim(
 }
 
 function compareClaim(
-  answered: AnsweredClaim,
+  answered: TrackRecordAnswer["claims"][number],
   terms: LiveClaimTerms,
   records: readonly VerifiedTrackRecord[],
 ): void {
