@@ -4,14 +4,11 @@ import { collection, type Records } from "../store/port/records.ts";
 import { transact } from "../store/transact.ts";
 import { mailboxOf } from "./email-address.ts";
 
-/** A mailbox that gets no more mail, except what its owner asks for. */
-interface Suppression {
-  /** Milliseconds since the epoch. */
-  readonly since: number;
-}
-
-/** Mailboxes that get no more mail, by the hash of the mailbox (`mailboxOf`). */
-const suppressions = collection<Suppression>("mail-suppressions");
+/**
+ * Mailboxes that get no more mail, by the hash of the mailbox (`mailboxOf`), since an instant in
+ * milliseconds since the epoch.
+ */
+const suppressions = collection<{ readonly since: number }>("mail-suppressions");
 
 /**
  * Allows mail to the mailbox of an address again, for an operator whom its owner asked.
