@@ -118,11 +118,6 @@ export function startMaintenance(options: MaintenanceOptions): Maintenance {
   };
 }
 
-/** Dependencies of `purgeExpiredData`. */
-interface Cleaned extends RetentionOptions {
-  readonly keyring: Pick<Keyring, "removeEnded">;
-}
-
 /**
  * Removes expired records and, once no more than the limit are left, keys and archive rows whose
  * retention has ended.
@@ -131,7 +126,10 @@ interface Cleaned extends RetentionOptions {
  * @returns The number of purged records if it reached the limit, in which case more expired records
  * may remain; otherwise 0.
  */
-export async function purgeExpiredData(cleaned: Cleaned, now: number): Promise<number> {
+export async function purgeExpiredData(
+  cleaned: RetentionOptions & { readonly keyring: Pick<Keyring, "removeEnded"> },
+  now: number,
+): Promise<number> {
   const purged = await cleaned.records.purgeExpired(PURGE_LIMIT);
   if (purged === PURGE_LIMIT) return purged;
 

@@ -60,12 +60,6 @@ const BATCH = 500;
 export const auditLeafOf = ({ kind, at, id, subject, body }: ArchiveRow): string =>
   canonicalize({ kind, at, id, subject, body }) as string;
 
-/** Dependencies of `sealAudit`. */
-export interface AuditSealing {
-  readonly records: Records;
-  readonly keyring: SigningKeys;
-}
-
 /**
  * Archives the oldest pending audit rows as leaves of the tree, in one transaction with the tree and its
  * signed checkpoint. If another process has sealed rows in the meantime, nothing is written and the
@@ -76,7 +70,7 @@ export interface AuditSealing {
  * @returns The number of rows that were pending, at most 500.
  */
 export async function sealAudit(
-  { records, keyring }: AuditSealing,
+  { records, keyring }: { readonly records: Records; readonly keyring: SigningKeys },
   now: () => number,
 ): Promise<number> {
   const waiting = await records.list(unsealedAudit, { limit: BATCH });

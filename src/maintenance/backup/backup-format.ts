@@ -171,7 +171,7 @@ export async function decodeBackup(
   return {
     identity: { id, mode },
     createdAt,
-    batches: decodeRows({ lines, name, hash }),
+    batches: decodeRows(lines, name, hash),
     close: () => lines.return(undefined),
   };
 }
@@ -182,15 +182,16 @@ function isOfFormat1(header: unknown): boolean {
   return format === BACKUP_FORMAT && version === 1;
 }
 
-interface RowReading {
-  /** All lines after the header. */
-  readonly lines: AsyncIterator<Buffer>;
-  readonly name: string;
-  /** Running hash of the lines read so far, including the header. */
-  readonly hash: Hash;
-}
-
-async function* decodeRows({ lines, name, hash }: RowReading): AsyncGenerator<readonly DumpRow[]> {
+/**
+ * The rows of the lines after the header.
+ *
+ * @param hash Running hash of the lines read so far, including the header.
+ */
+async function* decodeRows(
+  lines: AsyncIterator<Buffer>,
+  name: string,
+  hash: Hash,
+): AsyncGenerator<readonly DumpRow[]> {
   const next = rowReader(name, hash);
   let batch: DumpRow[] = [];
   let bytes = 0;

@@ -1,13 +1,8 @@
 import { collection, type Records } from "../../store/port/records.ts";
 import type { Transaction } from "../../store/transact.ts";
 
-/** The newest backup of a store. */
-interface LastBackup {
-  /** When the backup was started, Unix milliseconds. */
-  readonly createdAt: number;
-}
-
-const backups = collection<LastBackup>("backup");
+/** When the newest backup was started, Unix milliseconds. */
+const backups = collection<{ readonly createdAt: number }>("backup");
 
 const KEY = "last";
 

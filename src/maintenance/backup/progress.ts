@@ -19,16 +19,10 @@ export function completedFraction(done: number, total: number): number {
   return total > 0 ? Math.min(1, done / total) : 1;
 }
 
-/** What is done to batches of rows, of which there are about `total`. */
-interface RowsStep {
-  readonly doing: string;
-  readonly total: number;
-}
-
 /** Passes batches through, and reports the progress after each. */
 export async function* withProgress<Row>(
   batches: AsyncIterable<readonly Row[]>,
-  { doing, total }: RowsStep,
+  { doing, total }: { readonly doing: string; readonly total: number },
   onProgress: OnCommandProgress,
 ): AsyncGenerator<readonly Row[]> {
   let rows = 0;

@@ -40,13 +40,9 @@ export async function verifyStore(
   };
 }
 
-/** A store in files, which can have damage that reading rows does not reveal. */
-interface Checkable extends Store {
-  /** Checks the files. @returns Problems, with the file name. */
-  check(): Promise<readonly string[]>;
-}
-
-const canCheck = (store: Store): store is Checkable => "check" in store;
+/** Whether a store is in files, which can have damage that reading rows does not reveal. */
+const canCheck = (store: Store): store is Store & { check(): Promise<readonly string[]> } =>
+  "check" in store;
 
 /**
  * Verifies the audit log. If the log cannot be read, the report contains one problem and no rows.
