@@ -195,15 +195,12 @@ export interface PlotText {
   readonly label: string;
   readonly columns: ColumnAxis;
   /** The table that the crosshair script reads; without it, the figure has no crosshair. */
-  readonly readout?: PlotReadout;
-}
-
-/** The table with the drawn values, newest first. */
-interface PlotReadout {
-  /** Id of the table. */
-  readonly table: string;
-  /** Number of rows in the table; they correspond to the first columns of the plot. */
-  readonly count: number;
+  readonly readout?: {
+    /** Id of the table. */
+    readonly table: string;
+    /** Number of rows in the table; they correspond to the first columns of the plot. */
+    readonly count: number;
+  };
 }
 
 /** The panels of a figure, with the data that the crosshair script needs. */
