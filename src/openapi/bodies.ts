@@ -9,19 +9,13 @@ export interface BodyExample {
   readonly value: unknown;
 }
 
-/** Whether a body belongs to a request (`input`) or a response (`output`), and its examples. */
-interface BodyOptions {
-  readonly io: "input" | "output";
-  readonly examples: readonly BodyExample[];
-}
-
 /**
  * The `content` of a request or response: bodies by media type. Only the first media type gets the
  * examples.
  */
 export function mediaTypes(
   contents: readonly BodyContent[],
-  { io, examples }: BodyOptions,
+  { io, examples }: { readonly io: "input" | "output"; readonly examples: readonly BodyExample[] },
 ): JsonObject {
   const entries = contents.map(({ mediaType, schema }, place) => [
     mediaType,

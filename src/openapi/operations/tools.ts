@@ -50,10 +50,12 @@ function operationOf(tool: Tool, route: ToolRoute): Operation {
 
 const hasBody = ({ method }: ToolRoute): boolean => method === "POST" || method === "PATCH";
 
-type Request = Pick<Operation, "pathMembers" | "query" | "header" | "body">;
-
 /** Splits the input of a route into path parameters and query or body members. */
-function requestOf({ input, tables }: Tool, route: ToolRoute, { inputs }: RouteOverrides): Request {
+function requestOf(
+  { input, tables }: Tool,
+  route: ToolRoute,
+  { inputs }: RouteOverrides,
+): Pick<Operation, "pathMembers" | "query" | "header" | "body"> {
   const names = Object.keys(input.shape);
   const inPath = names.filter((name) => route.path.includes(`{${name}}`));
   const fixed = [...inPath, ...Object.keys(route.with ?? {})];
