@@ -28,14 +28,8 @@ export const MARKET_WORDS: Readonly<Record<MarketMode, string>> = {
   live: "live",
 };
 
-/** A figure in a metric widget. */
-interface Figure {
-  readonly label: string;
-  readonly value: string;
-}
-
 /** The signal of an instrument as labeled figures. */
-export function signalFigures(answer: z.output<typeof SignalAnswer>): readonly Figure[] {
+export function signalFigures(answer: z.output<typeof SignalAnswer>) {
   const { signal, score, confidence, coverage, price, range80, evidence, market } = answer;
   const ranges = Object.entries(range80 ?? {});
   return [
@@ -123,13 +117,11 @@ export const factorRows = ({
       membersOf(factorRow, namesOf(factorRow), { symbol, market, factor, reading }, "full"),
     );
 
-/** The record of a method in an asset class. */
-interface ClassRecord {
+/** A column of the record of a method in an asset class. */
+const classColumn = columnOf<{
   readonly record: TrackRecordAnswer["records"][number];
   readonly simulated: boolean;
-}
-
-const classColumn = columnOf<ClassRecord>();
+}>();
 
 /** The columns of the track record. */
 export const trackRecordRow = {
