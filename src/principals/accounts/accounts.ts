@@ -170,7 +170,10 @@ export class AccountService {
     return (await this.#options.records.get(accountIdentities, name)) !== undefined;
   }
 
-  #findOrCreate(name: string, profile: NewAccount): Promise<Account> {
+  #findOrCreate(
+    name: string,
+    profile: { readonly email?: string; readonly label: string },
+  ): Promise<Account> {
     const { records, now, audit, hashAddress } = this.#options;
     const id = `acc_${randomBytes(ID_BYTES).toString("base64url")}`;
     const network = hashAddress(networkOf(callerAddress()));
@@ -187,12 +190,6 @@ export class AccountService {
       return accountOf({ key: id, value });
     });
   }
-}
-
-/** The fields of an account that are set when it is created. */
-interface NewAccount {
-  readonly email?: string;
-  readonly label: string;
 }
 
 /** Groups through which `forgetEmail` finds an account whose label is an email address. */

@@ -7,14 +7,11 @@ import { collection, type Records } from "../../store/port/records.ts";
 /** Kinds of applicants from which an applicant can choose. */
 export const applicantFocuses = ["retail", "quant", "fund", "general"] as const;
 
-/** One of `applicantFocuses`. */
-type Focus = (typeof applicantFocuses)[number];
-
 /** A validated and normalized application for early access. */
 export interface ApplicationRequest {
   readonly name: string;
   readonly email: string;
-  readonly focus: Focus | undefined;
+  readonly focus: (typeof applicantFocuses)[number] | undefined;
 }
 
 /** What an applicant wrote, when, and from where. */

@@ -48,13 +48,6 @@ const ID_LENGTH = 16;
 /** Number of random characters in a queue token, with 190 bits of entropy. */
 const TOKEN_LENGTH = 32;
 
-/** A queue token. */
-interface QueueToken {
-  readonly queueToken: string;
-  /** `undefined` if the token is not an API key. */
-  readonly key: QueueTokenAccess | undefined;
-}
-
 /** Receives and stores applications for early access, and inquiries. */
 export class IntakeService {
   readonly #options: IntakeServiceOptions;
@@ -202,12 +195,14 @@ function withOther(
  * the application to the operator, and in the sandbox it is also the test credential that the
  * contract mentions. The token does not prove control of the address, because anyone can apply with
  * any address.
+ *
+ * @returns The token, and its `key`, which is `undefined` if the token is not an API key.
  */
 async function storeQueueToken(
   tx: Transaction,
   { id, email, registeredAt }: Pick<Application, "id" | "email" | "registeredAt">,
   options: IntakeServiceOptions,
-): Promise<QueueToken> {
+): Promise<{ readonly queueToken: string; readonly key: QueueTokenAccess | undefined }> {
   const { mode, keys } = options;
   const expiresAt = registeredAt + QUEUE_KEY_MS;
   const key = mode === "sandbox" ? { scopes: anonymousScopeCeiling, expiresAt } : undefined;
