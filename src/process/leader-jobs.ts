@@ -12,22 +12,18 @@ const RECORD_EVERY_MS = 250;
 /** Interval between checks for rate limit windows that have ended, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000;
 
-/** The parts that have jobs of the leader. */
-interface PartsWithJobs {
-  readonly store: Store;
-  readonly scoring: Scoring;
-  /** The signal log; `undefined` if the market has none. */
-  readonly signalLog: SignalLog | undefined;
-  readonly alerts: AlertSystem;
-}
-
 /** All jobs that only the leader runs. */
 export const leaderJobs = ({
   store,
   scoring,
   signalLog,
   alerts,
-}: PartsWithJobs): readonly LeaderJob[] => [
+}: {
+  readonly store: Store;
+  readonly scoring: Scoring;
+  readonly signalLog: SignalLog | undefined;
+  readonly alerts: AlertSystem;
+}): readonly LeaderJob[] => [
   ...recording(scoring, store).map((job) => onceScored(job, scoring)),
   ...(signalLog?.leaderJobs ?? []).map((job) => onceScored(job, scoring)),
   ...(scoring.live?.work ?? []),
