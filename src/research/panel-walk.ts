@@ -4,15 +4,6 @@ import type { Market } from "../market/market.ts";
 import { ScoringEngine } from "../score/scoring-engine.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 
-/** The class and period to score. */
-interface PanelWalkOptions {
-  readonly market: Market;
-  readonly assetClass: AssetClass;
-  /** First and last close to include, Unix milliseconds. */
-  readonly from: number;
-  readonly to: number;
-}
-
 /**
  * Scores a market with the service's own engine and yields the sessions of a class one by one, so
  * that at most one session is in memory.
@@ -22,7 +13,13 @@ export function* walkPanel({
   assetClass,
   from,
   to,
-}: PanelWalkOptions): Generator<PanelSession, void> {
+}: {
+  readonly market: Market;
+  readonly assetClass: AssetClass;
+  /** First and last close to include, Unix milliseconds. */
+  readonly from: number;
+  readonly to: number;
+}): Generator<PanelSession, void> {
   let session: Snapshot[] = [];
   /**
    * The class of the newest snapshot. The engine scores one class after another, so another class

@@ -82,11 +82,6 @@ interface PaceMeasures {
   readonly neutralHistory: readonly DatedValue[];
 }
 
-/** The coefficients of another subject on the same dates over the headline horizon. */
-interface ComparedSubject extends PaceMeasures {
-  readonly subject: BacktestSubject;
-}
-
 /** Measures of the probabilities derived from the scores. */
 interface ProbabilityMeasures extends Calibration {
   /** Horizon in sessions. */
@@ -126,7 +121,7 @@ export interface ClassMeasures {
   /** The same graded at every session; `null` if that is the pace of the backtest. */
   readonly everySession: PaceMeasures | null;
   /** Only for stocks, the composite and the candidate method: the other one beside it. */
-  readonly compared: ComparedSubject | null;
+  readonly compared: (PaceMeasures & { readonly subject: BacktestSubject }) | null;
   /** The estimate of the live claim over 5 sessions; only for stocks that are compared. */
   readonly claim: SeriesSummary | null;
   /** Returns after the scores by tenth over the headline horizon; only for stocks. */

@@ -29,14 +29,10 @@ export interface ProbabilityCalibration {
   readonly dates: number;
 }
 
-/** Calibration for one year, from dates whose returns had ended before that year. */
-interface YearlyRho extends ProbabilityCalibration {
-  readonly year: string;
-}
-
 /** Walk-forward probabilities and their outcomes. */
 export interface WalkForwardForecasts {
-  readonly years: readonly YearlyRho[];
+  /** By year: the calibration from dates whose returns had ended before it. */
+  readonly years: readonly (ProbabilityCalibration & { readonly year: string })[];
   /** Calibration for probabilities after the last date. */
   readonly next: ProbabilityCalibration;
   /** Forecasts by date, in chronological order. */

@@ -43,21 +43,18 @@ interface BookPerformance {
   readonly market: Alpha | null;
 }
 
-/** The instrument that stands for the market, and when it has returns. */
-interface MarketCoverage {
-  readonly symbol: string;
-  /** First and last session with a return, ISO dates. */
-  readonly from: string;
-  readonly to: string;
-}
-
 /** Performance of the books, with the benchmarks. */
 export interface RiskAdjusted {
   /** First and last session, ISO dates. */
   readonly from: string;
   readonly to: string;
   /** The instrument that stands for the market; `null` if the folder has none. */
-  readonly market: MarketCoverage | null;
+  readonly market: {
+    readonly symbol: string;
+    /** First and last session with a return, ISO dates. */
+    readonly from: string;
+    readonly to: string;
+  } | null;
   readonly books: readonly BookPerformance[];
 }
 

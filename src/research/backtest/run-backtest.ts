@@ -22,16 +22,6 @@ import { createPanelCollector, type PanelCollector } from "./statement-panel.ts"
 import { backtestTrackRecordFigures } from "./track-record.ts";
 import type { Trial } from "./trials.ts";
 
-/** Progress of a backtest. */
-interface BacktestProgress {
-  /** ISO date of the session being scored. */
-  readonly session: string;
-  /** Number of snapshots computed so far. */
-  readonly scores: number;
-  /** Completed fraction of the replay, in [0, 1]. */
-  readonly fraction: number;
-}
-
 /** Inputs of a backtest. */
 export interface BacktestRun {
   readonly market: Market;
@@ -39,7 +29,14 @@ export interface BacktestRun {
   /** Variants that were tried before on the same market. */
   readonly earlier: readonly Trial[];
   /** Called after each scored session. */
-  readonly onProgress: (progress: BacktestProgress) => void;
+  readonly onProgress: (progress: {
+    /** ISO date of the session being scored. */
+    readonly session: string;
+    /** Number of snapshots computed so far. */
+    readonly scores: number;
+    /** Completed fraction of the replay, in [0, 1]. */
+    readonly fraction: number;
+  }) => void;
   /** Called after the replay, before each class is measured. */
   readonly onMeasuring?: (assetClass: AssetClass) => void;
 }

@@ -11,13 +11,6 @@ const MIN_WEIGHT = 1;
 /** Minimum number of instruments in a cross-section. */
 export const MIN_SAME_DAY_INSTRUMENTS = 20;
 
-/** Sentiment about one instrument at a close, and its return in that session. */
-interface SentimentAndReturn {
-  readonly place: number;
-  readonly sentiment: number;
-  readonly logReturn: number;
-}
-
 /**
  * Rank correlation by session between sentiment at the close and the return in that session. This
  * is not a prediction: it validates the sentiment analysis, since prices and messages of a day move
@@ -71,7 +64,7 @@ function pairsOf(
   { instrument, mentions = [] }: InstrumentRecords,
   row: GridRow,
   { grid, dayMs, authors }: Setting,
-): readonly SentimentAndReturn[] {
+) {
   if (mentions.length === 0) return [];
   const halfLifeMs = socialHalfLifeMs(instrument.assetClass, dayMs);
   const stream = createMessageStream({ halfLifeMs, dayMs, authors });
