@@ -11,7 +11,6 @@ export const ALERT_RANGE_PROBABILITY = RANGE_PROBABILITIES[2];
 
 /** The side of the range on which a close lies. */
 export const RANGE_ALERT_REASONS = ["below", "above"] as const;
-type RangeReason = (typeof RANGE_ALERT_REASONS)[number];
 
 /** A watched range of one instrument, which opens at the close at which it is forecast. */
 export interface WatchedRange {
@@ -27,7 +26,7 @@ export interface WatchedRange {
 /** The event that a close left the open range. */
 export interface RangeAlert {
   readonly kind: "range.alert";
-  readonly reason: RangeReason;
+  readonly reason: (typeof RANGE_ALERT_REASONS)[number];
   readonly range: WatchedRange;
   readonly table: HorizonRiskTable;
   /** The bar whose close left the range. */
