@@ -12,12 +12,6 @@ import {
   requireTradingDay,
 } from "./publication-calendar.ts";
 
-/** Accepted bars of a file, and its doubtful bars. */
-interface FileBars {
-  readonly bars: RecordList<Bar>;
-  readonly doubts: RecordList<BarDoubt>;
-}
-
 /**
  * Reads daily bars as traded, not adjusted for splits. Bars of stocks and funds are known at 16:15
  * New York time on their date, bars of coins at the end of their UTC day. Prices may be any number:
@@ -30,7 +24,7 @@ export function readBars(
   file: TextFile,
   assetClass: AssetClass,
   calendar: PublicationCalendar,
-): FileBars {
+): { readonly bars: RecordList<Bar>; readonly doubts: RecordList<BarDoubt> } {
   const isCoin = assetClass === "crypto";
   const known = isCoin ? utcDayEnd : calendar.barKnown;
   const reported = readCsv(

@@ -21,24 +21,18 @@ type CsvRow<C extends Columns> = {
   readonly [Name in keyof C]: C[Name] extends CsvColumn<infer T> ? T : never;
 };
 
-/** Maps a row to a record, given the record of the previous row, if any. */
-type RowMapper<C extends Columns, R> = (
-  row: CsvRow<C>,
-  place: FileLocation,
-  above: R | undefined,
-) => R;
-
 /**
  * Reads a CSV file into one record per row. The header must be exactly the names of `columns`, in
  * their order. Rows are mapped one by one, so that a large file is never in memory twice.
  *
+ * @param map Maps a row to a record, given the record of the previous row, if any.
  * @throws {Error} With file and line, at a malformed header, and at the first malformed row or cell
  * unless `onRefused` of the file is told.
  */
 export function readCsv<C extends Columns, R>(
   { path, content, onRefused }: TextFile,
   columns: C,
-  map: RowMapper<C, R>,
+  map: (row: CsvRow<C>, place: FileLocation, above: R | undefined) => R,
 ): R[] {
   const unix = content.replaceAll("\r\n", "\n");
   const lines = unix.includes('"') ? quotedLines(unix, path) : plainLines(unix);

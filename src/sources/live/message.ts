@@ -41,12 +41,6 @@ export interface Message extends Omit<Mention, "availableAt"> {
   readonly at: number;
 }
 
-/** Accepted and rejected observations of a message. */
-export interface MessageObservations {
-  readonly data: readonly Observation[];
-  readonly rejected: readonly RejectedObservation[];
-}
-
 /**
  * The observations of a message, one for each mentioned instrument, known when the message was
  * written. A message dated after its arrival is rejected, and a message that mentions too many
@@ -58,7 +52,7 @@ export function messageObservations(
   message: Message,
   symbols: readonly string[],
   receivedAt: number,
-): MessageObservations {
+): { readonly data: readonly Observation[]; readonly rejected: readonly RejectedObservation[] } {
   if (message.symbolCount > MAX_SYMBOLS) return { data: [], rejected: [] };
   const { at, ...mention } = message;
   const place = { feed: "mentions" as const, at, id: message.id };

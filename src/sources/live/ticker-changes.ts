@@ -1,17 +1,14 @@
-/** A security whose ticker changed. */
-interface Rename {
-  readonly from: string;
-  readonly to: string;
-  /** ISO date of the first session under the new ticker. */
-  readonly on: string;
-}
-
 /**
  * Well-known ticker changes in the S&P 500 by date, as the companies announced them; the list is
  * not complete. Tickers are reused: HCP later became HashiCorp's ticker, and GOOG now belongs to
  * another share class.
  */
-const RENAMES: readonly Rename[] = [
+const RENAMES: readonly {
+  readonly from: string;
+  readonly to: string;
+  /** ISO date of the first session under the new ticker. */
+  readonly on: string;
+}[] = [
   { from: "GOOG", to: "GOOGL", on: "2014-04-03" },
   { from: "COH", to: "TPR", on: "2017-10-31" },
   { from: "PCLN", to: "BKNG", on: "2018-02-27" },

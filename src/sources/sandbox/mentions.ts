@@ -100,9 +100,7 @@ interface PackedMention {
   readonly symbolCount: number;
 }
 
-type Words = Pick<PackedMention, "mood" | "sentence" | "isTagged">;
-
-function wordsOf(rng: Rng, feeling: number, phrases: InstrumentProfile["phrases"]): Words {
+function wordsOf(rng: Rng, feeling: number, phrases: InstrumentProfile["phrases"]) {
   const mood = moodOf(feeling);
   const sentence = uniformInteger(rng, (phrases[mood] as readonly string[]).length);
   return { mood, sentence, isTagged: rng() < STANCE_PROBABILITY };

@@ -1,14 +1,8 @@
 /** Placeholder for the instrument's cashtag in a sentence. */
 const SLOT = "{symbol}";
 
-/** Sentences and emoji of one mood. */
-interface Voice {
-  readonly emoji: string;
-  readonly sentences: readonly string[];
-}
-
 /** Voices by mood, from clearly bullish to clearly bearish. */
-const VOICES: readonly Voice[] = [
+const VOICES: readonly { readonly emoji: string; readonly sentences: readonly string[] }[] = [
   {
     emoji: "🚀",
     sentences: [

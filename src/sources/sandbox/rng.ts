@@ -26,14 +26,13 @@ const STREAMS = [
   "filingYear",
   "onChain",
 ] as const;
-type Stream = (typeof STREAMS)[number];
 
 /**
  * Creates the generator for one purpose, one instrument (0 if the numbers are common to all) and
  * one day, block or segment. The same arguments always give the same numbers, in any process and
  * order.
  */
-export type RngFor = (stream: Stream, index: number, day: number) => Rng;
+export type RngFor = (stream: (typeof STREAMS)[number], index: number, day: number) => Rng;
 
 const TWO_POW_32 = 2 ** 32;
 

@@ -9,16 +9,16 @@ export interface MissingDataTraits {
   readonly onChain: "usual" | "unobserved";
   /** 1 shifts the cycles of `quiet` and `lapsing` by half their length. */
   readonly phase: 0 | 1;
-  /** When the instrument is listed anew; `null` for an instrument that was always listed. */
-  readonly listing: Listing | null;
-}
-
-/** A new listing every second sandbox year; see `firstListedDay`. */
-interface Listing {
-  /** Whether listings are in even (0) or odd (1) sandbox years. */
-  readonly parity: 0 | 1;
-  /** Day of the sandbox year, from 0 through 251. */
-  readonly dayOfYear: number;
+  /**
+   * When the instrument is listed anew, every second sandbox year (`firstListedDay`); `null` for an
+   * instrument that was always listed.
+   */
+  readonly listing: {
+    /** Whether listings are in even (0) or odd (1) sandbox years. */
+    readonly parity: 0 | 1;
+    /** Day of the sandbox year, from 0 through 251. */
+    readonly dayOfYear: number;
+  } | null;
 }
 
 /** One invented instrument. */

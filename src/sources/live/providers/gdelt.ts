@@ -64,18 +64,10 @@ export const gdelt: PolledProvider = {
   },
 };
 
-/** Schedule of the requests for an instrument. */
-interface Schedule {
-  /** Start of the history, Unix milliseconds. */
-  readonly historyFrom: number;
-  /** Time between two requests for the instrument, in milliseconds. */
-  readonly periodMs: number;
-}
-
 function news(
   symbol: string,
   topic: NewsTopic,
-  { historyFrom, periodMs }: Schedule,
+  { historyFrom, periodMs }: { readonly historyFrom: number; readonly periodMs: number },
 ): ProviderSeries {
   return {
     key: symbol,

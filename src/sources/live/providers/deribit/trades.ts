@@ -52,13 +52,6 @@ const Page = z.looseObject({
   usOut: z.number().optional(),
 });
 
-/** The requested time span, both ends inclusive, Unix milliseconds. */
-interface TradeQuery {
-  readonly symbol: string;
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Series of the block trades in futures on a coin. */
 export function tradeSeries(symbol: string, historyFrom: number): ProviderSeries {
   return {
@@ -92,7 +85,11 @@ function beginning(historyFrom: number, now: number): number {
   return Math.max(historyFrom, earliest - (earliest % DAY_MS));
 }
 
-function read(answer: ProviderResponse, { symbol, from, to }: TradeQuery): ParsedResponse {
+/** Reads the trades of a span of time, both ends inclusive, Unix milliseconds. */
+function read(
+  answer: ProviderResponse,
+  { symbol, from, to }: { readonly symbol: string; readonly from: number; readonly to: number },
+): ParsedResponse {
   const { receivedAt } = answer;
   const { result, usOut } = jsonRpcResult(answer, Page);
   const blocks = result.trades.filter(
