@@ -75,25 +75,20 @@ export interface Transaction extends RecordReader {
 /** Writes into a transaction. */
 export type Change = (tx: Transaction) => void | Promise<void>;
 
-/** Options of `transact`. */
-export interface TransactOptions {
-  /** Draws a number from 0 to below 1, by which a pause is a part of the longest. */
-  readonly random?: () => number;
-}
-
 /**
  * Runs a transaction and commits it. If something that it read was changed meanwhile, nothing is
  * written and the function runs again, soon or after a short random pause. It must therefore have
  * no effect but its writes: no I/O, no counting against limits, no clock. If it throws, or writes
  * nothing, nothing is committed, and what it read may be of different instants.
  *
+ * @param random Draws a number from 0 to below 1, by which a pause is a part of the longest.
  * @returns What the function returned in the attempt that was committed.
  * @throws {Problem} `store_unavailable`, also when other commits interfered with every attempt.
  */
 export async function transact<T>(
   records: Records,
   run: (tx: Transaction) => T | Promise<T>,
-  { random = Math.random }: TransactOptions = {},
+  { random = Math.random }: { readonly random?: () => number } = {},
 ): Promise<T> {
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
     if (attempts >= PROMPT_ATTEMPTS) await pause(random() * longestPauseMs(attempts));

@@ -5,22 +5,16 @@ import type { Collection, RecordReader, Stored } from "./records.ts";
 /** Number of records or rows read per page. */
 const PAGE = 1_000;
 
-/** Which records of a collection to read. */
-interface RecordRange {
-  /** Reads only records of this group. */
-  readonly group?: string;
-  /** Reads only records whose revision is higher than this. */
-  readonly after?: number;
-}
-
 /**
  * Reads a collection page by page, oldest change first. A record that changes during the reading is
  * returned again by a later page.
+ *
+ * @param range Reads only records of the group, and only those with a higher revision than `after`.
  */
 export async function* readRecordPages<T>(
   records: RecordReader,
   from: Collection<T>,
-  range: RecordRange = {},
+  range: { readonly group?: string; readonly after?: number } = {},
 ): AsyncGenerator<readonly Stored<T>[]> {
   for (let { after = 0 } = range; ; ) {
     const page = await records.list(from, { ...range, after, limit: PAGE });

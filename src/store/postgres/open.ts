@@ -184,15 +184,11 @@ interface Connected {
   readonly pids: string;
 }
 
-/** Parameters of a backlog query. */
-interface Counted {
-  readonly collection: string;
-  /** Overrides the database's clock, in milliseconds since the epoch. */
-  readonly now: number | undefined;
-}
-
-/** Counts the pending records of a collection. */
-async function backlogOf(connection: Connection, { collection, now }: Counted): Promise<Backlog> {
+/** Counts the pending records of a collection; `now` overrides the clock of the database. */
+async function backlogOf(
+  connection: Connection,
+  { collection, now }: { readonly collection: string; readonly now: number | undefined },
+): Promise<Backlog> {
   const text = `with clock as materialized (
       select market_signal.instant($2, statement_timestamp()) as now)
     select count(*) as waiting,
