@@ -4,19 +4,13 @@ import type { TableEncoder } from "./table-encoder.ts";
 /** Media type of Parquet, as registered with IANA. */
 export const PARQUET_MEDIA_TYPE = "application/vnd.apache.parquet";
 
-/** Options of `parquetEncoder`. */
-interface ParquetOptions {
-  /** Number of rows that are buffered and then encoded as one row group. */
-  readonly rowsPerGroup: number;
-}
-
 /**
  * Encodes a table as Parquet; every cell may be null. The writer library is loaded with the first
- * table, because most processes never encode Parquet.
+ * table, because most processes never encode Parquet. Rows are encoded in groups of `rowsPerGroup`.
  */
 export async function parquetEncoder(
   columns: readonly ColumnHead[],
-  { rowsPerGroup }: ParquetOptions,
+  { rowsPerGroup }: { readonly rowsPerGroup: number },
 ): Promise<TableEncoder> {
   const { ByteWriter, ParquetWriter } = await import("hyparquet-writer");
   const writer = new ByteWriter();

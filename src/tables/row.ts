@@ -81,18 +81,10 @@ export const columnsOf = <R, N extends string>(
 /** Columns by name. */
 type Row = Readonly<Record<string, RowColumn<never>>>;
 
-/**
- * Which columns of a row are the members of a JSON answer, in this order, at each level of detail.
- */
-export interface MemberNames<F extends string, B extends F> {
-  readonly full: readonly F[];
-  readonly brief: readonly B[];
-}
-
 /** Schema of an answer: the members of a full answer; those that a brief one omits are optional. */
 export function membersSchema<W extends Row, F extends keyof W & string, B extends F>(
   row: W,
-  { full, brief }: MemberNames<F, B>,
+  { full, brief }: { readonly full: readonly F[]; readonly brief: readonly B[] },
 ) {
   const isBrief = (name: string) => brief.some((one) => one === name);
   const schemaOf = (name: F) => {
