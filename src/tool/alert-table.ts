@@ -3,9 +3,7 @@ import { InstantAnswer } from "../answers/common.ts";
 import { columnOf, columnsOf, memberColumns } from "../tables/row.ts";
 import { AlertAnswer, AttemptAnswer, type CreatorFields, EventAnswer } from "./alert.ts";
 
-type Alert = z.input<typeof AlertAnswer> & z.input<typeof CreatorFields>;
-
-const alertColumn = columnOf<Alert>();
+const alertColumn = columnOf<z.input<typeof AlertAnswer> & z.input<typeof CreatorFields>>();
 
 /** Columns of the table of alerts. */
 export const alertColumns = columnsOf({

@@ -83,12 +83,6 @@ export interface ToolRoute {
   readonly status?: 201;
 }
 
-/** The effect of a tool on data. */
-interface Effect {
-  /** Whether the tool can delete data, or make data useless. */
-  readonly isDestructive: boolean;
-}
-
 /** The tables that a tool can return instead of its JSON result. */
 interface ToolTables<I extends z.ZodObject = z.ZodObject> {
   /** The columns of each table, by the name of the table. */
@@ -116,7 +110,10 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchem
   readonly input: I;
   readonly output: O;
   /** The effect of the tool; absent if the tool only reads data of this service. */
-  readonly effect?: Effect;
+  readonly effect?: {
+    /** Whether the tool can delete data, or make data useless. */
+    readonly isDestructive: boolean;
+  };
   /** Optional scopes, each of which adds data to the result. */
   readonly extraScopes?: readonly Scope[];
   /**
