@@ -71,22 +71,7 @@ export const getAlertEvents = defineTool({
   },
 });
 
-/** A page of events. */
-interface EventsAnswer {
-  readonly events: z.input<typeof EventAnswer>[];
-  readonly terms: Readonly<Record<string, string>>;
-  readonly nextCursor: string;
-  readonly hasMore: boolean;
-}
-
-/** A page of deliveries. */
-interface DeliveriesAnswer {
-  readonly deliveries: z.input<typeof AttemptAnswer>[];
-  readonly nextCursor: string | null;
-  readonly hasMore: boolean;
-}
-
-async function events(query: Query, context: ToolContext, call: ToolCall): Promise<EventsAnswer> {
+async function events(query: Query, context: ToolContext, call: ToolCall) {
   const page = await eventPage(query, context, call);
   const { events: told, terms } = extractSourceTerms(page.events.map(eventAnswer));
   const readable = readableItems(told);
@@ -108,7 +93,7 @@ function eventPage(query: Query, { alerts, market }: ToolContext, { caller }: To
   return alerts.events(caller, { alertId, since: begin, cursor, limit });
 }
 
-async function log(query: Query, context: ToolContext, call: ToolCall): Promise<DeliveriesAnswer> {
+async function log(query: Query, context: ToolContext, call: ToolCall) {
   const page = await attemptPage(query, context, call);
   const readable = readableItems(page.attempts.map(attemptAnswer));
   if (readable.length < page.attempts.length) {
