@@ -15,6 +15,12 @@ const MAX_PIPELINED = 500;
 /** Time for which pipelined requests of a network are counted, in milliseconds. */
 const WINDOW_MS = 3_000;
 
+/**
+ * Maximum number of pipelined requests that are not answered at a time. A client that does not read
+ * its first answer holds those of all others for minutes, 6 kB each (measured), so 60 MB in all.
+ */
+const UNANSWERED: SharedCapacity = { total: 10_000, most: MAX_PIPELINED };
+
 /** An open connection. */
 interface Connection {
   /** The address of the client (`ipAddressKey`), and its network (`networkOf`). */
@@ -37,10 +43,10 @@ interface Pipelining {
  * A connection beyond the share of its network takes the place of that network's oldest connection
  * without a request; if there is none, it is closed at once.
  *
- * A pipelined request beyond those of its network closes its connection without an answer, and the
- * connections of the same address that have no request under way, because they could send as many.
- * For the rest of the three seconds, new connections of the address are closed too. Neighbors in the
- * network that do not pipeline notice nothing.
+ * A pipelined request beyond those of its network, in three seconds or unanswered, closes its
+ * connection without an answer, and the connections of the same address that have no request under
+ * way, because they could send as many. For the rest of the three seconds, new connections of the
+ * address are closed too. Neighbors in the network that do not pipeline notice nothing.
  *
  * Listeners for requests added later get what was already read from a closed connection, and should
  * ignore it.
@@ -51,6 +57,7 @@ export function shareConnections(server: Server, capacity: SharedCapacity): void
   const silent = createSilentConnections();
   /** The pipelining of each network that has sent pipelined requests. */
   const pipelining = new Map<string, Pipelining>();
+  const pipelined = new NetworkSlots(UNANSWERED);
 
   const openWindow = (network: string): Pipelining => {
     const opened = { count: 0, barred: new Set<string>() };
@@ -90,14 +97,18 @@ export function shareConnections(server: Server, capacity: SharedCapacity): void
     if (connection === undefined || socket.destroyed) return;
     const { address, network } = connection;
     silent.remove(network, socket);
+    const isPipelined = connection.unanswered > 0;
     connection.unanswered += 1;
     res.on("close", () => {
       connection.unanswered -= 1;
+      if (isPipelined) pipelined.leave(network);
     });
-    if (connection.unanswered === 1) return;
+    if (!isPipelined) return;
     const window = pipelining.get(network) ?? openWindow(network);
     window.count += 1;
-    if (window.count <= MAX_PIPELINED) return;
+    const hasRoom = pipelined.hasRoomFor(network);
+    pipelined.enter(network);
+    if (hasRoom && window.count <= MAX_PIPELINED) return;
     socket.destroy();
     if (window.barred.has(address)) return;
     window.barred.add(address);

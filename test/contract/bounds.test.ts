@@ -267,6 +267,12 @@ describe("connections without a proxy in front", () => {
     return { shared, busy, waiting, isWaiting };
   }
 
+  async function answerAll(waiting: readonly ServerResponse[]): Promise<void> {
+    const closed = waiting.map((res) => once(res, "close"));
+    for (const res of waiting) res.end();
+    await Promise.all(closed);
+  }
+
   it("have at most 500 pipelined requests of a network in three seconds: more close what their address could send them with", async () => {
     const { shared, busy, waiting, isWaiting } = await startPatient(0);
     const [idle] = await open(shared, "127.0.1.1", 1);
@@ -298,6 +304,7 @@ describe("connections without a proxy in front", () => {
 
   it("share the pipelined requests of their network, which are counted anew after three seconds", async () => {
     const { shared, waiting, isWaiting } = await startPatient(0);
+    await answerAll(waiting);
     vi.advanceTimersByTime(3_000);
     const [again, last] = await open(shared, "127.0.1.2", 2);
     again?.write(PATIENT.repeat(501));
@@ -308,6 +315,25 @@ describe("connections without a proxy in front", () => {
     // Only the first of the two was not pipelined.
     expect(waiting).toHaveLength(1_003);
     expect(again?.closed).toBe(false);
+  });
+
+  it("hold at most 500 pipelined requests of a network that are not answered, however long", async () => {
+    const { shared, busy, waiting, isWaiting } = await startPatient(0);
+    const gone = waiting.map((res) => once(res, "close"));
+    vi.advanceTimersByTime(3_000);
+    const [other] = await open(shared, "127.0.1.2", 1);
+    const closed = once(other as Socket, "close");
+    other?.write(PATIENT.repeat(2));
+    await Promise.race([closed, isWaiting(503)]);
+    // Only the first of the two was not pipelined.
+    expect(waiting).toHaveLength(502);
+    // Those of a closed connection are not held.
+    busy.destroy();
+    await Promise.all(gone);
+    vi.advanceTimersByTime(3_000);
+    const [again] = await open(shared, "127.0.1.2", 1);
+    again?.write(PATIENT.repeat(501));
+    await isWaiting(1_003);
   });
 
   it("have no such bound behind a proxy", async () => {
