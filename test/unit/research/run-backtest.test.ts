@@ -37,6 +37,7 @@ const horizonOf = (result: ReturnType<typeof run>, horizon: number) =>
 const skilled = driftingMarket({ names: 40, days: 1_830, drift: 0.004, ending: 2 });
 const found = run(skilled);
 const nothing = run(driftingMarket({ names: 40, days: 1_830, drift: 0 }));
+const composite = run(skilled, { subject: "composite" });
 
 describe("the backtest of a simulated market in which momentum predicts returns", () => {
   it("has a positive verdict, with matching coefficients, deciles and hit rates", () => {
@@ -249,7 +250,7 @@ describe("a backtest", () => {
     expect(reportPage(darkpool)).toContain(
       "Short ratio and the session after its publication: left",
     );
-    expect(reportPage(run(skilled, {}))).not.toContain("left out, because");
+    expect(reportPage(found)).not.toContain("left out, because");
   });
 
   it("has no verdict for a handful of instruments", () => {
@@ -264,12 +265,12 @@ describe("a backtest", () => {
 
   it("grades the composite score, and reports the shares of the published signals LONG, SHORT and WAIT", () => {
     const funds = driftingMarket({ names: 40, days: 1_830, drift: 0.002, areFunds: true });
-    const composite = run(funds, { subject: "composite" });
-    expect(composite.stock?.signals.shares.LONG).toBeGreaterThan(0);
-    expect(composite.stock?.verdict).toBe("positive");
-    const shares = Object.values(composite.stock?.signals.shares ?? {});
+    const graded = run(funds, { subject: "composite" });
+    expect(graded.stock?.signals.shares.LONG).toBeGreaterThan(0);
+    expect(graded.stock?.verdict).toBe("positive");
+    const shares = Object.values(graded.stock?.signals.shares ?? {});
     expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
-    const books = composite.stock?.riskAdjusted?.books ?? [];
+    const books = graded.stock?.riskAdjusted?.books ?? [];
     const [deciles, , signals] = books;
     expect(signals?.name).toMatch(
       /^Published LONG less SHORT \(\d+\.\d and \d+\.\d names on average\)$/,
@@ -278,13 +279,13 @@ describe("a backtest", () => {
       expect(book?.equalWeight?.perYear).toBeGreaterThan(0.05);
       expect(book?.equalWeight?.t).toBeGreaterThan(3);
     }
-    expect(reportPage(composite)).toContain("Return and risk a year, session by session");
+    expect(reportPage(graded)).toContain("Return and risk a year, session by session");
   });
 
   it("grades the risk forecast only together with the composite score", () => {
-    const composite = run(skilled, { subject: "composite" }).stock;
-    expect(composite?.risk.map(({ horizon }) => horizon)).toEqual([5, 21]);
-    for (const { evidence, years, fitted } of composite?.risk ?? []) {
+    const { risk = [] } = composite.stock ?? {};
+    expect(risk.map(({ horizon }) => horizon)).toEqual([5, 21]);
+    for (const { evidence, years, fitted } of risk) {
       // This market ends before the quantiles of the method were fitted.
       expect(evidence).toMatchObject({ verdict: "insufficient_data", forecasts: 0 });
       expect(evidence.qlike.before?.forecast).toBeGreaterThan(0);
@@ -332,8 +333,7 @@ describe("the backtest report", () => {
     expect(candidate.stock?.methodTrials?.tThreshold).toBeCloseTo(3.56, 2);
     expect(reportPage(candidate)).toContain("about 133 signals and composites were tried");
     expect(candidate.stock?.compared).toMatchObject({ subject: "composite" });
-    const composite = run(skilled, { subject: "composite" }).stock?.compared;
-    expect(composite).toMatchObject({
+    expect(composite.stock?.compared).toMatchObject({
       subject,
       neutralIc: horizonOf(candidate, 5)?.neutralIc,
       ic: horizonOf(candidate, 5)?.ic,
@@ -363,10 +363,10 @@ describe("the backtest report", () => {
   });
 
   it("shows the quality of the risk forecasts for the composite score", () => {
-    const composite = reportPage(run(skilled, { subject: "composite" }));
-    expect(composite).toContain("QLIKE of the volatility forecast and its rivals");
-    expect(composite).toContain("Shares within the ranges over 21 sessions");
-    expect(composite).not.toMatch(/NaN|Infinity|undefined|\[object/);
+    const compositePage = reportPage(composite);
+    expect(compositePage).toContain("QLIKE of the volatility forecast and its rivals");
+    expect(compositePage).toContain("Shares within the ranges over 21 sessions");
+    expect(compositePage).not.toMatch(/NaN|Infinity|undefined|\[object/);
     expect(page).not.toContain("Shares within the ranges");
   });
 
