@@ -18,7 +18,55 @@ async function saidUntilStarted(child: ChildProcess): Promise<string> {
   return said;
 }
 
+/**
+ * Starts a process without a terminal and requests a sign-in code.
+ * @returns The process's output.
+ */
+async function saidBy(env: Readonly<Record<string, string>>) {
+  const DATA_DIR = temporaryFolder();
+  const { baseUrl, child } = await startProcess({ ...env, DATA_DIR });
+  let said = "";
+  child.stderr?.on("data", (chunk) => {
+    said += chunk;
+  });
+  await expect.poll(() => said).toContain("Stop with Ctrl-C");
+  const web = createWeb(baseUrl);
+  const start = await web.get("/sign-in");
+  await web.submit(start.form("/sign-in"), { email: "ada@host.example" });
+  return { DATA_DIR, baseUrl, child, said: () => said };
+}
+
 describe("the process", () => {
+  it("prints the URL of the home page first, then that of the API reference, and also sign-in codes when it listens only on loopback", async () => {
+    const { DATA_DIR, baseUrl, said } = await saidBy({});
+    await expect.poll(said).toMatch(/To: ada@host\.example[\s\S]*Your code: \w+/);
+    const lines = said()
+      .split("\n")
+      .filter((line) => line.startsWith("  "));
+    expect(lines.slice(0, 2)).toEqual([`  Home    ${baseUrl}/`, `  API     ${baseUrl}/docs/api`]);
+    expect(lines).toContain(`  Data    ${DATA_DIR}`);
+    expect(said()).not.toContain("Other users of this machine");
+  });
+
+  it("announces BASE_URL as its URL, reports a port that is in use, and stops on SIGTERM", async () => {
+    const port = await freePort();
+    const { ready, child } = await startProcess({
+      PORT: port,
+      BASE_URL: "https://signals.example",
+    });
+    expect(ready.baseUrl).toBe("https://signals.example");
+    const { code, said } = await runToEnd({ PORT: port });
+    expect(code).toBe(1);
+    expect(said).toContain(`PORT: ${port} is taken by another process (EADDRINUSE)`);
+    expect(said).toContain("set PORT or stop the other process");
+    child.kill("SIGTERM");
+    const [exitCode] = await once(child, "exit");
+    expect(exitCode).toBe(0);
+  });
+});
+
+// A checkout and the package refuse and warn alike, so these tests run on the package alone.
+describe("a process that cannot start, or starts with a warning", { tags: ["full"] }, () => {
   it.each([
     [{ PORT: "99999" }, "PORT", "from 0 to 65535"],
     [{ HOST: "0.0.0.0", PORT: "0" }, "HOST", "BASE_URL"],
@@ -61,35 +109,6 @@ describe("the process", () => {
     expect(said).toMatch(new RegExp(`The disk of ${disk.folder} has \\d+ kB left`));
   });
 
-  /**
-   * Starts a process without a terminal and requests a sign-in code.
-   * @returns The process's output.
-   */
-  async function saidBy(env: Readonly<Record<string, string>>) {
-    const DATA_DIR = temporaryFolder();
-    const { baseUrl, child } = await startProcess({ ...env, DATA_DIR });
-    let said = "";
-    child.stderr?.on("data", (chunk) => {
-      said += chunk;
-    });
-    await expect.poll(() => said).toContain("Stop with Ctrl-C");
-    const web = createWeb(baseUrl);
-    const start = await web.get("/sign-in");
-    await web.submit(start.form("/sign-in"), { email: "ada@host.example" });
-    return { DATA_DIR, baseUrl, child, said: () => said };
-  }
-
-  it("prints the URL of the home page first, then that of the API reference, and also sign-in codes when it listens only on loopback", async () => {
-    const { DATA_DIR, baseUrl, said } = await saidBy({});
-    await expect.poll(said).toMatch(/To: ada@host\.example[\s\S]*Your code: \w+/);
-    const lines = said()
-      .split("\n")
-      .filter((line) => line.startsWith("  "));
-    expect(lines.slice(0, 2)).toEqual([`  Home    ${baseUrl}/`, `  API     ${baseUrl}/docs/api`]);
-    expect(lines).toContain(`  Data    ${DATA_DIR}`);
-    expect(said()).not.toContain("Other users of this machine");
-  });
-
   it("prints no code when other hosts can connect", async () => {
     const { child, said } = await saidBy({ TRUST_PROXY: "1" });
     child.kill("SIGTERM");
@@ -104,21 +123,5 @@ describe("the process", () => {
     expect(await saidUntilStarted(child)).toContain(
       `Other users of this machine can open ${DATA_DIR} (mode 755), which holds keys and personal data: chmod 700`,
     );
-  });
-
-  it("announces BASE_URL as its URL, reports a port that is in use, and stops on SIGTERM", async () => {
-    const port = await freePort();
-    const { ready, child } = await startProcess({
-      PORT: port,
-      BASE_URL: "https://signals.example",
-    });
-    expect(ready.baseUrl).toBe("https://signals.example");
-    const { code, said } = await runToEnd({ PORT: port });
-    expect(code).toBe(1);
-    expect(said).toContain(`PORT: ${port} is taken by another process (EADDRINUSE)`);
-    expect(said).toContain("set PORT or stop the other process");
-    child.kill("SIGTERM");
-    const [exitCode] = await once(child, "exit");
-    expect(exitCode).toBe(0);
   });
 });
