@@ -8,9 +8,10 @@ import { fileURLToPath } from "node:url";
 import { atFileEnd } from "./file-end.ts";
 import { PROGRAM } from "./program.ts";
 
+/** Kills a process: an orderly stop would wait seconds for callers that are no longer there. */
 async function end(child: ChildProcess): Promise<void> {
   if ((child.exitCode ?? child.signalCode) !== null) return;
-  child.kill("SIGTERM");
+  child.kill("SIGKILL");
   await once(child, "exit");
 }
 
@@ -25,8 +26,8 @@ export interface RunningProcess {
 }
 
 /**
- * Starts the service on a free port and waits for its ready line; it stops after the last test of
- * the file.
+ * Starts the service on a free port and waits for its ready line; it is killed after the last test
+ * of the file.
  *
  * @param program Path of `market-signal.js` in another checkout.
  */
