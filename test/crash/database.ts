@@ -94,8 +94,9 @@ export function databaseBlackHole(seconds: number): Promise<Outcome> {
     const hole = await startBlackHole(url);
     const { ledger, pace, end } = await startStorm(hole.url);
     pace.restart();
-    ledger.silence(Date.now());
     hole.open();
+    // Not before the hole is open: what begins in between still reaches the database.
+    ledger.silence(Date.now());
     await setTimeout(seconds * 1_000);
     const [wait, { refused, strange }] = [pace.longestWait(), { ...ledger.tally }];
     hole.close();
