@@ -27,11 +27,18 @@ export const DAY_MS = 86_400_000;
 /** Close of a day's session, Unix milliseconds. */
 export const closeOf = (day: number) => Date.UTC(2026, 0, 1, 21) + day * DAY_MS;
 
+/** Days between two of which the late prices of an instrument belong, the first excluded. */
+const LATE_DAYS = { after: 2, until: 6 };
+
+/** Day on which late prices become known: two runs have been settled without them. */
+const LATE_KNOWN_DAY = 9;
+
 /** Snapshots and prices in memory, added session by session. */
 export class Sessions {
   readonly #bySymbol = new Map<string, PastSnapshot[]>();
   readonly #records = new Map<string, InstrumentRecords & { readonly bars: Bar[] }>();
   readonly #figures: Fundamental[] = [];
+  #late: string | undefined;
   #until = 0;
 
   /** Closes a session for some instruments of an asset class. */
@@ -75,10 +82,27 @@ export class Sessions {
   readonly market: WriterOptions["market"] = {
     mode: "live",
     dayMs: DAY_MS,
-    recordsUntil: () => [...this.#records.values()],
+    recordsUntil: () => [...this.#records.values()].map((one) => this.#knownOf(one)),
   };
 
   readonly knownUntil = () => this.#until;
+
+  /**
+   * Makes the prices of an instrument on four days late: two runs are settled without them, and are
+   * corrected when they are looked at again.
+   */
+  delayPrices(symbol: string): void {
+    this.#late = symbol;
+  }
+
+  #knownOf(records: InstrumentRecords): InstrumentRecords {
+    const isKnown = this.#until >= closeOf(LATE_KNOWN_DAY);
+    if (isKnown || records.instrument.symbol !== this.#late) return records;
+    const { after, until } = LATE_DAYS;
+    const isLate = ({ availableAt }: Bar) =>
+      availableAt > closeOf(after) && availableAt <= closeOf(until);
+    return { ...records, bars: [...records.bars].filter((bar) => !isLate(bar)) };
+  }
 
   /** Drops the newest snapshot of an instrument, as a crash would. */
   forget(symbol: string): void {
@@ -200,6 +224,19 @@ export function signalLog(
       onProblem: (witness, problem) => problems.push(`${witness} ${problem}`),
     });
   const signer = new LogSigner({ store, head, keyring: KEYRING, isShared, now });
+  const reader = new LogReader(store);
+  /** All entries under the newest checkpoint. */
+  const leaves = async (): Promise<readonly string[]> => {
+    const { id = "", size = 0 } = (await reader.checkpoint()) ?? {};
+    const read: string[] = [];
+    while (read.length < size) {
+      const width = Math.min(256 - (read.length % 256), size - read.length);
+      const found = await store.entries(id, read.length, width);
+      if (found.length === 0) throw new Error(`entry ${read.length} is missing`);
+      read.push(...found);
+    }
+    return read;
+  };
   const writer = new LogWriter({
     store,
     head,
@@ -227,8 +264,11 @@ export function signalLog(
     missing,
     problems,
     witnesses,
-    reader: new LogReader(store),
+    reader,
     runs: new LoggedRuns(store),
+    leaves,
+    /** The entries, parsed. */
+    contents: async () => (await leaves()).map((leaf) => JSON.parse(leaf)),
     /** Writes until the log is in a phase. */
     async writeUntil(phase: LogPhase["is"]) {
       const reached = async () => {

@@ -21,49 +21,26 @@ const { methodHash } = runningMethod();
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
-/**
- * The instrument with late prices: its prices of four days become known only after two runs have
- * been settled without them.
- */
+/** The instrument with late prices. */
 const [LATE] = SYMBOLS as [string];
-const isMissing = ({ availableAt }: { readonly availableAt: number }) =>
-  availableAt > closeOf(2) && availableAt <= closeOf(6);
 
 type Log = ReturnType<typeof signalLog>;
 
-async function leavesOf({ store, reader }: Log): Promise<readonly string[]> {
-  const { id = "", size = 0 } = (await reader.checkpoint()) ?? {};
-  const leaves: string[] = [];
-  while (leaves.length < size) {
-    leaves.push(...(await store.entries(id, leaves.length, 256 - (leaves.length % 256))));
-  }
-  return leaves;
-}
-
 const settlementsIn = async (log: Log) =>
-  (await leavesOf(log)).flatMap((leaf, index) => {
-    const content = JSON.parse(leaf);
-    return content.kind === "settlement" ? [{ index, ...content }] : [];
-  });
+  (await log.contents()).flatMap((content, index) =>
+    content.kind === "settlement" ? [{ index, ...content }] : [],
+  );
 
-/** Closes 33 sessions. The late prices become known after the ninth session. */
-async function played(store: Parameters<typeof signalLog>[0], folder = dataFolder()) {
+/** Closes 33 sessions. Prices of the first runs come late. */
+async function played(store: Parameters<typeof signalLog>[0]) {
   const sessions = new Sessions();
-  let isKnown = false;
-  const market = {
-    ...sessions.market,
-    recordsUntil: (at: number) =>
-      sessions.market.recordsUntil(at).map((one) => {
-        if (isKnown || one.instrument.symbol !== LATE) return one;
-        return { ...one, bars: [...one.bars].filter((bar) => !isMissing(bar)) };
-      }),
-  };
-  const open = () => signalLog(store, sessions, { folder, market });
+  sessions.delayPrices(LATE);
+  const folder = dataFolder();
+  const open = () => signalLog(store, sessions, { folder });
   const log = open();
   const close = (day: number) => sessions.close(day, "stock", SYMBOLS);
   for (let day = 0; day < 33; day++) {
     close(day);
-    isKnown = day >= 9;
     await log.settle();
   }
   return { log, open, close, market: sessions.market };
@@ -127,8 +104,8 @@ describeEngines("a settlement whose prices are corrected", (engine) => {
       ({ corrects }) => corrects !== undefined,
     );
     expect(corrections.map(({ corrects }) => corrects)).toEqual([wrong.index, next.index]);
-    const leaves = await leavesOf(again);
-    const outcomeOf = (settlement: number) => JSON.parse(leaves[settlement + 1] as string);
+    const contents = await again.contents();
+    const outcomeOf = (settlement: number) => contents[settlement + 1];
     expect(outcomeOf(wrong.index)).toMatchObject({ symbol: LATE, lastPrice: "2026-01-03" });
     expect(outcomeOf(corrections[0].index)).toMatchObject({ symbol: LATE, lastPrice: null });
 
@@ -163,12 +140,11 @@ describeEngines("a forged correction", (engine) => {
     const { log, close } = await played(await openStore(engine));
     close(33);
     await log.settle();
-    const leaves = await leavesOf(log);
+    const contents = await log.contents();
     const [wrong, next] = await settlementsIn(log);
     const judge = (forge: (corrects: number) => object) =>
       judged(
-        leaves.map((leaf) => {
-          const content = JSON.parse(leaf);
+        contents.map((content) => {
           const { corrects } = content;
           return corrects === undefined ? content : { ...content, ...forge(corrects) };
         }),
@@ -193,7 +169,7 @@ describeEngines("a forged correction", (engine) => {
     const { log, close } = await played(await openStore(engine));
     close(33);
     await log.settle();
-    const contents = (await leavesOf(log)).map((leaf) => JSON.parse(leaf));
+    const contents = await log.contents();
     /**
      * Checks the entries before position `before`, followed by a correction of the settlement at
      * position `wrong`.

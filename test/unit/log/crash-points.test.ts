@@ -1,22 +1,25 @@
 import { expect, it } from "vitest";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
-import type { LogStore } from "../../../src/log/log-store.ts";
 import { newLogState } from "../../../src/log/new-log.ts";
-import { leafHash } from "../../../src/tree/merkle.ts";
-import { TreeEdge } from "../../../src/tree/tiles.ts";
-import { closeOf, dataFolder, Sessions, signalLog } from "../../support/signal-log.ts";
+import { verifyLog } from "../../../src/log/verify/verify-log.ts";
+import type { VerificationCheck } from "../../../src/tree/check.ts";
+import type { CheckpointSighting } from "../../../src/tree/known-log.ts";
+import { treeSizeOf } from "../../../src/tree/tree-store.ts";
+import { logSourceOf } from "../../support/log-source.ts";
+import {
+  closeOf,
+  dataFolder,
+  Sessions,
+  signalLog,
+  verifierTextOf,
+} from "../../support/signal-log.ts";
 import { model, openStore, type TestStore } from "../../support/stores.ts";
 
 /** So many that neither the results of a run nor the outcomes of a settlement fit into a bundle. */
 const SYMBOLS = Array.from({ length: 260 }, (_, at) => `S${String(at).padStart(3, "0")}`);
 
-/** The prices of this instrument on four days become known only after settlements without them. */
+/** The instrument with late prices. */
 const [LATE] = SYMBOLS as [string];
-const isLate = ({ availableAt }: { readonly availableAt: number }) =>
-  availableAt > closeOf(2) && availableAt <= closeOf(6);
-
-/** Day on which the late prices become known. */
-const KNOWN_DAY = 9;
 
 /** Number of sessions in which the first runs are settled. */
 const SETTLED_DAYS = 9;
@@ -27,8 +30,8 @@ const CORRECTED_DAYS = 35;
 /** What a log contains at the end. */
 interface Written {
   readonly leaves: readonly string[];
-  /** Roots of all checkpoints that were served, in base64, by tree size. */
-  readonly roots: ReadonlyMap<number, string>;
+  /** What a verifier that has seen every checkpoint holds against it. */
+  readonly failures: readonly VerificationCheck[];
   /** The graded runs over the shortest horizon. */
   readonly grades: readonly unknown[];
   /** Number of processes that wrote it. */
@@ -64,15 +67,7 @@ interface Life {
 async function written({ days, commits, machines }: Life): Promise<Written> {
   const store = await openStore(model);
   const sessions = new Sessions();
-  let isKnown = false;
-  const market = {
-    ...sessions.market,
-    recordsUntil: (at: number) =>
-      sessions.market.recordsUntil(at).map((one) => {
-        if (isKnown || one.instrument.symbol !== LATE) return one;
-        return { ...one, bars: [...one.bars].filter((bar) => !isLate(bar)) };
-      }),
-  };
+  sessions.delayPrices(LATE);
   const folders = Array.from({ length: machines }, dataFolder);
   let processes = 0;
   const open = () => {
@@ -81,7 +76,7 @@ async function written({ days, commits, machines }: Life): Promise<Written> {
     const records = crashingRecords(store, commits, processes % 2 === 1);
     processes += 1;
     const isShared = machines > 1;
-    return signalLog({ ...store, records }, sessions, { folder, isShared, market });
+    return signalLog({ ...store, records }, sessions, { folder, isShared });
   };
   let log = open();
   const id = "0123456789ab";
@@ -91,11 +86,10 @@ async function written({ days, commits, machines }: Life): Promise<Written> {
     ...newLogState("log.example", beginning),
     ...{ id, origin },
   });
-  const roots = new Map<number, string>();
+  const sightings: CheckpointSighting[] = [];
   const refusals: string[] = [];
   for (let day = 0; day < days; day++) {
     sessions.close(day, "stock", day % 4 === 0 ? SYMBOLS : SYMBOLS.slice(0, -1));
-    isKnown = day >= KNOWN_DAY;
     for (let worked = 1; worked > 0; ) {
       worked = await log.writer.tick().catch((error) => {
         if (!(error instanceof Crash)) throw error;
@@ -104,41 +98,23 @@ async function written({ days, commits, machines }: Life): Promise<Written> {
         return 1;
       });
       const served = await log.reader.checkpoint();
-      if (served === undefined) continue;
-      expect(roots.get(served.size) ?? served.root).toBe(served.root);
-      roots.set(served.size, served.root);
+      if (served === undefined || served.root === sightings.at(-1)?.root) continue;
+      sightings.push({ size: served.size, root: served.root, seenAt: sessions.knownUntil() });
     }
   }
   expect([...refusals, ...log.refusals]).toEqual([]);
-  const leaves = await leavesOf(log.store, id);
-  expect([...roots.keys()].at(-1)).toBe(leaves.length);
+  const leaves = await log.leaves();
+  expect(treeSizeOf((await log.store.state())?.value ?? { edge: [] })).toBe(leaves.length);
   const graded = new GradedRuns(log.store);
   await graded.reload();
   const of = { assetClass: "stock", horizon: 5 } as const;
   const grades = graded.methodsOf(of).map((methodHash) => graded.runsOf({ ...of, methodHash }));
-  return { leaves, roots, grades, processes };
-}
-
-async function leavesOf(store: LogStore, id: string): Promise<readonly string[]> {
-  const leaves: string[] = [];
-  for (let width = 256; width === 256; ) {
-    const bundle = await store.entries(id, leaves.length, 256);
-    leaves.push(...bundle);
-    width = bundle.length;
-  }
-  return leaves;
-}
-
-/** Roots of the trees of the first leaves, in base64, by the number of leaves. */
-function rootsOf(leaves: readonly string[], sizes: Iterable<number>): Map<number, string> {
-  const edge = new TreeEdge();
-  const wanted = new Set(sizes);
-  const found = new Map<number, string>();
-  for (let size = 0; size <= leaves.length; size++) {
-    if (wanted.has(size)) found.set(size, Buffer.from(edge.root()).toString("base64"));
-    edge.append(leafHash(Buffer.from(leaves[size] ?? "")));
-  }
-  return found;
+  const { checks } = await verifyLog({
+    ...{ source: logSourceOf(log), keys: [], prices: sessions.market, now: sessions.knownUntil },
+    known: { origin, keys: [verifierTextOf(origin)], sightings },
+  });
+  const failures = checks.filter(({ outcome }) => outcome === "failed");
+  return { leaves, failures, grades, processes };
 }
 
 /** Number of settlements that correct an earlier one. */
@@ -156,10 +132,10 @@ it.each([
     expect(whole.grades.flat()).not.toEqual([]);
     expect(correctionsIn(whole.leaves)).toBe(life.days === CORRECTED_DAYS ? 2 : 0);
 
-    const { leaves, grades, roots, processes } = await written(life);
+    const { leaves, grades, failures, processes } = await written(life);
     expect(processes).toBeGreaterThan(life.days);
     expect(leaves).toEqual(whole.leaves);
     expect(grades).toEqual(whole.grades);
-    expect(roots).toEqual(rootsOf(leaves, roots.keys()));
+    expect(failures).toEqual([]);
   },
 );

@@ -32,21 +32,6 @@ import { describeEngines, dumpStore, inBatches, model, openStore } from "../../s
 const symbolsOf = (count: number) =>
   Array.from({ length: count }, (_, at) => `S${String(at).padStart(5, "0")}`);
 
-/** Returns all leaves that the last checkpoint covers, as stored. */
-async function leavesOf({ store, reader }: ReturnType<typeof signalLog>) {
-  const { id = "", size = 0 } = (await reader.checkpoint()) ?? {};
-  const leaves: string[] = [];
-  while (leaves.length < size) {
-    const found = await store.entries(id, leaves.length, Math.min(256, size - leaves.length));
-    if (found.length === 0) throw new Error(`entry ${leaves.length} is missing`);
-    leaves.push(...found);
-  }
-  return leaves;
-}
-
-const contentsOf = async (log: ReturnType<typeof signalLog>) =>
-  (await leavesOf(log)).map((leaf) => JSON.parse(leaf));
-
 describeEngines("the signal log", (engine) => {
   it("has a leaf for every instrument of a run, and a checkpoint that covers all leaves", async () => {
     const sessions = new Sessions();
@@ -55,7 +40,7 @@ describeEngines("the signal log", (engine) => {
     const log = signalLog(await openStore(engine), sessions);
     await log.settle();
 
-    const leaves = await leavesOf(log);
+    const leaves = await log.leaves();
     const contents = leaves.map((leaf) => JSON.parse(leaf));
     expect(contents.map(({ kind }) => kind).slice(0, 5)).toEqual([
       ...["method", "claim", "universe", "run", "signal"],
@@ -79,7 +64,7 @@ describeEngines("the signal log", (engine) => {
     await log.settle();
     for (let day = 1; day <= 60; day += 1) sessions.close(day, "stock", symbolsOf(2));
     await log.settle();
-    const runs = (await contentsOf(log)).filter(({ kind }) => kind === "run");
+    const runs = (await log.contents()).filter(({ kind }) => kind === "run");
     const days = Array.from({ length: 61 }, (_, day) => new Date(closeOf(day)).toISOString());
     expect(runs.map(({ close }) => close)).toEqual(days);
   });
@@ -89,7 +74,7 @@ describeEngines("the signal log", (engine) => {
     sessions.close(0, "stock", symbolsOf(600));
     const log = signalLog(await openStore(engine), sessions);
     await log.settle();
-    const leaves = await leavesOf(log);
+    const leaves = await log.leaves();
     for (const index of [0, 3, 255, 256, 600, leaves.length - 1]) {
       const proven = await log.reader.prove(index);
       const { proof, extra, signed } = parseProof(proven ? proofFileText(proven) : "");
@@ -120,12 +105,12 @@ describeEngines("the signal log", (engine) => {
     const first = signalLog(store, sessions, { folder });
     await first.writeUntil("open run");
     await first.writer.tick();
-    expect(await leavesOf(first)).toHaveLength(0);
+    expect(await first.leaves()).toHaveLength(0);
 
     sessions.forget("S00650");
     const second = signalLog(store, sessions, { folder });
     await second.settle();
-    const contents = await contentsOf(second);
+    const contents = await second.contents();
     expect(contents).toHaveLength(704);
     expect(contents.filter(({ status }) => status === "failed")).toEqual([
       {
@@ -145,7 +130,7 @@ describeEngines("the signal log", (engine) => {
     sessions.close(1, "stock", symbolsOf(300));
     await Promise.all(logs.map((log) => log.settle()));
     const [log] = logs as [(typeof logs)[0]];
-    const contents = await contentsOf(log);
+    const contents = await log.contents();
     expect(contents.map(({ kind }) => kind).filter((kind) => kind !== "signal")).toEqual([
       ...["method", "claim", "universe", "run", "run"],
     ]);
@@ -227,7 +212,7 @@ describeEngines("the signal log", (engine) => {
     sessions.close(2, "stock", ["A", "B", "C"]);
     sessions.close(3, "stock", ["A", "B", "C"]);
     await log.settle();
-    const contents = await contentsOf(log);
+    const contents = await log.contents();
     const told = contents.map(({ kind, symbols, symbol, close }) =>
       [kind, symbols?.join(""), symbol, close?.slice(8, 10)].filter(Boolean).join(" "),
     );
@@ -270,7 +255,7 @@ it("a new log starts in a store without a log, and cites the log that was last s
   const next = signalLog(await openStore(model), sessions, { folder });
   await next.settle();
   expect(next.refusals).toEqual([]);
-  const [method] = await contentsOf(next);
+  const [method] = await next.contents();
   expect(method.replaces).toBe(old?.note.text);
   expect(next.head.read()?.origin).not.toBe(old?.origin);
 });
@@ -303,7 +288,7 @@ it("a log that must not be signed is replaced by a new log when the operator req
   const head = restored.head.read();
   expect(head).toMatchObject({ origin: result.origin });
   expect(head?.origin).not.toBe(signed?.origin);
-  const [method, ...others] = await contentsOf(restored);
+  const [method, ...others] = await restored.contents();
   expect(method.replaces).toMatch(`${signed?.origin}\n`);
   expect(others.filter(({ kind }) => kind === "run")).toHaveLength(1);
 
@@ -350,7 +335,7 @@ it("a run of a new log covers the current instruments, even if the old log left 
   // This instrument was listed after the run began.
   sessions.close(0, "stock", ["S00100A"]);
   await log.settle();
-  const contents = await contentsOf(log);
+  const contents = await log.contents();
   const run = contents.findIndex(({ kind }) => kind === "run");
   expect(run).toBe(open?.index);
   expect(contents[run]).toMatchObject({ results: 301 });
@@ -442,7 +427,7 @@ it("the log finds the entry of the decision on an instrument at a close", async 
   expect(await log.runs.reload()).toBe(0);
   const of = (symbol: string, day: number) =>
     log.runs.indexOf({ symbol, assetClass: "stock" } as never, closeOf(day));
-  const contents = await contentsOf(log);
+  const contents = await log.contents();
   for (const [symbol, day] of [
     ["A", 0],
     ["B", 0],
@@ -481,7 +466,7 @@ it("the log forms the same tree in whatever chunks its leaves are appended", asy
   const log = signalLog(await openStore(model), sessions, { monotonic: () => (time += 10) });
   await log.settle();
   const edge = new TreeEdge();
-  for (const leaf of await leavesOf(log)) edge.append(leafHash(Buffer.from(leaf)));
+  for (const leaf of await log.leaves()) edge.append(leafHash(Buffer.from(leaf)));
   expect((await log.reader.checkpoint())?.root).toBe(Buffer.from(edge.root()).toString("base64"));
 });
 
@@ -514,7 +499,7 @@ it("the log proves every entry, however the entries are split into stored chunks
   const monotonic = () => (chunks++ % 3) * 10;
   const log = signalLog(await openStore(model), sessions, { monotonic });
   await log.settle();
-  for (const [index, leaf] of (await leavesOf(log)).entries()) {
+  for (const [index, leaf] of (await log.leaves()).entries()) {
     expect((await log.reader.prove(index))?.entry).toBe(leaf);
   }
 });

@@ -43,15 +43,6 @@ const NARROWER: RiskTable = {
 
 type Log = ReturnType<typeof signalLog>;
 
-async function contentsOf({ store, reader }: Log) {
-  const { id = "", size = 0 } = (await reader.checkpoint()) ?? {};
-  const leaves: string[] = [];
-  while (leaves.length < size) {
-    leaves.push(...(await store.entries(id, leaves.length, 256 - (leaves.length % 256))));
-  }
-  return leaves.map((leaf) => JSON.parse(leaf));
-}
-
 /** A log whose method changes to narrower ranges after its tenth session. */
 async function played(engine: Parameters<typeof openStore>[0], days = 23) {
   const sessions = new Sessions();
@@ -74,7 +65,7 @@ async function played(engine: Parameters<typeof openStore>[0], days = 23) {
  * Share of the five-session returns that lay within the ranges registered by the method of their
  * run, over the runs of one method hash.
  */
-function coverageIn(contents: Awaited<ReturnType<typeof contentsOf>>, of = methodHash) {
+function coverageIn(contents: Awaited<ReturnType<Log["contents"]>>, of = methodHash) {
   const within = RANGE_PROBABILITIES.map(() => 0);
   let count = 0;
   for (const { kind, status, settlement, signal, fromClose } of contents) {
@@ -132,7 +123,7 @@ async function answerOf({ store }: Log, graded: GradedRuns, origin: string) {
 describeEngines("a signal log with two methods", (engine) => {
   it("grades each run with the ranges that its own method registered, and is verified successfully", async () => {
     const { log, sessions } = await played(engine);
-    const contents = await contentsOf(log);
+    const contents = await log.contents();
     expect(contents.filter(({ kind }) => kind === "method")).toHaveLength(2);
     const settled = contents.filter(({ kind, horizon }) => kind === "settlement" && horizon === 5);
     const second = contents.findLastIndex(({ kind }) => kind === "method");
@@ -164,7 +155,7 @@ describeEngines("a signal log with two methods", (engine) => {
 
   it("uses the horizons and verdict dates registered by its first method", async () => {
     const { log } = await played(engine, 23);
-    const contents = await contentsOf(log);
+    const contents = await log.contents();
     const verifier = verifierOf(contents, { horizons: { stock: [1] }, verdictDates: [] });
     // The second method's shorter horizon does not make any settlement overdue.
     expect(settlementsOf(verifier)).toMatchObject({ outcome: "proved" });
@@ -178,7 +169,7 @@ describeEngines("a signal log with two methods", (engine) => {
 
   it("applies the correction rules of its first method to settlements", async () => {
     const { log } = await played(engine, 23);
-    const contents = await contentsOf(log);
+    const contents = await log.contents();
     const wrong = contents.findLastIndex(({ kind }) => kind === "settlement");
     const { results, run } = contents[wrong];
     expect(run).toBeGreaterThan(contents.findLastIndex(({ kind }) => kind === "method"));
@@ -214,7 +205,7 @@ describeEngines("a signal log with two methods", (engine) => {
     "fails verification when the method of a decision cannot make the forecast of the decision: %s",
     async (_what, sigmas, says) => {
       const { log } = await played(engine, 12);
-      const contents = await contentsOf(log);
+      const contents = await log.contents();
       const forged = contents.findIndex(({ kind }) => kind === "signal");
       const { sigmas: _, ...leaf } = contents[forged];
       const verifier = verifierOf(
@@ -249,7 +240,7 @@ describeEngines("a signal log with two methods", (engine) => {
     };
     const later = signalLog(store, sessions, { folder, snapshots: other });
     await later.settle();
-    const signals = (await contentsOf(later)).filter(({ kind }) => kind === "signal");
+    const signals = (await later.contents()).filter(({ kind }) => kind === "signal");
     expect(signals).toHaveLength(600);
     const failed = signals.map(({ status }) => status === "failed");
     const first = failed.indexOf(true);
@@ -274,7 +265,7 @@ describeEngines("a signal log with two methods", (engine) => {
       };
       const log = signalLog(store, sessions, { snapshots: recorded });
       await log.settle();
-      const signals = (await contentsOf(log)).filter(({ kind }) => kind === "signal");
+      const signals = (await log.contents()).filter(({ kind }) => kind === "signal");
       expect(signals.map(({ status }) => status === "failed")).toEqual(SYMBOLS.map(() => false));
     },
   );
@@ -385,7 +376,7 @@ async function upgraded(engine: Parameters<typeof openStore>[0]) {
     ...{ prices: sessions.market, now: () => 0 },
     trackRecord: () => answerOf(later, graded, origin),
   });
-  return { contents: await contentsOf(later), graded, checks };
+  return { contents: await later.contents(), graded, checks };
 }
 
 describeEngines("a signal log begun by version 1.0.0", (engine) => {

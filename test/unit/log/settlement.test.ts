@@ -24,16 +24,6 @@ const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65
 
 type Log = ReturnType<typeof signalLog>;
 
-async function contentsOf({ store, reader }: Log) {
-  const { id = "", size = 0 } = (await reader.checkpoint()) ?? {};
-  const leaves: string[] = [];
-  while (leaves.length < size) {
-    const width = Math.min(256 - (leaves.length % 256), size - leaves.length);
-    leaves.push(...(await store.entries(id, leaves.length, width)));
-  }
-  return leaves.map((leaf) => JSON.parse(leaf));
-}
-
 /** Closes `count` sessions of all instruments, and logs each session before the next closes. */
 async function play(log: Log, sessions: Sessions, from: number, count: number) {
   for (let day = from; day < from + count; day++) {
@@ -49,10 +39,10 @@ describeEngines("logged settlements of decisions", (engine) => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);
     await play(log, sessions, 0, 7);
-    expect((await contentsOf(log)).filter(({ kind }) => kind === "settlement")).toEqual([]);
+    expect((await log.contents()).filter(({ kind }) => kind === "settlement")).toEqual([]);
     await play(log, sessions, 7, 1);
 
-    const contents = await contentsOf(log);
+    const contents = await log.contents();
     const index = contents.findIndex(({ kind }) => kind === "settlement");
     const run = contents.findIndex(({ kind }) => kind === "run");
     expect(contents[index]).toMatchObject({
@@ -80,7 +70,7 @@ describeEngines("logged settlements of decisions", (engine) => {
     await play(log, sessions, 0, 7);
     expect(await on.store.archive.prune("log-run", closeOf(1))).toBe(1);
     await play(log, sessions, 7, 3);
-    const settled = (await contentsOf(log)).filter(({ kind }) => kind === "settlement");
+    const settled = (await log.contents()).filter(({ kind }) => kind === "settlement");
     expect(settled.map(({ close }) => close)).toEqual([iso(1), iso(2)]);
     expect(log.missing).toEqual([closeOf(0)]);
   });
@@ -146,7 +136,7 @@ describeEngines("logged settlements of decisions", (engine) => {
     await trade(1, [early, late, never]);
     for (let day = 2; day < 8; day++) await trade(day, day < 4 ? [early] : []);
 
-    const outcomes = (await contentsOf(log)).filter(({ kind }) => kind === "outcome");
+    const outcomes = (await log.contents()).filter(({ kind }) => kind === "outcome");
     expect(outcomes.find(({ symbol }) => symbol === early)).toMatchObject({
       ...{ status: "settled", lastPrice: iso(3).slice(0, 10) },
     });
@@ -175,7 +165,7 @@ describeEngines("logged settlements of decisions", (engine) => {
     await second.settle();
     isKnown = true;
     await second.settle();
-    const contents = await contentsOf(second);
+    const contents = await second.contents();
     expect(contents.filter(({ kind }) => kind === "settlement")).toHaveLength(1);
     const outcomes = contents.filter(({ kind }) => kind === "outcome");
     expect(outcomes.map(({ symbol }) => symbol)).toEqual([...symbols].sort());
@@ -252,7 +242,7 @@ it("a settlement that another process continues unnoticed is graded by the outco
     await other.writer.tick();
   };
   await log.settle();
-  const [first] = (await contentsOf(log)).filter(({ kind }) => kind === "outcome");
+  const [first] = (await log.contents()).filter(({ kind }) => kind === "outcome");
   expect(first).toMatchObject({ symbol: symbols[0], lastPrice: iso(5).slice(0, 10) });
   const { origin = "" } = (await log.reader.checkpoint()) ?? {};
   const keys = [verifierTextOf(origin)];
