@@ -2,6 +2,7 @@ import { createPrivateKey } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startNewLogCommand } from "../../src/cli/commands/log-new.ts";
 import { keyUses } from "../../src/keys/key-uses.ts";
 import type { Keyring } from "../../src/keys/keyring.ts";
 import { LastCheckpointFile } from "../../src/log/last-checkpoint-file.ts";
@@ -192,12 +193,22 @@ export const verifierTextOf = (origin: string, use: LogKeyUse = "log-signing"): 
 
 export const verifierOf = (origin: string) => parseLogVerifier(verifierTextOf(origin));
 
+/** Replaces the log of a store by a new one, as the operator does who confirms it. */
+export function startNewLog(store: Pick<Store, "records" | "archive">, yes = true) {
+  const rotate = async () => "kid";
+  const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
+  return startNewLogCommand.run({ yes }, context as never, () => {});
+}
+
 /** Creates a folder for DATA_DIR, which is removed after the last test of the file. */
 export function dataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "log-"));
   atFileEnd(async () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
+
+/** The log of a store, with its writer. */
+export type SignalLog = ReturnType<typeof signalLog>;
 
 /** Creates the log of a store, with its writer. */
 export function signalLog(

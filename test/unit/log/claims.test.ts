@@ -14,19 +14,12 @@ import {
 } from "../../../src/log/leaves.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { checkTrackRecord } from "../../../src/log/verify/track-record-check.ts";
-import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { DEPARTURE } from "../../../src/method/departure.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { CANDIDATE } from "../../../src/score/candidate.ts";
-import { logSourceOf } from "../../support/log-source.ts";
-import {
-  closeOf,
-  dataFolder,
-  Sessions,
-  signalLog,
-  verifierTextOf,
-} from "../../support/signal-log.ts";
+import { verified } from "../../support/log-source.ts";
+import { closeOf, dataFolder, Sessions, signalLog } from "../../support/signal-log.ts";
 import { model, openStore } from "../../support/stores.ts";
 
 const DOCUMENT = join(import.meta.dirname, "../../../docs/verification.md");
@@ -76,7 +69,7 @@ const ENTRIES: readonly Leaf[] = [
   changed(failedLeaf("AAA", { run: 6, close: new Date(closeOf(1)).toISOString() }), {}),
 ];
 
-function verified(entries: readonly (Leaf | undefined)[]): EntryVerifier {
+function verifierOf(entries: readonly (Leaf | undefined)[]): EntryVerifier {
   const verifier = new EntryVerifier({ origin: "", sightings: [] });
   for (const leaf of entries) {
     verifier.add(leaf && (canonicalize(leaf) as string), () => Buffer.alloc(32));
@@ -90,7 +83,7 @@ const isoLook = (look: (typeof TERMS.looks)[0]) => ({
 });
 
 const failuresIn = (entries: readonly (Leaf | undefined)[]) =>
-  verified(entries)
+  verifierOf(entries)
     .checks()
     .filter(({ outcome }) => outcome === "failed");
 
@@ -100,14 +93,14 @@ const forged = (index: number, change: object) =>
 
 describe("a log that goes on with a method that makes a claim", () => {
   it("passes verification", () => {
-    const verifier = verified(ENTRIES);
+    const verifier = verifierOf(ENTRIES);
     expect(failuresIn(ENTRIES)).toEqual([]);
     expect(verifier.checks()).toContainEqual(
       expect.objectContaining({ name: "claims", outcome: "proved" }),
     );
     expect([...verifier.claims]).toEqual([[LATER, { index: 5, terms: TERMS }]]);
     // A log without such a method has no such check.
-    const names = verified(ENTRIES.slice(0, 4))
+    const names = verifierOf(ENTRIES.slice(0, 4))
       .checks()
       .map(({ name }) => name);
     expect(names).not.toContain("claims");
@@ -179,21 +172,15 @@ it("a log registers the claim directly after each method, with the terms that it
   const riskTable = { ...RISK_TABLE, classes: { ...RISK_TABLE.classes, crypto: [] } };
   const log = signalLog(store, sessions, { folder, riskTable });
   await log.settle();
-  const { id = "", size = 0, origin = "" } = (await log.reader.checkpoint()) ?? {};
-  const entries = (await log.store.entries(id, 0, size)).map((leaf) => JSON.parse(leaf));
+  const entries = await log.contents();
   const claims = entries.flatMap(({ kind }, index) => (kind === "claim" ? [index] : []));
-  expect(claims.map((index) => entries[index - 1])).toMatchObject([
-    ...[
-      { kind: "method", departure: DEPARTURE },
-      { kind: "method", departure: DEPARTURE },
-    ],
-  ]);
+  const method = { kind: "method", departure: DEPARTURE };
+  expect(claims.map((index) => entries[index - 1])).toMatchObject([method, method]);
   const [first, second] = claims.map((index) => ({ ...entries[index], at: undefined }));
   expect(second).toEqual(first);
-  const trust = { source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined };
-  const verifiedLog = await verifyLog({ ...trust, now: () => 0 });
-  expect(verifiedLog.checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
-  expect(verifiedLog.claims).toMatchObject([
+  const { failures, claims: found } = await verified(log);
+  expect(failures).toEqual([]);
+  expect(found).toMatchObject([
     { methodHash: runningMethod().methodHash, score: null, verdicts: [] },
   ]);
 });

@@ -1,32 +1,26 @@
 import { expect, it } from "vitest";
-import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
-import { TRACK_RECORD_HORIZON_SESSIONS } from "../../../src/grading/run-grade.ts";
-import { trackRecordTerms } from "../../../src/grading/track-record.ts";
-import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
-import { verifyLog } from "../../../src/log/verify/verify-log.ts";
-import { runningMethod } from "../../../src/method/running.ts";
-import { answeredClaims } from "../../support/answered-claims.ts";
-import { logSourceOf } from "../../support/log-source.ts";
+import {
+  answeredTrackRecord,
+  gradedRunsOf,
+  stockFigures,
+} from "../../support/answered-track-record.ts";
+import { verified } from "../../support/log-source.ts";
 import {
   closeOf,
   dataFolder,
   Sessions,
+  type SignalLog,
   signalLog,
-  verifierTextOf,
 } from "../../support/signal-log.ts";
 import { describeEngines, openStore } from "../../support/stores.ts";
-
-const { methodHash } = runningMethod();
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
 /** The instrument with late prices. */
 const [LATE] = SYMBOLS as [string];
 
-type Log = ReturnType<typeof signalLog>;
-
-const settlementsIn = async (log: Log) =>
+const settlementsIn = async (log: SignalLog) =>
   (await log.contents()).flatMap((content, index) =>
     content.kind === "settlement" ? [{ index, ...content }] : [],
   );
@@ -46,50 +40,18 @@ async function played(store: Parameters<typeof signalLog>[0]) {
   return { log, open, close, market: sessions.market };
 }
 
-async function verified(log: Log, market: Sessions["market"]) {
-  const { origin = "" } = (await log.reader.checkpoint()) ?? {};
-  const graded = new GradedRuns(log.store);
-  await graded.reload();
-  const records = TRACK_RECORD_HORIZON_SESSIONS.stock.map((horizon) => ({
-    methodHash,
-    ...trackRecordFiguresAnswer(
-      graded.record({ assetClass: "stock", horizon, methodHash }, trackRecordTerms(0), 0).figures,
-    ),
-    ...{
-      isHeadline: trackRecordTerms(0).headline.stock === horizon,
-      expectedAt: null,
-      verdicts: [],
-      nextVerdictAt: null,
-    },
-  }));
-  const beganAt = new Date(closeOf(0)).toISOString();
-  const claims = await answeredClaims(log.store, graded);
-  const { checks } = await verifyLog({
-    ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
-    ...{ prices: market, now: () => 0 },
-    trackRecord: async () => ({
-      ...{ market: "live", simulated: false, origin, beganAt, size: graded.size, claims },
-      records,
-    }),
-  });
-  return {
-    graded,
-    of: (name: string) => checks.find((check) => check.name === name),
-  };
-}
+const look = (log: SignalLog, prices: Sessions["market"]) =>
+  verified(log, { prices, trackRecord: () => answeredTrackRecord(log) });
 
 describeEngines("a settlement whose prices are corrected", (engine) => {
   it("is followed by a correction that replaces it in the log and in the track record", async () => {
     const { log, open, close, market } = await played(await openStore(engine));
     const [wrong, next] = await settlementsIn(log);
     expect([wrong.horizon, next.horizon]).toEqual([5, 5]);
-    const before = await verified(log, market);
-    expect(before.of("outcomes")).toMatchObject({ outcome: "failed", entry: wrong.index + 1 });
-    const { ic } = before.graded.record(
-      { assetClass: "stock", horizon: 5, methodHash },
-      trackRecordTerms(0),
-      0,
-    ).figures;
+    const before = await look(log, market);
+    expect(before.check("outcomes")).toMatchObject({ outcome: "failed", entry: wrong.index + 1 });
+    const graded = await gradedRunsOf(log);
+    const { ic } = stockFigures(graded);
 
     close(33);
     // The process ends in the middle of the correction.
@@ -110,18 +72,14 @@ describeEngines("a settlement whose prices are corrected", (engine) => {
     expect(outcomeOf(corrections[0].index)).toMatchObject({ symbol: LATE, lastPrice: null });
 
     // A process that read the track record before the correction reloads the changed figures.
-    await before.graded.reload();
-    expect(
-      before.graded.record({ assetClass: "stock", horizon: 5, methodHash }, trackRecordTerms(0), 0)
-        .figures.ic,
-    ).not.toEqual(ic);
-    const after = await verified(again, market);
-    expect(after.of("settlements")).toMatchObject({
+    await graded.reload();
+    expect(stockFigures(graded).ic).not.toEqual(ic);
+    const after = await look(again, market);
+    expect(after.check("settlements")).toMatchObject({
       outcome: "proved",
       detail: expect.stringContaining("2 were corrected"),
     });
-    expect(after.of("outcomes")).toMatchObject({ outcome: "proved" });
-    expect(after.of("record")).toMatchObject({ outcome: "proved" });
+    expect(after.outcomes).toMatchObject({ outcomes: "proved", record: "proved" });
   });
 });
 

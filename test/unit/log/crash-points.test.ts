@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { newLogState } from "../../../src/log/new-log.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import type { VerificationCheck } from "../../../src/tree/check.ts";
 import type { CheckpointSighting } from "../../../src/tree/known-log.ts";
 import { treeSizeOf } from "../../../src/tree/tree-store.ts";
+import { gradedRunsOf } from "../../support/answered-track-record.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,
@@ -105,8 +105,7 @@ async function written({ days, commits, machines }: Life): Promise<Written> {
   expect([...refusals, ...log.refusals]).toEqual([]);
   const leaves = await log.leaves();
   expect(treeSizeOf((await log.store.state())?.value ?? { edge: [] })).toBe(leaves.length);
-  const graded = new GradedRuns(log.store);
-  await graded.reload();
+  const graded = await gradedRunsOf(log);
   const of = { assetClass: "stock", horizon: 5 } as const;
   const grades = graded.methodsOf(of).map((methodHash) => graded.runsOf({ ...of, methodHash }));
   const { checks } = await verifyLog({

@@ -1,10 +1,8 @@
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
-import { startNewLogCommand } from "../../../src/cli/commands/log-new.ts";
 import { Committer, commitmentHash } from "../../../src/log/leaves.ts";
 import { proofFileText } from "../../../src/log/log-reader.ts";
 import { markRestored } from "../../../src/log/log-state.ts";
-import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { parseCheckpoint } from "../../../src/tree/checkpoint.ts";
 import {
   leafHash,
@@ -13,19 +11,18 @@ import {
   verifyInclusion,
 } from "../../../src/tree/merkle.ts";
 import { verifyNote } from "../../../src/tree/note-signatures.ts";
-import { parseTilePath } from "../../../src/tree/tile-path.ts";
 import { TreeEdge } from "../../../src/tree/tiles.ts";
 import { parseProof } from "../../../src/tree/tlog-proof.ts";
-import type { LogSource } from "../../../src/tree/tree-source.ts";
 import { treeSizeOf } from "../../../src/tree/tree-store.ts";
+import { verified } from "../../support/log-source.ts";
 import {
   closeOf,
   DAY_MS,
   dataFolder,
   Sessions,
   signalLog,
+  startNewLog,
   verifierOf,
-  verifierTextOf,
 } from "../../support/signal-log.ts";
 import { describeEngines, dumpStore, inBatches, model, openStore } from "../../support/stores.ts";
 
@@ -189,10 +186,8 @@ describeEngines("the signal log", (engine) => {
     const [away, other] = [0, 1].map(() => signalLog(store, sessions, { isShared: true }));
     if (away === undefined || other === undefined) throw new Error("there are two");
     await away.settle();
-    const rotate = async () => "kid";
-    const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
     for (const day of [1, 2]) {
-      await startNewLogCommand.run({ yes: true }, context as never, () => {});
+      await startNewLog(store);
       sessions.close(day, "stock", symbolsOf(10));
       await other.settle();
     }
@@ -237,9 +232,7 @@ it("a log restored to a shared store is not signed even by a machine that signed
   await elsewhere.settle();
   expect(elsewhere.refusals).toEqual([expect.stringContaining("restored from a backup")]);
 
-  const rotate = async () => "kid";
-  const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
-  const { result } = await startNewLogCommand.run({ yes: true }, context as never, () => {});
+  const { result } = await startNewLog(store);
   await elsewhere.settle();
   expect(elsewhere.head.read()).toMatchObject({ origin: result.origin });
 });
@@ -279,11 +272,8 @@ it("a log that must not be signed is replaced by a new log when the operator req
   await restored.settle();
   expect(restored.refusals).toHaveLength(1);
 
-  const rotate = async () => "kid";
-  const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
-  const run = (yes: boolean) => startNewLogCommand.run({ yes }, context as never, () => {});
-  await expect(run(false)).rejects.toThrow("takes the place of");
-  const { result } = await run(true);
+  await expect(startNewLog(store, false)).rejects.toThrow("takes the place of");
+  const { result } = await startNewLog(store);
   await restored.settle();
   const head = restored.head.read();
   expect(head).toMatchObject({ origin: result.origin });
@@ -329,9 +319,7 @@ it("a run of a new log covers the current instruments, even if the old log left 
   await log.writer.tick();
   const open = (await log.store.state())?.value.open;
 
-  const rotate = async () => "kid";
-  const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
-  await startNewLogCommand.run({ yes: true }, context as never, () => {});
+  await startNewLog(store);
   // This instrument was listed after the run began.
   sessions.close(0, "stock", ["S00100A"]);
   await log.settle();
@@ -359,29 +347,16 @@ it("a sandbox log keeps three to four years of entries, which can still be verif
     sessions.close(day, "stock", ["A", "B"]);
     await log.settle();
   }
-  const { id = "", size = 0, note = "" } = (await log.reader.checkpoint()) ?? {};
+  const { id = "", size = 0 } = (await log.reader.checkpoint()) ?? {};
   expect(await log.store.entries(id, 0, 1)).toEqual([]);
   expect(await log.reader.bundle({ index: 0, width: 256 })).toBeUndefined();
   expect(await log.reader.tile({ level: 0, index: 0, width: 256 })).toHaveLength(8_192);
   const rows = await store.archive.read("log-run", { order: "oldest", limit: 10_000 });
   expect(rows.length).toBeGreaterThan(3 * 73);
   expect(rows.length).toBeLessThan(4 * 73 + 2);
-  const source: LogSource = {
-    async read(path) {
-      if (path === "checkpoint") return Buffer.from(note);
-      const tile = parseTilePath(path.replace("tile/", ""));
-      if (tile?.level === "entries") return log.reader.bundle(tile);
-      return tile && log.reader.tile({ ...tile, level: tile.level as number });
-    },
-  };
-  const trust = {
-    keys: [verifierTextOf((await log.reader.checkpoint())?.origin ?? "")],
-    known: undefined,
-  };
-  const { checks } = await verifyLog({ source, ...trust, now: () => 0 });
-  expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
-  const named = Object.fromEntries(checks.map(({ name, outcome }) => [name, outcome]));
-  expect(named).toMatchObject({ tree: "proved", runs: "proved", entries: "not_proved" });
+  const { failures, outcomes } = await verified(log);
+  expect(failures).toEqual([]);
+  expect(outcomes).toMatchObject({ tree: "proved", runs: "proved", entries: "not_proved" });
   expect(size).toBeGreaterThan(5 * 73 * 3);
 });
 

@@ -2,26 +2,28 @@ import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
 import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
 import { computeTrackRecordFigures, trackRecordTerms } from "../../../src/grading/track-record.ts";
-import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { methodLeaf, runLeaf, universeLeaves } from "../../../src/log/leaves.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { parseLeaf } from "../../../src/log/verify/read-leaf.ts";
 import { checkTrackRecord } from "../../../src/log/verify/track-record-check.ts";
-import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { logReturnRange, RANGE_PROBABILITIES } from "../../../src/risk/ranges.ts";
 import { horizonSigma } from "../../../src/risk/report-days.ts";
 import type { RiskTable } from "../../../src/risk/table.ts";
 import { neweyWestStandardError } from "../../../src/statistics/series-summary.ts";
-import { answeredClaims } from "../../support/answered-claims.ts";
-import { logSourceOf } from "../../support/log-source.ts";
+import {
+  answeredTrackRecord,
+  gradedRunsOf,
+  stockFigures,
+} from "../../support/answered-track-record.ts";
+import { verified } from "../../support/log-source.ts";
 import {
   closeOf,
   dataFolder,
   Sessions,
+  type SignalLog,
   signalLog,
-  verifierTextOf,
 } from "../../support/signal-log.ts";
 import { describeEngines, model, openStore } from "../../support/stores.ts";
 
@@ -40,8 +42,6 @@ const NARROWER: RiskTable = {
     })),
   },
 };
-
-type Log = ReturnType<typeof signalLog>;
 
 /** A log whose method changes to narrower ranges after its tenth session. */
 async function played(engine: Parameters<typeof openStore>[0], days = 23) {
@@ -65,7 +65,7 @@ async function played(engine: Parameters<typeof openStore>[0], days = 23) {
  * Share of the five-session returns that lay within the ranges registered by the method of their
  * run, over the runs of one method hash.
  */
-function coverageIn(contents: Awaited<ReturnType<Log["contents"]>>, of = methodHash) {
+function coverageIn(contents: Awaited<ReturnType<SignalLog["contents"]>>, of = methodHash) {
   const within = RANGE_PROBABILITIES.map(() => 0);
   let count = 0;
   for (const { kind, status, settlement, signal, fromClose } of contents) {
@@ -103,23 +103,6 @@ function verifierOf(contents: readonly { record?: object }[], terms: object): En
 const settlementsOf = (verifier: EntryVerifier) =>
   verifier.checks().find(({ name }) => name === "settlements");
 
-/** The answer of `GET /api/track-record` about returns over five sessions. */
-async function answerOf({ store }: Log, graded: GradedRuns, origin: string) {
-  const of = { assetClass: "stock", horizon: 5 } as const;
-  return {
-    ...{ market: "live", simulated: false, origin, size: graded.size },
-    claims: await answeredClaims(store, graded),
-    beganAt: new Date(closeOf(0)).toISOString(),
-    records: graded.methodsOf(of).map((hash) => ({
-      methodHash: hash,
-      ...trackRecordFiguresAnswer(
-        graded.record({ ...of, methodHash: hash }, trackRecordTerms(0), 0).figures,
-      ),
-      ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
-    })),
-  };
-}
-
 describeEngines("a signal log with two methods", (engine) => {
   it("grades each run with the ranges that its own method registered, and is verified successfully", async () => {
     const { log, sessions } = await played(engine);
@@ -132,25 +115,16 @@ describeEngines("a signal log with two methods", (engine) => {
     expect(settled.filter(({ run }) => run > second)).toHaveLength(6);
     expect(settled.filter(({ run }) => run < second)).toHaveLength(10);
 
-    const graded = new GradedRuns(log.store);
-    await graded.reload();
-    const { figures } = graded.record(
-      { assetClass: "stock", horizon: 5, methodHash },
-      trackRecordTerms(0),
-      0,
-    );
+    const figures = stockFigures(await gradedRunsOf(log));
     expect(figures.ranges).toEqual(coverageIn(contents));
-    const { origin = "" } = (await log.reader.checkpoint()) ?? {};
-    const { checks, records } = await verifyLog({
-      ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
-      ...{ prices: sessions.market, now: () => 0 },
-      trackRecord: () => answerOf(log, graded, origin),
+    const { records, outcomes } = await verified(log, {
+      prices: sessions.market,
+      trackRecord: () => answeredTrackRecord(log),
     });
     expect(records?.find((one) => one.figures.horizon === 5)?.figures).toEqual(figures);
-    const of = (name: string) => checks.find((check) => check.name === name)?.outcome;
-    expect(["methods", "settlements", "outcomes", "record"].map(of)).toEqual(
-      Array.from({ length: 4 }, () => "proved"),
-    );
+    expect(outcomes).toMatchObject({
+      ...{ methods: "proved", settlements: "proved", outcomes: "proved", record: "proved" },
+    });
   });
 
   it("uses the horizons and verdict dates registered by its first method", async () => {
@@ -368,36 +342,32 @@ async function upgraded(engine: Parameters<typeof openStore>[0]) {
     sessions.close(day, "stock", SYMBOLS);
     await later.settle();
   }
-  const { origin = "" } = (await later.reader.checkpoint()) ?? {};
-  const graded = new GradedRuns(later.store);
-  await graded.reload();
-  const { checks } = await verifyLog({
-    ...{ source: logSourceOf(later), keys: [verifierTextOf(origin)], known: undefined },
-    ...{ prices: sessions.market, now: () => 0 },
-    trackRecord: () => answerOf(later, graded, origin),
-  });
-  return { contents: await later.contents(), graded, checks };
+  return { log: later, prices: sessions.market };
 }
 
 describeEngines("a signal log begun by version 1.0.0", (engine) => {
   it("contains no result of another method in a run that version 1.0.0 began", async () => {
-    const { contents, graded, checks } = await upgraded(engine);
+    const { log, prices } = await upgraded(engine);
+    const contents = await log.contents();
     const results = contents.filter(({ kind, run }) => kind === "signal" && run === 3);
     expect(results.map(({ symbol, status }) => [symbol, status])).toEqual(
       SYMBOLS.map((symbol, at) => [symbol, at < 6 ? "ok" : "failed"]),
     );
     expect(results.map(({ v }) => v)).toEqual(SYMBOLS.map((_, at) => (at < 3 ? 2 : 3)));
     // The run that version 1.0.0 began is graded apart from those of the running method.
-    const of = { assetClass: "stock", horizon: 5 } as const;
-    expect(graded.methodsOf(of)).toEqual([methodHash, EARLIER_HASH]);
-    const figuresOf = (hash: string) =>
-      graded.record({ ...of, methodHash: hash }, trackRecordTerms(0), 0).figures;
-    expect(figuresOf(methodHash)).toMatchObject({ runs: 3, ranges: coverageIn(contents) });
-    expect(figuresOf(EARLIER_HASH)).toMatchObject({
-      ...{ runs: 1, ranges: coverageIn(contents, EARLIER_HASH) },
+    const graded = await gradedRunsOf(log);
+    const hashes = [methodHash, EARLIER_HASH];
+    expect(graded.methodsOf({ assetClass: "stock", horizon: 5 })).toEqual(hashes);
+    expect(hashes.map((hash) => stockFigures(graded, 5, hash))).toMatchObject([
+      { runs: 3, ranges: coverageIn(contents) },
+      { runs: 1, ranges: coverageIn(contents, EARLIER_HASH) },
+    ]);
+    const { failures, check } = await verified(log, {
+      prices,
+      trackRecord: () => answeredTrackRecord(log),
     });
-    expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
-    expect(checks).toContainEqual(expect.objectContaining({ name: "record", outcome: "proved" }));
+    expect(failures).toEqual([]);
+    expect(check("record")).toMatchObject({ outcome: "proved" });
   });
 });
 

@@ -1,28 +1,29 @@
 import { expect, it } from "vitest";
-import { trackRecordAnswer, trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
+import { trackRecordAnswer } from "../../../src/answers/track-record.ts";
 import { TRACK_RECORD_HORIZON_SESSIONS } from "../../../src/grading/run-grade.ts";
 import { trackRecordTerms } from "../../../src/grading/track-record.ts";
-import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { SignalLog } from "../../../src/log/signal-log.ts";
-import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import type { DataSource } from "../../../src/market/market.ts";
 import { runningMethod } from "../../../src/method/running.ts";
-import { answeredClaims } from "../../support/answered-claims.ts";
-import { logSourceOf } from "../../support/log-source.ts";
+import {
+  answeredClaims,
+  answeredTrackRecord,
+  gradedRunsOf,
+  stockFigures,
+} from "../../support/answered-track-record.ts";
+import { verified } from "../../support/log-source.ts";
 import {
   closeOf,
   dataFolder,
+  type SignalLog as Log,
   Sessions,
   signalLog,
-  verifierTextOf,
 } from "../../support/signal-log.ts";
 import { describeEngines, model, openStore } from "../../support/stores.ts";
 
 const { methodHash } = runningMethod();
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
-
-type Log = ReturnType<typeof signalLog>;
 
 /** Closes `count` sessions of all instruments, and logs each session before the next closes. */
 async function play(log: Log, sessions: Sessions, from: number, count: number) {
@@ -79,48 +80,26 @@ describeEngines("logged settlements of decisions", (engine) => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);
     await play(log, sessions, 0, 30);
-    const { origin = "" } = (await log.reader.checkpoint()) ?? {};
-    const runs = new GradedRuns(log.store);
-    await runs.reload();
-    const figures = TRACK_RECORD_HORIZON_SESSIONS.stock.map(
-      (one) =>
-        runs.record({ assetClass: "stock", horizon: one, methodHash }, trackRecordTerms(0), 0)
-          .figures,
-    );
-    const claims = await answeredClaims(log.store, runs);
-    const record = (change: object) => async () => ({
-      ...{ market: "live", simulated: false, origin, beganAt: iso(0), size: runs.size, claims },
-      records: figures.map((one) => ({
-        ...{ methodHash, ...trackRecordFiguresAnswer(one) },
-        ...{
-          isHeadline: trackRecordTerms(0).headline.stock === one.horizon,
-          expectedAt: null,
-          verdicts: [],
-          nextVerdictAt: null,
-        },
-        ...change,
-      })),
-    });
-    const look = async (change: object) => {
-      const { checks, records } = await verifyLog({
-        ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
-        ...{ prices: sessions.market, trackRecord: record(change), now: () => 0 },
+    const look = (change: object) =>
+      verified(log, {
+        prices: sessions.market,
+        trackRecord: () => answeredTrackRecord(log, change),
       });
-      return { checks, records, of: (name: string) => checks.find((one) => one.name === name) };
-    };
     const honest = await look({});
-    expect(honest.checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
-    for (const name of ["runs", "settlements", "outcomes", "record"]) {
-      expect(honest.of(name)).toMatchObject({ outcome: "proved" });
-    }
+    expect(honest.failures).toEqual([]);
+    expect(honest.outcomes).toMatchObject({
+      ...{ runs: "proved", settlements: "proved", outcomes: "proved", record: "proved" },
+    });
+    const graded = await gradedRunsOf(log);
+    const figures = TRACK_RECORD_HORIZON_SESSIONS.stock.map((one) => stockFigures(graded, one));
     expect(honest.records?.map((one) => one.figures)).toEqual(figures);
-    expect((await look({ hitRate: 0.9 })).of("record")).toMatchObject({ outcome: "failed" });
-    expect((await look({ runs: 90 })).of("record")).toMatchObject({ outcome: "failed" });
+    expect((await look({ hitRate: 0.9 })).check("record")).toMatchObject({ outcome: "failed" });
+    expect((await look({ runs: 90 })).check("record")).toMatchObject({ outcome: "failed" });
     // A record of only three runs must have the figures of those three runs, which differ from
     // these figures.
-    expect((await look({ runs: 3 })).of("record")).toMatchObject({ outcome: "failed" });
+    expect((await look({ runs: 3 })).check("record")).toMatchObject({ outcome: "failed" });
     const verdicts = [{ at: iso(365), verdict: "evidence_for", isFinal: true }];
-    expect((await look({ verdicts })).of("record")).toMatchObject({ outcome: "failed" });
+    expect((await look({ verdicts })).check("record")).toMatchObject({ outcome: "failed" });
   });
 
   it("state when a decision has no outcome, and where a price series ended", async () => {
@@ -170,13 +149,7 @@ describeEngines("logged settlements of decisions", (engine) => {
     const outcomes = contents.filter(({ kind }) => kind === "outcome");
     expect(outcomes.map(({ symbol }) => symbol)).toEqual([...symbols].sort());
     expect(outcomes.filter(({ status }) => status !== "settled")).toEqual([]);
-    const runs = new GradedRuns(second.store);
-    await runs.reload();
-    const figures = runs.record(
-      { assetClass: "stock", horizon: 5, methodHash },
-      trackRecordTerms(0),
-      0,
-    ).figures;
+    const figures = stockFigures(await gradedRunsOf(second));
     expect(figures).toMatchObject({ runs: 1, lateRuns: 0 });
     const { long, short, wait } = figures.calls;
     expect(long + short + wait).toBe(600);
@@ -189,14 +162,8 @@ describeEngines("logged settlements of decisions", (engine) => {
     for (let day = 1; day < 10; day++) sessions.close(day, "stock", SYMBOLS);
     // Nine sessions are logged only after the last of them has closed.
     await log.settle();
-    const runs = new GradedRuns(log.store);
-    await runs.reload();
-    const [horizon = 0] = TRACK_RECORD_HORIZON_SESSIONS.stock;
-    expect(
-      runs.record({ assetClass: "stock", horizon, methodHash }, trackRecordTerms(0), 0).figures,
-    ).toMatchObject({
-      ...{ runs: 1, lateRuns: 2 },
-    });
+    const [horizon] = TRACK_RECORD_HORIZON_SESSIONS.stock;
+    expect(stockFigures(await gradedRunsOf(log), horizon)).toMatchObject({ runs: 1, lateRuns: 2 });
   });
 });
 
@@ -244,13 +211,8 @@ it("a settlement that another process continues unnoticed is graded by the outco
   await log.settle();
   const [first] = (await log.contents()).filter(({ kind }) => kind === "outcome");
   expect(first).toMatchObject({ symbol: symbols[0], lastPrice: iso(5).slice(0, 10) });
-  const { origin = "" } = (await log.reader.checkpoint()) ?? {};
-  const keys = [verifierTextOf(origin)];
-  const { records: proved = [] } = await verifyLog({
-    ...{ source: logSourceOf(log), keys, known: undefined, now: () => 0 },
-  });
-  const graded = new GradedRuns(log.store);
-  await graded.reload();
+  const { records: proved = [] } = await verified(log);
+  const graded = await gradedRunsOf(log);
   expect(graded.runsOf({ assetClass: "stock", horizon: 5, methodHash })).toEqual(proved[0]?.runs);
 });
 
@@ -294,8 +256,7 @@ it("the verdicts of a track record can be derived from the log entries", async (
   clock = () => sessions.knownUntil() + 1_000;
   await play(log, sessions, 1, 40);
   const { origin = "" } = (await log.reader.checkpoint()) ?? {};
-  const runs = new GradedRuns(log.store);
-  await runs.reload();
+  const runs = await gradedRunsOf(log);
   const terms = trackRecordTerms(beganAt);
   const now = sessions.knownUntil();
   const records = TRACK_RECORD_HORIZON_SESSIONS.stock.map((horizon) => ({
@@ -320,16 +281,8 @@ it("the verdicts of a track record can be derived from the log entries", async (
   expect(later?.verdicts).toEqual([{ at, verdict, isFinal: true }]);
   const look = async (verdicts = headline?.verdicts) => {
     const changed = record.records.map((one) => (one === headline ? { ...one, verdicts } : one));
-    const { checks } = await verifyLog({
-      ...{
-        source: logSourceOf(log),
-        keys: [verifierTextOf(origin)],
-        known: undefined,
-        now: () => 0,
-      },
-      trackRecord: async () => ({ ...record, records: changed, claims }),
-    });
-    return checks.find(({ name }) => name === "record");
+    const trackRecord = async () => ({ ...record, records: changed, claims });
+    return (await verified(log, { trackRecord })).check("record");
   };
   expect(await look()).toMatchObject({ outcome: "proved" });
   for (const verdicts of [[], [{ at, verdict: "evidence_for" as const, isFinal: false }]]) {

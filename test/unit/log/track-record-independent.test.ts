@@ -7,15 +7,13 @@ import { expect, it } from "vitest";
 import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
 import { TRACK_RECORD_HORIZON_SESSIONS } from "../../../src/grading/run-grade.ts";
 import { trackRecordTerms } from "../../../src/grading/track-record.ts";
-import { GradedRuns } from "../../../src/log/graded-runs.ts";
-import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { AssetClass } from "../../../src/market/instrument.ts";
 import { runningMethod } from "../../../src/method/running.ts";
-import { answeredClaims } from "../../support/answered-claims.ts";
-import { logSourceOf } from "../../support/log-source.ts";
+import { answeredClaims, gradedRunsOf } from "../../support/answered-track-record.ts";
+import { verified } from "../../support/log-source.ts";
 import { replayedLog, saveLog } from "../../support/replayed-log.ts";
 import { sharedFolder } from "../../support/shared.ts";
-import { dataFolder, verifierTextOf } from "../../support/signal-log.ts";
+import { dataFolder } from "../../support/signal-log.ts";
 
 const { methodHash } = runningMethod();
 
@@ -42,8 +40,7 @@ it.skipIf(isMissing || !hasPython)(
     const { market, log } = await replayedLog(path, FROM, TO);
     const folder = dataFolder();
     await saveLog(log, folder);
-    const graded = new GradedRuns(log.store);
-    await graded.reload();
+    const graded = await gradedRunsOf(log);
     const records = AssetClass.options.flatMap((assetClass) =>
       TRACK_RECORD_HORIZON_SESSIONS[assetClass].map((horizon) => ({
         methodHash,
@@ -67,13 +64,8 @@ it.skipIf(isMissing || !hasPython)(
     expect(outcomes.largest, outcomes.where).toBeLessThan(TOLERANCE);
     expect(figures.largest, figures.where).toBeLessThan(TOLERANCE);
 
-    const { origin = "" } = (await log.reader.checkpoint()) ?? {};
-    const { checks } = await verifyLog({
-      ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
-      ...{ prices: market, now: () => 0 },
-    });
-    expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
-    const named = Object.fromEntries(checks.map(({ name, outcome }) => [name, outcome]));
-    expect(named).toMatchObject({ runs: "proved", settlements: "proved", outcomes: "proved" });
+    const { failures, outcomes: proofs } = await verified(log, { prices: market });
+    expect(failures).toEqual([]);
+    expect(proofs).toMatchObject({ runs: "proved", settlements: "proved", outcomes: "proved" });
   },
 );

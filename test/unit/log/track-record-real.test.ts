@@ -2,9 +2,9 @@
 
 import { expect, it } from "vitest";
 import { type TrackRecordFigures, trackRecordTerms } from "../../../src/grading/track-record.ts";
-import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { runBacktest } from "../../../src/research/backtest/run-backtest.ts";
+import { gradedRunsOf } from "../../support/answered-track-record.ts";
 import { replayedLog } from "../../support/replayed-log.ts";
 import { sharedFolder } from "../../support/shared.ts";
 
@@ -30,8 +30,7 @@ it.skipIf(isMissing)(
   { timeout: 3_600_000 },
   async () => {
     const { market, log } = await replayedLog(path, FROM, TO);
-    const runs = new GradedRuns(log.store);
-    await runs.reload();
+    const runs = await gradedRunsOf(log);
     const { classes } = runBacktest({
       market,
       question: {

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { startNewLogCommand } from "../../../src/cli/commands/log-new.ts";
 import { readTextFromUrl } from "../../../src/cli/log-source.ts";
 import { proofFileText } from "../../../src/log/log-reader.ts";
 import { LogStore } from "../../../src/log/log-store.ts";
@@ -20,7 +19,13 @@ import { withoutLongSignatures } from "../../../src/tree/signed-note.ts";
 import { rangeHashes } from "../../../src/tree/tiles.ts";
 import { logSourceOf } from "../../support/log-source.ts";
 import { openWitness, witnessAnswer } from "../../support/log-witness.ts";
-import { dataFolder, Sessions, signalLog, verifierTextOf } from "../../support/signal-log.ts";
+import {
+  dataFolder,
+  Sessions,
+  signalLog,
+  startNewLog,
+  verifierTextOf,
+} from "../../support/signal-log.ts";
 import { model, openStore } from "../../support/stores.ts";
 
 const SYMBOLS = ["A", "B", "C"];
@@ -189,14 +194,7 @@ it("a log that was restored to an earlier state is not signed, and can be replac
   ]);
   expect(await restored.store.state()).toEqual(before);
 
-  const rotate = async () => "kid";
-  const context = {
-    store: copy,
-    now: () => 0,
-    holder: "command",
-    keyring: async () => ({ rotate }),
-  };
-  await startNewLogCommand.run({ yes: true }, context as never, () => {});
+  await startNewLog(copy);
   await restored.settle();
   expect(await restored.store.refusal()).toBeUndefined();
   expect((await restored.store.checkpoint())?.origin).not.toBe(origin);
