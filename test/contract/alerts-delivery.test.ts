@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
 import { ATTEMPT_ARCHIVE_KIND, deliveries } from "../../src/alerts/delivery/delivery.ts";
 import {
@@ -13,13 +13,7 @@ import { replace } from "../../src/store/port/operations.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { receiver, startWorker } from "../support/delivery-worker.ts";
 import type { ReceivedRequest, Receiver } from "../support/receivers.ts";
-import {
-  describeEngines,
-  type Engine,
-  openStore,
-  START,
-  type TestStore,
-} from "../support/stores.ts";
+import { embedded, openStore, START, type TestStore } from "../support/stores.ts";
 import {
   newKey,
   OWNER,
@@ -72,9 +66,9 @@ async function pass(
 /** Scheduled pauses between the attempts of a delivery, in seconds. */
 const PLANNED = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
-describeEngines("a receiver with an outage", (engine) => {
+describe("a receiver with an outage", () => {
   it("receives the event with the last retry of the schedule after a three-day outage", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver({ behavior: "reset" });
     const alert = webhookAlert({ url: inbox.url });
     await store.records.commit([storeWebhookAlert(alert)]);
@@ -105,7 +99,7 @@ describeEngines("a receiver with an outage", (engine) => {
   });
 
   it("has its webhook disabled on day five of a six-day outage, and the owner is notified exactly once", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const [inbox, other] = [await receiver({ behavior: "reset" }), await receiver()];
     const alert = webhookAlert({ url: inbox.url });
     await store.records.commit([
@@ -146,9 +140,9 @@ describeEngines("a receiver with an outage", (engine) => {
 /** Distinct notices by id: a notice can arrive twice while the test clock outruns the network. */
 const noticesIn = ({ received }: Receiver) => new Set(received.map(({ id }) => id));
 
-describeEngines("a signing secret that is rotated under load", (engine) => {
+describe("a signing secret that is rotated under load", () => {
   it("yields signatures that receivers can verify with the old secret, the new secret or the service's key", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     store.clock.now = Date.now();
     const [oldKey, newerKey] = [newKey(), newKey()];
     let keys = [oldKey];
@@ -202,7 +196,7 @@ describeEngines("a signing secret that is rotated under load", (engine) => {
   });
 
   it("stays valid for one day after its replacement, and no longer", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver();
     const alert = webhookAlert({ url: inbox.url });
     await store.records.commit([storeWebhookAlert(alert)]);
@@ -242,13 +236,13 @@ async function rotated({ records, clock }: TestStore, { key }: WebhookAlert): Pr
 }
 
 /** Opens a store with its own clock for one test. */
-async function opened(engine: Engine, now: () => number): Promise<Store> {
-  const store = await engine.open({ now });
-  onTestFinished(() => engine.discard(store));
+async function opened(now: () => number): Promise<Store> {
+  const store = await embedded.open({ now });
+  onTestFinished(() => embedded.discard(store));
   return store;
 }
 
-describeEngines("deliveries when the wall clock jumps", (engine) => {
+describe("deliveries when the wall clock jumps", () => {
   it.each([
     ["ahead", HOUR],
     ["back", -HOUR],
@@ -262,7 +256,7 @@ describeEngines("deliveries when the wall clock jumps", (engine) => {
       wall: () => clocks.wall,
       monotonic: () => clocks.monotonic,
     });
-    const { records } = await opened(engine, steady);
+    const { records } = await opened(steady);
     const store = {
       records,
       clock: {

@@ -38,6 +38,7 @@ import {
 import {
   describeEngines,
   type Engine,
+  embedded,
   model,
   openStore,
   START,
@@ -114,7 +115,7 @@ async function expectWhole(store: TestStore): Promise<void> {
   expect(queued.map(({ key }) => key).sort()).toEqual(byWebhook.map(({ id }) => id).sort());
 }
 
-async function begun(engine: Engine): Promise<TestStore> {
+async function begun(engine: Engine = embedded): Promise<TestStore> {
   const store = await openStore(engine);
   await store.records.commit(ALERTS);
   await leaderOf(store, lively()).run();
@@ -155,16 +156,9 @@ async function playUntilDeath(store: TestStore, records: Records, from: number):
   return SESSIONS.length;
 }
 
-describeEngines("the evaluation of alerts", (engine) => {
-  it("stores every event once", async () => {
-    const store = await begun(engine);
-    expect(await playUntilDeath(store, store.records, 0)).toBe(SESSIONS.length);
-    expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
-    await expectWhole(store);
-  });
-
+describe("the evaluation of alerts", () => {
   it("stores a signal shift only once when the process restarts between sessions", async () => {
-    const store = await begun(engine);
+    const store = await begun();
     const stage = lively();
     sessionEnds(stage, 0);
     await leaderOf(store, stage).run();
@@ -183,7 +177,7 @@ describeEngines("the evaluation of alerts", (engine) => {
     "stores each event exactly once when the process dies just %s any of its commits",
     async (when) => {
       for (let commit = 0; ; commit++) {
-        const store = await begun(engine);
+        const store = await begun();
         const dying = dyingAt(store.records, commit, when);
         const lived = await playUntilDeath(store, dying, 0);
         if (lived === SESSIONS.length) break;
@@ -197,7 +191,7 @@ describeEngines("the evaluation of alerts", (engine) => {
 
   it("stores no second event after a crash for an alert whose event was already stored", async () => {
     for (const when of ["before", "after"] as const) {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       const ids = Array.from({ length: 130 }, (_, index) => `a${index}`);
       await store.records.commit(ids.flatMap((id) => alertSteps(id)));
       const stage = createScriptedMarket();
@@ -222,7 +216,7 @@ describeEngines("the evaluation of alerts", (engine) => {
   });
 
   it("stores each event once when alerts with smaller ids are added between a crash and the restart", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const idsOf = (letter: string, length: number) =>
       Array.from({ length }, (_, index) => `${letter}${index}`);
     const [earlyIds, lateIds] = [idsOf("a", 130), idsOf("b", 200)];
@@ -244,40 +238,6 @@ describeEngines("the evaluation of alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("stores each event once when two processes act as leader at the same time", async () => {
-    const store = await begun(engine);
-    const other = engine.isShared ? await store.openBeside() : store;
-    const stages = [lively(), lively()] as const;
-    const late = { clock: { now: START - 3_600_000 } };
-    const leaders = [
-      leaderOf(store, stages[0], { records: slowRecords(store.records) }),
-      leaderOf({ ...other, ...late }, stages[1], { records: slowRecords(other.records) }),
-    ];
-    for (const index of SESSIONS.keys()) {
-      for (const stage of stages) sessionEnds(stage, index);
-      await Promise.all(leaders.map((leader) => leader.run()));
-    }
-    expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
-    await expectWhole(store);
-  });
-
-  it("stores each event once when a former leader runs again with stale state", async () => {
-    const store = await begun(engine);
-    const other = engine.isShared ? await store.openBeside() : store;
-    const stages = [lively(), lively()] as const;
-    const leaders = [leaderOf(store, stages[0]), leaderOf(other, stages[1])];
-    const bothRun = async () => {
-      for (const leader of leaders) await leader.run();
-    };
-    await bothRun();
-    for (const index of SESSIONS.keys()) {
-      for (const stage of stages) sessionEnds(stage, index);
-      await bothRun();
-    }
-    expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
-    await expectWhole(store);
-  });
-
   it("tells each alert once of a switch of the method, whenever the process dies, and no later alert", async () => {
     const [from, to] = ["1.1.0+f0dc5dcb6c4877bb", runningMethod().version];
     const change = { previousMethodVersion: from, methodVersion: to };
@@ -286,7 +246,7 @@ describeEngines("the evaluation of alerts", (engine) => {
       [index, "before"] as const,
       [index, "after"] as const,
     ])) {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       await store.records.commit([
         ...earlier.flatMap((id) => alertSteps(id, { kinds: ["report"] })),
         ...alertSteps("shift"),
@@ -331,7 +291,7 @@ describeEngines("the evaluation of alerts", (engine) => {
   });
 
   it("catches up after a store outage", async () => {
-    const store = await begun(engine);
+    const store = await begun();
     const stage = lively();
     const fails = new Set([2, 9, 21, 40, 66, 80]);
     let calls = 0;
@@ -354,7 +314,7 @@ describeEngines("the evaluation of alerts", (engine) => {
   });
 
   it("leaves no data behind for an alert that is deleted during evaluation", async () => {
-    const store = await begun(engine);
+    const store = await begun();
     const stage = lively();
     let isGone = false;
     const scopesOf = async () => {
@@ -371,7 +331,7 @@ describeEngines("the evaluation of alerts", (engine) => {
   });
 
   it("stores events in an order that lets a reader resume from its last cursor without missing any", async () => {
-    const store = await begun(engine);
+    const store = await begun();
     const { archive } = store;
     const seen: string[] = [];
     let cursor = 0;
@@ -401,6 +361,42 @@ describeEngines("the evaluation of alerts", (engine) => {
     while ((await read()) > 0);
     expect(seen).toEqual(told);
     expect(seen).toHaveLength(HEARD.length);
+  });
+});
+
+describeEngines("the evaluation of alerts by two leaders", (engine) => {
+  it("stores each event once when two processes act as leader at the same time", async () => {
+    const store = await begun(engine);
+    const other = engine.isShared ? await store.openBeside() : store;
+    const stages = [lively(), lively()] as const;
+    const late = { clock: { now: START - 3_600_000 } };
+    const leaders = [
+      leaderOf(store, stages[0], { records: slowRecords(store.records) }),
+      leaderOf({ ...other, ...late }, stages[1], { records: slowRecords(other.records) }),
+    ];
+    for (const index of SESSIONS.keys()) {
+      for (const stage of stages) sessionEnds(stage, index);
+      await Promise.all(leaders.map((leader) => leader.run()));
+    }
+    expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
+    await expectWhole(store);
+  });
+
+  it("stores each event once when a former leader runs again with stale state", async () => {
+    const store = await begun(engine);
+    const other = engine.isShared ? await store.openBeside() : store;
+    const stages = [lively(), lively()] as const;
+    const leaders = [leaderOf(store, stages[0]), leaderOf(other, stages[1])];
+    const bothRun = async () => {
+      for (const leader of leaders) await leader.run();
+    };
+    await bothRun();
+    for (const index of SESSIONS.keys()) {
+      for (const stage of stages) sessionEnds(stage, index);
+      await bothRun();
+    }
+    expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
+    await expectWhole(store);
   });
 });
 

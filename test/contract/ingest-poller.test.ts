@@ -5,7 +5,7 @@ import { instrument } from "../support/instruments.ts";
 import { serveCoinbase } from "../support/providers/coinbase.ts";
 import { contentOf, followProvider, pollerOf } from "../support/providers/follow.ts";
 import { startProvider } from "../support/providers/server.ts";
-import { describeEngines, openStore, START, type TestStore } from "../support/stores.ts";
+import { describeEngines, embedded, openStore, START, type TestStore } from "../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -31,9 +31,9 @@ async function rig(store: TestStore) {
   return { server, start };
 }
 
-describeEngines("a provider that is polled", (engine) => {
+describe("a provider that is polled", () => {
   it("delivers its whole history first, and then each day as that day ends", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const { server, start } = await rig(store);
     const poller = start();
     await followProvider(poller, store.clock, CAUGHT_UP);
@@ -46,7 +46,7 @@ describeEngines("a provider that is polled", (engine) => {
   });
 
   it("is resumed at the saved position after a kill, and no record is requested or stored twice", async () => {
-    const [undisturbed, killed] = [await openStore(engine), await openStore(engine)];
+    const [undisturbed, killed] = [await openStore(embedded), await openStore(embedded)];
     const whole = await rig(undisturbed);
     await followProvider(whole.start(), undisturbed.clock, CAUGHT_UP);
     const { start, server } = await rig(killed);
@@ -59,7 +59,9 @@ describeEngines("a provider that is polled", (engine) => {
     expect(await contentOf(store, ["bars"])).toEqual(await contentOf(undisturbed, ["bars"]));
     expect(server.asked.length).toBe(whole.server.asked.length);
   });
+});
 
+describeEngines("a provider that two leaders poll", (engine) => {
   it("has a request count that is preserved when the leader changes", async () => {
     const store = await openStore(engine);
     const { start } = await rig(store);

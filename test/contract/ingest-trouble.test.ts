@@ -28,7 +28,14 @@ import {
 } from "../support/providers/follow.ts";
 import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";
 import { startProvider } from "../support/providers/server.ts";
-import { describeEngines, model, openStore, START, type TestStore } from "../support/stores.ts";
+import {
+  describeEngines,
+  embedded,
+  model,
+  openStore,
+  START,
+  type TestStore,
+} from "../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
@@ -91,13 +98,13 @@ async function lookFor(ms: number, store: TestStore, poller: { step(): Promise<n
   return failed;
 }
 
-describeEngines("a store that rejects writes during ingestion", (engine) => {
+describe("a store that rejects writes during ingestion", () => {
   it.each([
     ["the archive", { append: true }],
     ["the record tables", { commit: true }],
     ["archive and record tables", { append: true, commit: true }],
   ])("pauses the provider without losing data: %s", async (_, what) => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const server = await startCoinbase(() => store.clock.now);
     const isBroken: { append?: boolean; commit?: boolean } = { ...what };
     const place = failing(store, isBroken);
@@ -117,7 +124,7 @@ describeEngines("a store that rejects writes during ingestion", (engine) => {
   });
 
   it("leads to a repeated request when the process dies before the position is saved", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const server = await startCoinbase(() => store.clock.now);
     const isBroken = { commit: true };
     const rig = { provider: coinbase, options, origin: server.origin };

@@ -1,10 +1,10 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   createSessionArchiveJob,
   type SessionArchiveJobOptions,
 } from "../../../src/ingest/session-archive.ts";
 import type { Archive } from "../../../src/store/port/archive.ts";
-import { describeEngines, openStore, type TestStore } from "../../support/stores.ts";
+import { describeEngines, embedded, openStore, type TestStore } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 const at = (day: number) => Date.UTC(2014, 0, 1) + day * DAY_MS;
@@ -69,9 +69,9 @@ async function recorded({ archive }: TestStore) {
   return rows.map(({ at, subject }) => `${new Date(at).toISOString().slice(0, 10)} ${subject}`);
 }
 
-describeEngines("the recorder of sessions", (engine) => {
+describe("the recorder of sessions", () => {
   it("stores every final snapshot once, in the order of closes", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const market = memory(["A", "B"]);
     market.close(0, 61);
     market.close(1, 62);
@@ -101,7 +101,7 @@ describeEngines("the recorder of sessions", (engine) => {
   });
 
   it("starts with the first close after its own first start when history arrives gradually", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const market = memory(["A"]);
     market.close(0);
     market.close(1);
@@ -116,7 +116,7 @@ describeEngines("the recorder of sessions", (engine) => {
   });
 
   it("writes at most 200 snapshots per step", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const market = memory(Array.from({ length: 350 }, (_, index) => `S${index}`));
     market.close(0);
     expect(await run(recorder(market, store.archive))).toEqual([200, 150]);
@@ -124,12 +124,12 @@ describeEngines("the recorder of sessions", (engine) => {
   });
 
   it("resumes after a restart where it stopped, even within a session, without duplicates", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const market = memory(Array.from({ length: 350 }, (_, index) => `S${index}`));
     market.close(0);
     market.close(1);
-    const before = recorder(market, store.archive);
-    expect([await before(), await before()]).toEqual([200, 200]);
+    const first = recorder(market, store.archive);
+    expect([await first(), await first()]).toEqual([200, 200]);
     expect(await recorded(store)).toHaveLength(400);
 
     const reopened = await store.reopen();
@@ -142,7 +142,7 @@ describeEngines("the recorder of sessions", (engine) => {
   });
 
   it("keeps the first snapshot that was recorded for a session", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const believed = memory(["A"]);
     believed.close(0, 70);
     await run(recorder(believed, store.archive));
@@ -154,7 +154,7 @@ describeEngines("the recorder of sessions", (engine) => {
   });
 
   it("catches up on at most 30 days", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const market = memory(["A"]);
     for (let day = 0; day <= 100; day++) market.close(day);
     await run(recorder(market, store.archive));
@@ -163,7 +163,7 @@ describeEngines("the recorder of sessions", (engine) => {
   });
 
   it("records a session that is earlier than the existing records", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const later = memory(["A"]);
     later.close(200);
     await run(recorder(later, store.archive));
@@ -174,7 +174,7 @@ describeEngines("the recorder of sessions", (engine) => {
   });
 
   it("repeats failed writes", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const market = memory(["A", "B"]);
     market.close(0);
     let failures = 2;
@@ -192,7 +192,9 @@ describeEngines("the recorder of sessions", (engine) => {
     await run(step);
     expect(await recorded(store)).toHaveLength(4);
   });
+});
 
+describeEngines("the recorders of two leaders", (engine) => {
   it("writes no duplicates when two recorders run concurrently", async () => {
     const store = await openStore(engine);
     const market = memory(["A", "B"]);

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import {
   answeredTrackRecord,
@@ -13,7 +13,7 @@ import {
   type SignalLog,
   signalLog,
 } from "../../support/signal-log.ts";
-import { describeEngines, openStore } from "../../support/stores.ts";
+import { embedded, openStore } from "../../support/stores.ts";
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
@@ -43,9 +43,9 @@ async function played(store: Parameters<typeof signalLog>[0]) {
 const look = (log: SignalLog, prices: Sessions["market"]) =>
   verified(log, { prices, trackRecord: () => answeredTrackRecord(log) });
 
-describeEngines("a settlement whose prices are corrected", (engine) => {
+describe("a settlement whose prices are corrected", () => {
   it("is followed by a correction that replaces it in the log and in the track record", async () => {
-    const { log, open, close, market } = await played(await openStore(engine));
+    const { log, open, close, market } = await played(await openStore(embedded));
     const [wrong, next] = await settlementsIn(log);
     expect([wrong.horizon, next.horizon]).toEqual([5, 5]);
     const before = await look(log, market);
@@ -93,9 +93,9 @@ function judged(contents: readonly object[]) {
   return verifier.checks().find(({ name }) => name === "settlements");
 }
 
-describeEngines("a forged correction", (engine) => {
+describe("a forged correction", () => {
   it("is detected, whatever it claims to correct", async () => {
-    const { log, close } = await played(await openStore(engine));
+    const { log, close } = await played(await openStore(embedded));
     close(33);
     await log.settle();
     const contents = await log.contents();
@@ -124,7 +124,7 @@ describeEngines("a forged correction", (engine) => {
   });
 
   it("is detected if it comes too early, or removes a known price", async () => {
-    const { log, close } = await played(await openStore(engine));
+    const { log, close } = await played(await openStore(embedded));
     close(33);
     await log.settle();
     const contents = await log.contents();

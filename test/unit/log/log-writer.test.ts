@@ -1,5 +1,5 @@
 import canonicalize from "canonicalize";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Committer, commitmentHash } from "../../../src/log/leaves.ts";
 import { proofFileText } from "../../../src/log/log-reader.ts";
 import { markRestored } from "../../../src/log/log-state.ts";
@@ -24,17 +24,24 @@ import {
   startNewLog,
   verifierOf,
 } from "../../support/signal-log.ts";
-import { describeEngines, dumpStore, inBatches, model, openStore } from "../../support/stores.ts";
+import {
+  describeEngines,
+  dumpStore,
+  embedded,
+  inBatches,
+  model,
+  openStore,
+} from "../../support/stores.ts";
 
 const symbolsOf = (count: number) =>
   Array.from({ length: count }, (_, at) => `S${String(at).padStart(5, "0")}`);
 
-describeEngines("the signal log", (engine) => {
+describe("the signal log", () => {
   it("has a leaf for every instrument of a run, and a checkpoint that covers all leaves", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(700));
     sessions.close(0, "crypto", ["BTC-USD"]);
-    const log = signalLog(await openStore(engine), sessions);
+    const log = signalLog(await openStore(embedded), sessions);
     await log.settle();
 
     const leaves = await log.leaves();
@@ -57,7 +64,7 @@ describeEngines("the signal log", (engine) => {
   it("contains every session, however far its writer falls behind", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(2));
-    const log = signalLog(await openStore(engine), sessions);
+    const log = signalLog(await openStore(embedded), sessions);
     await log.settle();
     for (let day = 1; day <= 60; day += 1) sessions.close(day, "stock", symbolsOf(2));
     await log.settle();
@@ -69,7 +76,7 @@ describeEngines("the signal log", (engine) => {
   it("can prove each entry, and the consistency of any two tree sizes", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(600));
-    const log = signalLog(await openStore(engine), sessions);
+    const log = signalLog(await openStore(embedded), sessions);
     await log.settle();
     const leaves = await log.leaves();
     for (const index of [0, 3, 255, 256, 600, leaves.length - 1]) {
@@ -95,7 +102,7 @@ describeEngines("the signal log", (engine) => {
   });
 
   it("continues where the previous process ended in the middle of a run", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const sessions = new Sessions();
     const folder = dataFolder();
     sessions.close(0, "stock", symbolsOf(700));
@@ -118,25 +125,8 @@ describeEngines("the signal log", (engine) => {
     expect(contents.slice(4).map(({ symbol }) => symbol)).toEqual(symbolsOf(700));
   });
 
-  it("has one run per session even if two processes act as the leader", async () => {
-    const store = await openStore(engine);
-    const sessions = new Sessions();
-    sessions.close(0, "stock", symbolsOf(300));
-    const logs = [0, 1].map(() => signalLog(store, sessions, { isShared: true }));
-    await Promise.all(logs.map((log) => log.settle()));
-    sessions.close(1, "stock", symbolsOf(300));
-    await Promise.all(logs.map((log) => log.settle()));
-    const [log] = logs as [(typeof logs)[0]];
-    const contents = await log.contents();
-    expect(contents.map(({ kind }) => kind).filter((kind) => kind !== "signal")).toEqual([
-      ...["method", "claim", "universe", "run", "run"],
-    ]);
-    expect(contents).toHaveLength(605);
-    for (const { head } of logs) expect(head.read()?.origin ?? "").toMatch(/^(log\.example|$)/);
-  });
-
   it("is not signed when the store has lost leaves that it records as signed", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(10));
     const one = signalLog(store, sessions, { isShared: true });
@@ -154,7 +144,7 @@ describeEngines("the signal log", (engine) => {
   });
 
   it("is not signed by a process that saw leaves that are now lost, even if another process has signed without them", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(10));
     const [one, other] = [0, 1].map(() => signalLog(store, sessions, { isShared: true }));
@@ -180,7 +170,7 @@ describeEngines("the signal log", (engine) => {
   });
 
   it("is signed by a process that was idle while the log was replaced twice", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(10));
     const [away, other] = [0, 1].map(() => signalLog(store, sessions, { isShared: true }));
@@ -201,7 +191,7 @@ describeEngines("the signal log", (engine) => {
   it("contains a new universe entry whenever the universe changes, and a run for each session of each class", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", ["A", "B"]);
-    const log = signalLog(await openStore(engine), sessions);
+    const log = signalLog(await openStore(embedded), sessions);
     await log.settle();
     sessions.close(1, "crypto", ["X"]);
     sessions.close(2, "stock", ["A", "B", "C"]);
@@ -217,6 +207,25 @@ describeEngines("the signal log", (engine) => {
       ...["universe ABC", "run 03", "signal A 03", "signal B 03", "signal C 03"],
       ...["run 04", "signal A 04", "signal B 04", "signal C 04"],
     ]);
+  });
+});
+
+describeEngines("the signal log of two leaders", (engine) => {
+  it("has one run per session even if two processes act as the leader", async () => {
+    const store = await openStore(engine);
+    const sessions = new Sessions();
+    sessions.close(0, "stock", symbolsOf(300));
+    const logs = [0, 1].map(() => signalLog(store, sessions, { isShared: true }));
+    await Promise.all(logs.map((log) => log.settle()));
+    sessions.close(1, "stock", symbolsOf(300));
+    await Promise.all(logs.map((log) => log.settle()));
+    const [log] = logs as [(typeof logs)[0]];
+    const contents = await log.contents();
+    expect(contents.map(({ kind }) => kind).filter((kind) => kind !== "signal")).toEqual([
+      ...["method", "claim", "universe", "run", "run"],
+    ]);
+    expect(contents).toHaveLength(605);
+    for (const { head } of logs) expect(head.read()?.origin ?? "").toMatch(/^(log\.example|$)/);
   });
 });
 

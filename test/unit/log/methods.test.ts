@@ -1,5 +1,5 @@
 import canonicalize from "canonicalize";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
 import { computeTrackRecordFigures, trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { methodLeaf, runLeaf, universeLeaves } from "../../../src/log/leaves.ts";
@@ -25,7 +25,7 @@ import {
   type SignalLog,
   signalLog,
 } from "../../support/signal-log.ts";
-import { describeEngines, model, openStore } from "../../support/stores.ts";
+import { embedded, model, openStore } from "../../support/stores.ts";
 
 const { methodHash } = runningMethod();
 
@@ -44,13 +44,13 @@ const NARROWER: RiskTable = {
 };
 
 /** A log whose method changes to narrower ranges after its tenth session. */
-async function played(engine: Parameters<typeof openStore>[0], days = 23) {
+async function played(days = 23) {
   const sessions = new Sessions();
   // A forecast requires this many earlier sessions.
   for (let day = -260; day < 0; day++) {
     for (const symbol of SYMBOLS) sessions.trade(day, "stock", symbol);
   }
-  const store = await openStore(engine);
+  const store = await openStore(embedded);
   const folder = dataFolder();
   const earlier = signalLog(store, sessions, { folder });
   const later = signalLog(store, sessions, { folder, riskTable: NARROWER });
@@ -103,9 +103,9 @@ function verifierOf(contents: readonly { record?: object }[], terms: object): En
 const settlementsOf = (verifier: EntryVerifier) =>
   verifier.checks().find(({ name }) => name === "settlements");
 
-describeEngines("a signal log with two methods", (engine) => {
+describe("a signal log with two methods", () => {
   it("grades each run with the ranges that its own method registered, and is verified successfully", async () => {
-    const { log, sessions } = await played(engine);
+    const { log, sessions } = await played();
     const contents = await log.contents();
     expect(contents.filter(({ kind }) => kind === "method")).toHaveLength(2);
     const settled = contents.filter(({ kind, horizon }) => kind === "settlement" && horizon === 5);
@@ -128,7 +128,7 @@ describeEngines("a signal log with two methods", (engine) => {
   });
 
   it("uses the horizons and verdict dates registered by its first method", async () => {
-    const { log } = await played(engine, 23);
+    const { log } = await played(23);
     const contents = await log.contents();
     const verifier = verifierOf(contents, { horizons: { stock: [1] }, verdictDates: [] });
     // The second method's shorter horizon does not make any settlement overdue.
@@ -142,7 +142,7 @@ describeEngines("a signal log with two methods", (engine) => {
   });
 
   it("applies the correction rules of its first method to settlements", async () => {
-    const { log } = await played(engine, 23);
+    const { log } = await played(23);
     const contents = await log.contents();
     const wrong = contents.findLastIndex(({ kind }) => kind === "settlement");
     const { results, run } = contents[wrong];
@@ -178,7 +178,7 @@ describeEngines("a signal log with two methods", (engine) => {
   ])(
     "fails verification when the method of a decision cannot make the forecast of the decision: %s",
     async (_what, sigmas, says) => {
-      const { log } = await played(engine, 12);
+      const { log } = await played(12);
       const contents = await log.contents();
       const forged = contents.findIndex(({ kind }) => kind === "signal");
       const { sigmas: _, ...leaf } = contents[forged];
@@ -194,7 +194,7 @@ describeEngines("a signal log with two methods", (engine) => {
   );
 
   it("contains no result of the later method in a run that began with the earlier method", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const sessions = new Sessions();
     const folder = dataFolder();
     const symbols = Array.from({ length: 600 }, (_, at) => `T${String(at).padStart(3, "0")}`);
@@ -225,7 +225,7 @@ describeEngines("a signal log with two methods", (engine) => {
   it.each(["", "modified."])(
     "contains the results of its own method with version 1.0.0+%s<digits>",
     async (mark) => {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       const sessions = new Sessions();
       sessions.close(0, "stock", SYMBOLS);
       const { snapshots } = sessions;
@@ -290,14 +290,14 @@ const earlierSignal = (symbol: string) =>
  * for ten sessions. Version 1.0.0 had recorded the results of the first six instruments, and logged
  * three of them.
  */
-async function upgraded(engine: Parameters<typeof openStore>[0]) {
+async function upgraded() {
   const sessions = new Sessions();
   for (let day = -260; day < 0; day++) {
     for (const symbol of SYMBOLS) sessions.trade(day, "stock", symbol);
   }
   sessions.expectReports(3);
   sessions.close(0, "stock", SYMBOLS);
-  const store = await openStore(engine);
+  const store = await openStore(embedded);
   const folder = dataFolder();
   const earlier = signalLog(store, sessions, { folder });
   await earlier.writer.tick();
@@ -345,9 +345,9 @@ async function upgraded(engine: Parameters<typeof openStore>[0]) {
   return { log: later, prices: sessions.market };
 }
 
-describeEngines("a signal log begun by version 1.0.0", (engine) => {
+describe("a signal log begun by version 1.0.0", () => {
   it("contains no result of another method in a run that version 1.0.0 began", async () => {
-    const { log, prices } = await upgraded(engine);
+    const { log, prices } = await upgraded();
     const contents = await log.contents();
     const results = contents.filter(({ kind, run }) => kind === "signal" && run === 3);
     expect(results.map(({ symbol, status }) => [symbol, status])).toEqual(

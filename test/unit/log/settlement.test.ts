@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { trackRecordAnswer } from "../../../src/answers/track-record.ts";
 import { TRACK_RECORD_HORIZON_SESSIONS } from "../../../src/grading/run-grade.ts";
 import { trackRecordTerms } from "../../../src/grading/track-record.ts";
@@ -19,7 +19,7 @@ import {
   Sessions,
   signalLog,
 } from "../../support/signal-log.ts";
-import { describeEngines, model, openStore } from "../../support/stores.ts";
+import { embedded, model, openStore } from "../../support/stores.ts";
 
 const { methodHash } = runningMethod();
 
@@ -35,10 +35,10 @@ async function play(log: Log, sessions: Sessions, from: number, count: number) {
 
 const iso = (day: number) => new Date(closeOf(day)).toISOString();
 
-describeEngines("logged settlements of decisions", (engine) => {
+describe("logged settlements of decisions", () => {
   it("are added once the return period has ended and suspect prices are confirmed", async () => {
     const sessions = new Sessions();
-    const log = signalLog(await openStore(engine), sessions);
+    const log = signalLog(await openStore(embedded), sessions);
     await play(log, sessions, 0, 7);
     expect((await log.contents()).filter(({ kind }) => kind === "settlement")).toEqual([]);
     await play(log, sessions, 7, 1);
@@ -66,7 +66,7 @@ describeEngines("logged settlements of decisions", (engine) => {
 
   it("go on without a run that is not stored, which is reported once", async () => {
     const sessions = new Sessions();
-    const on = await openStore(engine);
+    const on = await openStore(embedded);
     const log = signalLog(on, sessions);
     await play(log, sessions, 0, 7);
     expect(await on.store.archive.prune("log-run", closeOf(1))).toBe(1);
@@ -78,7 +78,7 @@ describeEngines("logged settlements of decisions", (engine) => {
 
   it("are verified from the log entries alone, together with the figures of the track record", async () => {
     const sessions = new Sessions();
-    const log = signalLog(await openStore(engine), sessions);
+    const log = signalLog(await openStore(embedded), sessions);
     await play(log, sessions, 0, 30);
     const look = (change: object) =>
       verified(log, {
@@ -104,7 +104,7 @@ describeEngines("logged settlements of decisions", (engine) => {
 
   it("state when a decision has no outcome, and where a price series ended", async () => {
     const sessions = new Sessions();
-    const log = signalLog(await openStore(engine), sessions);
+    const log = signalLog(await openStore(embedded), sessions);
     const trade = (day: number, symbols: readonly string[]) => {
       sessions.close(day, "stock", SYMBOLS.slice(3));
       for (const symbol of symbols) sessions.close(day, "stock", [symbol]);
@@ -124,7 +124,7 @@ describeEngines("logged settlements of decisions", (engine) => {
   });
 
   it("are completed by the next process when a process ends in the middle of a settlement", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const sessions = new Sessions();
     const folder = dataFolder();
     const symbols = Array.from({ length: 600 }, (_, at) => `T${at}`);
@@ -157,7 +157,7 @@ describeEngines("logged settlements of decisions", (engine) => {
 
   it("exclude decisions that no checkpoint covered before their return period began", async () => {
     const sessions = new Sessions();
-    const log = signalLog(await openStore(engine), sessions);
+    const log = signalLog(await openStore(embedded), sessions);
     await play(log, sessions, 0, 1);
     for (let day = 1; day < 10; day++) sessions.close(day, "stock", SYMBOLS);
     // Nine sessions are logged only after the last of them has closed.

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { EventEmitter, once } from "node:events";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createVault } from "../../../src/keys/vault.ts";
 import type { Email } from "../../../src/mail/email-schema.ts";
 import { MailWorker, type MailWorkerOptions } from "../../../src/mail/mail-worker.ts";
@@ -14,7 +14,7 @@ import { announce } from "../../../src/store/port/operations.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { startSmtp } from "../../support/smtp.ts";
 import { stepsOf } from "../../support/steps-of.ts";
-import { describeEngines, openStore, type TestStore } from "../../support/stores.ts";
+import { describeEngines, embedded, openStore, type TestStore } from "../../support/stores.ts";
 
 const FROM = "signals@mail.example";
 const MINUTE = 60_000;
@@ -76,9 +76,9 @@ function committing(records: Records) {
   return { records: watched, commits };
 }
 
-describeEngines("the mail worker", (engine) => {
+describe("the mail worker", () => {
   it("delivers an email to the mail server and then deletes it", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
+    const [store, server] = [await openStore(embedded), await startSmtp()];
     const { records, commits } = committing(store.records);
     startWorker(store, { records, ...smtpOf(server) });
     await queue(store, toAda);
@@ -94,7 +94,7 @@ describeEngines("the mail worker", (engine) => {
   });
 
   it("sends emails that were queued before the worker started", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
+    const [store, server] = [await openStore(embedded), await startSmtp()];
     await queue(store, toAda, { ...toAda, to: "bob@people.example" });
     startWorker(store, smtpOf(server));
     const recipients = (await server.received(2)).map(({ to }) => to[0]);
@@ -102,7 +102,7 @@ describeEngines("the mail worker", (engine) => {
   });
 
   it("sends an email caused by one network while emails caused by another network wait for the mail server", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
+    const [store, server] = [await openStore(embedded), await startSmtp()];
     server.reactions = { end: "hang" };
     const flood = Array.from({ length: 25 }, () => ({ ...toAda, cause: "one" }));
     await queue(store, ...flood);
@@ -118,7 +118,7 @@ describeEngines("the mail worker", (engine) => {
   it.each(["451 try later", "drop"] as const)(
     "retries with increasing delays when the server responds with %j",
     async (reaction) => {
-      const [store, server] = [await openStore(engine), await startSmtp()];
+      const [store, server] = [await openStore(embedded), await startSmtp()];
       server.reactions = { end: reaction };
       const { records, commits } = committing(store.records);
       const { failures } = startWorker(store, { records, ...smtpOf(server) });
@@ -144,7 +144,7 @@ describeEngines("the mail worker", (engine) => {
   );
 
   it("never sends an expired email", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
+    const [store, server] = [await openStore(embedded), await startSmtp()];
     server.reactions = { MAIL: "450 busy" };
     const { records, commits } = committing(store.records);
     startWorker(store, { records, ...smtpOf(server) });
@@ -157,14 +157,14 @@ describeEngines("the mail worker", (engine) => {
   });
 
   it("ignores an email with a lifetime of 0, which is committed like any other email", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
+    const [store, server] = [await openStore(embedded), await startSmtp()];
     startWorker(store, smtpOf(server));
     await queue(store, { ...toAda, ttlMs: 0 }, { ...toAda, to: "bob@people.example" });
     expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
   });
 
   it("drops an email whose recipient is permanently rejected, without logging the address", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
+    const [store, server] = [await openStore(embedded), await startSmtp()];
     server.reactions = { RCPT: `550 no such user ${toAda.to}` };
     const { records, commits } = committing(store.records);
     const { failures } = startWorker(store, { records, ...smtpOf(server) });
@@ -176,7 +176,7 @@ describeEngines("the mail worker", (engine) => {
   });
 
   it("keeps an email when the sender address is rejected, since the operator can correct MAIL_FROM", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
+    const [store, server] = [await openStore(embedded), await startSmtp()];
     server.reactions = { MAIL: "553 who are you" };
     const { records, commits } = committing(store.records);
     startWorker(store, { records, ...smtpOf(server) });
@@ -186,7 +186,7 @@ describeEngines("the mail worker", (engine) => {
   });
 
   it("can be stopped while the mail server does not respond, and keeps the email for later", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
+    const [store, server] = [await openStore(embedded), await startSmtp()];
     server.reactions = { end: "hang" };
     const { stop } = startWorker(store, smtpOf(server));
     const reached = server.reached("end");
@@ -197,7 +197,7 @@ describeEngines("the mail worker", (engine) => {
   });
 
   it("sends other emails while one attempt hangs", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
+    const [store, server] = [await openStore(embedded), await startSmtp()];
     server.reactions = { end: "hang" };
     startWorker(store, smtpOf(server));
     const reached = server.reached("end");
@@ -208,24 +208,8 @@ describeEngines("the mail worker", (engine) => {
     expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
   });
 
-  it("sends each email only once when several workers run", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
-    const wanted = Array.from({ length: 30 }, (_, at) => ({
-      ...toAda,
-      to: `p${at}@people.example`,
-    }));
-    const { records, commits } = committing(store.records);
-    for (let process = 0; process < 3; process += 1) {
-      startWorker(store, { records, ...smtpOf(server) });
-    }
-    await queue(store, ...wanted);
-    await commits(wanted.length);
-    const recipients = server.messages.map(({ to }) => to[0]);
-    expect(recipients.toSorted()).toEqual(wanted.map(({ to }) => to).toSorted());
-  });
-
   it("does not send a delayed email before it is due", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
+    const [store, server] = [await openStore(embedded), await startSmtp()];
     await queue(store, { ...toAda, dueInMs: 1_000 });
     startWorker(store, smtpOf(server));
     store.clock.now += 999;
@@ -236,19 +220,8 @@ describeEngines("the mail worker", (engine) => {
     expect((await server.received(2))[1]?.to).toEqual([toAda.to]);
   });
 
-  it("resends an email that was claimed by a crashed process, with the same Message-ID", async () => {
-    const [store, server] = [await openStore(engine), await startSmtp()];
-    await queue(store, toAda);
-    const [taken] = await store.records.claimDue(queuedMails, { limit: 1, leaseMs: MINUTE });
-    startWorker(store, smtpOf(server));
-    store.clock.now += MINUTE;
-    await wake(store);
-    const [message] = await server.received(1);
-    expect(message?.text).toContain(`Message-ID: <${taken?.key}@mail.example>`);
-  });
-
   it("shows each email once on the terminal and keeps it when there is no mail server", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const shown: Email[] = [];
     const onTerminal = (email: Email) => void shown.push(email);
     const first = committing(store.records);
@@ -265,10 +238,39 @@ describeEngines("the mail worker", (engine) => {
   });
 
   it("leaves every email unchanged when there is neither a mail server nor a terminal", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     await queue(store, toAda);
     const before = await store.records.list(queuedMails, { limit: 10 });
     await startWorker(store, {}).stop();
     expect(await store.records.list(queuedMails, { limit: 10 })).toEqual(before);
+  });
+});
+
+describeEngines("the mail worker of several processes", (engine) => {
+  it("sends each email only once when several workers run", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    const wanted = Array.from({ length: 30 }, (_, at) => ({
+      ...toAda,
+      to: `p${at}@people.example`,
+    }));
+    const { records, commits } = committing(store.records);
+    for (let process = 0; process < 3; process += 1) {
+      startWorker(store, { records, ...smtpOf(server) });
+    }
+    await queue(store, ...wanted);
+    await commits(wanted.length);
+    const recipients = server.messages.map(({ to }) => to[0]);
+    expect(recipients.toSorted()).toEqual(wanted.map(({ to }) => to).toSorted());
+  });
+
+  it("resends an email that was claimed by a crashed process, with the same Message-ID", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    await queue(store, toAda);
+    const [taken] = await store.records.claimDue(queuedMails, { limit: 1, leaseMs: MINUTE });
+    startWorker(store, smtpOf(server));
+    store.clock.now += MINUTE;
+    await wake(store);
+    const [message] = await server.received(1);
+    expect(message?.text).toContain(`Message-ID: <${taken?.key}@mail.example>`);
   });
 });

@@ -23,13 +23,13 @@ import {
 } from "../../../support/alert-service.ts";
 import { channelAlert, queuedShift } from "../../../support/channels.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
-import { describeEngines, type Engine, embedded, openStore } from "../../../support/stores.ts";
+import { embedded, openStore } from "../../../support/stores.ts";
 import { vault } from "../../../support/webhook-alerts.ts";
 
 const DAY_MS = 86_400_000;
 
-async function openService(engine: Engine = embedded) {
-  const store = await openStore(engine);
+async function openService() {
+  const store = await openStore(embedded);
   const agent = await newAgent(store.records, "agent-1");
   const service = alertServiceOn(store);
   const { id } = await createTestAlert(service, agent, ALERT_WITH_WEBHOOK);
@@ -103,9 +103,9 @@ describe("the details of an alert", () => {
   });
 });
 
-describeEngines("events of an alert", (engine) => {
+describe("events of an alert", () => {
   it("are paged without duplicates or gaps while new ones arrive", async () => {
-    const { service, agent, clock, tell } = await openService(engine);
+    const { service, agent, clock, tell } = await openService();
     const told: string[] = [];
     let cursor: string | undefined;
     const read: string[] = [];

@@ -16,7 +16,7 @@ import {
   storedEvent,
 } from "../../../support/alert-service.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
-import { describeEngines, embedded, openStore, START } from "../../../support/stores.ts";
+import { embedded, openStore, START } from "../../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -115,12 +115,12 @@ describe("redelivery of one event", () => {
   });
 });
 
-describeEngines("redelivery of an unknown event", (engine) => {
+describe("redelivery of an unknown event", () => {
   it.each([
     ["an id that contains its time", newMessageId(START), 0],
     ["a text that is not an event id", "msg_x", 0],
   ])("reads at most one page of events for %s", async (_, eventId, most) => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const agent = await newAgent(store.records, "agent-1");
     let rows = 0;
     const archive: Archive = {

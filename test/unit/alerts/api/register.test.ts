@@ -26,13 +26,7 @@ import {
   newPerson,
 } from "../../../support/alert-service.ts";
 import { eachCaller } from "../../../support/limits.ts";
-import {
-  describeEngines,
-  dumpStore,
-  embedded,
-  openStore,
-  slowRecords,
-} from "../../../support/stores.ts";
+import { dumpStore, embedded, openStore, slowRecords } from "../../../support/stores.ts";
 import { vault } from "../../../support/webhook-alerts.ts";
 
 const HOUR_MS = 3_600_000;
@@ -210,9 +204,9 @@ describe("the quota of an owner", () => {
   });
 });
 
-describeEngines("the quota of alerts", (engine) => {
+describe("the quota of alerts", () => {
   it("is not exceeded by concurrent registrations", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const agent = await newAgent(store.records, "agent-1");
     const service = alertServiceOn({ ...store, records: slowRecords(store.records) });
     const quick = alertServiceOn(store);
@@ -224,7 +218,7 @@ describeEngines("the quota of alerts", (engine) => {
   });
 
   it("counts one alert for concurrent requests with the same idempotency key", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const agent = await newAgent(store.records, "agent-1");
     const service = alertServiceOn({ ...store, records: slowRecords(store.records) });
     const request = { wanted: ALERT_WITH_WEBHOOK, idempotencyKey: "once" };

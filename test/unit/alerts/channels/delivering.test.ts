@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
 import { newAlertId } from "../../../../src/alerts/api/ownership.ts";
 import { type Channel, channels } from "../../../../src/alerts/channels/channel.ts";
@@ -38,7 +38,7 @@ import {
 } from "../../../support/chat-server.ts";
 import { type RunningWorker, receiver, startWorker } from "../../../support/delivery-worker.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
-import { describeEngines, openStore, type TestStore } from "../../../support/stores.ts";
+import { embedded, openStore, type TestStore } from "../../../support/stores.ts";
 import {
   loopbackSender,
   queuedEvent,
@@ -97,9 +97,9 @@ const channelNow = async ({ records }: TestStore, { channel }: ChannelAlert): Pr
 
 const left = ({ records }: TestStore) => records.list(deliveries, { limit: 1_000 });
 
-describeEngines("delivery to a channel", (engine) => {
+describe("delivery to a channel", () => {
   it.each(CHAT_KINDS)("sends an event to %s once, in the channel's own format", async (kind) => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const chat = await chatOf(kind);
     const made = await kept(store, chat.target);
     const worker = workerFor(store, chat);
@@ -120,7 +120,7 @@ describeEngines("delivery to a channel", (engine) => {
   it.each(["slack", "email"] as const)(
     "tells a channel to %s once, in words, that a webhook of its owner was disabled",
     async (kind) => {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       const chat = kind === "slack" ? await chatOf(kind) : undefined;
       const made = await kept(store, chat?.target ?? { kind: "email", to: "ann@mail.example" });
       const { owner } = made.alert.value;
@@ -168,7 +168,7 @@ describeEngines("delivery to a channel", (engine) => {
   it.each(CHAT_KINDS)(
     "retries deliveries to %s on the webhook schedule after every kind of fault, and loses no event",
     async (kind) => {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       const trap = await receiver();
       const inTurn = [...faults, "limited", "takes"] as const;
       const chat = await chatOf(kind, { inTurn, location: trap.url });
@@ -195,7 +195,7 @@ describeEngines("delivery to a channel", (engine) => {
   it.each(CHAT_KINDS)(
     "does not contact %s again before the retry time in its response, whatever the format of that time",
     async (kind) => {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       const chat = await chatOf(kind, { behavior: "limited" });
       const made = await kept(store, chat.target);
       const worker = workerFor(store, chat);
@@ -217,7 +217,7 @@ describeEngines("delivery to a channel", (engine) => {
   it.each(["slack", "discord", "telegram"] as const)(
     "disables a %s channel at once when its target no longer exists, and notifies the person through another channel",
     async (kind) => {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       const [chat, other] = [await chatOf(kind, { behavior: "gone" }), await chatOf("ntfy")];
       const made = await kept(store, chat.target);
       await kept(store, other.target, { name: "other" });
@@ -240,7 +240,7 @@ describeEngines("delivery to a channel", (engine) => {
   );
 
   it("disables a channel that fails for five days", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const chat = await chatOf("ntfy", { behavior: 500 });
     const made = await kept(store, chat.target);
     const worker = workerFor(store, chat);
@@ -259,7 +259,7 @@ describeEngines("delivery to a channel", (engine) => {
   });
 
   it("adds an email with a one-click unsubscribe link to the outbox in the same commit that ends the delivery", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const made = await kept(store, { kind: "email", to: "ann@mail.example" });
     const worker = workerFor(store);
     await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
@@ -277,7 +277,7 @@ describeEngines("delivery to a channel", (engine) => {
   });
 
   it("holds back events while a channel is not verified, and sends them after verification", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const chat = await chatOf("slack");
     const state = { is: "pending", since: 0, code: null, codeUntil: DAY, triesLeft: 0 } as const;
     const made = await kept(store, chat.target, { state });
@@ -296,7 +296,7 @@ describeEngines("delivery to a channel", (engine) => {
   });
 
   it("neutralizes mentions and links in the label of an alert", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const chat = await chatOf("slack");
     const made = await kept(store, chat.target);
     const worker = workerFor(store, chat);
@@ -309,7 +309,7 @@ describeEngines("delivery to a channel", (engine) => {
   });
 
   it("neutralizes mentions, links and bidirectional controls in the name of a company", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const chat = await chatOf("telegram");
     const made = await kept(store, chat.target);
     const worker = workerFor(store, chat);
@@ -327,7 +327,7 @@ describeEngines("delivery to a channel", (engine) => {
   it.each(CHAT_KINDS)(
     "fits the longest message that an event can produce into the limits of %s",
     async (kind) => {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       const chat = await chatOf(kind);
       const made = await kept(store, chat.target);
       const worker = workerFor(store, chat);
@@ -343,7 +343,7 @@ describeEngines("delivery to a channel", (engine) => {
   );
 
   it("sends an event to the new id of a Telegram group that became a supergroup", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const chat = await chatOf("telegram", { inTurn: ["moved", "takes"] });
     const made = await kept(store, chat.target);
     const worker = workerFor(store, chat);
@@ -357,7 +357,7 @@ describeEngines("delivery to a channel", (engine) => {
   });
 
   it('disables the channel of a Telegram chat that is not found, with the reason "gone"', async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const chat = await chatOf("telegram");
     const target = { ...chat.target, kind: "telegram", chatId: "-7" } as ChatServer["target"];
     const made = await kept(store, target);
@@ -368,7 +368,7 @@ describeEngines("delivery to a channel", (engine) => {
   });
 
   it("disables a channel whose target is gone, even if the channel is changed during the request", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const chat = await chatOf("slack", {
       behavior: "gone",
       onAsked: async () => {
@@ -389,7 +389,7 @@ describeEngines("delivery to a channel", (engine) => {
   });
 
   it("assigns queued emails to the channel's account, and deletes them with the account", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const made = await kept(store, { kind: "email", to: "ann@mail.example" });
     const worker = workerFor(store);
     await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
@@ -403,7 +403,7 @@ describeEngines("delivery to a channel", (engine) => {
   it.each(["slack", "discord", "ntfy"] as const)(
     "sends nothing to %s while its certificate is untrusted, and retries the delivery",
     async (kind) => {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       const chat = await chatOf(kind, { tls: createCertificate("127.0.0.1") });
       const made = await kept(store, chat.target);
       const worker = workerFor(store, chat);

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
 import { type Channel, channels } from "../../../../src/alerts/channels/channel.ts";
 import { DIGEST_MESSAGE_TYPE } from "../../../../src/alerts/channels/digest.ts";
@@ -35,7 +35,7 @@ import {
 import { type ChatServer, startChat } from "../../../support/chat-server.ts";
 import { type RunningWorker, startWorker } from "../../../support/delivery-worker.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
-import { describeEngines, openStore, type TestStore } from "../../../support/stores.ts";
+import { embedded, openStore, type TestStore } from "../../../support/stores.ts";
 import { loopbackSender, vault } from "../../../support/webhook-alerts.ts";
 
 const MINUTE = 60_000;
@@ -93,11 +93,10 @@ const toldOf = (records: Records, onRead: (collection: string) => Promise<void>)
 });
 
 async function sceneOf(
-  engine: Parameters<typeof openStore>[0],
   kind: ChannelKind,
   { schedule = IMMEDIATE_SCHEDULE, start = "2026-06-01T12:00:00Z", messages, ...worked }: Sending,
 ): Promise<Scene> {
-  const store = await openStore(engine);
+  const store = await openStore(embedded);
   store.clock.now = Date.parse(start);
   const chat = kind === "email" ? undefined : await startChat(kind);
   if (chat !== undefined) onTestFinished(chat.close);
@@ -168,12 +167,12 @@ const attemptsOf = async ({ store, made }: Scene) => {
   return rows.map(({ body }) => body as DeliveryAttempt);
 };
 
-describeEngines("a daily digest", (engine) => {
+describe("a daily digest", () => {
   it.each(CHANNEL_KINDS)(
     "to %s contains each event exactly once and is sent on time, even on days with a clock change",
     async (kind) => {
       for (const start of STARTS) {
-        const scene = await sceneOf(engine, kind, { schedule: DAILY, start });
+        const scene = await sceneOf(kind, { schedule: DAILY, start });
         const [pauses] = fc.sample(
           fc.array(fc.integer({ min: 1, max: 150 }), { minLength: 25, maxLength: 40 }),
           { seed: 23, numRuns: 1 },
@@ -206,7 +205,7 @@ describeEngines("a daily digest", (engine) => {
   );
 
   it("is split into several parts when it is too long for one message, and contains each event once", async () => {
-    const scene = await sceneOf(engine, "discord", { schedule: DAILY });
+    const scene = await sceneOf("discord", { schedule: DAILY });
     const { store, made } = scene;
     const all = Array.from({ length: 250 }, (_, number) => `E${number}`);
     for (const [number, symbol] of all.entries()) {
@@ -224,7 +223,7 @@ describeEngines("a daily digest", (engine) => {
   it.each(CHANNEL_KINDS)(
     "to %s is sent at once as one message when the person turns digests off",
     async (kind) => {
-      const scene = await sceneOf(engine, kind, { schedule: DAILY });
+      const scene = await sceneOf(kind, { schedule: DAILY });
       const all = Array.from({ length: 12 }, (_, number) => `E${number}`);
       for (const symbol of all) {
         scene.store.clock.now += MINUTE;
@@ -241,7 +240,7 @@ describeEngines("a daily digest", (engine) => {
   );
 
   it("contains every waiting event when the person turns digests off, even if a single read cannot return all events", async () => {
-    const scene = await sceneOf(engine, "email", { schedule: DAILY });
+    const scene = await sceneOf("email", { schedule: DAILY });
     const { store, made } = scene;
     const all = Array.from({ length: 1_100 }, (_, number) => `E${number}`);
     const queued = all.flatMap((symbol, at) =>
@@ -257,7 +256,7 @@ describeEngines("a daily digest", (engine) => {
   });
 
   it("reads its events in batches, not one by one", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     let [gets, lists] = [0, 0];
     const get: typeof store.records.get = (from, key) => {
       gets += 1;
@@ -285,7 +284,7 @@ describeEngines("a daily digest", (engine) => {
   });
 
   it("is retried as a whole when sending fails, and none of its events is sent separately", async () => {
-    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    const scene = await sceneOf("slack", { schedule: DAILY });
     if (scene.chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
     scene.store.clock.now += MINUTE;
@@ -302,7 +301,7 @@ describeEngines("a daily digest", (engine) => {
   });
 
   it("omits the event of a paused alert, which is sent in a digest after the alert is resumed", async () => {
-    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    const scene = await sceneOf("slack", { schedule: DAILY });
     const { store } = scene;
     await happen(scene, "E0");
     if (scene.chat === undefined) throw new Error("no chat");
@@ -322,7 +321,7 @@ describeEngines("a daily digest", (engine) => {
   });
 
   it("leaves no event behind when the operator has disabled the person of the channel", async () => {
-    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    const scene = await sceneOf("slack", { schedule: DAILY });
     const { store, made } = scene;
     await happen(scene, "E0");
     const channel = await store.records.get(channels, made.channel.key);
@@ -335,7 +334,7 @@ describeEngines("a daily digest", (engine) => {
   });
 
   it("keeps its waiting events when its time of day changes", async () => {
-    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    const scene = await sceneOf("slack", { schedule: DAILY });
     await happen(scene, "E0");
     scene.store.clock.now += MINUTE;
     await happen(scene, "E1");
@@ -350,9 +349,9 @@ describeEngines("a daily digest", (engine) => {
   });
 });
 
-describeEngines("a digest when several channels are due at the same time", (engine) => {
+describe("a digest when several channels are due at the same time", () => {
   it("contains only the events of its own channel", async () => {
-    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    const scene = await sceneOf("slack", { schedule: DAILY });
     const { store, made, worker, chat } = scene;
     const otherChat = await startChat("ntfy");
     onTestFinished(otherChat.close);
@@ -376,11 +375,11 @@ describeEngines("a digest when several channels are due at the same time", (engi
   });
 });
 
-describeEngines("a worker that waits for announcements instead of polling", (engine) => {
+describe("a worker that waits for announcements instead of polling", () => {
   const tell = ({ store }: Scene) => store.records.commit([announce(DELIVERIES_TOPIC)]);
 
   it("sends a digest when an announcement says that the digest is due", async () => {
-    const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
+    const scene = await sceneOf("slack", { schedule: DAILY, isUnpolled: true });
     await happen(scene, "E0");
     scene.store.clock.now = scheduledWaitEnd(DAILY, scene.store.clock.now) ?? 0;
     await tell(scene);
@@ -389,7 +388,7 @@ describeEngines("a worker that waits for announcements instead of polling", (eng
   });
 
   it("sends an event at once when the digest for which it waits is turned off", async () => {
-    const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
+    const scene = await sceneOf("slack", { schedule: DAILY, isUnpolled: true });
     await happen(scene, "E0");
     await reschedule(scene, IMMEDIATE_SCHEDULE);
     const taken = (await scene.chat?.took(1)) ?? [];
@@ -399,7 +398,7 @@ describeEngines("a worker that waits for announcements instead of polling", (eng
   it.each(["waits", "is in a digest"])(
     "sends an event to the new channel of its alert even if the event already %s for the old channel",
     async (where) => {
-      const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
+      const scene = await sceneOf("slack", { schedule: DAILY, isUnpolled: true });
       const { store, chat } = scene;
       if (chat === undefined) throw new Error("no chat");
       const otherChat = await startChat("ntfy");
@@ -425,138 +424,135 @@ describeEngines("a worker that waits for announcements instead of polling", (eng
   );
 });
 
-describeEngines(
-  "a person's change that is committed just after the worker has read the old state",
-  (engine) => {
-    /**
-     * A scene in which the next read of a collection can be followed by a change that the reader
-     * does not see.
-     */
-    async function changedAfterRead(schedule: ChannelSchedule) {
-      let next: { readonly of: string; readonly change: () => Promise<void> } | undefined;
-      const onRead = async (collection: string) => {
-        if (collection !== next?.of) return;
-        const { change } = next;
-        next = undefined;
-        await change();
-        await releasesEnd(scene.store);
-      };
-      const scene = await sceneOf(engine, "slack", { schedule, onRead });
-      return {
-        scene,
-        afterRead: (of: string, change: () => Promise<void>) => {
-          next = { of, change };
-        },
-      };
-    }
-
-    const paused = { is: "paused", since: 1 } as const;
-    const active = { is: "active", since: 2 } as const;
-
-    it.each([
-      {
-        what: "the schedule changes from a digest to immediate delivery",
-        schedule: DAILY,
-        of: channels.name,
-        before: async () => {},
-        change: (scene: Scene) => reschedule(scene, IMMEDIATE_SCHEDULE),
+describe("a person's change that is committed just after the worker has read the old state", () => {
+  /**
+   * A scene in which the next read of a collection can be followed by a change that the reader
+   * does not see.
+   */
+  async function changedAfterRead(schedule: ChannelSchedule) {
+    let next: { readonly of: string; readonly change: () => Promise<void> } | undefined;
+    const onRead = async (collection: string) => {
+      if (collection !== next?.of) return;
+      const { change } = next;
+      next = undefined;
+      await change();
+      await releasesEnd(scene.store);
+    };
+    const scene = await sceneOf("slack", { schedule, onRead });
+    return {
+      scene,
+      afterRead: (of: string, change: () => Promise<void>) => {
+        next = { of, change };
       },
-      {
-        what: "the channel is resumed",
-        schedule: IMMEDIATE_SCHEDULE,
-        of: channels.name,
-        before: (scene: Scene) => changeChannel(scene, { state: paused }),
-        change: (scene: Scene) => changeChannel(scene, { state: active }),
-      },
-      {
-        what: "the alert is resumed",
-        schedule: IMMEDIATE_SCHEDULE,
-        of: alerts.name,
-        before: (scene: Scene) => pauseAlert(scene, true),
-        change: (scene: Scene) => pauseAlert(scene, false),
-      },
-    ])("holds back no event when $what", async ({ schedule, of, before, change }) => {
-      const { scene, afterRead } = await changedAfterRead(schedule);
-      await before(scene);
-      afterRead(of, () => change(scene));
-      await happen(scene, "E0");
-      // The event is attempted again after its lease has expired.
-      scene.store.clock.now += MINUTE;
-      await scene.worker.look();
-      expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
-      expect(await left(scene)).toEqual([]);
-    });
+    };
+  }
 
-    it("holds back no event of a digest when the alert is resumed", async () => {
-      const { scene, afterRead } = await changedAfterRead(DAILY);
-      const { store, chat } = scene;
-      if (chat === undefined) throw new Error("no chat");
-      await happen(scene, "E0");
-      chat.behavior = 503;
-      store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
-      await scene.worker.look();
-      chat.behavior = "takes";
-      await pauseAlert(scene, true);
-      afterRead(alerts.name, () => pauseAlert(scene, false));
-      store.clock.now += MINUTE;
-      await scene.worker.look();
-      await goTo(scene, scheduledWaitEnd(DAILY, store.clock.now) ?? 0);
-      expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
-      expect(await left(scene)).toEqual([]);
-    });
+  const paused = { is: "paused", since: 1 } as const;
+  const active = { is: "active", since: 2 } as const;
 
-    it("sends no event twice when another process has already sent the digest", async () => {
-      let reached = () => {};
-      let proceed = () => {};
-      const isReached = new Promise<void>((resolve) => (reached = resolve));
-      const mayProceed = new Promise<void>((resolve) => (proceed = resolve));
-      const store = await openStore(engine);
-      const chat = await startChat("slack");
-      onTestFinished(chat.close);
-      const made = channelAlert({ target: chat.target, vault, schedule: DAILY });
-      await store.records.commit(made.steps);
-      let [isSlow, isStuck] = [false, false];
-      const list: Records["list"] = async (from, selection) => {
-        const found = await store.records.list(from, selection);
-        if (isSlow && from.name === deliveries.name) {
-          isSlow = false;
-          isStuck = true;
-          reached();
-          await mayProceed;
-          isStuck = false;
-        }
-        return found;
-      };
-      // While the slow process is stuck, it claims no further deliveries.
-      const claimDue: Records["claimDue"] = async (from, selection) =>
-        isStuck ? [] : store.records.claimDue(from, selection);
-      const slow = startWorker({ ...store, records: { ...store.records, list, claimDue } });
-      for (const [at, symbol] of ["E0", "E1"].entries()) {
-        await store.records.commit(queuedShift(made.alert, symbol, store.clock.now + at));
+  it.each([
+    {
+      what: "the schedule changes from a digest to immediate delivery",
+      schedule: DAILY,
+      of: channels.name,
+      before: async () => {},
+      change: (scene: Scene) => reschedule(scene, IMMEDIATE_SCHEDULE),
+    },
+    {
+      what: "the channel is resumed",
+      schedule: IMMEDIATE_SCHEDULE,
+      of: channels.name,
+      before: (scene: Scene) => changeChannel(scene, { state: paused }),
+      change: (scene: Scene) => changeChannel(scene, { state: active }),
+    },
+    {
+      what: "the alert is resumed",
+      schedule: IMMEDIATE_SCHEDULE,
+      of: alerts.name,
+      before: (scene: Scene) => pauseAlert(scene, true),
+      change: (scene: Scene) => pauseAlert(scene, false),
+    },
+  ])("holds back no event when $what", async ({ schedule, of, before, change }) => {
+    const { scene, afterRead } = await changedAfterRead(schedule);
+    await before(scene);
+    afterRead(of, () => change(scene));
+    await happen(scene, "E0");
+    // The event is attempted again after its lease has expired.
+    scene.store.clock.now += MINUTE;
+    await scene.worker.look();
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
+    expect(await left(scene)).toEqual([]);
+  });
+
+  it("holds back no event of a digest when the alert is resumed", async () => {
+    const { scene, afterRead } = await changedAfterRead(DAILY);
+    const { store, chat } = scene;
+    if (chat === undefined) throw new Error("no chat");
+    await happen(scene, "E0");
+    chat.behavior = 503;
+    store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
+    await scene.worker.look();
+    chat.behavior = "takes";
+    await pauseAlert(scene, true);
+    afterRead(alerts.name, () => pauseAlert(scene, false));
+    store.clock.now += MINUTE;
+    await scene.worker.look();
+    await goTo(scene, scheduledWaitEnd(DAILY, store.clock.now) ?? 0);
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
+    expect(await left(scene)).toEqual([]);
+  });
+
+  it("sends no event twice when another process has already sent the digest", async () => {
+    let reached = () => {};
+    let proceed = () => {};
+    const isReached = new Promise<void>((resolve) => (reached = resolve));
+    const mayProceed = new Promise<void>((resolve) => (proceed = resolve));
+    const store = await openStore(embedded);
+    const chat = await startChat("slack");
+    onTestFinished(chat.close);
+    const made = channelAlert({ target: chat.target, vault, schedule: DAILY });
+    await store.records.commit(made.steps);
+    let [isSlow, isStuck] = [false, false];
+    const list: Records["list"] = async (from, selection) => {
+      const found = await store.records.list(from, selection);
+      if (isSlow && from.name === deliveries.name) {
+        isSlow = false;
+        isStuck = true;
+        reached();
+        await mayProceed;
+        isStuck = false;
       }
-      await slow.look();
-      store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
-      isSlow = true;
-      const looked = slow.look();
-      await isReached;
-      // The leases of the slow process expire.
-      store.clock.now += MINUTE;
-      await startWorker(store).look();
-      proceed();
-      await looked;
-      expect(chat.taken.map(({ text }) => symbolsIn(text))).toEqual([["E0", "E1"]]);
-      expect(await store.records.list(deliveries, { limit: 10 })).toEqual([]);
-    });
-  },
-);
+      return found;
+    };
+    // While the slow process is stuck, it claims no further deliveries.
+    const claimDue: Records["claimDue"] = async (from, selection) =>
+      isStuck ? [] : store.records.claimDue(from, selection);
+    const slow = startWorker({ ...store, records: { ...store.records, list, claimDue } });
+    for (const [at, symbol] of ["E0", "E1"].entries()) {
+      await store.records.commit(queuedShift(made.alert, symbol, store.clock.now + at));
+    }
+    await slow.look();
+    store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
+    isSlow = true;
+    const looked = slow.look();
+    await isReached;
+    // The leases of the slow process expire.
+    store.clock.now += MINUTE;
+    await startWorker(store).look();
+    proceed();
+    await looked;
+    expect(chat.taken.map(({ text }) => symbolsIn(text))).toEqual([["E0", "E1"]]);
+    expect(await store.records.list(deliveries, { limit: 10 })).toEqual([]);
+  });
+});
 
-describeEngines("what version 1.0 left in the queue of a channel", (engine) => {
+describe("what version 1.0 left in the queue of a channel", () => {
   /**
    * Version 1.0 gave each event that waited a due time of its own, and none while its channel was
    * paused.
    */
   async function waitingSince1_0(channel: Partial<Channel> = {}) {
-    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    const scene = await sceneOf("slack", { schedule: DAILY });
     const { records, clock } = scene.store;
     await changeChannel(scene, channel);
     await scene.released();
@@ -604,13 +600,13 @@ describeEngines("what version 1.0 left in the queue of a channel", (engine) => {
 /** Sentence in a digest that gathers the messages beyond the hourly limit. */
 const GATHERED = "Gathered, because at most 3 messages in 60 minutes are sent here.";
 
-describeEngines("messages beyond the hourly limit", (engine) => {
+describe("messages beyond the hourly limit", () => {
   const messages = { caller: 3, network: 100, total: 1_000 };
 
   it.each(CHANNEL_KINDS)(
     "to %s are sent later in one digest that mentions the limit, and none is lost",
     async (kind) => {
-      const scene = await sceneOf(engine, kind, { messages });
+      const scene = await sceneOf(kind, { messages });
       const all = Array.from({ length: 40 }, (_, number) => `E${number}`);
       for (const symbol of all) {
         scene.store.clock.now += MINUTE / 2;
@@ -635,7 +631,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
   );
 
   it("wait for the next hour even if they are parts of one digest, and none is lost", async () => {
-    const scene = await sceneOf(engine, "discord", { schedule: DAILY, messages });
+    const scene = await sceneOf("discord", { schedule: DAILY, messages });
     const { store, made } = scene;
     const all = Array.from({ length: 150 }, (_, number) => `E${number}`);
     for (const [number, symbol] of all.entries()) {
@@ -656,7 +652,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
   });
 
   it("are counted separately for each person, so messages of other people to the same chat do not count", async () => {
-    const scene = await sceneOf(engine, "slack", { messages });
+    const scene = await sceneOf("slack", { messages });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
     const other = channelAlert({ target: chat.target, vault, accountId: "acc_of_another" });
@@ -668,7 +664,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
   });
 
   it("are counted together for people whose accounts were created in one network", async () => {
-    const scene = await sceneOf(engine, "slack", {
+    const scene = await sceneOf("slack", {
       messages: { caller: 2, network: 3, total: 1_000 },
     });
     const { store, chat, made } = scene;
@@ -698,7 +694,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
   });
 
   it("are counted for all of a person's channels to the same chat together, so a second channel does not raise the limit", async () => {
-    const scene = await sceneOf(engine, "slack", { messages });
+    const scene = await sceneOf("slack", { messages });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
     const second = channelAlert({ target: chat.target, vault, name: "second" });
@@ -715,7 +711,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
   it("wait for the quiet hours to end", async () => {
     const night = { from: "13:00", to: "16:00" };
     const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: night };
-    const scene = await sceneOf(engine, "slack", { schedule, messages });
+    const scene = await sceneOf("slack", { schedule, messages });
     for (const symbol of ["E0", "E1", "E2", "E3", "E4"]) {
       scene.store.clock.now += MINUTE;
       await happen(scene, symbol);
@@ -727,7 +723,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
   });
 
   it("do not include messages that a failing service refuses repeatedly", async () => {
-    const scene = await sceneOf(engine, "slack", { messages });
+    const scene = await sceneOf("slack", { messages });
     if (scene.chat === undefined) throw new Error("no chat");
     scene.chat.behavior = 503;
     await happen(scene, "E0");
@@ -743,7 +739,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
   });
 });
 
-describeEngines("quiet hours", (engine) => {
+describe("quiet hours", () => {
   const NIGHT: ChannelSchedule = {
     ...IMMEDIATE_SCHEDULE,
     timeZone: "Europe/Berlin",
@@ -753,7 +749,7 @@ describeEngines("quiet hours", (engine) => {
   it.each(CHANNEL_KINDS)(
     "for %s hold back every event until the quiet hours end, keep the order, lose no event, and hold back nothing at other times",
     async (kind) => {
-      const scene = await sceneOf(engine, kind, { schedule: NIGHT, start: "2026-03-28T20:30:00Z" });
+      const scene = await sceneOf(kind, { schedule: NIGHT, start: "2026-03-28T20:30:00Z" });
       await happen(scene, "E0");
       expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
       const night = Date.parse("2026-03-28T21:00:00Z");
@@ -773,7 +769,7 @@ describeEngines("quiet hours", (engine) => {
   );
 
   it("also delay retries", async () => {
-    const scene = await sceneOf(engine, "slack", {
+    const scene = await sceneOf("slack", {
       schedule: NIGHT,
       start: "2026-01-15T20:59:58Z",
     });
@@ -788,11 +784,11 @@ describeEngines("quiet hours", (engine) => {
   });
 });
 
-describeEngines("a digest of a channel with quiet hours", (engine) => {
+describe("a digest of a channel with quiet hours", () => {
   it("keeps its events together after a failure, even if the person turns the quiet hours off", async () => {
     const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: { from: "13:00", to: "16:00" } };
     const start = "2026-06-01T13:30:00Z";
-    const scene = await sceneOf(engine, "slack", { schedule, start });
+    const scene = await sceneOf("slack", { schedule, start });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
@@ -814,7 +810,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
 
   it("sends its events once after a failure, even if the person requests redelivery of one of them", async () => {
     const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: { from: "13:00", to: "16:00" } };
-    const scene = await sceneOf(engine, "slack", { schedule, start: "2026-06-01T13:30:00Z" });
+    const scene = await sceneOf("slack", { schedule, start: "2026-06-01T13:30:00Z" });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
@@ -842,7 +838,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
 
   it("is sent as soon as the person turns off the quiet hours that hold it back", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
-    const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
+    const scene = await sceneOf("slack", { schedule, start: "2026-01-15T12:00:00Z" });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
@@ -863,7 +859,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
 
   it("stays separate from the next digest while it waits for the quiet hours to end", async () => {
     const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: { from: "13:00", to: "16:00" } };
-    const scene = await sceneOf(engine, "slack", { schedule, start: "2026-06-01T15:00:00Z" });
+    const scene = await sceneOf("slack", { schedule, start: "2026-06-01T15:00:00Z" });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
@@ -884,7 +880,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
 
   it("waits for its retry time after a failure, even if the person changes the schedule", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
-    const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
+    const scene = await sceneOf("slack", { schedule, start: "2026-01-15T12:00:00Z" });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
@@ -901,7 +897,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
 
   it("is not retried before the quiet hours end", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
-    const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
+    const scene = await sceneOf("slack", { schedule, start: "2026-01-15T12:00:00Z" });
     if (scene.chat === undefined) throw new Error("no chat");
     await happen(scene, "E1");
     scene.chat.behavior = 503;

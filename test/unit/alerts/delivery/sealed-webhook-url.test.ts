@@ -1,11 +1,11 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
 import {
   openWebhookUrl,
   sealPlainWebhookUrls,
 } from "../../../../src/alerts/delivery/sealed-webhook-url.ts";
 import { put } from "../../../../src/store/port/operations.ts";
-import { describeEngines, openStore } from "../../../support/stores.ts";
+import { embedded, openStore } from "../../../support/stores.ts";
 import {
   endpointKey,
   storeWebhookAlert,
@@ -16,9 +16,9 @@ import {
 
 const URL_OF_ALERT = "https://inbox.example/hook?key=1";
 
-describeEngines("URLs that an earlier version stored in plain text", (engine) => {
+describe("URLs that an earlier version stored in plain text", () => {
   it("are sealed, each for its alert, and what is sealed or has no webhook stays as it is", async () => {
-    const { store, records } = await openStore(engine);
+    const { store, records } = await openStore(embedded);
     const alert = webhookAlert({ url: URL_OF_ALERT });
     const sealed = webhookAlert({ url: URL_OF_ALERT });
     const plain = withPlainUrl(alert.value, "https://INBOX.example:443/hook?key=1");
@@ -44,7 +44,7 @@ describeEngines("URLs that an earlier version stored in plain text", (engine) =>
   });
 
   it("are sealed also if another process changes the alert meanwhile", async () => {
-    const { store, records } = await openStore(engine);
+    const { store, records } = await openStore(embedded);
     const alert = webhookAlert({ url: URL_OF_ALERT });
     const plain = withPlainUrl(alert.value, URL_OF_ALERT);
     await records.commit([put(alerts, { key: alert.key, value: plain })]);

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import { Webhook } from "standardwebhooks";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Alert, alertGroup, alerts, type WebhookState } from "../../../../src/alerts/alert.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,
@@ -23,7 +23,13 @@ import type { Records } from "../../../../src/store/port/records.ts";
 import { receiver, startWorker } from "../../../support/delivery-worker.ts";
 import type { ReceivedRequest } from "../../../support/receivers.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
-import { describeEngines, dumpStore, openStore, type TestStore } from "../../../support/stores.ts";
+import {
+  describeEngines,
+  dumpStore,
+  embedded,
+  openStore,
+  type TestStore,
+} from "../../../support/stores.ts";
 import {
   newKey,
   OWNER,
@@ -110,9 +116,9 @@ function webhookOf({ value }: WebhookAlert): Extract<Alert["way"], { by: "webhoo
 const sentAt = ({ headers }: ReceivedRequest): number =>
   Number(headers["webhook-timestamp"]) * SECOND;
 
-describeEngines("the delivery worker", (engine) => {
+describe("the delivery worker", () => {
   it("delivers a signed event, and then keeps only the record of the attempt", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const [inbox, key] = [await receiver(), newKey()];
     const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
@@ -136,23 +142,8 @@ describeEngines("the delivery worker", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("delivers exactly once every message that was queued before the worker started", async () => {
-    const store = await openStore(engine);
-    const inbox = await receiver();
-    const made = Array.from({ length: 4 }, () => webhookAlert({ url: inbox.url }));
-    await keep(store, ...made);
-    const ids = Array.from({ length: 60 }, (_, at) => newMessageId(at));
-    for (const [at, id] of ids.entries()) {
-      await store.records.commit(queuedEvent(made[at % 4] as WebhookAlert, id));
-    }
-    for (let process = 0; process < 3; process++) startWorker(store);
-    const came = await inbox.arrived(ids.length);
-    await startWorker(store).look();
-    expect(came.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
-  });
-
   it("retries on schedule with the same id and body, then gives up", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver({ behavior: 500 });
     const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
@@ -184,7 +175,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("honors the Retry-After header of a response", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver({ behavior: 429, answers: { "retry-after": "120" } });
     const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
@@ -206,7 +197,7 @@ describeEngines("the delivery worker", (engine) => {
   it.each(["reset", 301, 302, 404] as const)(
     "counts the response %j as a failure and follows no redirect",
     async (behavior) => {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       const trap = await receiver();
       const inbox = await receiver({ behavior, answers: { location: trap.url } });
       const alert = webhookAlert({ url: inbox.url });
@@ -234,7 +225,7 @@ describeEngines("the delivery worker", (engine) => {
   it.each(["paused", "pending"] as const)(
     "holds back deliveries for a %s webhook, and sends them once the webhook is active",
     async (state) => {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       const inbox = await receiver();
       const alert = webhookAlert({
         url: inbox.url,
@@ -260,7 +251,7 @@ describeEngines("the delivery worker", (engine) => {
   );
 
   it("does not hold back a delivery when its alert becomes active at the same moment", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver();
     const alert = webhookAlert({ url: inbox.url, isPaused: true });
     await keep(store, alert);
@@ -287,7 +278,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("deletes deliveries of a deleted alert, and of an owner who is no longer entitled", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver();
     const [gone, barred] = [webhookAlert({ url: inbox.url }), webhookAlert({ url: inbox.url })];
     await keep(store, gone, barred);
@@ -306,7 +297,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("disables a webhook at once after status 410 and notifies the owner's other webhooks", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const [inbox, other, pausedInbox] = [await receiver(), await receiver(), await receiver()];
     inbox.behavior = 410;
     const alert = webhookAlert({ url: inbox.url });
@@ -342,7 +333,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("disables a webhook only after at least five days of failures and at least twenty failures", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const [inbox, other] = [await receiver({ behavior: 500 }), await receiver()];
     const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert, webhookAlert({ url: other.url }));
@@ -379,7 +370,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("resets the failure count after a success", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver({ behavior: 500 });
     const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
@@ -394,7 +385,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("sends a pending webhook only its challenge until the challenge is answered, and then its events", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver();
     const alert = webhookAlert({ url: inbox.url, state: pending });
     await keep(store, alert);
@@ -420,7 +411,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("sends a challenge four times within half an hour, then disables the webhook", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver({ behavior: "silent" });
     const alert = webhookAlert({ url: inbox.url, state: pending });
     await keep(store, alert);
@@ -451,7 +442,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("deletes a challenge that was replaced by a newer challenge", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver();
     const alert = webhookAlert({
       url: inbox.url,
@@ -468,7 +459,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("challenges a host at most ten times per hour for one account", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver({ behavior: "silent" });
     const askedBy = (accountId: string, id: string) =>
       webhookAlert({ url: inbox.url, state: pending, owner: { ...OWNER, id, accountId } });
@@ -493,7 +484,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("limits how many challenges a host receives from all accounts together", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver({ behavior: "silent" });
     const made = [1, 2, 3].map((at) =>
       webhookAlert({ url: inbox.url, state: pending, owner: { ...OWNER, id: `agent-${at}` } }),
@@ -508,7 +499,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("challenges a host for a new account after others have used up all but the reserve", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const challenged: string[] = [];
     const sender: Pick<WebhookSender, "send"> = {
       async send({ body }) {
@@ -540,7 +531,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("delivers to other endpoints while one endpoint hangs", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const [hole, inbox] = [await receiver({ behavior: "black-hole" }), await receiver()];
     const [swallowed, alert] = [webhookAlert({ url: hole.url }), webhookAlert({ url: inbox.url })];
     await keep(store, swallowed, alert);
@@ -555,7 +546,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("delivers for another owner while five owners use their full share of attempts", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const [started, busy] = [new Set<string>(), Promise.withResolvers<void>()];
     const events = new EventEmitter();
     const answered = Promise.withResolvers<WebhookResponse>();
@@ -596,7 +587,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("sends one delivery at a time, as a trial, to an endpoint that has failed five times", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver({ behavior: 500 });
     const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
@@ -625,7 +616,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("delivers a message again when the first attempt could not be recorded", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver();
     const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
@@ -651,7 +642,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("returns unsent deliveries to the queue when it stops", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const inbox = await receiver();
     const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
@@ -675,7 +666,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("does not record an attempt that was aborted when the worker stopped", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const alert = webhookAlert({ url: "https://inbox.example/hook" });
     await keep(store, alert);
     await store.records.commit(queuedEvent(alert));
@@ -690,7 +681,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("does not verify a webhook whose URL changed during the challenge", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const alert = webhookAlert({ url: "https://inbox.example/hook", state: pending });
     await keep(store, alert);
     await store.records.commit(stepsOf(enqueueChallenge, alert, store.clock.now));
@@ -711,7 +702,7 @@ describeEngines("the delivery worker", (engine) => {
     ["got another URL", OTHER_URL],
     ["been enabled again", { state: { is: "active", since: 1 } }],
   ] as const)("does not disable a webhook that has %s during an attempt", async (_, changed) => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const alert = webhookAlert({ url: "https://inbox.example/hook" });
     await keep(store, alert);
     await store.records.commit(queuedEvent(alert));
@@ -727,7 +718,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it("produces signatures that the Standard Webhooks library verifies", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     store.clock.now = Date.now();
     const inbox = await receiver();
     const alert = webhookAlert({ url: inbox.url });
@@ -740,5 +731,22 @@ describeEngines("the delivery worker", (engine) => {
       came?.headers as Record<string, string>,
     );
     expect(verified).toEqual(JSON.parse(came?.body ?? ""));
+  });
+});
+
+describeEngines("the delivery workers of several processes", (engine) => {
+  it("delivers exactly once every message that was queued before the worker started", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver();
+    const made = Array.from({ length: 4 }, () => webhookAlert({ url: inbox.url }));
+    await keep(store, ...made);
+    const ids = Array.from({ length: 60 }, (_, at) => newMessageId(at));
+    for (const [at, id] of ids.entries()) {
+      await store.records.commit(queuedEvent(made[at % 4] as WebhookAlert, id));
+    }
+    for (let process = 0; process < 3; process++) startWorker(store);
+    const came = await inbox.arrived(ids.length);
+    await startWorker(store).look();
+    expect(came.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
   });
 });

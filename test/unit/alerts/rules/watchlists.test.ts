@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { watchlists } from "../../../../src/alerts/watchlists/watchlist.ts";
 import { put, remove } from "../../../../src/store/port/operations.ts";
 import {
@@ -9,16 +9,16 @@ import {
   recordedEventsIn,
   type SnapshotOverrides,
 } from "../../../support/scripted-market.ts";
-import { describeEngines, openStore } from "../../../support/stores.ts";
+import { embedded, openStore } from "../../../support/stores.ts";
 
 const KEY = "key of the list";
 const LONG: SnapshotOverrides = { direction: "LONG" };
 const WAIT: SnapshotOverrides = { direction: "WAIT" };
 
-describeEngines("an alert on a watchlist", (engine) => {
+describe("an alert on a watchlist", () => {
   /** A leader of a market with the instruments A and B, and an alert on a watchlist. */
   async function begun() {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const stage = createScriptedMarket();
     const list = (...symbols: string[]) =>
       store.records.commit([

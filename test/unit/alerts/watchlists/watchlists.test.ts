@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Caller } from "../../../../src/access/caller.ts";
 import { accountAlertsGroup } from "../../../../src/alerts/alert.ts";
 import { AlertService } from "../../../../src/alerts/api/alert-service.ts";
@@ -19,11 +19,11 @@ import {
   newKeyHolder,
   newPerson,
 } from "../../../support/alert-service.ts";
-import { describeEngines, type Engine, openStore, slowRecords } from "../../../support/stores.ts";
+import { embedded, openStore, slowRecords } from "../../../support/stores.ts";
 
 /** The watchlists and alerts of a person with an application, an agent and an API key. */
-async function open(engine: Engine, seenAs = (records: Records) => records) {
-  const store = await openStore(engine);
+async function open(seenAs = (records: Records) => records) {
+  const store = await openStore(embedded);
   const dependencies = alertDependencies({ ...store, records: seenAs(store.records) });
   const lists = new WatchlistService(dependencies);
   const { records } = store;
@@ -44,9 +44,9 @@ async function open(engine: Engine, seenAs = (records: Records) => records) {
   return { ...store, lists, alerts, app, agent, key, stranger, save, symbolsOf, watch };
 }
 
-describeEngines("a watchlist", (engine) => {
+describe("a watchlist", () => {
   it("keeps its symbols sorted and unique, and is found by its name in any letter case", async () => {
-    const { app, save, symbolsOf, lists } = await open(engine);
+    const { app, save, symbolsOf, lists } = await open();
     expect(await save(app, "Chips", ["B", "A", "B"])).toEqual({
       name: "Chips",
       symbols: ["A", "B"],
@@ -63,7 +63,7 @@ describeEngines("a watchlist", (engine) => {
   });
 
   it("is limited to between 1 and 100 symbols", async () => {
-    const { app, save } = await open(engine);
+    const { app, save } = await open();
     const some = (count: number, prefix: string) =>
       Array.from({ length: count }, (_, index) => `${prefix}${index}`);
     await save(app, "full", some(100, "A"));
@@ -78,7 +78,7 @@ describeEngines("a watchlist", (engine) => {
   });
 
   it("is visible only to its client, and the person's other clients learn only the number of lists", async () => {
-    const { app, agent, stranger, save, symbolsOf, lists } = await open(engine);
+    const { app, agent, stranger, save, symbolsOf, lists } = await open();
     await save(app, "mine", ["A"]);
     await save(agent, "mine", ["B"]);
     expect([await symbolsOf(app, "mine"), await symbolsOf(agent, "mine")]).toEqual([["A"], ["B"]]);
@@ -96,7 +96,7 @@ describeEngines("a watchlist", (engine) => {
   });
 
   it("is read-only for a person's clients if an API key owns it, and a client's own list with that name has precedence", async () => {
-    const { app, agent, key, stranger, save, symbolsOf, lists, records } = await open(engine);
+    const { app, agent, key, stranger, save, symbolsOf, lists, records } = await open();
     await save(key, "house", ["A"]);
     expect((await lists.overview(agent)).lists).toEqual([
       { name: "house", symbols: ["A"], isOwn: false, key: expect.any(String) },
@@ -116,7 +116,7 @@ describeEngines("a watchlist", (engine) => {
   });
 
   it("is deleted with its client, or with the account if the account owns it", async () => {
-    const { app, agent, key, save, records } = await open(engine);
+    const { app, agent, key, save, records } = await open();
     for (const by of [app, agent, key]) await save(by, by.kind, ["A"]);
     const left = async () =>
       (await records.list(watchlists, { group: accountAlertsGroup("acc_1"), limit: 9 })).map(
@@ -129,7 +129,7 @@ describeEngines("a watchlist", (engine) => {
   });
 
   it("counts toward the limit of 50 per account, of which one application may use half", async () => {
-    const { app, agent, key, save, lists } = await open(engine, slowRecords);
+    const { app, agent, key, save, lists } = await open(slowRecords);
     const fill = async (by: Caller) => {
       const names = Array.from({ length: 60 }, (_, index) => `list ${index}`);
       const all = await Promise.allSettled(names.map((name) => save(by, name, ["A"])));
@@ -144,10 +144,7 @@ describeEngines("a watchlist", (engine) => {
   }, 60_000);
 
   it("cannot be deleted while an alert watches it, even if the alert is created concurrently", async () => {
-    const { app, agent, key, save, lists, watch, alerts, records } = await open(
-      engine,
-      slowRecords,
-    );
+    const { app, agent, key, save, lists, watch, alerts, records } = await open(slowRecords);
     await save(key, "house", ["A"]);
     const { id } = await watch(agent, "house");
     await expect(lists.remove(key, "house")).rejects.toMatchObject({
@@ -173,7 +170,7 @@ describeEngines("a watchlist", (engine) => {
   });
 
   it("is audited on every change, but its name and symbols are not written to the audit log", async () => {
-    const { app, save, lists, records } = await open(engine);
+    const { app, save, lists, records } = await open();
     await save(app, "mine", ["A"]);
     await lists.remove(app, "mine");
     const audited = await auditEntriesIn(records);
