@@ -1,3 +1,4 @@
+import { parseJson } from "../../lib/json.ts";
 import type { WebhookState } from "../alert.ts";
 import { type RetryOptions, retryPauseMs } from "./retry-schedule.ts";
 
@@ -44,13 +45,7 @@ function challengeIn(body: string): unknown {
 
 /** Whether a response echoes the challenge, as bare text or as the JSON member `challenge`. */
 export function echoesChallenge(response: string, challenge: string): boolean {
-  return response.trim() === challenge || memberOf(response) === challenge;
-}
-
-function memberOf(response: string): unknown {
-  try {
-    return (JSON.parse(response) as { challenge?: unknown } | null)?.challenge;
-  } catch {
-    return undefined;
-  }
+  if (response.trim() === challenge) return true;
+  const json = parseJson(response) as { readonly challenge?: unknown } | null | undefined;
+  return json?.challenge === challenge;
 }

@@ -1,3 +1,4 @@
+import { parseJson } from "../../../lib/json.ts";
 import type { UrlPolicy } from "../../../outbound/url-policy.ts";
 import type { EndpointVerdict } from "../../delivery/endpoint.ts";
 import type { WebhookRequest, WebhookResponse } from "../../delivery/sender.ts";
@@ -98,13 +99,5 @@ export function readJsonSecondsAsMs(body: string, path: readonly string[]): numb
 export const jsonMemberAt = (body: string, path: readonly string[]): unknown =>
   path.reduce<unknown>(
     (value, member) => (value as Record<string, unknown> | null | undefined)?.[member],
-    parsed(body),
+    parseJson(body),
   );
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}
