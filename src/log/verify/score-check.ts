@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseJson } from "../../lib/json.ts";
 import { CheckFailure, failedCheck, type VerificationCheck } from "../../tree/check.ts";
 import { type CommitmentOpening, commitmentHash } from "../leaves.ts";
 
@@ -66,22 +67,20 @@ export async function checkScores(
 /**
  * Compares a published score with the opened factors.
  *
- * @throws {CheckFailure} If the factors do not match the commitment or the score.
+ * @throws {CheckFailure} If the factors are unreadable, or do not match the commitment or the score.
  */
 function compare({ index, factors, scoreRaw }: CommittedSignal, opening: CommitmentOpening): void {
   if (commitmentHash(opening) !== factors) {
     throw new CheckFailure(`entry ${index} commits to other factors than those shown`, index);
   }
-  const contributions = contributionsIn(opening.text);
-  const score = contributions?.reduce((sum, one) => sum + one, 50);
-  if (score !== undefined && Math.abs(score - scoreRaw) <= TOLERANCE) return;
-  throw new CheckFailure(`entry ${index} says ${scoreRaw}, and its factors ${score}`, index);
-}
-
-function contributionsIn(text: string): readonly number[] | undefined {
-  try {
-    return Object.values(Factors.parse(JSON.parse(text))).map(({ contribution }) => contribution);
-  } catch {
-    return undefined;
+  const { data } = Factors.safeParse(parseJson(opening.text));
+  if (data === undefined) {
+    throw new CheckFailure(
+      `entry ${index} commits to something else than factors with contributions`,
+      index,
+    );
   }
+  const score = Object.values(data).reduce((sum, { contribution }) => sum + contribution, 50);
+  if (Math.abs(score - scoreRaw) <= TOLERANCE) return;
+  throw new CheckFailure(`entry ${index} says ${scoreRaw}, and its factors ${score}`, index);
 }

@@ -22,5 +22,8 @@ it("the check of scores fails and reports the entry when the factors do not matc
   expect(await check({ scoreRaw: 60.35 })).toMatchObject(failed);
   expect(await check({}, { ...opening, salt: "5b" })).toMatchObject(failed);
   const odd = { salt: "5a", text: "[]" };
-  expect(await check({ factors: commitmentHash(odd) }, odd)).toMatchObject(failed);
+  expect(await check({ factors: commitmentHash(odd) }, odd)).toMatchObject({
+    ...failed,
+    detail: "entry 7 commits to something else than factors with contributions",
+  });
 });
