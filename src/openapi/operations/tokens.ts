@@ -130,8 +130,12 @@ export const tokenOperation = {
   },
   errorsByStatus: {
     400: [
-      ...(["invalid_request", "invalid_grant", "unauthorized_client"] as const),
-      ...(["unsupported_grant_type", "invalid_scope", "invalid_target"] as const),
+      "invalid_request",
+      "invalid_grant",
+      "unauthorized_client",
+      "unsupported_grant_type",
+      "invalid_scope",
+      "invalid_target",
     ],
     401: ["invalid_client"],
     ...TEMPORARY_ERRORS,
