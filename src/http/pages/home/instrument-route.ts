@@ -1,9 +1,5 @@
 import type { RequestHandler } from "express";
-import { SymbolInput } from "../../../answers/common.ts";
 import { instrumentPath } from "../../../lib/paths.ts";
-import type { Instrument } from "../../../market/instrument.ts";
-import { resolveSymbol, type SymbolResolution } from "../../../market/symbols.ts";
-import { html } from "../../../markup/html.ts";
 import { CSV_MEDIA_TYPE, csvEncoder } from "../../../tables/csv.ts";
 import { tableOf } from "../../../tables/table.ts";
 import { notCoveredReason } from "../../../tool/lookup.ts";
@@ -11,12 +7,10 @@ import { signalColumns } from "../../../tool/signal-row.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
 import { queryOf } from "../../request-context.ts";
 import { sendRepresentation } from "../../send-response.ts";
-import { untrustedText } from "../elements.ts";
-import type { PageAnswer } from "../page-answer.ts";
 import { historyChoiceOf, snapshotsInRange, viewHistory } from "./history-view.ts";
 import type { HomeContext } from "./home-context.ts";
-import { signInNotice } from "./home-page.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
+import { findInstrument, signInRequiredPage, unknownInstrumentPage } from "./instrument-lookup.ts";
 import {
   instrumentMarkdown,
   signInRequiredMarkdown,
@@ -26,7 +20,6 @@ import { instrumentPage } from "./instrument-page.ts";
 import { restrictViewToScopes, viewInstrument } from "./instrument-view.ts";
 import { viewPeers } from "./peers.ts";
 import { marketScriptHref } from "./script-route.ts";
-import type { Viewer } from "./viewer.ts";
 
 /**
  * Shows the page of one instrument; other spellings of its symbol redirect to the canonical one.
@@ -44,14 +37,9 @@ export function showInstrument(surroundings: HomeContext): RequestHandler {
     const found = findInstrument(requested, context);
     if (found.kind !== "found") {
       const { candidates } = found;
-      const why = notCoveredReason(context.market);
-      const markdown = unknownInstrumentMarkdown({ symbol: requested, why }, candidates, site);
-      return send(
-        req,
-        res,
-        unknownInstrumentPage({ symbol: requested, why }, candidates, viewer),
-        markdown,
-      );
+      const unknown = { symbol: requested, why: notCoveredReason(context.market) };
+      const page = unknownInstrumentPage(unknown, candidates, viewer);
+      return send(req, res, page, unknownInstrumentMarkdown(unknown, candidates, site));
     }
     const { symbol } = found.instrument;
     if (symbol !== requested) return res.redirect(instrumentPath(symbol));
@@ -97,44 +85,3 @@ export function showHistoryCsv({ context, viewerOf, shared }: HomeContext): Requ
     return sendRepresentation(req, res, table);
   };
 }
-
-/** Finds an instrument. A text that cannot be a symbol is rejected without a lookup. */
-export const findInstrument = (
-  requested: string,
-  { market }: HomeContext["context"],
-): SymbolResolution =>
-  SymbolInput.safeParse(requested).success
-    ? resolveSymbol(market.instruments(), requested)
-    : { kind: "unknown", candidates: [] };
-
-/** The page for viewers without access; the same for every symbol, so that it does not reveal which
- *  instruments exist. */
-export const signInRequiredPage = (requested: string, viewer: Viewer): PageAnswer => ({
-  status: 403,
-  heading: "For people who have an account",
-  place: "market",
-  isSignedIn: viewer.isSignedIn,
-  body: signInNotice(instrumentPath(requested)),
-});
-
-/** The page for an unknown symbol. */
-export const unknownInstrumentPage = (
-  { symbol: requested, why }: { readonly symbol: string; readonly why: string },
-  candidates: readonly Instrument[],
-  viewer: Viewer,
-): PageAnswer => ({
-  status: 404,
-  heading: "No such instrument",
-  place: "market",
-  isSignedIn: viewer.isSignedIn,
-  body: html`<p class="lead">Nothing with the symbol ${untrustedText(requested)} is covered${why}.</p>
-${
-  candidates.length > 0 &&
-  html`<p>Did you mean one of these?</p>
-<ul class="candidates">${candidates.map(
-    ({ symbol, name }) =>
-      html`<li><a href="${instrumentPath(symbol)}">${symbol}</a> ${untrustedText(name)}</li>`,
-  )}</ul>`
-}
-<p class="buttons"><a class="main" href="/#market">Look at all instruments</a></p>`,
-});

@@ -17,7 +17,7 @@ import { descriptionList, type FieldErrors } from "../elements.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { claimSentence, claimVerdictText } from "./claim-section.ts";
 import type { HomeContext } from "./home-context.ts";
-import { findInstrument, signInRequiredPage, unknownInstrumentPage } from "./instrument-route.ts";
+import { findInstrument, signInRequiredPage, unknownInstrumentPage } from "./instrument-lookup.ts";
 import { signalMark } from "./marks.ts";
 import { dateTimeHtml, fixedDecimalsHtml, percentHtml } from "./number-format.ts";
 import { earlierProofForm, proofPath } from "./proof-section.ts";
