@@ -39,7 +39,7 @@ import {
   limitClientAuthentication,
   limitTokenRequests,
 } from "./client-limits.ts";
-import { asOAuthError, toOAuthError, toPageProblem } from "./oauth-errors.ts";
+import { asOAuthError, explainOAuthError, toOAuthError } from "./oauth-errors.ts";
 import {
   asBodyProblem,
   createBodyParser,
@@ -301,7 +301,7 @@ export function createOAuthEndpoints(options: OAuthOptions): OAuthEndpoints {
   const forward = createForwarder(options);
   const router = Router({ strict: true });
   mountEndpoints(router, options, forward);
-  router.use("/oauth/authorize", toPageProblem);
+  router.use("/oauth/authorize", explainOAuthError);
   router.use(toOAuthError, convertBodyErrors);
   return { tokenRoute: tokenRoute(options, forward), router };
 }

@@ -27,8 +27,8 @@ export function asOAuthError(error: unknown): unknown {
 export const toOAuthError: ErrorRequestHandler = (error, req, _res, next) =>
   next(isOpenedInBrowser(req) ? error : asOAuthError(error));
 
-/** Converts an error of an authorization request in a browser to a problem, for the error page. */
-export const toPageProblem: ErrorRequestHandler = (error, req, _res, next) => {
+/** Explains an error of an authorization request in a browser on the error page. */
+export const explainOAuthError: ErrorRequestHandler = (error, req, _res, next) => {
   if (!(error instanceof OAuthError) || !isOpenedInBrowser(req)) return next(error);
   next(
     new Problem("invalid_request", {
