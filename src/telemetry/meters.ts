@@ -1,6 +1,3 @@
-/** `ok`, or the code of an error. */
-type Outcome = string;
-
 /** Labels of a request that was answered or aborted. */
 export interface AnsweredRequest {
   readonly method: string;
@@ -13,13 +10,14 @@ export interface AnsweredRequest {
 /** Records measurements. Every label must have few values. */
 export interface Meters {
   request(answered: AnsweredRequest, seconds: number): void;
-  toolCall(call: { readonly tool: string; readonly outcome: Outcome }, seconds: number): void;
+  /** @param call The tool, and as its outcome `ok` or the code of an error. */
+  toolCall(call: { readonly tool: string; readonly outcome: string }, seconds: number): void;
   /**
    * Records an attempt to deliver a webhook.
    *
    * @param outcome Status class such as `2xx`; `unreachable` without a response.
    */
-  attempt(outcome: Outcome, seconds: number): void;
+  attempt(outcome: string, seconds: number): void;
   commit(outcome: "ok" | "conflict" | "failed", seconds: number): void;
 }
 
