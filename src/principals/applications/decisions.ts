@@ -107,24 +107,28 @@ async function decide(
     if (stored.value.state === state) {
       return { application: stored.value, isNew: false, key: undefined };
     }
-    storeDecision(tx, stored, state);
-    const key = alsoWrite(tx, stored.value);
+    const application = storeDecision(tx, stored, state);
+    const key = alsoWrite(tx, application);
     audit(tx, { action: `application.${state}`, actor: "operator", target: id });
-    return { application: { ...stored.value, state }, isNew: true, key };
+    return { application, isNew: true, key };
   });
 }
 
-/** Stores a decision. A decided application releases its slot in the queue. */
+/**
+ * Stores a decision. A decided application releases its slot in the queue.
+ * @returns The decided application.
+ */
 function storeDecision(
   tx: Transaction,
   stored: Stored<StoredApplication>,
   state: Application["state"],
-): void {
-  const { seat, ...application } = stored.value;
-  const value = { ...application, state, seat: undefined };
+): Application {
+  const { seat, ...before } = stored.value;
+  const application = { ...before, state };
   const ttlMs = state === "accepted" ? null : APPLICATION_RETENTION_MS;
-  tx.update(applications, stored, { value, ttlMs });
+  tx.update(applications, stored, { value: { ...application, seat: undefined }, ttlMs });
   if (seat !== undefined) tx.remove(intakeSlots, seat);
+  return application;
 }
 
 /** The email to the applicant. It contains nothing that the applicant wrote, because the address
