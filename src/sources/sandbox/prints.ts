@@ -25,6 +25,7 @@ const MAX_DELAY_FRACTION = 10 / 23_400;
 /** Number of days for which either buyers or sellers dominate. */
 const PRESSURE_DAYS = 15;
 
+/** Smallest and largest size of a print, in shares. */
 const SIZE_SHARES = [100, 60_000] as const;
 
 /**
@@ -32,7 +33,10 @@ const SIZE_SHARES = [100, 60_000] as const;
  * contingent, derivative).
  */
 const CONDITIONS = ["", "4", "4", "7", "W"] as const;
+/** Index of the regular sale condition in `CONDITIONS`. */
 const REGULAR = 0;
+
+/** Probability that the price of a print was not set by the quotes, and that a print is canceled. */
 const UNSIGNABLE_PROBABILITY = 0.08;
 const CANCELED_PROBABILITY = 0.01;
 
@@ -42,9 +46,9 @@ interface Quote {
   readonly ask: number;
 }
 
-function quoteAt(rng: Rng, bar: ReportedBar, dayFraction: number): Quote {
+function quoteAt(rng: Rng, bar: ReportedBar, turn: number): Quote {
   const noise = (bar.high - bar.low) * 0.4 * (rng() - 0.5);
-  const drift = bar.open + (bar.close - bar.open) * dayFraction;
+  const drift = bar.open + (bar.close - bar.open) * turn;
   const mid = 100 * clamp(drift + noise, [bar.low, bar.high]);
   const spread = Math.max(1, Math.round(mid * 0.0004 * (0.5 + rng())));
   const bid = Math.max(1, Math.round(mid - spread / 2));
@@ -55,7 +59,7 @@ function quoteAt(rng: Rng, bar: ReportedBar, dayFraction: number): Quote {
  * Position of the price between bid (0) and ask (1): one third of the trades each at the midpoint,
  * between midpoint and quote, and at the quote.
  */
-function positionOf(rng: Rng, buyProbability: number): number {
+function quotePositionOf(rng: Rng, buyProbability: number): number {
   const direction = rng() < buyProbability ? 1 : -1;
   const kind = uniformInteger(rng, 3);
   if (kind === 0) return 0.5;
@@ -63,8 +67,8 @@ function positionOf(rng: Rng, buyProbability: number): number {
 }
 
 /** Price in USD, rounded to a hundredth of a cent, the finest unit that is reported. */
-function priceAt({ bid, ask }: Quote, position: number): number {
-  return Math.round((bid + (ask - bid) * position) * 100) / 10_000;
+function priceAt({ bid, ask }: Quote, quotePosition: number): number {
+  return Math.round((bid + (ask - bid) * quotePosition) * 100) / 10_000;
 }
 
 function buyProbabilityOf({ world, profile, day }: DayContext): number {
@@ -98,6 +102,7 @@ interface PrintContext {
   readonly buyProbability: number;
   /** Time of the print as a fraction of trading hours, from 0. */
   readonly turn: number;
+  /** Index among the prints of the day. */
   readonly position: number;
 }
 
@@ -105,7 +110,8 @@ function printOf({ context, rng, buyProbability, turn, position }: PrintContext)
   const { world, bar, day } = context;
   const quote = quoteAt(rng, bar, turn);
   const signable = rng() >= UNSIGNABLE_PROBABILITY;
-  const place = signable ? positionOf(rng, buyProbability) : 6 * rng() - 2.5;
+  // A price that the quotes did not set lies up to two and a half spreads beyond them.
+  const quotePosition = signable ? quotePositionOf(rng, buyProbability) : 6 * rng() - 2.5;
   const tradedAt = Math.floor((day + OPEN_FRACTION + TRADING_FRACTION * turn) * world.dayMs);
   return {
     day,
@@ -113,7 +119,7 @@ function printOf({ context, rng, buyProbability, turn, position }: PrintContext)
     quote,
     offsetMs: tradedAt - day * world.dayMs,
     delayMs: Math.max(1, Math.round(rng() * MAX_DELAY_FRACTION * world.dayMs)),
-    price: priceAt(quote, place),
+    price: priceAt(quote, quotePosition),
     sizeShares: Math.round(logUniform(() => rng() ** 1.6, SIZE_SHARES)),
     conditions: signable ? REGULAR : 1 + uniformInteger(rng, CONDITIONS.length - 1),
     canceled: rng() < CANCELED_PROBABILITY,
