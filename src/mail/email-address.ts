@@ -63,7 +63,8 @@ const SUBDOMAIN_OF_FASTMAIL = /^([^.]+)\.(fastmail\.(?:com|fm))$/;
  */
 export function mailboxOf(email: string): string {
   const at = email.lastIndexOf("@");
-  const [name, domain] = [email.slice(0, at).replace(/(?<=.)\+.*$/, ""), email.slice(at + 1)];
+  const name = email.slice(0, at).replace(/(?<=.)\+.*$/, "");
+  const domain = email.slice(at + 1);
   const host = MAIL_HOSTS.find(({ domains }) => domains.includes(domain));
   if (host !== undefined) return `${withoutIgnored(name, host)}@${host.domains[0]}`;
   const [, user = name, fastmail = domain] = SUBDOMAIN_OF_FASTMAIL.exec(domain) ?? [];
