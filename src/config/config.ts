@@ -51,6 +51,7 @@ export interface Config {
   readonly signUp: SignUpMode;
   /** Mail server; if `undefined`, emails wait in the outbox for the operator. */
   readonly mail: MailSettings | undefined;
+  /** OpenID provider with which people can sign in; `undefined` for none. */
   readonly upstream: UpstreamProviderSettings | undefined;
   /** JSON file of the identity providers whose assertions are trusted; `undefined` for none. */
   readonly trustedIssuersFile: string | undefined;

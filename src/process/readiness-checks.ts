@@ -125,6 +125,7 @@ function scoresCheck({
   knownUntil,
 }: Scoring): ComponentState {
   if (snapshots.allNewest().length === 0) return { ok: false, detail: "no instrument has a score" };
+  // A live market is scored as its data arrive, any other one when a session has closed.
   const session = mode === "live" ? 0 : dayMs;
   const ok = marketNow() - knownUntil() <= session + MAX_BEHIND_MS;
   return { ok, detail: ok ? "current" : "behind the market" };

@@ -64,7 +64,8 @@ export const pendingWebhookState = (since: number) =>
  * alert.
  *
  * @throws {Problem} `invalid_request`, `alert_limit`, `idempotency_key_reused`,
- * `insufficient_scope`.
+ * `insufficient_scope`; `not_found` for a channel or watchlist that the caller may not use;
+ * `wrong_state` for a channel that must be verified first.
  */
 export async function createAlert(
   options: AlertDependencies,

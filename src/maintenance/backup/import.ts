@@ -20,7 +20,7 @@ const MAX_DOCUMENT_MIB = 64;
 /** Result of importing one collection. */
 export interface ImportedCollection {
   readonly written: number;
-  /** Number of records that were removed because the document does not contain them. */
+  /** Number of records that were removed because the document has none to replace them. */
   readonly removed: number;
   /** Number of records of the document that were skipped because they have expired. */
   readonly expired: number;
@@ -65,7 +65,7 @@ export async function readExport(file: string, store: Store): Promise<ExportDocu
 
 /**
  * Replaces the records of the collections that the document contains, in one transaction with an
- * audit row. Other collections stay unchanged.
+ * audit row. Other collections stay unchanged, and so do records that others create meanwhile.
  *
  * @returns The number of changes by collection.
  */
@@ -113,8 +113,8 @@ interface Writing {
 }
 
 /**
- * Writes a record. A record that was consumed is consumed again, but with the
- * time of the import, because the store cannot set an earlier time.
+ * Writes a record. A record that was consumed is consumed again, but with the time of the import,
+ * because the store cannot set an earlier time.
  */
 function writeRecord(tx: Transaction, name: string, { key, record, at }: Writing): void {
   const { value, groups, expiresAt, dueAt, consumedAt } = record;

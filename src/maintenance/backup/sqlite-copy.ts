@@ -8,7 +8,7 @@ import { completedFraction, type OnCommandProgress } from "./progress.ts";
 const PROGRESS_MS = 100;
 
 /**
- * Writes a database file of the store, for which nothing else in this process waits.
+ * Writes a copy of the store as one database file, while this process continues to work.
  *
  * @throws {Error} If the store has no database file, or the file exists or cannot be written. A
  * partial file is removed.

@@ -73,8 +73,8 @@ export async function readClaimingAccess(
 
 /**
  * Makes room for the next agent that a person claims. At the maximum, the agents claimed first are
- * deleted. Agents that an application claimed under a grant count toward that
- * grant, not toward the person.
+ * deleted. Agents that an application claimed under a grant count toward that grant, not toward the
+ * person.
  *
  * @param grantId `undefined` when the person claims the agent on the page.
  */

@@ -32,9 +32,9 @@ export interface Counters {
   add(additions: readonly CounterAddition[]): Promise<readonly CountedWindow[]>;
 
   /**
-   * Deletes windows that have ended.
+   * Deletes a limited number of windows that have ended.
    *
-   * @returns The number of deleted windows; 0 if none remain.
+   * @returns The number of deleted windows if more may remain; otherwise 0.
    */
   sweep(): Promise<number>;
 }

@@ -1,5 +1,6 @@
 import type { CountedWindow, CounterAddition, Counters } from "../port/counters.ts";
 import type { Connection } from "./connection.ts";
+
 /**
  * SQL that creates the table of counter windows. The table is unlogged, because counting should not
  * cost disk writes, and a server crash loses only the counts of minutes or hours. Instants are
