@@ -131,7 +131,13 @@ describe("the fast path of client_credentials requests", () => {
   it("is not used for an agent that must be claimed first", async () => {
     const agent = await register(base, { type: "service_auth", login_hint: "ann@example.com" });
     const { status, body } = await ask(encoded(formOf(agent)));
-    expect([status, body]).toMatchObject([400, { error: "unauthorized_client" }]);
+    expect([status, body]).toEqual([
+      400,
+      {
+        error: "unauthorized_client",
+        error_description: expect.stringContaining("/oauth/claim/start"),
+      },
+    ]);
   });
 
   it("never issues the same token twice", async () => {

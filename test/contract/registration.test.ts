@@ -92,6 +92,7 @@ verifies(
     expect(Number.isInteger(body.client_id_issued_at)).toBe(true);
     expect(body.client_id_issued_at).toBeGreaterThanOrEqual(before);
     expect(body.client_secret_expires_at).toBe(0);
+    expect(body.registration_access_token).toMatch(/^\S{43,}$/);
     expect(body.grant_types).toEqual(["client_credentials"]);
     expect(body.scope).toBe("signals:read darkpool:read factor:read");
     expect(body.registration_client_uri).toBe(`${base}/oauth/register/${body.client_id}`);
