@@ -1,6 +1,6 @@
 // @module-tag full
 
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Page, Response } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
@@ -20,9 +20,10 @@ const browser = await startBrowser();
 /** Length of a session of the sandbox in milliseconds. */
 const SESSION_MS = 60_000;
 
-/**
- * Timeout in milliseconds for changes that appear with the page's next poll, every five seconds.
- */
+/** Interval of a page's polls in milliseconds; twice as long after a failed one. */
+const POLL_MS = 5_000;
+
+/** Timeout in milliseconds for changes that appear with the page's next poll. */
 const PATIENT = { timeout: 60_000 };
 
 /**
@@ -43,6 +44,14 @@ const goOn = ({ clock, advanceTo }: TestService) =>
 
 const open = (address: string, options: BrowserContextOptions = {}) =>
   openMonitoredPage(browser, address, options);
+
+/** Opens a page whose clock the test moves. */
+async function openWithClock(address: string) {
+  const opened = await open(address);
+  await opened.page.clock.install();
+  await opened.page.reload();
+  return opened;
+}
 
 interface Item {
   readonly symbol: string;
@@ -405,7 +414,7 @@ it.each(["/", "/market/ALDER.SIM"])(
 
 describe("an open page while the market moves", () => {
   it("updates, and preserves focus, expanded sections and scroll position", async () => {
-    const { page, complaints } = await open(`${base}/#market`);
+    const { page, complaints } = await openWithClock(`${base}/#market`);
     await page.getByText("Cursor", { exact: true }).click();
     const link = page.getByRole("link", { name: "BRIKT.SIM", exact: true });
     await link.focus();
@@ -416,6 +425,7 @@ describe("an open page while the market moves", () => {
     );
     const [before, place] = [await shown(page), await top()];
     await goOn(testService);
+    await page.clock.runFor(POLL_MS);
     await expect.poll(() => shown(page), PATIENT).not.toEqual(before);
     expect(await shown(page)).toEqual(await answered());
     expect(await page.evaluate("document.activeElement === window.kept")).toBe(true);
@@ -428,21 +438,28 @@ describe("an open page while the market moves", () => {
   it("does not download unchanged parts again", async () => {
     // Checks the home page, since the page of an instrument changes while the log catches up with
     // the sandbox's year.
-    const { page } = await open(base);
-    const next = () =>
-      page.waitForResponse((response) => response.request().resourceType() === "fetch", PATIENT);
-    expect((await next()).status()).toBe(200);
-    expect((await next()).status()).toBe(304);
+    const { page } = await openWithClock(base);
+    const next = async () => {
+      const isPoll = (response: Response) => response.request().resourceType() === "fetch";
+      const arrived = page.waitForResponse(isPoll, PATIENT);
+      await page.clock.runFor(POLL_MS);
+      const response = await arrived;
+      await response.finished();
+      return response.status();
+    };
+    expect(await next()).toBe(200);
+    expect(await next()).toBe(304);
   });
 
   it("keeps the DOM element of the focused link when the rows are reordered", async () => {
-    const { page } = await open(`${base}/?sort=score`);
+    const { page } = await openWithClock(`${base}/?sort=score`);
     const link = page.getByRole("link", { name: "ALDER.SIM", exact: true });
     await link.focus();
     await page.evaluate("window.kept = document.activeElement");
     const order = async () => (await shown(page)).map(([symbol]) => symbol);
     const before = await order();
     await goOn(testService);
+    await page.clock.runFor(POLL_MS);
     await expect.poll(order, PATIENT).not.toEqual(before);
     expect(await page.evaluate("document.activeElement === window.kept")).toBe(true);
     expect(await page.evaluate("document.activeElement.textContent")).toBe("ALDER.SIM");
@@ -450,10 +467,12 @@ describe("an open page while the market moves", () => {
   });
 
   it("shows since when it has been out of date, and later that it is up to date again", async () => {
-    const { page } = await open(base);
+    const { page } = await openWithClock(base);
     await page.route(/127\.0\.0\.1/, (route) => route.abort());
+    await page.clock.runFor(POLL_MS);
     await page.getByText(/^Not up to date since \d\d:\d\d UTC\.$/).waitFor(PATIENT);
     await page.unroute(/127\.0\.0\.1/);
+    await page.clock.runFor(2 * POLL_MS);
     await page.getByText("Up to date again.").waitFor(PATIENT);
   });
 
