@@ -3,6 +3,7 @@ import { CollectionCache } from "../../../src/store/port/collection-cache.ts";
 import { put, remove, removeGroup } from "../../../src/store/port/operations.ts";
 import { readAll } from "../../../src/store/port/read-all.ts";
 import { collection, type Records } from "../../../src/store/port/records.ts";
+import type { DumpRow } from "../../../src/store/port/store.ts";
 import { randomBelow } from "../../support/log-forger.ts";
 import { describeStores, dumpStore, inBatches, openStore } from "../../support/stores.ts";
 
@@ -105,9 +106,15 @@ describeStores("a cached collection", (engine) => {
   });
 
   it("can contain more records than one page of revisions", async () => {
-    const { records } = await openStore(engine);
+    const { store, records } = await openStore(engine);
     const keys = Array.from({ length: 10_001 }, (_, at) => `k${at}`);
-    await records.commit(keys.map((key) => put(pages, { key, value: 1 })));
+    const rows = keys.map(
+      (key, at): DumpRow => ({
+        ...{ table: "record", collection: pages.name, key, text: "1", revision: at + 1 },
+        ...{ groups: [], expiresAt: null, dueAt: null, consumedAt: null },
+      }),
+    );
+    await store.load(store.identity, inBatches(rows, 1_000));
     const cache = new CollectionCache(records, pages);
     expect((await cache.read()).map(({ key }) => key)).toEqual(keys);
     expect(await cache.read()).toHaveLength(keys.length);
