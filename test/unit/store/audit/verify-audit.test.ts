@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   AUDIT_TREE_KEY,
   type AuditTree,
@@ -17,9 +17,8 @@ import { treeEdgeOf } from "../../../../src/tree/tree-store.ts";
 import { AUDIT_KEYS, auditOf, newSigningKeys, sealAll } from "../../../support/audit.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
 import {
-  describeEngines,
   dumpStore,
-  type Engine,
+  embedded,
   inBatches,
   openStore,
   type TestStore,
@@ -49,8 +48,8 @@ async function sealed(store: TestStore, count: number): Promise<void> {
   await sealAll(store);
 }
 
-async function tenRows(engine: Engine): Promise<TestStore> {
-  const store = await openStore(engine);
+async function tenRows(): Promise<TestStore> {
+  const store = await openStore(embedded);
   for (let n = 0; n < 5; n++) await sealed(store, 2);
   return store;
 }
@@ -80,23 +79,23 @@ const rowAt = (rows: readonly HistoryRow[], position: number) => rows[position -
 
 const NOT_LEAF = "it is not the one in the tree.";
 
-describeEngines("the verification of the audit log", (engine) => {
+describe("the verification of the audit log", () => {
   it("reports no problem in rows that the service wrote", async () => {
-    expect(await auditOf(await tenRows(engine))).toMatchObject({
+    expect(await auditOf(await tenRows())).toMatchObject({
       ...{ rows: 10, firstPosition: 1, lastPosition: 10, unsealed: 0, problems: [] },
       checkpoint: expect.stringMatching(/^audit\/[0-9a-f]{12}\n10\n/),
     });
   });
 
   it("reports no problem in an empty store", async () => {
-    expect(await auditOf(await openStore(engine))).toEqual({
+    expect(await auditOf(await openStore(embedded))).toEqual({
       ...{ rows: 0, firstPosition: undefined, lastPosition: undefined, checkpoint: undefined },
       ...{ unsealed: 0, beforeTree: 0, problems: [] },
     });
   });
 
   it("counts rows that are not sealed yet", async () => {
-    const store = await tenRows(engine);
+    const store = await tenRows();
     await sealed(store, 2);
     await add(store, 3);
     expect(await auditOf(store)).toMatchObject({ rows: 12, unsealed: 3, problems: [] });
@@ -104,12 +103,12 @@ describeEngines("the verification of the audit log", (engine) => {
 
   it("reports its progress", async () => {
     const seen: (readonly number[])[] = [];
-    await auditOf(await tenRows(engine), { onProgress: (...done) => seen.push(done) });
+    await auditOf(await tenRows(), { onProgress: (...done) => seen.push(done) });
     expect(seen).toEqual([[10, 10]]);
   });
 
   it("accepts gaps left by retention, and no other gaps", async () => {
-    const store = await tenRows(engine);
+    const store = await tenRows();
     await applyRetention(store, store.clock.now);
     expect(await auditOf(store)).toMatchObject({ rows: 10, firstPosition: 1, problems: [] });
 
@@ -125,7 +124,7 @@ describeEngines("the verification of the audit log", (engine) => {
   });
 
   it("accepts an interrupted retention run, and a retention run that removed every row", async () => {
-    const store = await tenRows(engine);
+    const store = await tenRows();
     store.clock.now += 401 * DAY_MS;
     const { records, archive } = store;
     const interrupted = { ...archive, prune: () => Promise.reject(new Error("crashed")) };
@@ -142,7 +141,7 @@ describeEngines("the verification of the audit log", (engine) => {
   });
 
   it("accepts a retention run that removes fewer rows than another process did", async () => {
-    const store = await tenRows(engine);
+    const store = await tenRows();
     const { records, archive, clock } = store;
     const fifth = await archive.read("audit", { order: "oldest", limit: 5 });
     clock.now += 401 * DAY_MS;
@@ -154,7 +153,7 @@ describeEngines("the verification of the audit log", (engine) => {
   });
 
   it("succeeds while rows are written, sealed and removed by retention", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     for (let day = 0; day < 3; day++) {
       await sealed(store, 400);
       store.clock.now += 200 * DAY_MS;
@@ -176,9 +175,9 @@ describeEngines("the verification of the audit log", (engine) => {
   });
 });
 
-describeEngines("the verification of an audit log that was tampered with", (engine) => {
+describe("the verification of an audit log that was tampered with", () => {
   const problemsAfter = async (change: Change): Promise<readonly string[]> => {
-    const store = await tenRows(engine);
+    const store = await tenRows();
     await tamper(store, "audit", change);
     return (await auditOf(store)).problems;
   };
@@ -198,7 +197,7 @@ describeEngines("the verification of an audit log that was tampered with", (engi
   });
 
   it("reports every changed row", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     await sealed(store, 300);
     const wrong = [1, 2, 256, 257, 300];
     await tamper(store, "audit", (rows) =>
@@ -238,7 +237,7 @@ describeEngines("the verification of an audit log that was tampered with", (engi
   });
 
   it("lists at most 100 problems", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     await sealed(store, 120);
     await tamper(store, "audit", (rows) => rows.map((row) => ({ ...row, subject: "changed" })));
     expect((await auditOf(store)).problems).toHaveLength(100);
@@ -246,7 +245,7 @@ describeEngines("the verification of an audit log that was tampered with", (engi
 
   it("reports the tile that was changed, removed or broken", async () => {
     for (const body of [Buffer.alloc(8_192, 1).toString("base64"), "AAAA", 5, undefined]) {
-      const store = await openStore(engine);
+      const store = await openStore(embedded);
       await sealed(store, 300);
       await tamper(store, "log-tile", (rows) =>
         rows.flatMap((row) => (body === undefined ? [] : [{ ...row, text: JSON.stringify(body) }])),
@@ -259,7 +258,7 @@ describeEngines("the verification of an audit log that was tampered with", (engi
 
   it("reports a tree that differs from the signed tree", async () => {
     const forged = async (change: (tree: AuditTree) => AuditTree) => {
-      const store = await tenRows(engine);
+      const store = await tenRows();
       await tamperTree(store, change);
       return (await auditOf(store)).problems.join(" ");
     };
@@ -281,20 +280,20 @@ describeEngines("the verification of an audit log that was tampered with", (engi
       checkpoint: checkpoint.replace("\n10\n", "\n9\n"),
     }));
     expect(other).toMatch(/signature by the key \w+ does not fit the text.*root of the checkpoint/);
-    const store = await tenRows(engine);
+    const store = await tenRows();
     await store.records.commit([remove(auditTrees, AUDIT_TREE_KEY)]);
     expect((await auditOf(store)).problems).not.toEqual([]);
   });
 });
 
-describeEngines("the saved state of an audit log", (engine) => {
+describe("the saved state of an audit log", () => {
   const lookAt = async (store: TestStore, known?: KnownLog) => {
     const { known: seen, problems } = await auditOf(store, { known, now: () => store.clock.now });
     return { seen, problems };
   };
 
   it("is consistent with every later state of the log, even after retention and a key rotation", async () => {
-    const store = await tenRows(engine);
+    const store = await tenRows();
     const { seen } = await lookAt(store);
     expect(seen?.sightings).toMatchObject([{ size: 10 }]);
     await sealed(store, 290);
@@ -314,8 +313,8 @@ describeEngines("the saved state of an audit log", (engine) => {
   });
 
   it("exposes a tree that was rebuilt by a holder of the signing keys", async () => {
-    const { seen } = await lookAt(await tenRows(engine));
-    const store = await openStore(engine);
+    const { seen } = await lookAt(await tenRows());
+    const store = await openStore(embedded);
     await sealed(store, 10);
     await tamperTree(store, (tree) => {
       const origin = seen?.origin ?? "";
@@ -331,7 +330,7 @@ describeEngines("the saved state of an audit log", (engine) => {
   });
 
   it("counts the rows that versions before 1.0.0 sealed apart from the tree", async () => {
-    const store = await openStore(engine);
+    const store = await openStore(embedded);
     const before = [1, 2, 3].map((position) => ({
       kind: "audit",
       at: position,
@@ -349,7 +348,7 @@ describeEngines("the saved state of an audit log", (engine) => {
   });
 
   it("exposes rows that were removed before their retention period ended", async () => {
-    const store = await tenRows(engine);
+    const store = await tenRows();
     const { seen } = await lookAt(store);
     await sealed(store, 5);
     const removed = { position: 12, sealedAt: 0 };
@@ -363,7 +362,7 @@ describeEngines("the saved state of an audit log", (engine) => {
   });
 
   it("exposes a tree with another key or name, a tree that was rolled back, and a missing tree", async () => {
-    const store = await tenRows(engine);
+    const store = await tenRows();
     const before = (await dumpStore(store.store)).map((row) => ({ ...row }));
     await sealed(store, 3);
     const { seen } = await lookAt(store);
@@ -371,13 +370,13 @@ describeEngines("the saved state of an audit log", (engine) => {
     expect((await lookAt(store, seen)).problems).toEqual([
       expect.stringMatching(/^The history of the audit log.*rolled back: 13 entries were seen/),
     ]);
-    expect((await lookAt(await tenRows(engine), seen)).problems).toEqual([
+    expect((await lookAt(await tenRows(), seen)).problems).toEqual([
       expect.stringMatching(
         /^The signature of the audit log: the log has another origin than "audit/,
       ),
       expect.stringMatching(/^The history/),
     ]);
-    expect((await lookAt(await openStore(engine), seen)).problems).toEqual([
+    expect((await lookAt(await openStore(embedded), seen)).problems).toEqual([
       expect.stringMatching(/^The audit log audit\/.* that was seen is gone/),
     ]);
   });
