@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** A number in [0, 1) that is always the same for the same words. */
 export const drawnNumber = (...words: readonly string[]): number =>
-  createHash("sha256").update(words.join(" ")).digest().readUInt32BE() / 2 ** 32;
+  Number.parseInt(hash("sha256", words.join(" ")).slice(0, 8), 16) / 2 ** 32;
