@@ -3,8 +3,8 @@
 import { expect, it } from "vitest";
 import type { Operation, Records } from "../../src/store/port/records.ts";
 import {
-  EXAMPLE_REGISTRATION,
   getWith,
+  manageClient,
   postForm,
   type RegisteredAgent,
   register,
@@ -81,14 +81,6 @@ const whoIs = async ({ base }: Built, token = "") => {
   return { status: response.status, ...((await response.json()) as { accountId?: string }) };
 };
 
-function manage(agent: RegisteredAgent, method: string, changes?: object): Promise<Response> {
-  const authorization = `Bearer ${agent.registration_access_token}`;
-  const headers = { authorization, "content-type": "application/json" };
-  const { client_id } = agent;
-  const body = JSON.stringify({ ...EXAMPLE_REGISTRATION, client_id, ...changes });
-  return fetch(agent.registration_client_uri, { method, headers, ...(changes && { body }) });
-}
-
 async function claim({ server }: Built, agent: Agent): Promise<string> {
   const { id: accountId } = await server.accounts.findOrCreateByEmail("owner@example.com");
   const scopes = ["signals:read", "alerts:write"] as const;
@@ -115,7 +107,7 @@ describeEngines("while an agent token is being issued", (engine) => {
   it("if the agent is deleted, the token is not issued", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
-    built.beforeIssuance(() => manage(agent, "DELETE"));
+    built.beforeIssuance(() => manageClient(agent, "DELETE"));
     expect(await ask(built, agent)).toMatchObject({
       status: 401,
       body: { error: "invalid_client" },
@@ -125,7 +117,7 @@ describeEngines("while an agent token is being issued", (engine) => {
   it("if the agent drops scopes, the token is not issued, and the next token lacks them", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
-    built.beforeIssuance(() => manage(agent, "PUT", { scope: "factor:read" }));
+    built.beforeIssuance(() => manageClient(agent, "PUT", { scope: "factor:read" }));
     expect(await ask(built, agent)).toMatchObject(UNAVAILABLE);
     expect((await ask(built, agent)).body.scope).toBe("factor:read");
   });
@@ -256,7 +248,7 @@ describeEngines("tokens that are issued in many concurrent requests", (engine) =
     const agent = await newAgent(built);
     const [answers] = await Promise.all([
       Promise.all(Array.from({ length: 30 }, () => ask(built, agent))),
-      manage(agent, "DELETE"),
+      manageClient(agent, "DELETE"),
     ]);
     for (const { body } of answers) {
       expect(await whoIs(built, body.access_token)).toMatchObject({ status: 401 });

@@ -10,7 +10,14 @@ import { unsealedAudit } from "../../src/store/audit-entry.ts";
 import { replace } from "../../src/store/port/operations.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
-import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import {
+  EXAMPLE_REGISTRATION,
+  manageClient,
+  postForm,
+  postJson,
+  register,
+  tokenOf,
+} from "../support/agent.ts";
 import { newKeys, startAuthServer } from "../support/auth-server.ts";
 import { dumpStore, embedded } from "../support/stores.ts";
 
@@ -54,14 +61,6 @@ const askToken = ({ client_id, client_secret }: Registered, changes = {}) =>
     ...changes,
   });
 
-function manage(client: Registered, method: string, changes?: object): Promise<Response> {
-  const authorization = `Bearer ${client.registration_access_token}`;
-  const headers = { authorization, "content-type": "application/json" };
-  const { client_id } = client;
-  const body = JSON.stringify({ ...EXAMPLE_REGISTRATION, client_id, ...changes });
-  return fetch(client.registration_client_uri, { method, headers, ...(changes && { body }) });
-}
-
 async function json(response: Response): Promise<Record<string, string>> {
   return (await response.json()) as Record<string, string>;
 }
@@ -100,10 +99,10 @@ describe("a client secret", () => {
   it("is shown when it is issued and never again", async () => {
     const client = await register(base);
     expect(client.client_secret).toMatch(/^[\w-]{43,}$/);
-    const read = await json(await manage(client, "GET"));
+    const read = await json(await manageClient(client, "GET"));
     expect(read).toMatchObject({ client_id: client.client_id, client_name: "Example Agent" });
     expect(read).not.toHaveProperty("client_secret");
-    const updated = await json(await manage(client, "PUT", {}));
+    const updated = await json(await manageClient(client, "PUT", {}));
     expect(updated).toMatchObject({ client_id: client.client_id, client_name: "Example Agent" });
     expect(updated).not.toHaveProperty("client_secret");
   });
@@ -111,7 +110,7 @@ describe("a client secret", () => {
   it("may be repeated unchanged in an update", async () => {
     const client = await register(base);
     const { client_secret } = client;
-    const response = await manage(client, "PUT", { client_secret, client_name: "Renamed" });
+    const response = await manageClient(client, "PUT", { client_secret, client_name: "Renamed" });
     expect(response.status).toBe(200);
     const updated = await json(response);
     expect(updated).toMatchObject({ client_name: "Renamed" });
@@ -124,11 +123,11 @@ describe("a client secret", () => {
     const stored = await server.provider().Client.find(client.client_id);
     expect(stored?.clientSecret).toMatch(/^sha256:/);
     for (const client_secret of ["wrong", stored?.clientSecret, 7, null, ["a"]]) {
-      const response = await manage(client, "PUT", { client_secret });
+      const response = await manageClient(client, "PUT", { client_secret });
       expect(response.status).toBe(400);
       expect(await json(response)).toMatchObject({ error: "invalid_request" });
     }
-    expect((await manage(client, "GET")).status).toBe(200);
+    expect((await manageClient(client, "GET")).status).toBe(200);
   });
 
   it("is rejected when a character is missing or added, or when it is the stored hash", async () => {
@@ -148,7 +147,7 @@ describe("a client secret", () => {
   it("is issued to a public client that switches to secret authentication in an update", async () => {
     const client = await register(base, codeClient);
     const changes = { ...codeClient, token_endpoint_auth_method: "client_secret_post" };
-    const updated = await json(await manage(client, "PUT", changes));
+    const updated = await json(await manageClient(client, "PUT", changes));
     expect(updated.client_secret).toMatch(/^[\w-]{43,}$/);
 
     const { client_id, client_secret = "" } = updated;
@@ -164,23 +163,23 @@ describe("an unclaimed client", () => {
   it("without a token is deleted after a day", async () => {
     const client = await register(base);
     clock.aheadMs = DAY_MS - 10_000;
-    expect((await manage(client, "GET")).status).toBe(200);
+    expect((await manageClient(client, "GET")).status).toBe(200);
     clock.aheadMs = DAY_MS + 10_000;
     expect((await askToken(client)).status).toBe(401);
-    expect((await manage(client, "GET")).status).toBe(401);
+    expect((await manageClient(client, "GET")).status).toBe(401);
   });
 
   it("with a token is deleted after thirty days, together with its last token", async () => {
     const client = await register(base);
     expect((await askToken(client)).status).toBe(200);
     clock.aheadMs = 30 * DAY_MS - 10_000;
-    expect((await manage(client, "GET")).status).toBe(200);
+    expect((await manageClient(client, "GET")).status).toBe(200);
     const last = await tokenOf(base, client);
     expect(await statusWith(last)).toBe(200);
     clock.aheadMs = 30 * DAY_MS + 10_000;
     expect(await statusWith(last)).toBe(401);
     expect((await askToken(client)).status).toBe(401);
-    expect((await manage(client, "GET")).status).toBe(401);
+    expect((await manageClient(client, "GET")).status).toBe(401);
   });
 
   it("is not restored by an update that arrives after its deletion", async () => {
@@ -195,7 +194,7 @@ describe("an unclaimed client", () => {
       const context = { records, now, audit, hashAddress, capacity, limits };
       await createStoreAdapter(context)("Client").destroy(client.client_id);
     };
-    expect((await manage(client, "PUT", {})).status).toBe(401);
+    expect((await manageClient(client, "PUT", {})).status).toBe(401);
     expect(reads).toBeGreaterThanOrEqual(3);
     expect(await server.provider().Client.find(client.client_id)).toBeUndefined();
   });
@@ -210,15 +209,15 @@ describe("a registration access token", () => {
         if (call === "commit" && ++writes === failing)
           throw storeUnavailableProblem("No space left.");
       };
-      const response = await manage(client, "PUT", {});
+      const response = await manageClient(client, "PUT", {});
       if (response.status === 200) {
         const updated = (await response.json()) as Registered;
-        expect((await manage(client, "GET")).status).toBe(401);
-        expect((await manage(updated, "GET")).status).toBe(200);
+        expect((await manageClient(client, "GET")).status).toBe(401);
+        expect((await manageClient(updated, "GET")).status).toBe(200);
         break;
       }
       expect(response.status).toBe(503);
-      expect((await manage(client, "GET")).status).toBe(200);
+      expect((await manageClient(client, "GET")).status).toBe(200);
     }
   });
 
@@ -229,9 +228,9 @@ describe("a registration access token", () => {
       const { registration_client_uri } = other;
       const foreign = { ...mine, registration_client_uri };
       const changes = method === "PUT" ? { client_id: other.client_id } : undefined;
-      expect((await manage(foreign, method, changes)).status).toBe(401);
-      expect((await manage(mine, "GET")).status).toBe(401);
-      expect((await manage(other, "GET")).status).toBe(200);
+      expect((await manageClient(foreign, method, changes)).status).toBe(401);
+      expect((await manageClient(mine, "GET")).status).toBe(401);
+      expect((await manageClient(other, "GET")).status).toBe(200);
       expect((await askToken(other)).status).toBe(200);
     },
   );
@@ -260,9 +259,9 @@ describe("an identifier that the store cannot contain", () => {
       const own = await register(base);
       const foreign = { ...own, registration_client_uri: `${base}/oauth/register/${id}` };
       const changes = method === "PUT" ? {} : undefined;
-      expect((await manage(foreign, method, changes)).status).toBe(401);
+      expect((await manageClient(foreign, method, changes)).status).toBe(401);
       const strange = { ...own, registration_access_token: id };
-      expect((await manage(strange, method, changes)).status).toBe(401);
+      expect((await manageClient(strange, method, changes)).status).toBe(401);
     }
   });
 });
@@ -271,7 +270,7 @@ describe("the store", () => {
   it("contains no issued token or secret in plain text", async () => {
     const client = await register(base);
     const token = await tokenOf(base, client);
-    const updated = (await (await manage(client, "PUT", {})).json()) as Registered;
+    const updated = (await (await manageClient(client, "PUT", {})).json()) as Registered;
     const text = JSON.stringify(await dumpStore(kept));
 
     expect(text).toContain(client.client_id);
@@ -310,7 +309,7 @@ describe("signing keys that rotate while the server runs", () => {
 
     expect(await statusWith(token)).toBe(200);
     expect((await askToken(client)).status).toBe(200);
-    expect((await manage(client, "GET")).status).toBe(200);
+    expect((await manageClient(client, "GET")).status).toBe(200);
     expect(await (await next(start)).json()).toMatchObject({ prompt: "login" });
     await postForm(`${base}/oauth/revoke`, { token });
     expect(await statusWith(token)).toBe(401);
@@ -332,9 +331,9 @@ describe("an unavailable store", () => {
     const token = await tokenOf(base, client);
     return {
       register: () => postJson(`${base}/oauth/register`, EXAMPLE_REGISTRATION),
-      read: () => manage(client, "GET"),
-      update: () => manage(client, "PUT", {}),
-      remove: () => manage(client, "DELETE"),
+      read: () => manageClient(client, "GET"),
+      update: () => manageClient(client, "PUT", {}),
+      remove: () => manageClient(client, "DELETE"),
       token: () => askToken(client),
       "revoke by possession": () => revoke({ token }),
       "revoke by client": () => revoke({ token, client_id, client_secret }),
@@ -424,8 +423,8 @@ describe("the audit log", () => {
       await postForm(`${base}/oauth/revoke`, { token, ...form });
       await postForm(`${base}/oauth/revoke`, { token, ...form });
     }
-    const updated = (await (await manage(client, "PUT", {})).json()) as Registered;
-    await manage(updated, "DELETE");
+    const updated = (await (await manageClient(client, "PUT", {})).json()) as Registered;
+    await manageClient(updated, "DELETE");
 
     const entries = await entriesAbout(client_id);
     expect(entries.map(({ action }) => action)).toEqual([

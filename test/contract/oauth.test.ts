@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import * as oauth from "oauth4webapi";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { EXAMPLE_REGISTRATION as example } from "../support/agent.ts";
+import { EXAMPLE_REGISTRATION as example, manageClient } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest } from "../support/person.ts";
 import { embedded } from "../support/stores.ts";
@@ -225,42 +225,33 @@ describe("registration", () => {
 });
 
 describe("registration management", () => {
-  async function manage(client: Record<string, string>, method: string, body?: unknown) {
-    const url = String(client.registration_client_uri);
-    const authorization = `Bearer ${client.registration_access_token}`;
-    const headers = { authorization, "content-type": "application/json" };
-    return fetch(url, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
-  }
-
   it("narrows the scope of tokens issued before, and never widens it", async () => {
     const client = await register({ scope: "signals:read factor:read" });
     const headers = { authorization: `Bearer ${await tokenOf(client)}` };
     const scope = "signals:read darkpool:read";
-    const change = { ...example, client_id: client.client_id, scope };
-    expect(await json(await manage(client, "PUT", change))).toMatchObject({ scope });
+    expect(await json(await manageClient(client, "PUT", { scope }))).toMatchObject({ scope });
     const seen = await json(await fetch(`${base}/api/probe`, { headers }));
     expect(seen.scopes).toEqual(["signals:read"]);
   });
 
   it("cannot adopt the id of another client", async () => {
     const [mine, other] = [await register(), await register()];
-    const response = await manage(mine, "PUT", { ...example, client_id: other.client_id });
+    const response = await manageClient(mine, "PUT", { client_id: other.client_id });
     expect(response.status).toBe(400);
     expect(await tokenOf(other)).toEqual(expect.any(String));
   });
 
   it("cannot widen the scope, and rotates the registration access token", async () => {
     const client = await register();
-    const change = { ...example, client_id: client.client_id };
-    const refused = await manage(client, "PUT", { ...change, scope: "alerts:write" });
+    const refused = await manageClient(client, "PUT", { scope: "alerts:write" });
     expect(refused.status).toBe(400);
     expect(await json(refused)).toMatchObject({ error: "invalid_scope" });
 
     const scope = "signals:read alerts:write";
-    const updated = await json(await manage(client, "PUT", { ...change, scope }));
+    const updated = await json(await manageClient(client, "PUT", { scope }));
     expect(updated.scope).toBe("signals:read");
-    expect((await manage(client, "GET")).status).toBe(401);
-    expect((await manage(updated, "GET")).status).toBe(200);
+    expect((await manageClient(client, "GET")).status).toBe(401);
+    expect((await manageClient(updated, "GET")).status).toBe(200);
     expect((await askToken(client, { scope: "alerts:write" })).status).toBe(400);
     expect((await askToken(client, { scope: "factor:read" })).status).toBe(400);
   });
@@ -268,8 +259,7 @@ describe("registration management", () => {
   it("cannot add scopes of another grant to client_credentials tokens", async () => {
     const client = await register();
     const grant_types = ["authorization_code", "client_credentials"];
-    const change = { ...example, grant_types, scope: "alerts:write" };
-    const updated = await manage(client, "PUT", { ...change, client_id: client.client_id });
+    const updated = await manageClient(client, "PUT", { grant_types, scope: "alerts:write" });
     expect(await json(updated)).toMatchObject({ scope: "alerts:write" });
 
     for (const more of [{}, { scope: "alerts:write" }, { scope: "signals:read" }]) {
@@ -281,16 +271,15 @@ describe("registration management", () => {
 
   it("cannot turn a client_credentials client into a public one", async () => {
     const client = await register();
-    const change = { ...example, token_endpoint_auth_method: "none" };
-    const response = await manage(client, "PUT", { ...change, client_id: client.client_id });
+    const response = await manageClient(client, "PUT", { token_endpoint_auth_method: "none" });
     expect(await json(response)).toMatchObject({ error: "invalid_client_metadata" });
   });
 
   it("ends with the deletion of the client", async () => {
     const client = await register();
-    expect((await manage(client, "DELETE")).status).toBe(204);
+    expect((await manageClient(client, "DELETE")).status).toBe(204);
     expect((await askToken(client)).status).toBe(401);
-    expect((await manage(client, "GET")).status).toBe(401);
+    expect((await manageClient(client, "GET")).status).toBe(401);
   });
 });
 

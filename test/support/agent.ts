@@ -26,6 +26,22 @@ export async function register(base: string, changes: object = {}): Promise<Regi
   return (await response.json()) as RegisteredAgent;
 }
 
+/**
+ * Manages a client with its registration access token (RFC 7592).
+ * @param changes Sent in an update, with the other members of the example; absent: no body.
+ */
+export function manageClient(
+  client: RegisteredAgent,
+  method: string,
+  changes?: object,
+): Promise<Response> {
+  const authorization = `Bearer ${client.registration_access_token}`;
+  const headers = { authorization, "content-type": "application/json" };
+  const { client_id } = client;
+  const body = JSON.stringify({ ...EXAMPLE_REGISTRATION, client_id, ...changes });
+  return fetch(client.registration_client_uri, { method, headers, ...(changes && { body }) });
+}
+
 /** Gets an access token for a client by client credentials. */
 export async function tokenOf(
   base: string,
