@@ -107,6 +107,7 @@ export function createBoundedServer(
   // further fields.
   server.maxHeadersCount = MAX_FIELDS + 1;
   server.maxConnections = connections.total;
+  server.on("request", closeWithConnection);
   if (proxyHops === 0) shareConnections(server, connections);
   server.on("request", listener);
   server.setTimeout(idleMs);
@@ -115,6 +116,17 @@ export function createBoundedServer(
   // permits a server to ignore it.
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
   return server;
+}
+
+/**
+ * Closes a response that waits for earlier ones when its connection closes. Node.js does so too, but
+ * not after CONNECT, and what such a response holds would be held for good.
+ */
+function closeWithConnection({ socket }: IncomingMessage, res: ServerResponse): void {
+  if (res.socket !== null) return;
+  const close = () => void res.destroy();
+  socket.setMaxListeners(0).once("close", close);
+  res.once("close", () => socket.off("close", close));
 }
 
 /** Answers a request that is not valid HTTP, in the same format as every other error. */

@@ -144,6 +144,28 @@ describe("unusual but valid HTTP", () => {
     expect(await exchange("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n")).toBe("");
   });
 
+  it.each([0, 1])(
+    "CONNECT after pipelined requests closes what they hold, with %i proxies",
+    async (proxyHops) => {
+      const { promise: all, resolve } = Promise.withResolvers<readonly ServerResponse[]>();
+      const begun: ServerResponse[] = [];
+      const server = createBoundedServer(
+        (_req, res) => {
+          if (begun.push(res) === 20) resolve(begun);
+        },
+        { proxyHops },
+      ).listen(0, "127.0.0.1");
+      onTestFinished(() => void server.close());
+      await once(server, "listening");
+      const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+      onTestFinished(() => void socket.destroy());
+      socket.on("error", () => {});
+      const get = `${HEALTH}\r\nHost: a\r\n\r\n`;
+      socket.write(`${get.repeat(20)}CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n`);
+      await Promise.all((await all).map((res) => once(res, "close")));
+    },
+  );
+
   it("pipelined requests are answered in order", async () => {
     const paths = Array.from({ length: 50 }, (_, at) => `/nothing-${at}`);
     const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
