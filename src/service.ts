@@ -105,9 +105,9 @@ export interface Service {
 }
 
 /**
- * Composition root: the only place that creates the parts and connects them, from the bottom up. The
- * store is opened first, so that a fault in the store is reported before the market is read, which
- * can take long.
+ * Composition root: the only place that creates the parts and connects them, from the bottom up.
+ * The store is opened first, so that a fault in the store is reported before the market is read,
+ * which can take long.
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config, baseUrl, now, storeNow, log } = options;

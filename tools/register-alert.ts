@@ -121,8 +121,8 @@ export const registerAlert = defineTool({
 
 /**
  * The instruments that an alert watches.
- * @throws {Problem} `invalid_request` unless a signal, or one of symbols, a watchlist and a class is
- * given; `not_found` for an unknown watchlist.
+ * @throws {Problem} `invalid_request` unless a signal, or one of symbols, a watchlist and a class
+ * is given; `not_found` for an unknown watchlist.
  */
 async function selectorOf(
   { symbols, watchlist, assetClass, signal }: AlertInput,

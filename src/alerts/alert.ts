@@ -231,7 +231,9 @@ export const quotaGroup = (owner: AlertOwner): string =>
 /** What causes events: an alert, or a channel of its owner. */
 export type EventSource = Pick<Alert, "owner" | "network">;
 
-/** The party that the limit `events` counts. An alert of unknown network counts as one of its own. */
+/**
+ * The party that the limit `events` counts. An alert of unknown network counts as one of its own.
+ */
 export function eventParty({ owner, network }: EventSource): Party {
   const caller = quotaGroup(owner);
   return { caller, network: network ?? caller };

@@ -72,9 +72,9 @@ export class AlertCapacity {
   }
 
   /**
-   * Finds the room for a new record of an owner. It counts for the network in which the person first
-   * signed in, because many people use a service from the network of one application. Without an
-   * account, or for one older than this rule, it counts for the network of the request.
+   * Finds the room for a new record of an owner. It counts for the network in which the person
+   * first signed in, because many people use a service from the network of one application. Without
+   * an account, or for one older than this rule, it counts for the network of the request.
    */
   async roomFor(owner: AlertOwner): Promise<Room> {
     const { records, hashAddress } = this.#options;

@@ -25,7 +25,9 @@ interface PanelRow {
 
 /** Growth of an instrument up to the close of a session. */
 interface Growth {
-  /** First close times the growth since then, splits and dividends included; `null` without a bar. */
+  /**
+   * First close times the growth since then, splits and dividends included; `null` without a bar.
+   */
   readonly adjustedClose: number | null;
   /** Simple return of the session; `null` without a bar, and for the first bar. */
   readonly totalReturn: number | null;
@@ -56,8 +58,8 @@ const evidence = (factor: Factor): readonly Column<PanelRow>[] => [
 const factorColumns: readonly Column<PanelRow>[] = FACTORS.flatMap(evidence);
 
 /**
- * The columns of the panel: identity, score and price, then the factors and returns. Figures are not
- * rounded, so that the score can be recomputed from the factors.
+ * The columns of the panel: identity, score and price, then the factors and returns. Figures are
+ * not rounded, so that the score can be recomputed from the factors.
  *
  * @param dayMs Length of a market day in milliseconds; if it is under 24 hours, a session is
  * labeled with an instant, not a date.
@@ -136,8 +138,8 @@ const afterStart = (time: string | undefined, ms: number): string | undefined =>
   time?.length === "2020-01-31".length ? isoInstant(Date.parse(time) + ms) : time;
 
 /**
- * Creates a function that follows the growth of an instrument; instants must not decrease. It begins
- * at the first bar, so that later splits and dividends change no earlier figure.
+ * Creates a function that follows the growth of an instrument; instants must not decrease. It
+ * begins at the first bar, so that later splits and dividends change no earlier figure.
  */
 function followGrowth(bars: RecordList<Bar>): (at: number) => Growth {
   let next = 0;

@@ -177,8 +177,8 @@ function pageIn(text: string, { origin }: URL): ReturnType<typeof parsePanelPage
 
 /**
  * The URL of the next page. Only the cursor is taken from the service, so that the token goes to no
- * other address; each cursor must be later than the one before, and not later than now or the end of the
- * range, so that the pages end.
+ * other address; each cursor must be later than the one before, and not later than now or the end
+ * of the range, so that the pages end.
  *
  * @throws {Error} If the service names another address, or a cursor that is not later.
  */

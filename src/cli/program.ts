@@ -76,7 +76,9 @@ export async function runProgram(call: ProgramInvocation): Promise<number> {
   }
 }
 
-/** Creates the function that prints a line; all output of a command except JSON passes through it. */
+/**
+ * Creates the function that prints a line; all output of a command except JSON passes through it.
+ */
 const sayTo =
   ({ stdout }: Terminal) =>
   (line: TerminalLine): void =>

@@ -59,7 +59,9 @@ export async function openStoreForRestore(
   return openBeside(paths, mode);
 }
 
-/** Opens the store that an export is restored into. An export has a part of a store and makes none. */
+/**
+ * Opens the store that an export is restored into. An export has a part of a store and makes none.
+ */
 async function openForExport(settings: StoreSettings): Promise<Store> {
   try {
     return await openExistingStore(settings);

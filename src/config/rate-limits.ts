@@ -54,7 +54,9 @@ function replacementOf(part: string): readonly [RateName, LimitLevel, number] {
   );
 }
 
-/** Sets one number; the wider ones become no smaller, so that they do not take back what is given. */
+/**
+ * Sets one number; the wider ones become no smaller, so that they do not take back what is given.
+ */
 function withNumber(before: LimitNumbers, level: LimitLevel, most: number): LimitNumbers {
   const caller = level === "caller" ? most : before.caller;
   if (level === "total") return { caller, network: before.network, total: most };

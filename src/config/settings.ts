@@ -296,8 +296,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * Parses environment variables.
  *
  * @param removed What holds in place of each setting that is gone.
- * @throws {Error} With one line per invalid variable, with its allowed values, one per variable that
- * looks like a misspelled setting, and one per setting that is gone.
+ * @throws {Error} With one line per invalid variable, with its allowed values, one per variable
+ * that looks like a misspelled setting, and one per setting that is gone.
  */
 export function readVariables<V extends Variables>(
   env: Environment,

@@ -65,9 +65,9 @@ const normalScoreOf = (percentile: number): number =>
   normalQuantile(Math.min(100 - PERCENTILE_EDGE, Math.max(PERCENTILE_EDGE, percentile)) / 100);
 
 /**
- * The estimate of the claim: the mean of the coefficients of the dates, with a t and a 95 % interval
- * that allow for overlap. Its t is a normal quantile, so that it can be compared with that of any
- * level of significance.
+ * The estimate of the claim: the mean of the coefficients of the dates, with a t and a 95 %
+ * interval that allow for overlap. Its t is a normal quantile, so that it can be compared with that
+ * of any level of significance.
  *
  * @param coefficients Results of `claimCoefficient` in chronological order; `null` is left out.
  * @param step Number of sessions from one date to the next.

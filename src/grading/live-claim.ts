@@ -28,10 +28,14 @@ export const LIVE_CLAIM = {
   },
   /** Probability of a false `confirmed_live` over all looks is at most half of this. */
   significance: 0.05,
-  /** Looks are taken this many years after the claim; each has an equal share of the significance. */
+  /**
+   * Looks are taken this many years after the claim; each has an equal share of the significance.
+   */
   years: [1, 2, 3, 5, 10],
   minDates: 200,
-  /** The t to expect of the 369 stocks of the backtest if the claim is true at the size measured. */
+  /**
+   * The t to expect of the 369 stocks of the backtest if the claim is true at the size measured.
+   */
   power: { ic: 0.015, stocks: 369, years: 2, expectedT: 1.3 },
 } as const;
 

@@ -41,8 +41,8 @@ export interface ServedClaim extends LiveClaimFigures {
 
 /**
  * The track record of the whole log: for each asset class and horizon one record for each method
- * that has graded runs, the newest first, and at least one for the running method. Instants are Unix
- * milliseconds on the market's clock.
+ * that has graded runs, the newest first, and at least one for the running method. Instants are
+ * Unix milliseconds on the market's clock.
  */
 export interface TrackRecord {
   /** Name of the log. */

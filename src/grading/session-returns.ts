@@ -31,7 +31,8 @@ export class SessionCalendar {
 
   add(bars: Iterable<Bar>): void {
     for (const { session, availableAt } of bars) {
-      // A bar that was withheld as doubtful becomes known a session later, so the earliest time is used.
+      // A bar that was withheld as doubtful becomes known a session later, so the earliest time is
+      // used.
       const known = this.#closes.get(session) ?? availableAt;
       this.#closes.set(session, Math.min(known, availableAt));
     }
@@ -89,8 +90,8 @@ export function returnFromEntry(returns: Float64Array, entry: number, horizon: n
 }
 
 /**
- * The logarithmic total return that follows a statement. It begins at the close of the next session,
- * since nobody can still trade at the close that the statement is computed from.
+ * The logarithmic total return that follows a statement. It begins at the close of the next
+ * session, since nobody can still trade at the close that the statement is computed from.
  *
  * @param place Index of the session after whose close the statement is made.
  * @param horizon Length in sessions.

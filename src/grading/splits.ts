@@ -97,7 +97,9 @@ export interface SectorFigures {
   readonly long: number;
   readonly short: number;
   readonly wait: number;
-  /** As the figure of all sectors: beyond the mean of all instruments, SHORT with its sign turned. */
+  /**
+   * As the figure of all sectors: beyond the mean of all instruments, SHORT with its sign turned.
+   */
   readonly meanExcess: number | null;
   /** Mean rank correlation within the sector. */
   readonly ic: number | null;

@@ -20,8 +20,8 @@ interface CacheSize<T> {
  * Creates a cache that returns a result only as long as making it again would give the same result.
  * Between two editions of the snapshots, only time can change a result: a snapshot with a future
  * time becomes visible, or a requested time is no longer in the future. A result made while no
- * snapshot has a future time therefore stays valid until the next edition, or until the clock is set
- * back.
+ * snapshot has a future time therefore stays valid until the next edition, or until the clock is
+ * set back.
  */
 export function createEditionCache<T extends object>(
   { market, snapshots }: ToolContext,

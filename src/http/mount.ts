@@ -65,7 +65,8 @@ interface SentRequest {
 
 /**
  * The party against whose numbers a request counts. Unauthenticated requests can contain any client
- * id. The id is counted together with the address, so that others cannot use up the client's number.
+ * id. The id is counted together with the address, so that others cannot use up the client's
+ * number.
  */
 export const partyOf = ({ per }: RateLimit, { ip, params }: SentRequest): Party =>
   per === "client" ? partyAt(ip, `${params.clientId} ${ipAddressKey(ip)}`) : partyAt(ip);

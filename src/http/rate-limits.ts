@@ -7,8 +7,8 @@ import { policyName, rateLimitProblem, secondsUntilReset } from "../limits/rate-
 import type { RequestContext } from "./request-context.ts";
 
 /**
- * Creates a handler that counts each request. If a route has several of these handlers, the response
- * reports all of them.
+ * Creates a handler that counts each request. If a route has several of these handlers, the
+ * response reports all of them.
  *
  * @param partyOf Returns the party that a request is counted for.
  * @throws {Problem} `rate_limited` if the request is refused.

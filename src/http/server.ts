@@ -42,18 +42,18 @@ const SERVER_LIMITS = {
 } as const;
 
 /**
- * Maximum number of connections, and of one network while others have few. An idle connection takes 6
- * to 10 kB (measured), so all together take at most 150 MB; many systems allow a process 20,000 open
- * files. 40 networks that open as many as they can have 300 each, four fifths in all.
+ * Maximum number of connections, and of one network while others have few. An idle connection takes
+ * 6 to 10 kB (measured), so all together take at most 150 MB; many systems allow a process 20,000
+ * open files. 40 networks that open as many as they can have 300 each, four fifths in all.
  */
 const CONNECTIONS: SharedCapacity = { total: 15_000, most: 4_000 };
 
 /**
  * Time after which a connection is closed on which nothing was read or sent, in milliseconds: that
- * of a client that does not read its answer, which no other limit ends; it takes up to twice as long
- * if part of the answer was sent. Linux shows that a client reads only each time it has read about a
- * third of what the kernel buffers, at most 1.64 MB (measured), so a client of 4 kB/s, a phone on 2G,
- * needs seven minutes.
+ * of a client that does not read its answer, which no other limit ends; it takes up to twice as
+ * long if part of the answer was sent. Linux shows that a client reads only each time it has read
+ * about a third of what the kernel buffers, at most 1.64 MB (measured), so a client of 4 kB/s, a
+ * phone on 2G, needs seven minutes.
  */
 export const IDLE_MS = 8 * 60_000;
 
@@ -95,8 +95,8 @@ interface BoundedServerOptions {
 }
 
 /**
- * Creates a server whose resources cannot be exhausted by clients that send or read slowly or not at
- * all.
+ * Creates a server whose resources cannot be exhausted by clients that send or read slowly or not
+ * at all.
  */
 export function createBoundedServer(
   listener: RequestListener,

@@ -45,8 +45,8 @@ function withValidIds({ data, rejected = [] }: Pick<ParsedResponse, "data" | "re
 }
 
 /**
- * Appends rows, and resolves with the number of those that were new. A row that the store refuses because of its content would be refused again, so the
- * answer counts as malformed.
+ * Appends rows, and resolves with the number of those that were new. A row that the store refuses
+ * because of its content would be refused again, so the answer counts as malformed.
  */
 async function append(rows: readonly ArchiveRow[], archive: Archive): Promise<number> {
   if (rows.length === 0) return 0;

@@ -153,7 +153,8 @@ async function readingOf(
   const { request } = step;
   const key = cacheKey(request, options);
   const kept = request.keepMs ? await cache?.get(key, now()) : undefined;
-  // A request is counted before it is sent, because even a request without an answer uses the budget.
+  // A request is counted before it is sent, because even a request without an answer uses the
+  // budget.
   if (kept === undefined) await count(state, options);
   const answer = kept ?? (await ask(request));
   const reading = catchFault(() => step.read(answer), "its answer");

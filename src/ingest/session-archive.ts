@@ -139,8 +139,8 @@ function serveSession(rows: readonly ArchiveRow[], snapshots: RecordedMemory): v
     const found = snapshots.lastAt(symbol, at);
     if (found?.at !== at) continue;
     const ofSymbol = some.map(recordedSnapshot);
-    // Snapshots of the current method take precedence over snapshots of other methods. Among those of
-    // the current method, a snapshot with the same series as the snapshot in memory takes
+    // Snapshots of the current method take precedence over snapshots of other methods. Among those
+    // of the current method, a snapshot with the same series as the snapshot in memory takes
     // precedence.
     const ofMethod = ofSymbol.filter(({ methodVersion }) => methodVersion === undefined);
     const said =

@@ -3,8 +3,8 @@ import type { Limits, Party } from "./limits.ts";
 import { rateLimitProblem } from "./rate-limit-problem.ts";
 
 /**
- * Blocks callers that guess secrets, claim codes, or codes that were sent to a mailbox or chat. Only the caller's own number
- * locks out, so that nobody is locked out by others.
+ * Blocks callers that guess secrets, claim codes, or codes that were sent to a mailbox or chat.
+ * Only the caller's own number locks out, so that nobody is locked out by others.
  */
 export class GuessGuard {
   readonly #limits: Limits;

@@ -83,7 +83,9 @@ const SYNC_EVERY_MS = 1_000;
 /** Pattern of the keys that are stored in the database verbatim; other keys are hashed. */
 const PLAIN = /^[ -~]*$/;
 
-/** The window of a key, with the counts of this process and the last known count in the database. */
+/**
+ * The window of a key, with the counts of this process and the last known count in the database.
+ */
 interface Window extends QuotaWindow {
   /** Name of the window in the database. */
   readonly name: string;

@@ -26,9 +26,9 @@ export interface LockoutOptions {
 }
 
 /**
- * Adds lockouts to `guesses`: each time a caller uses up its number again, the lockout doubles, from
- * the window up to a day. The duration is reset a day after the last lockout ended. Lockouts are
- * stored, so they survive a restart; the number of new ones is limited by `audit-rows`.
+ * Adds lockouts to `guesses`: each time a caller uses up its number again, the lockout doubles,
+ * from the window up to a day. The duration is reset a day after the last lockout ended. Lockouts
+ * are stored, so they survive a restart; the number of new ones is limited by `audit-rows`.
  */
 export function withLockouts<L extends Limits>(
   limits: L,

@@ -4,7 +4,9 @@
  * one network.
  */
 export class NetworkTurns<T> {
-  /** What waits of each network, oldest first, in the order in which the networks have their turn. */
+  /**
+   * What waits of each network, oldest first, in the order in which the networks have their turn.
+   */
   readonly #waiting = new Map<string, T[]>();
   #size = 0;
 

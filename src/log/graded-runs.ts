@@ -128,8 +128,8 @@ export class GradedRuns {
   }
 
   /**
-   * The track record of a method over one horizon. Computing its intervals takes some 10 ms per year
-   * of runs, so a track record is computed once for each state of the log.
+   * The track record of a method over one horizon. Computing its intervals takes some 10 ms per
+   * year of runs, so a track record is computed once for each state of the log.
    *
    * @param terms The terms by which the log is graded.
    * @param now Time on the market's clock, Unix milliseconds.

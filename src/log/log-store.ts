@@ -147,8 +147,8 @@ export class LogStore {
   }
 
   /**
-   * The last checkpoint of this log that a quorum of witnesses has cosigned; `undefined` if there is
-   * none, or if there are no witnesses.
+   * The last checkpoint of this log that a quorum of witnesses has cosigned; `undefined` if there
+   * is none, or if there are no witnesses.
    */
   async cosigned(): Promise<StoredCheckpoint | undefined> {
     if (!this.#isWitnessed) return undefined;
@@ -295,8 +295,8 @@ export class LogStore {
   }
 
   /**
-   * Hash of the method of the run whose session closed at an instant (Unix milliseconds), as the run
-   * states it; empty where the run is pruned.
+   * Hash of the method of the run whose session closed at an instant (Unix milliseconds), as the
+   * run states it; empty where the run is pruned.
    */
   async methodHashAt(id: string, assetClass: AssetClass, close: number): Promise<string> {
     const run = await this.runAt(id, assetClass, close);

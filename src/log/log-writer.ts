@@ -97,7 +97,8 @@ export class LogWriter {
     this.#state = undefined;
     if (state === undefined || (this.#startsAnew && !this.#hasStarted)) return this.#start(state);
 
-    // A log that lacks what was signed here, or what a witness has, is neither continued nor signed.
+    // A log that lacks what was signed here, or what a witness has, is neither continued nor
+    // signed.
     if (!(await this.#extendsWhatWasSigned(state.value))) return false;
 
     const phase = phaseOf(state.value);

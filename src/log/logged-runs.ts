@@ -57,7 +57,9 @@ export class LoggedRuns {
     return added;
   }
 
-  /** Index of the leaf with an instrument's signal at the close of a session (Unix milliseconds). */
+  /**
+   * Index of the leaf with an instrument's signal at the close of a session (Unix milliseconds).
+   */
   indexOf({ assetClass, symbol }: Instrument, close: number): number | undefined {
     const run = this.#runs.get(assetClass)?.findLast((one) => one.close <= close);
     if (run?.close !== close) return undefined;

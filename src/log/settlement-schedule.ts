@@ -59,9 +59,9 @@ export interface DueSettlement extends NextSettlement {
 
 /**
  * The settlements that are due, the next one to append first. Their runs have been covered by a
- * checkpoint, and enough later sessions have been logged. Settlements that no longer wait for prices
- * come first, then the oldest. No settlement is therefore more than `MAX_PRICE_WAIT_SESSIONS` late,
- * which verifiers rely on.
+ * checkpoint, and enough later sessions have been logged. Settlements that no longer wait for
+ * prices come first, then the oldest. No settlement is therefore more than
+ * `MAX_PRICE_WAIT_SESSIONS` late, which verifiers rely on.
  */
 export function dueSettlements(state: LogState): readonly DueSettlement[] {
   const due = state.unsettled.flatMap((run): readonly DueSettlement[] => {

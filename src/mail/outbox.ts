@@ -63,7 +63,9 @@ export const MAIL_TOPIC = "mail";
 export interface OutboxOptions {
   /** Encrypts emails at rest, because they contain codes and addresses. */
   readonly vault: Vault;
-  /** The link by which the recipient of an email stops all mail; absent if the origin is unknown. */
+  /**
+   * The link by which the recipient of an email stops all mail; absent if the origin is unknown.
+   */
   readonly wayOutOf?: (email: string) => string;
   readonly now: () => Date;
 }

@@ -39,10 +39,11 @@ export interface MailSuppressionOptions {
 }
 
 /**
- * The mailboxes whose people want no more mail, except codes that they ask for themselves. Every email
- * that has no unsubscribe link of its own has a link here, the same in each. The link is sufficient
- * authorization, because it was sent to the mailbox, and it also allows mail again. Whoever holds a
- * forwarded email can stop mail too, so stopping it must not keep the owner from signing in.
+ * The mailboxes whose people want no more mail, except codes that they ask for themselves. Every
+ * email that has no unsubscribe link of its own has a link here, the same in each. The link is
+ * sufficient authorization, because it was sent to the mailbox, and it also allows mail again.
+ * Whoever holds a forwarded email can stop mail too, so stopping it must not keep the owner from
+ * signing in.
  */
 export class MailSuppression {
   readonly #options: MailSuppressionOptions;

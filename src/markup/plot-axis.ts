@@ -173,8 +173,8 @@ const leastDistance = (most: number): number => 0.8 / most;
 type Start = Pick<ColumnLabel, "place" | "text">;
 
 /**
- * The time axis of sessions. A long axis has labels where a month, quarter or year begins; a shorter
- * one has labels at days or times.
+ * The time axis of sessions. A long axis has labels where a month, quarter or year begins; a
+ * shorter one has labels at days or times.
  *
  * @param instants Times at which the sessions closed, in milliseconds since the epoch.
  * @param ahead Number of columns after the newest session.

@@ -36,8 +36,8 @@ export interface ComputedLocks {
 /** Identity of a method as the running code has it. */
 export interface RunningMethod {
   /**
-   * SHA-256 of the constants and of the results on the invented market. Where it cannot be computed,
-   * `unknown.` and the SHA-256 of the files that differ from the locked ones.
+   * SHA-256 of the constants and of the results on the invented market. Where it cannot be
+   * computed, `unknown.` and the SHA-256 of the files that differ from the locked ones.
    */
   readonly methodHash: string;
   /**
@@ -66,7 +66,9 @@ function hashOf(path: string): string | undefined {
 const differing = (files: FileHashes): readonly string[] =>
   Object.keys(files).filter((path) => hashOf(path) !== files[path]);
 
-/** The hashes of the running code, from the lock files, from an earlier computation, or computed. */
+/**
+ * The hashes of the running code, from the lock files, from an earlier computation, or computed.
+ */
 const runningLocks = memo((): Pick<ComputedLocks, "method" | "candidate"> => {
   const locked: LockedFiles = JSON.parse(readFileSync(here("locked-files.json"), "utf8"));
   const changed = differing(locked.files);

@@ -46,7 +46,10 @@ export const terminalMessage = (text: string): string =>
     .map((line, at) => terminalLine(at === 0 ? line : `  ${line}`))
     .join("\n");
 
-/** Characters that `JSON.stringify` leaves as they are and a terminal or a person can be deceived by. */
+/**
+ * Characters that `JSON.stringify` leaves as they are and a terminal or a person can be deceived
+ * by.
+ */
 const RAW_IN_JSON = /[\u007f-\u009f\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /**

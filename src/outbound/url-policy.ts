@@ -58,8 +58,8 @@ function isWebPort(port: string): boolean {
 }
 
 /**
- * The host of a URL as limits count it: without its port, and without dots at its end, which lead to
- * the same host (RFC 1034 section 3.1).
+ * The host of a URL as limits count it: without its port, and without dots at its end, which lead
+ * to the same host (RFC 1034 section 3.1).
  *
  * @param url A URL that `urlFault` allows.
  */

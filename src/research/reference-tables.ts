@@ -14,8 +14,8 @@ import { walkPanel } from "./panel-walk.ts";
  *
  *     npm run method:reference -- --market <folder> --from 2014-07-01 --to 2018-12-31
  *
- * The social and the dark pool reading get the quantiles of the normal distribution, which they have
- * by construction, because price folders have neither messages nor trades.
+ * The social and the dark pool reading get the quantiles of the normal distribution, which they
+ * have by construction, because price folders have neither messages nor trades.
  */
 
 /** Number of quantiles, at the probabilities (i + 0.5) / 1,001. */

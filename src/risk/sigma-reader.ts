@@ -6,7 +6,8 @@ import { forecastSigmaAt } from "./outlook.ts";
 const { windowSessions } = RISK_RULES;
 
 /**
- * Capacity of a buffer of variances; when it is full, the newest `windowSessions` move to the front.
+ * Capacity of a buffer of variances; when it is full, the newest `windowSessions` move to the
+ * front.
  */
 const CAPACITY = windowSessions + 64;
 

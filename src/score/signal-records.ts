@@ -67,7 +67,9 @@ const readSignal = (view: DataView, at: number): SignalState => ({
 /** Size of the packed evidence of one factor in bytes. */
 const FACTOR_BYTES = 25;
 
-/** Stands for the status `not_observed` of a factor whose feed shows only trades of unknown side. */
+/**
+ * Stands for the status `not_observed` of a factor whose feed shows only trades of unknown side.
+ */
 const SIDE_UNKNOWN = FACTOR_STATUSES.length;
 
 type Summary = FactorEvidence[keyof FactorEvidence];

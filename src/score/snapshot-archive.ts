@@ -24,8 +24,10 @@ export interface MemoryArchive extends SnapshotArchive {
   lastAt(symbol: string, at: number): PastSnapshot | undefined;
   /** Final snapshots of the sessions that closed in [from, to], oldest first. */
   history(symbol: string, from: number, to: number): RecordList<PastSnapshot>;
-  /** Final snapshots of the sessions that closed after an instant, oldest first, at a cost proportional
-   *  to their number. */
+  /**
+   * Final snapshots of the sessions that closed after an instant, oldest first, at a cost
+   * proportional to their number.
+   */
   closedAfter(symbol: string, at: number): readonly (Snapshot | SignalRecord)[];
   /**
    * Shows the snapshots of an earlier process, without history, until the first replay is

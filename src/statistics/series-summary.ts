@@ -15,9 +15,9 @@ export interface SeriesSummary {
   /** t statistic mean / (sd / sqrt(n)), which assumes independent dates. */
   readonly plainT: number;
   /**
-   * t statistic that allows for autocorrelation (`cosineStandardError`), as the normal quantile with
-   * the same tail probability; the plain t where that is nearer to 0. Without skill, |t| exceeds
-   * 1.96 in at most about 5 % of cases.
+   * t statistic that allows for autocorrelation (`cosineStandardError`), as the normal quantile
+   * with the same tail probability; the plain t where that is nearer to 0. Without skill, |t|
+   * exceeds 1.96 in at most about 5 % of cases.
    */
   readonly t: number;
   /** 95 % confidence interval of the mean: it contains 0 where |t| is under 1.96. */

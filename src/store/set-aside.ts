@@ -24,7 +24,9 @@ export interface SetAsideRecord {
   readonly with?: string;
 }
 
-/** Records that are set aside, by `setAsideKey`. They keep the groups and the expiry of the record. */
+/**
+ * Records that are set aside, by `setAsideKey`. They keep the groups and the expiry of the record.
+ */
 export const setAsideRecords = collection<SetAsideRecord>("set-aside");
 
 const setAsideKey = (of: Collection<unknown>, key: string): string => `${of.name}:${key}`;

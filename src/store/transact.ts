@@ -145,7 +145,9 @@ class BufferedTransaction implements Transaction {
     return this.#writes.length > 0;
   }
 
-  /** The checks of what was read, then the writes, so that one that finds a change wrote nothing. */
+  /**
+   * The checks of what was read, then the writes, so that one that finds a change wrote nothing.
+   */
   operations(): readonly Operation[] {
     return [...this.#checks.values(), ...this.#writes];
   }

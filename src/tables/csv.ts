@@ -7,8 +7,9 @@ export const CSV_MEDIA_TYPE = "text/csv; charset=utf-8; header=present";
 /**
  * Matches the places of a text at which a spreadsheet would begin a formula (OWASP, CSV injection):
  * before an operator, also of full width, a tab or a carriage return. They are at the start, and
- * after every character that a program may take for a separator in place of the comma, since it then
- * ignores quotes inside of what it splits. Quotes and spaces before the operator do not prevent it.
+ * after every character that a program may take for a separator in place of the comma, since it
+ * then ignores quotes inside of what it splits. Quotes and spaces before the operator do not
+ * prevent it.
  */
 const FORMULA = /(?<=^|[;|\t\r\n])(?=['"\p{Zs}]*[=+\-@\t\r＝＋－＠])/gu;
 

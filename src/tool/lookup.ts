@@ -27,8 +27,8 @@ export function unpricedInstruments({
 }
 
 /**
- * Explains why a real symbol may be unknown, worded to follow what was not found; empty if the market is
- * not simulated.
+ * Explains why a real symbol may be unknown, worded to follow what was not found; empty if the
+ * market is not simulated.
  */
 export const notCoveredReason = ({ source }: MarketView): string =>
   source.simulated ? ": this market is simulated and has symbols of its own" : "";

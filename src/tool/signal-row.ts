@@ -230,8 +230,8 @@ export const SignalSeries = seriesSchema(signalRow, SIGNAL_HISTORY.full).extend(
 
 /**
  * What the session that closed last changed in a score, with what became known since, in points:
- * the score less that at the close before. `null` if one of the two does not exist, or another method
- * computed it.
+ * the score less that at the close before. `null` if one of the two does not exist, or another
+ * method computed it.
  */
 export function scoreChange(
   { instrument, at, score, methodVersion }: PastSnapshot,

@@ -51,7 +51,8 @@ function messageOf(
   if (type !== SIGNATURE_TYPE_NUMBERS.mlDsa44) {
     return Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`);
   }
-  // C2SP tlog-cosignature, "ML-DSA-44 signed message", for the subtree that begins at the first leaf.
+  // C2SP tlog-cosignature, "ML-DSA-44 signed message", for the subtree that begins at the first
+  // leaf.
   const { origin, size, root } = parseCheckpointText(text);
   const parts = [Buffer.from(LABEL), opaque(name), uint64(seconds), opaque(origin)];
   return Buffer.concat([...parts, uint64(0n), uint64(BigInt(size)), root]);

@@ -15,8 +15,8 @@ import {
 } from "../delivery/delivery.ts";
 
 /**
- * Maximum number of rows read for one page. More rows than events are read when the page is filtered
- * by alert.
+ * Maximum number of rows read for one page. More rows than events are read when the page is
+ * filtered by alert.
  */
 const MAX_SCANNED = 2_000;
 

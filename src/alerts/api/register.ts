@@ -60,8 +60,8 @@ export const pendingWebhookState = (since: number) =>
 
 /**
  * Registers an alert. The alert, its audit row and the challenge of its webhook are stored in one
- * transaction. A request that repeats an earlier one with the same idempotency key returns the earlier
- * alert.
+ * transaction. A request that repeats an earlier one with the same idempotency key returns the
+ * earlier alert.
  *
  * @throws {Problem} `invalid_request`, `alert_limit`, `idempotency_key_reused`,
  * `insufficient_scope`; `not_found` for a channel or watchlist that the caller may not use;

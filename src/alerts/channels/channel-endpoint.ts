@@ -105,8 +105,8 @@ export class ChannelEndpoint implements Endpoint {
 
   /**
    * @param channel The channel as it is before the attempt.
-   * @param alert The alert of the delivery, which sends to the channel; `undefined` for a message of
-   * the channel itself.
+   * @param alert The alert of the delivery, which sends to the channel; `undefined` for a message
+   * of the channel itself.
    */
   constructor(
     channel: StoredChannel,
@@ -226,7 +226,9 @@ export class ChannelEndpoint implements Endpoint {
     return this.#options.now().getTime();
   }
 
-  /** Makes a gathering or digest wait until `heldUntil`, or until the channel's schedule changes. */
+  /**
+   * Makes a gathering or digest wait until `heldUntil`, or until the channel's schedule changes.
+   */
   #waitUntil(delivery: StoredDelivery, heldUntil: number, now: number): Instead {
     const value = { ...delivery.value, heldUntil };
     return {

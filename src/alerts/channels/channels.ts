@@ -101,9 +101,9 @@ type NewChannel = Pick<StoredChannel, "key" | "value" | "groups">;
  * account and throws the problem `not_found` for any other channel. A channel receives only codes
  * until the person has entered the code that was sent to it.
  *
- * Methods that change something count against the limit `changes`. Methods that send a code
- * also count against `code-mails` and `mailbox-codes`, and a wrong code counts against `guesses`. Any
- * of them may throw `rate_limited`.
+ * Methods that change something count against the limit `changes`. Methods that send a code also
+ * count against `code-mails` and `mailbox-codes`, and a wrong code counts against `guesses`. Any of
+ * them may throw `rate_limited`.
  */
 export class ChannelService {
   readonly #options: ChannelServiceOptions;

@@ -108,11 +108,14 @@ interface Wait {
   readonly isOverLimit?: true;
 }
 
-/** Lets an event wait for the channel's gathering, which is due at the end of the wait or earlier. */
+/**
+ * Lets an event wait for the channel's gathering, which is due at the end of the wait or earlier.
+ */
 export const waitForDigest =
   (event: StoredDelivery, channel: StoredChannel, { until, now, isOverLimit }: Wait): Change =>
   async (tx) => {
-    // The transaction that changes the schedule applies it to what waits, and would miss this event.
+    // The transaction that changes the schedule applies it to what waits, and would miss this
+    // event.
     const [isSame, gathering] = await Promise.all([
       isUnchanged(tx, channels, channel),
       tx.get(deliveries, gatheringKey(channel.key)),
@@ -142,8 +145,8 @@ function putGathering(
 }
 
 /**
- * The instant until which a gathering that is due must wait longer, in milliseconds since the epoch;
- * `undefined` if it need not.
+ * The instant until which a gathering that is due must wait longer, in milliseconds since the
+ * epoch; `undefined` if it need not.
  */
 export const gatheringWaitEnd = (
   { value: { heldUntil } }: StoredDelivery,
@@ -172,7 +175,9 @@ export const gatherDigest =
     tx.announce(DELIVERIES_TOPIC);
   };
 
-/** Ends the gathering of a channel that no longer exists: its events are attempted by themselves. */
+/**
+ * Ends the gathering of a channel that no longer exists: its events are attempted by themselves.
+ */
 export const endGathering =
   (gathering: StoredDelivery, channelId: string): Change =>
   async (tx) => {

@@ -41,7 +41,9 @@ export const parseChannelTarget = (
 export const channelTargetHint = <Kind extends ChannelKind>(target: ChannelTarget<Kind>): string =>
   targetKinds[target.kind].hint(target);
 
-/** The URL whose host the person chose; `undefined` if the service's own hosts are the only ones. */
+/**
+ * The URL whose host the person chose; `undefined` if the service's own hosts are the only ones.
+ */
 export const chosenUrl = <Kind extends ChannelKind>(
   target: ChannelTarget<Kind>,
 ): string | undefined => targetKinds[target.kind].chosenUrl(target);

@@ -82,8 +82,10 @@ export const EVENT_RETENTION_MS = 30 * DAY_MS;
 /** Body of an event row. */
 export interface EventRowBody {
   readonly alertId: string;
-  /** The OAuth client through which a person registered the alert; absent for other callers and in old
-   *  rows. */
+  /**
+   * The OAuth client through which a person registered the alert; absent for other callers and in
+   * old rows.
+   */
   readonly clientId?: string;
   readonly type: string;
   /** The payload as it is sent, as JSON. */
@@ -180,8 +182,8 @@ export function messageIdTimeMs(eventId: string): number | undefined {
 }
 
 /**
- * Queues a message that is not queued yet for an alert, unless the alert is polled. The state of the
- * webhook or channel is checked later, at the attempt.
+ * Queues a message that is not queued yet for an alert, unless the alert is polled. The state of
+ * the webhook or channel is checked later, at the attempt.
  */
 export function enqueueDelivery(
   tx: Transaction,

@@ -30,8 +30,8 @@ const RELEASED_TOGETHER = 100;
 const LEASE_MS = 30_000;
 
 /**
- * Makes the held deliveries of an alert or channel due soon after the transaction that activates the
- * alert or channel or changes its schedule.
+ * Makes the held deliveries of an alert or channel due soon after the transaction that activates
+ * the alert or channel or changes its schedule.
  */
 export function releaseHeldDeliveries(
   tx: Transaction,

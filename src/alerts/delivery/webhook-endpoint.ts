@@ -119,8 +119,8 @@ export class WebhookEndpoint implements Endpoint {
   }
 
   /**
-   * Counts a challenge as an attempt without a new event, because an owner can register any number of
-   * hosts, and for its host, so that the service cannot be used to attack one.
+   * Counts a challenge as an attempt without a new event, because an owner can register any number
+   * of hosts, and for its host, so that the service cannot be used to attack one.
    */
   async #countChallenge(): Promise<LimitState> {
     const { limits, vault } = this.#options;

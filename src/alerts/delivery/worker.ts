@@ -51,8 +51,8 @@ import { WebhookEndpoint, type WebhookEndpointOptions } from "./webhook-endpoint
 // send      `send`: the response, or none
 // record    `record`: one transaction, which also retries, verifies or disables
 //
-// A crash before the record leaves the delivery leased. When the lease has expired, it is sent again
-// with the same id and body.
+// A crash before the record leaves the delivery leased. When the lease has expired, it is sent
+// again with the same id and body.
 
 /**
  * Pause between two polls for due deliveries, in milliseconds. Polling is needed because retries
@@ -279,7 +279,9 @@ interface Attempt {
   readonly response: WebhookResponse | undefined;
 }
 
-/** An attempt with the verdict on its response, and the members of a digest that are still queued. */
+/**
+ * An attempt with the verdict on its response, and the members of a digest that are still queued.
+ */
 interface JudgedAttempt extends Attempt {
   readonly verdict: EndpointVerdict;
   readonly members: readonly StoredDelivery[];

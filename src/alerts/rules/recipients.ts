@@ -161,7 +161,9 @@ function eventOf(
   };
 }
 
-/** Id of the next event. Readers paginate by its instant, so it increases if the clock goes back. */
+/**
+ * Id of the next event. Readers paginate by its instant, so it increases if the clock goes back.
+ */
 function nextEventId(at: number, pending: PendingCommit): string {
   pending.newestEventAt = Math.max(at, pending.newestEventAt + 1);
   return newMessageId(pending.newestEventAt);

@@ -183,7 +183,9 @@ async function makeRoomForFamily(
   await evictTokenFamilies(tx, { collection: begun.collection, grantId });
 }
 
-/** The grant that a record overwrites, as the request has read it; `undefined` for other records. */
+/**
+ * The grant that a record overwrites, as the request has read it; `undefined` for other records.
+ */
 const knownGrant = ({ model, key }: NewModelRecord, state: RequestState) =>
   model === "Grant" ? state.grants.get(key) : undefined;
 

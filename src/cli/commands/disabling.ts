@@ -14,7 +14,9 @@ export interface Disabled<T> {
   readonly action: string;
   /** Topic on which the disabling or enabling of a record is announced, with its key. */
   readonly topic?: string;
-  /** The account without which the record is disabled too, and stays so; absent if there is none. */
+  /**
+   * The account without which the record is disabled too, and stays so; absent if there is none.
+   */
   readonly accountOf?: (value: T) => string | undefined;
   /** Disables what belongs to the record. @returns How many records of each name. */
   readonly disableDependents?: (

@@ -64,7 +64,8 @@ export function decisionsOf(context: CommandContext, mailbox?: Outbox): Applicat
 }
 
 /**
- * Why the log of signals is not signed, or will not be by the next server; `undefined` if it may be.
+ * Why the log of signals is not signed, or will not be by the next server; `undefined` if it may
+ * be.
  */
 export async function logRefusalOf({
   store,

@@ -60,8 +60,8 @@ export class MuxTransport extends PerRequestHTTPServerTransport {
     const { promise, ...settle } = Promise.withResolvers<JSONRPCResponse>();
     this.#pending.set(id, { ...settle, id: message.id });
     this.onmessage({ ...message, id }, { ...this.#extra, authInfo });
-    // Handlers run asynchronously, so a request that is no longer pending here was rejected before any
-    // handler ran.
+    // Handlers run asynchronously, so a request that is no longer pending here was rejected before
+    // any handler ran.
     return this.#pending.has(id) ? promise : undefined;
   }
 

@@ -83,8 +83,8 @@ const PROXY_HEADER =
   /^(?:forwarded|via|x-forwarded(?:-.*)?|x-original-.*|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-.*|client-ip)$/;
 
 /**
- * Whether a request shows that it passed a proxy: by a header, by a Host that is not loopback, or by
- * HTTP/1.0, which no browser speaks. A proxy can leave all of them out.
+ * Whether a request shows that it passed a proxy: by a header, by a Host that is not loopback, or
+ * by HTTP/1.0, which no browser speaks. A proxy can leave all of them out.
  */
 export function mayBeProxied({ headers, httpVersion }: IncomingMessage): boolean {
   const host = URL.parse(`http://${headers.host}`)?.hostname ?? "";

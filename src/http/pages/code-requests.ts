@@ -44,11 +44,11 @@ export async function countCodeRequest(
 }
 
 /**
- * The parties for which `code-mails` can count a code, in the order in which they are used. The first
- * code of an hour at a known browser counts for the mailbox and in total alone, and so does the
- * first at browsers with a link, so that nobody else of the network can keep an owner from it. The
- * next ones at known browsers count for the network of the account, and those at browsers with a
- * link for the network where they are.
+ * The parties for which `code-mails` can count a code, in the order in which they are used. The
+ * first code of an hour at a known browser counts for the mailbox and in total alone, and so does
+ * the first at browsers with a link, so that nobody else of the network can keep an owner from it.
+ * The next ones at known browsers count for the network of the account, and those at browsers with
+ * a link for the network where they are.
  */
 function codeParties(
   mailbox: string,
@@ -73,8 +73,8 @@ function codeParties(
 const FIRST = "first";
 
 /**
- * The first party for which another code can be counted; for first codes, only if the caller has had
- * none in the hour. Codes that are asked for at the same instant can each be the first:
+ * The first party for which another code can be counted; for first codes, only if the caller has
+ * had none in the hour. Codes that are asked for at the same instant can each be the first:
  * `mailbox-codes` and the total bound them.
  */
 async function firstFree(limits: Limits, parties: readonly Party[]): Promise<Party | undefined> {

@@ -49,7 +49,9 @@ export function createErrorPageHandler({
   };
 }
 
-/** What a person reads at an address that no route serves; programs read which documents list them. */
+/**
+ * What a person reads at an address that no route serves; programs read which documents list them.
+ */
 const NO_PAGE = new Problem("not_found", {
   detail: "There is no page at this address.",
   next: "The address may be mistyped, or the page may be gone.",

@@ -56,7 +56,8 @@ export type ShowField<F extends Fields> = (name: keyof F & string, under?: Under
 /**
  * Shows a form.
  *
- * @param inside The buttons, after all fields in their order; or a function that arranges the fields.
+ * @param inside The buttons, after all fields in their order; or a function that arranges the
+ * fields.
  */
 export function showForm<F extends Fields>(
   form: Form<F>,

@@ -86,8 +86,8 @@ export type Values<F extends Fields> = {
 };
 
 /**
- * A form: what it asks for, how it is read, and how it is shown. Its page, the validation of what is
- * sent and the page of a refusal follow from it.
+ * A form: what it asks for, how it is read, and how it is shown. Its page, the validation of what
+ * is sent and the page of a refusal follow from it.
  */
 export interface Form<F extends Fields = Fields> {
   /** Prefix of the ids of its fields, on a page with several forms; otherwise empty. */

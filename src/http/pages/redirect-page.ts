@@ -14,8 +14,9 @@ export function mayResultFromForm({ headers }: Request): boolean {
 }
 
 /**
- * An intermediate page that navigates on automatically. Without it, the browser would treat the next
- * request as part of the form submission, and block it by `form-action` (see `mayResultFromForm`).
+ * An intermediate page that navigates on automatically. Without it, the browser would treat the
+ * next request as part of the form submission, and block it by `form-action` (see
+ * `mayResultFromForm`).
  */
 export function redirectPage(redirectTo: string): PageAnswer {
   return {

@@ -3,7 +3,10 @@ import type { RegisteredClaim } from "../log-state.ts";
 import { CLOCK_TOLERANCE_MS } from "./clock-tolerance.ts";
 import type { LeafOf } from "./read-leaf.ts";
 
-/** First release that scores by the candidate: it departs from the candidate's rule, and makes a claim. */
+/**
+ * First release that scores by the candidate: it departs from the candidate's rule, and makes a
+ * claim.
+ */
 const DEPARTING_RELEASE = 2;
 
 /** Whether a method is of a release that departs from the rule registered with the candidate. */

@@ -142,8 +142,8 @@ export class SettlementVerifier {
       (one) => this.#laterThan(one) >= dueAfter(one) + MAX_PRICE_WAIT_SESSIONS,
     );
     const method = this.#method;
-    // The horizons that the first method registers apply: a later method cannot drop a horizon whose
-    // outcomes look bad.
+    // The horizons that the first method registers apply: a later method cannot drop a horizon
+    // whose outcomes look bad.
     const horizons = this.#terms?.horizons[assetClass] ?? [];
     const isJudged = horizons.length > 0;
     const added = { index, run, place: closes.length, method, horizons, isJudged };
@@ -236,8 +236,8 @@ export class SettlementVerifier {
         `corrects ${corrects}, which is no settlement of run ${of.index} over ${horizon} sessions that can be corrected`,
       );
     }
-    // A correction before the registered session is refused: otherwise the operator of the log could
-    // choose the day of a correction, and so remove unwelcome outcomes.
+    // A correction before the registered session is refused: otherwise the operator of the log
+    // could choose the day of a correction, and so remove unwelcome outcomes.
     if (this.#laterThan(of) < this.#correctedAfter(of)) {
       throw new CheckFailure(`corrects ${corrects} before it is looked at again`);
     }

@@ -61,10 +61,10 @@ export const auditLeafOf = ({ kind, at, id, subject, body }: ArchiveRow): string
   canonicalize({ kind, at, id, subject, body }) as string;
 
 /**
- * Archives the oldest pending audit rows as leaves of the tree, in one transaction with the tree and its
- * signed checkpoint. If another process has sealed rows in the meantime, nothing is written and the
- * rows stay pending. A crash or a second sealing process therefore cannot lose or duplicate a row,
- * or fork the tree.
+ * Archives the oldest pending audit rows as leaves of the tree, in one transaction with the tree
+ * and its signed checkpoint. If another process has sealed rows in the meantime, nothing is written
+ * and the rows stay pending. A crash or a second sealing process therefore cannot lose or duplicate
+ * a row, or fork the tree.
  *
  * @param now The current time, in milliseconds since the epoch.
  * @returns The number of rows that were pending, at most 500.

@@ -57,8 +57,8 @@ export interface AuditVerification {
 
 /**
  * Reads all sealed audit rows and reports rows that were changed, removed, inserted or reordered.
- * They are verified as leaves of the tree, like the entries of the signal log. A server may write to
- * the store during the verification.
+ * They are verified as leaves of the tree, like the entries of the signal log. A server may write
+ * to the store during the verification.
  *
  * Anyone who can write the whole store and has its keys, such as the operator, can also rebuild the
  * tree. Only state that was kept elsewhere (`known`) reveals this.

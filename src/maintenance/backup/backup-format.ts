@@ -8,14 +8,14 @@ import { MAX_LINE_BYTES } from "./lines.ts";
 const BACKUP_FORMAT = "market-signal-backup";
 
 /**
- * Format version, incremented when older programs cannot read the format. Backups of version 2, which
- * version 1.0.0 of the program writes, can contain URLs of webhooks in plain text.
+ * Format version, incremented when older programs cannot read the format. Backups of version 2,
+ * which version 1.0.0 of the program writes, can contain URLs of webhooks in plain text.
  */
 const BACKUP_VERSION = 3;
 
 /**
- * Length from which text is passed on to be compressed, in UTF-16 code units. Each piece costs a turn
- * of the event loop, whatever its length.
+ * Length from which text is passed on to be compressed, in UTF-16 code units. Each piece costs a
+ * turn of the event loop, whatever its length.
  */
 const CHUNK_LENGTH = 64 * 1024;
 

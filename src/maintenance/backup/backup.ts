@@ -19,7 +19,9 @@ export interface BackupFacts {
 /** Source and target of a backup. */
 export interface BackupTask {
   readonly store: Store;
-  /** Path of a file that does not exist yet. A name that ends in .sqlite asks for an SQLite file. */
+  /**
+   * Path of a file that does not exist yet. A name that ends in .sqlite asks for an SQLite file.
+   */
   readonly file: string;
   /** The current time, in milliseconds since the epoch. */
   readonly now: () => number;
@@ -76,8 +78,8 @@ export async function checkBackup(
 }
 
 /**
- * What a file is, by its first bytes: a database file of SQLite, an export of version 1.0.0, or else
- * a dump.
+ * What a file is, by its first bytes: a database file of SQLite, an export of version 1.0.0, or
+ * else a dump.
  *
  * @throws {Error} If the file cannot be read.
  */

@@ -12,8 +12,8 @@ import {
 } from "./export-format.ts";
 
 /**
- * Maximum size of a document, in MiB, because it is parsed in one piece. A backup has no such limit,
- * because it is read line by line.
+ * Maximum size of a document, in MiB, because it is parsed in one piece. A backup has no such
+ * limit, because it is read line by line.
  */
 const MAX_DOCUMENT_MIB = 64;
 

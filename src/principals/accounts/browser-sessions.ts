@@ -255,8 +255,8 @@ export class BrowserSessions {
   }
 
   /**
-   * Whether one more sign-in of an account, with its sign-out, may be written to the audit log. Each
-   * account has numbers of its own, so that nobody else can use up the rows in which a stolen
+   * Whether one more sign-in of an account, with its sign-out, may be written to the audit log.
+   * Each account has numbers of its own, so that nobody else can use up the rows in which a stolen
    * sign-in shows.
    */
   async #mayRecord(accountId: string): Promise<boolean> {

@@ -144,8 +144,8 @@ export class EmailCodeSignIn {
 }
 
 /**
- * Whether a sign-up mode allows this address to sign in. Reads the same records in every case, so that
- * the response time reveals nothing.
+ * Whether a sign-up mode allows this address to sign in. Reads the same records in every case, so
+ * that the response time reveals nothing.
  */
 async function maySignIn(
   email: string,

@@ -58,8 +58,8 @@ export type DeletedCounts = Readonly<Record<string, number>>;
  * record stored under the address. What the operator has disabled is deleted as it is, and never
  * takes effect again.
  *
- * Agents are deleted one at a time, then everything else in one transaction. After an interruption, a
- * repeated call deletes the rest. The audit log gets a row with the id of each agent and account.
+ * Agents are deleted one at a time, then everything else in one transaction. After an interruption,
+ * a repeated call deletes the rest. The audit log gets a row with the id of each agent and account.
  *
  * @param email Normalized.
  */

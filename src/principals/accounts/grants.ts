@@ -67,8 +67,8 @@ interface GrantRoom {
 
 /**
  * Determines whether a client can get another grant. When the person has `MAX_GRANTS_PER_PERSON`,
- * the client's oldest grant makes room. Grants from assertions do not count, since they expire after
- * an hour.
+ * the client's oldest grant makes room. Grants from assertions do not count, since they expire
+ * after an hour.
  */
 export async function grantRoom(
   records: RecordReader,

@@ -55,9 +55,9 @@ function deleteDependents(tx: Transaction, clientId: string): void {
 }
 
 /**
- * Deletes the records that depend on a group's agents, such as alerts and tokens, but not the agents
- * themselves. The agents are deleted when the same transaction removes the group, together with the
- * application that claimed them or with that application's grant.
+ * Deletes the records that depend on a group's agents, such as alerts and tokens, but not the
+ * agents themselves. The agents are deleted when the same transaction removes the group, together
+ * with the application that claimed them or with that application's grant.
  */
 export async function deleteAgentDependents(tx: Transaction, group: string): Promise<void> {
   for (const { key } of await readKept(tx, clients, group)) deleteDependents(tx, key);

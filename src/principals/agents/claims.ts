@@ -78,8 +78,8 @@ interface ClaimServiceOptions {
 
 /**
  * The claim ceremony in both directions: the person enters the code that the agent received, or the
- * agent sends the code that the person was shown. A claim is one transaction, so a code creates at most
- * one owner, and five wrong attempts invalidate a code even when they are concurrent.
+ * agent sends the code that the person was shown. A claim is one transaction, so a code creates at
+ * most one owner, and five wrong attempts invalidate a code even when they are concurrent.
  *
  * @throws {Problem} Every method: `store_unavailable` when the store is unavailable.
  */
@@ -236,8 +236,8 @@ export class ClaimService {
 }
 
 /**
- * Records a preview with the correct code. It writes as much as a wrong code does, so that a correct
- * guess does not get a faster response than concurrent wrong guesses.
+ * Records a preview with the correct code. It writes as much as a wrong code does, so that a
+ * correct guess does not get a faster response than concurrent wrong guesses.
  */
 function recordPreview(
   tx: Transaction,

@@ -2,8 +2,8 @@
 export interface UnclaimedAgent {
   readonly id: string;
   /**
-   * Hash of the network from which the agent was registered (/24 of IPv4, /48 of IPv6). For an agent
-   * that a person has authorized, also the person's account.
+   * Hash of the network from which the agent was registered (/24 of IPv4, /48 of IPv6). For an
+   * agent that a person has authorized, also the person's account.
    */
   readonly networks: readonly string[];
   /** Size in agents of ordinary size, at least 1. */

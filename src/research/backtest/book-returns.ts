@@ -32,8 +32,8 @@ export interface Cohort {
 }
 
 /**
- * The book that holds all cohorts whose horizon has not ended, with equal capital in each (Jegadeesh
- * & Titman, 1993): every session counts once, and no choice of first date matters.
+ * The book that holds all cohorts whose horizon has not ended, with equal capital in each
+ * (Jegadeesh & Titman, 1993): every session counts once, and no choice of first date matters.
  */
 export function cohortReturns(
   cohorts: readonly Cohort[],

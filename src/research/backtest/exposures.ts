@@ -16,8 +16,8 @@ export interface Exposures {
 export type ExposureColumns = Readonly<Record<keyof Exposures, Float64Array>>;
 
 /**
- * Creates a reader of the exposures of all rows at a session, which computes each session once, since
- * several horizons and paces need it.
+ * Creates a reader of the exposures of all rows at a session, which computes each session once,
+ * since several horizons and paces need it.
  */
 export function createExposureReader(grid: ReturnGrid): (place: number) => ExposureColumns {
   const known = new Map<number, ExposureColumns>();

@@ -46,7 +46,9 @@ export function headlineHorizonSessions(subject: BacktestSubject, assetClass: As
   return BRIEF.has(subject) ? 1 : SCORE_HORIZON_SESSIONS[assetClass];
 }
 
-/** The subject that is measured beside another one on the same dates; the score and its candidate. */
+/**
+ * The subject that is measured beside another one on the same dates; the score and its candidate.
+ */
 export const COMPARED_SUBJECT: Readonly<Partial<Record<BacktestSubject, BacktestSubject>>> = {
   composite: CANDIDATE.name,
   [CANDIDATE.name]: "composite",

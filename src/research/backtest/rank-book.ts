@@ -50,7 +50,8 @@ export interface RankBook {
   /** Mean spread after costs, in the order of `COSTS_BP`. */
   readonly net: readonly { readonly costBp: number; readonly mean: number }[];
   /**
-   * One-way cost in basis points at which the mean spread is 0; `null` if the spread is not positive.
+   * One-way cost in basis points at which the mean spread is 0; `null` if the spread is not
+   * positive.
    */
   readonly breakEvenBp: number | null;
   /** Wealth of the book that holds all unexpired groups, at the graded dates. */
@@ -86,8 +87,8 @@ interface Holding {
 }
 
 /**
- * Measures the book over all dates with enough instruments. A book is held for the whole horizon, so
- * its turnover is measured against the book that it replaces. If the horizon is shorter than the
+ * Measures the book over all dates with enough instruments. A book is held for the whole horizon,
+ * so its turnover is measured against the book that it replaces. If the horizon is shorter than the
  * step between dates, the book is sold at the end of the horizon, which is full turnover.
  *
  * @returns `undefined` if there are too few dates.

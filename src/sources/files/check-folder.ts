@@ -62,7 +62,9 @@ export interface FolderCheck {
   readonly unread: readonly string[];
 }
 
-/** Reads a whole market folder and lists all that is invalid, where the service stops at the first. */
+/**
+ * Reads a whole market folder and lists all that is invalid, where the service stops at the first.
+ */
 export async function checkMarketFolder(
   folder: string,
   { onProgress }: Pick<ReadOptions, "onProgress"> = {},

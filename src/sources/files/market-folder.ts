@@ -217,8 +217,8 @@ const MAX_FILE_BYTES = 256 * 1024 * 1024;
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * Reads a text file; `undefined` if there is none. A link is followed, but a pipe or a device, which
- * may have no end, is not read.
+ * Reads a text file; `undefined` if there is none. A link is followed, but a pipe or a device,
+ * which may have no end, is not read.
  */
 async function readText(path: string): Promise<TextFile | undefined> {
   let file: FileHandle | undefined;

@@ -31,7 +31,9 @@ export interface ArchiveSelection {
 export interface FollowingRows {
   /** Rows of the wanted kinds, in the order of their commits. */
   readonly rows: readonly ArchiveRow[];
-  /** The place to continue after. If it is the one that was asked for, no row of any kind follows. */
+  /**
+   * The place to continue after. If it is the one that was asked for, no row of any kind follows.
+   */
   readonly place: number;
 }
 
@@ -54,10 +56,10 @@ export interface Archive {
   read(kind: string, selection: ArchiveSelection): Promise<readonly ArchiveRow[]>;
 
   /**
-   * Reads the rows that were committed after a place, whatever their instants. Each row has a place:
-   * a number that grows in the order in which rows become readable and is never reused, also after
-   * rows were deleted or the store was loaded. A reader that goes on from place to place reads every
-   * row once.
+   * Reads the rows that were committed after a place, whatever their instants. Each row has a
+   * place: a number that grows in the order in which rows become readable and is never reused, also
+   * after rows were deleted or the store was loaded. A reader that goes on from place to place
+   * reads every row once.
    *
    * @param kinds Kinds of the rows to return; others are passed over.
    * @param limit Maximum number of rows of any kind to look at, from 1 to 10,000.

@@ -55,13 +55,15 @@ export type RecordRevision = Pick<Stored<unknown>, "key" | "revision">;
 /** Properties of a record that is written, in addition to its value. */
 export interface WriteOptions {
   /**
-   * Groups of the record, in addition to those that the collection declares: those that its value and
-   * key do not tell, such as an owner that only the writer knows.
+   * Groups of the record, in addition to those that the collection declares: those that its value
+   * and key do not tell, such as an owner that only the writer knows.
    */
   readonly groups?: readonly string[];
   /** Lifetime in milliseconds. Absent: the one that the collection declares. */
   readonly ttlMs?: number;
-  /** Delay until the record is due, in milliseconds. Absent: the one that the collection declares. */
+  /**
+   * Delay until the record is due, in milliseconds. Absent: the one that the collection declares.
+   */
   readonly dueInMs?: number;
 }
 

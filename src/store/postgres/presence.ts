@@ -10,7 +10,9 @@ const CLASS = 0x4d5350;
 /** Beginning of the names of connections, also in versions that hold no such lock. */
 export const APPLICATION_PREFIX = "market-signal";
 
-/** Draws the number by which all connections of one user of a store are known to belong together. */
+/**
+ * Draws the number by which all connections of one user of a store are known to belong together.
+ */
 export const drawUser = (): number => randomInt(2 ** 31);
 
 /**

@@ -95,8 +95,8 @@ function listing(
     const text = `select ${COLUMNS} from market_signal.record where ${listed}`;
     return { name: "list", text, values };
   }
-  // Each member is looked up by itself (`limit 1`), so that no query plan scans the whole collection
-  // to find a few of them.
+  // Each member is looked up by itself (`limit 1`), so that no query plan scans the whole
+  // collection to find a few of them.
   const text = `with members as materialized (
       select revision from market_signal.member where name = $5 and ${listed})
     select found.* from members cross join lateral (

@@ -48,8 +48,8 @@ const creation = [
 const OLDEST_SCHEMA = 5;
 
 /**
- * SQL steps that upgrade each schema to the next, from the oldest one on. Released steps must not be
- * changed; new steps are appended, and `creation` follows them.
+ * SQL steps that upgrade each schema to the next, from the oldest one on. Released steps must not
+ * be changed; new steps are appended, and `creation` follows them.
  */
 const upgrades: readonly string[] = [
   // Keeps programs out that cannot read sealed URLs of webhooks; no table changes. The start of the

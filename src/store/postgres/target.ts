@@ -24,9 +24,9 @@ const APPLICATION_NAME = `${APPLICATION_PREFIX} ${process.pid}@${hostname()}`.sl
 );
 
 /**
- * Isolation of all transactions, unless DATABASE_URL has `options` of its own. A commit takes its lock
- * first and must see what was committed until then; at a stricter level, which a database can have
- * as its default, it would see only what was there before, and exceed limits.
+ * Isolation of all transactions, unless DATABASE_URL has `options` of its own. A commit takes its
+ * lock first and must see what was committed until then; at a stricter level, which a database can
+ * have as its default, it would see only what was there before, and exceed limits.
  */
 const ISOLATION = "-c default_transaction_isolation=read\\ committed";
 

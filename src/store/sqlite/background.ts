@@ -2,7 +2,9 @@ import { parentPort, Worker, workerData } from "node:worker_threads";
 import { copyFile } from "./copy.ts";
 import { checkFile } from "./integrity-check.ts";
 
-/** Long work on a database file that can be done in a worker thread, so that nothing waits for it. */
+/**
+ * Long work on a database file that can be done in a worker thread, so that nothing waits for it.
+ */
 const tasks = { check: checkFile, copy: copyFile };
 
 /** A task and its arguments, which the worker thread gets. */

@@ -158,7 +158,9 @@ export class RecordTable implements BatchTransaction {
     return this.#all(LIST, collection, after, now, limit);
   }
 
-  /** Like `list`, with only the keys and revisions. Checksums, which cover whole rows, are ignored. */
+  /**
+   * Like `list`, with only the keys and revisions. Checksums, which cover whole rows, are ignored.
+   */
   listRevisions(
     collection: string,
     after: number,
@@ -361,8 +363,8 @@ export class RecordTable implements BatchTransaction {
   }
 
   /**
-   * Inserts a row with its `valuesOf`, unless the collection has a row with this key, even an expired
-   * one.
+   * Inserts a row with its `valuesOf`, unless the collection has a row with this key, even an
+   * expired one.
    *
    * @returns Whether the row was inserted.
    */

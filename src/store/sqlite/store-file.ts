@@ -33,9 +33,9 @@ const RECORDS: readonly string[] = [
 ];
 
 /**
- * SQL that creates the table of groups, which a record has as JSON in its row, too. A list of a group
- * reads as many rows as it returns, and so does its check, however large the group is in this and
- * in other collections.
+ * SQL that creates the table of groups, which a record has as JSON in its row, too. A list of a
+ * group reads as many rows as it returns, and so does its check, however large the group is in this
+ * and in other collections.
  */
 const GROUPS = `CREATE TABLE record_group (
     name TEXT NOT NULL, collection TEXT NOT NULL, revision INTEGER NOT NULL,

@@ -24,8 +24,8 @@ export function applyHostContext(context) {
   for (const [name, value] of Object.entries(Object(styles?.variables))) {
     if (VARIABLE.test(name) && isSafeValue(value)) root.style.setProperty(name, value);
   }
-  // A mix of the host's colors and the app's could be unreadable, so the host's palette is used only
-  // if it defines both background and text colors.
+  // A mix of the host's colors and the app's could be unreadable, so the host's palette is used
+  // only if it defines both background and text colors.
   root.toggleAttribute(
     "data-palette",
     ["background", "text"].every((one) => root.style.getPropertyValue(`--color-${one}-primary`)),

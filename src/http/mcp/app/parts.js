@@ -43,7 +43,9 @@ const isSimulated = ({ market, simulated }) =>
 const statusTag = (status) =>
   Object.hasOwn(facts.answerNotes, status) && el("span.tag", facts.answerNotes[status]);
 
-/** The score as a whole number, with a bar that shows the unrounded score; a dash if it is `null`. */
+/**
+ * The score as a whole number, with a bar that shows the unrounded score; a dash if it is `null`.
+ */
 export const scoreFigure = (score, exact = score) =>
   el(
     "div",

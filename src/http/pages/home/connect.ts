@@ -175,8 +175,8 @@ new_token() {
 token=${"${"}${KEY_VARIABLE}:-$(new_token)}`;
 
 /**
- * Values in the curl command. `endpoint` and `token` stand between double quotes, so they may contain
- * shell variables; `message` is the JSON body.
+ * Values in the curl command. `endpoint` and `token` stand between double quotes, so they may
+ * contain shell variables; `message` is the JSON body.
  */
 interface ScriptParameters {
   readonly endpoint: string;

@@ -36,8 +36,8 @@ export interface HomeView {
     readonly instruments: number;
     readonly source: { readonly name: string };
     /**
-     * The reason why the signal log is not signed or not witnessed; `undefined` if it is both signed
-     * and witnessed.
+     * The reason why the signal log is not signed or not witnessed; `undefined` if it is both
+     * signed and witnessed.
      */
     readonly logFault?: string | undefined;
   };
@@ -52,7 +52,8 @@ export interface HomeView {
 }
 
 /**
- * The home page: the market first, then how to connect, how to verify, and the state of the service.
+ * The home page: the market first, then how to connect, how to verify, and the state of the
+ * service.
  */
 export function homePage(view: HomeView): PageAnswer {
   const { site, viewer, query, list, scriptPath } = view;

@@ -64,7 +64,9 @@ const HEADERS = {
   "content-security-policy": `${CONTENT_SECURITY_POLICY}; script-src 'self'; connect-src 'self'`,
 };
 
-/** What is sent of a page: all of it, the parts that the script updates, or its Markdown version. */
+/**
+ * What is sent of a page: all of it, the parts that the script updates, or its Markdown version.
+ */
 type Form = "page" | "parts" | "markdown";
 
 const formOf = (req: Request): Form => {

@@ -82,8 +82,8 @@ async function refresh() {
     });
     if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
     const text = await answer.text();
-    // The response is discarded if the filter has changed in the meantime; the change has started its
-    // own request.
+    // The response is discarded if the filter has changed in the meantime; the change has started
+    // its own request.
     if (address !== location.href) return;
     if (answer.status !== 304) show(text);
     tag = answer.headers.get("etag") ?? "";

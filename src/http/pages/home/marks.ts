@@ -25,8 +25,8 @@ export const signalShapes: Readonly<Record<Signal, string>> = {
 };
 
 /**
- * Whether the coverage of an instrument is below the minimum for LONG and SHORT of its class. Such a
- * score is drawn hatched and labeled as thin.
+ * Whether the coverage of an instrument is below the minimum for LONG and SHORT of its class. Such
+ * a score is drawn hatched and labeled as thin.
  */
 function hasThinCoverage({ assetClass, coverage }: Covered): boolean {
   const { minCoverage } = SIGNAL_THRESHOLDS[assetClass];

@@ -11,8 +11,8 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const BYTES_PER_ENTRY = 400;
 
 /**
- * Bodies that depend only on a question and the state of the market, so that a page of 180 kB, which
- * takes 10 to 15 ms (measured), is not rendered for each visitor.
+ * Bodies that depend only on a question and the state of the market, so that a page of 180 kB,
+ * which takes 10 to 15 ms (measured), is not rendered for each visitor.
  */
 export interface SharedPages {
   /** The body for a question, from the cache or made. */

@@ -46,7 +46,9 @@ function tables(result: ClassResult, question: BacktestQuestion): readonly Plain
   ];
 }
 
-/** The coefficients of both paces, of the compared subject and by the estimator of the live claim. */
+/**
+ * The coefficients of both paces, of the compared subject and by the estimator of the live claim.
+ */
 function paceTable(
   { headline, everySession, compared, claim }: ClassResult,
   { ic, neutralIc }: HorizonResult,

@@ -73,8 +73,8 @@ ${methodSection([result])}`,
 }
 
 /**
- * Renders the report on several market folders as one HTML document without scripts: each set apart,
- * then together.
+ * Renders the report on several market folders as one HTML document without scripts: each set
+ * apart, then together.
  */
 export function setsPage(result: SetsResult): string {
   const [first] = result.sets;

@@ -56,8 +56,8 @@ function newtonStep(
 }
 
 /**
- * Solves the normal equations with the Hankel matrix of the sums by Cramer's rule; `undefined` if it
- * is singular.
+ * Solves the normal equations with the Hankel matrix of the sums by Cramer's rule; `undefined` if
+ * it is singular.
  */
 function solve(
   [a, b, c, d, e]: readonly [number, number, number, number, number],

@@ -29,7 +29,9 @@ export interface SteadinessMeasures {
    * the deepest fifth of its date; 0.2 each without any skill.
    */
   readonly worstFifth: readonly number[];
-  /** The chance of being among the worst fifth; `null` if no year can be forecast from earlier ones. */
+  /**
+   * The chance of being among the worst fifth; `null` if no year can be forecast from earlier ones.
+   */
   readonly chance: WorstFifthChance | null;
 }
 

@@ -38,7 +38,9 @@ export interface WorstFifthChance extends Calibration {
   /** Largest difference between mean forecast and frequency among the tenths. */
   readonly largestGap: number;
   readonly years: readonly YearlyFit[];
-  /** Coefficients from all dates, for forecasts after the backtest; `null` if they cannot be fitted. */
+  /**
+   * Coefficients from all dates, for forecasts after the backtest; `null` if they cannot be fitted.
+   */
   readonly next: QuadraticLogistic | null;
   /**
    * Why the probability may not be published; `null` if it may: the skill interval lies above 0 and
@@ -55,9 +57,9 @@ interface DatedEvents {
 }
 
 /**
- * Forecasts, for the stocks of each year, the chance that their fall is among the worst fifth of the
- * date: logistic(c0 + c1 U + c2 U^2), where U is the normal score of risk, fitted each January on
- * the dates whose horizon had ended by then. Years with fewer than 30 independent periods before
+ * Forecasts, for the stocks of each year, the chance that their fall is among the worst fifth of
+ * the date: logistic(c0 + c1 U + c2 U^2), where U is the normal score of risk, fitted each January
+ * on the dates whose horizon had ended by then. Years with fewer than 30 independent periods before
  * them are not forecast.
  *
  * @returns `null` if no year can be forecast.
