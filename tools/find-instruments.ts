@@ -1,5 +1,10 @@
 import { z } from "zod";
-import { AnswerOrigin, answerOrigin, CursorInput, DetailInput } from "../src/answers/common.ts";
+import {
+  AnswerOrigin,
+  answerOrigin,
+  CursorInput,
+  DetailInput,
+} from "../src/answers/shared-members.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
 import { isTickerQuery, matchInstruments } from "../src/market/symbols.ts";
 import { tableOf } from "../src/tables/table.ts";

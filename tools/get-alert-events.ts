@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { alertScopes } from "../src/access/scopes.ts";
-import { CursorInput, Provenance, provenance } from "../src/answers/common.ts";
+import { CursorInput, Provenance, provenance } from "../src/answers/shared-members.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
 import {

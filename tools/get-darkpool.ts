@@ -1,14 +1,5 @@
 import { z } from "zod";
 import {
-  CursorInput,
-  DetailInput,
-  InstantAnswer,
-  InstrumentAnswer,
-  instrumentAnswer,
-  isoInstant,
-  SymbolInput,
-} from "../src/answers/common.ts";
-import {
   DayItem,
   dayItem,
   OffExchangeTotals,
@@ -18,6 +9,15 @@ import {
   PrintItem,
   printItem,
 } from "../src/answers/off-exchange-row.ts";
+import {
+  CursorInput,
+  DetailInput,
+  InstantAnswer,
+  InstrumentAnswer,
+  instrumentAnswer,
+  isoInstant,
+  SymbolInput,
+} from "../src/answers/shared-members.ts";
 import {
   type OffExchangeDaySummary,
   type OffExchangeView,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DetailInput, SymbolInput } from "../src/answers/common.ts";
+import { DetailInput, SymbolInput } from "../src/answers/shared-members.ts";
 import { briefFactorsAnswer, FactorsAnswer, fullFactorsAnswer } from "../src/tool/factors.ts";
 import { resolveInstrument, snapshotAt } from "../src/tool/lookup.ts";
 import { defineTool } from "../src/tool/tool.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { roundToWholePoints } from "../src/answers/rounding.ts";
 import {
   answerOrigin,
   CursorInput,
@@ -8,8 +9,7 @@ import {
   isoInstant,
   SymbolInput,
   Ticker,
-} from "../src/answers/common.ts";
-import { roundToWholePoints } from "../src/answers/rounding.ts";
+} from "../src/answers/shared-members.ts";
 import { steadinessPoints } from "../src/answers/steadiness.ts";
 import { scoreAttributionAnswer } from "../src/answers/why.ts";
 import { Problem } from "../src/lib/problem.ts";

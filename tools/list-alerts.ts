@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Caller } from "../src/access/caller.ts";
 import { ALERT_STATUSES, isOwnedBy } from "../src/alerts/alert.ts";
 import type { AlertView } from "../src/alerts/api/queries.ts";
-import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
+import { CursorInput, isoInstant, Provenance } from "../src/answers/shared-members.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
 import {

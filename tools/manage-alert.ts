@@ -8,7 +8,7 @@ import {
   InstantAnswer,
   isoInstantOrNull,
   Provenance,
-} from "../src/answers/common.ts";
+} from "../src/answers/shared-members.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { AlertAnswer, alertAnswer, NextSteps, SigningSecretAnswer } from "../src/tool/alert.ts";
 import {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { alertScopes } from "../src/access/scopes.ts";
-import { CursorInput } from "../src/answers/common.ts";
+import { CursorInput } from "../src/answers/shared-members.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { AlertFields, canonicalSymbols } from "../src/tool/alert-input.ts";
 import { readablePage } from "../src/tool/pagination.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Caller } from "../src/access/caller.ts";
 import { alertScopes } from "../src/access/scopes.ts";
 import type { InstrumentSelector } from "../src/alerts/alert.ts";
-import { DirectionAnswer, Provenance } from "../src/answers/common.ts";
+import { DirectionAnswer, Provenance } from "../src/answers/shared-members.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../src/score/report-events.ts";

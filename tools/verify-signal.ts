@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isoInstant, Provenance, SymbolInput } from "../src/answers/common.ts";
+import { isoInstant, Provenance, SymbolInput } from "../src/answers/shared-members.ts";
 import { Problem } from "../src/lib/problem.ts";
 import { type CommitmentOpening, commitmentHash } from "../src/log/leaves.ts";
 import type { LogReader, ProvenEntry } from "../src/log/log-reader.ts";

@@ -14,15 +14,6 @@ import {
 } from "../score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 import type { SteadinessAlert } from "../score/steadiness-events.ts";
-import {
-  type AnswerContext,
-  DirectionAnswer,
-  InstantAnswer,
-  InstrumentAnswerMembers,
-  instrumentAnswerMembers,
-  isoInstant,
-  snapshotId,
-} from "./common.ts";
 import { SCORE_MEANING } from "./meaning.ts";
 import {
   ExpectedReportAnswer,
@@ -33,6 +24,15 @@ import {
 } from "./next-report.ts";
 import { RangeAlertFields, rangeAlertAnswer } from "./range-alert.ts";
 import { roundFraction, roundPointDifference, roundTo, roundToWholePoints } from "./rounding.ts";
+import {
+  type AnswerContext,
+  DirectionAnswer,
+  InstantAnswer,
+  InstrumentAnswerMembers,
+  instrumentAnswerMembers,
+  isoInstant,
+  snapshotId,
+} from "./shared-members.ts";
 import { SteadinessAlertFields, steadinessAlertAnswer } from "./steadiness-alert.ts";
 
 /** Decimals of z values. */

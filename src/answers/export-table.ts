@@ -5,7 +5,7 @@ import type { Bar, RecordList } from "../market/records.ts";
 import { runningMethod } from "../method/running.ts";
 import { factorEvidenceOf, type PastSnapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
-import { isoInstant } from "./common.ts";
+import { isoInstant } from "./shared-members.ts";
 
 /** The final snapshots of one asset class in one session. */
 export interface PanelSession {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { InstantAnswer, isoInstant } from "./common.ts";
+import { InstantAnswer, isoInstant } from "./shared-members.ts";
 
 /** Payload of the event "another method scores the instruments of the alert". */
 export const MethodChangedEvent = z.object({

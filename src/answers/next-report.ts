@@ -13,7 +13,7 @@ import { marketDayName } from "../lib/day.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
-import { isoInstant } from "./common.ts";
+import { isoInstant } from "./shared-members.ts";
 
 const Day = z.string();
 

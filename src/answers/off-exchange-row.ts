@@ -3,8 +3,8 @@ import { estimatedSide, type OffExchangeDaySummary } from "../factors/off-exchan
 import { BLOCK_SIZE_TEXT, isBlockTrade } from "../market/block-size.ts";
 import type { Print } from "../market/records.ts";
 import { columnOf, columnsOf, membersOf, membersSchema, namesOf } from "../tables/row.ts";
-import { type DetailLevel, InstantAnswer, isoInstant } from "./common.ts";
 import { roundRatio, withoutFloatNoise } from "./rounding.ts";
+import { type DetailLevel, InstantAnswer, isoInstant } from "./shared-members.ts";
 
 /** An off-exchange print of an instrument. */
 interface PrintRecord {

@@ -5,8 +5,8 @@ import {
   RANGE_ALERT_REASONS,
   type RangeAlert,
 } from "../risk/range-events.ts";
-import { InstantAnswer, isoInstant } from "./common.ts";
 import { priceRangeBounds, roundToSixDigits, toPercent } from "./risk.ts";
+import { InstantAnswer, isoInstant } from "./shared-members.ts";
 
 /** Members of a range event. */
 export const RangeAlertFields = z.object({

@@ -24,8 +24,8 @@ import { RANGE_PROBABILITIES } from "../risk/ranges.ts";
 import { horizonVariance, spansReport } from "../risk/report-days.ts";
 import { RISK_VERDICTS, type RiskEvidence, type RiskTable } from "../risk/table.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-import { InstantAnswer, isoInstant } from "./common.ts";
 import { roundTo } from "./rounding.ts";
+import { InstantAnswer, isoInstant } from "./shared-members.ts";
 
 /** Reasons for which a range or the probability of a fall is not published. */
 const WITHHELD = ["insufficient_data", "coverage_missed", "no_skill"] as const;

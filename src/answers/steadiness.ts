@@ -10,7 +10,7 @@ import {
   type SteadinessReading,
 } from "../score/steadiness.ts";
 import { normalQuantile } from "../statistics/normal.ts";
-import { InstantAnswer, isoInstant } from "./common.ts";
+import { InstantAnswer, isoInstant } from "./shared-members.ts";
 
 /** The sentence that says what steadiness is. Pages, tools and docs quote it without rewording. */
 export const STEADINESS_MEANING =

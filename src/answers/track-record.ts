@@ -10,7 +10,7 @@ import {
 import { AssetClass } from "../market/instrument.ts";
 import { type DataSource, MarketMode } from "../market/market.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
-import { InstantAnswer, isoInstant } from "./common.ts";
+import { InstantAnswer, isoInstant } from "./shared-members.ts";
 
 const Estimate = z.object({ value: z.number(), low: z.number(), high: z.number() });
 const Count = z.number();

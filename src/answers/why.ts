@@ -3,8 +3,8 @@ import { FACTORS, type Factor, type FactorReading, isSideUnknown } from "../fact
 import { Problem } from "../lib/problem.ts";
 import type { FactorContributions } from "../score/composite.ts";
 import { contributionsOf, factorEvidenceOf, type PastSnapshot } from "../score/snapshot.ts";
-import { type DetailLevel, DirectionAnswer, InstantAnswer, isoInstant } from "./common.ts";
 import { roundPointDifference, roundScorePoints } from "./rounding.ts";
+import { type DetailLevel, DirectionAnswer, InstantAnswer, isoInstant } from "./shared-members.ts";
 
 /** Status of a factor in an answer: the one vocabulary for why a factor has no value. */
 export const FactorStatusAnswer = z

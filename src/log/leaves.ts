@@ -1,6 +1,6 @@
 import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
-import { isoInstant } from "../answers/common.ts";
+import { isoInstant } from "../answers/shared-members.ts";
 import type { Factor, FactorInput } from "../factors/reading.ts";
 import { LIVE_CLAIM, type LiveClaimTerms } from "../grading/live-claim.ts";
 import {

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { isoInstant } from "../answers/common.ts";
+import { isoInstant } from "../answers/shared-members.ts";
 import { liveClaimTerms } from "../grading/live-claim.ts";
 import type { Market } from "../market/market.ts";
 import { newestKnownRecord } from "../market/point-in-time.ts";

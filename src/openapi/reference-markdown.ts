@@ -1,5 +1,5 @@
-import { AnswerOrigin, InstrumentAnswer } from "../answers/common.ts";
 import { EventData } from "../answers/event.ts";
+import { AnswerOrigin, InstrumentAnswer } from "../answers/shared-members.ts";
 import { SERVICE_SUMMARY, type Site } from "../answers/site.ts";
 import { paths } from "../lib/paths.ts";
 import type { ProblemCode } from "../lib/problem.ts";

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { InstantAnswer } from "../answers/common.ts";
 import {
   RangeAlertEvent,
   ReportAlertEvent,
@@ -8,6 +7,7 @@ import {
   VolatilityAlertEvent,
 } from "../answers/event.ts";
 import { MethodChangedEvent } from "../answers/method-change.ts";
+import { InstantAnswer } from "../answers/shared-members.ts";
 
 const AlertId = z.string().describe("The alert that the webhook belongs to.");
 

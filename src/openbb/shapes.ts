@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { InstantAnswer } from "../answers/common.ts";
 import {
   DIRECTION_EVIDENCE_TEXT,
   DIRECTION_LIMITS_TEXT,
   SCORE_CAVEAT,
   SCORE_MEANING,
 } from "../answers/meaning.ts";
+import { InstantAnswer } from "../answers/shared-members.ts";
 import type { TrackRecordAnswer } from "../answers/track-record.ts";
 import type { Factor } from "../factors/reading.ts";
 import { AssetClass } from "../market/instrument.ts";

@@ -1,5 +1,5 @@
 import type { AlertSystem } from "../alerts/create.ts";
-import { snapshotId } from "../answers/common.ts";
+import { snapshotId } from "../answers/shared-members.ts";
 import type { Scoring } from "../ingest/create.ts";
 import { createSessionArchiveJob } from "../ingest/session-archive.ts";
 import type { SignalLog } from "../log/signal-log.ts";

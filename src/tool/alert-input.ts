@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ALERT_KINDS, type AlertKind } from "../alerts/alert.ts";
-import { InstantInput, Ticker } from "../answers/common.ts";
+import { InstantInput, Ticker } from "../answers/shared-members.ts";
 import { Label } from "../lib/label.ts";
 import { EVENT_RULES } from "../score/shift-and-volatility-events.ts";
 import { resolveInstrument } from "./lookup.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { InstantAnswer } from "../answers/common.ts";
+import { InstantAnswer } from "../answers/shared-members.ts";
 import { columnOf, columnsOf, memberColumns } from "../tables/row.ts";
 import { AlertAnswer, AttemptAnswer, type CreatorFields, EventAnswer } from "./alert.ts";
 

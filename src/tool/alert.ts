@@ -10,7 +10,12 @@ import type { AlertDetails, AlertView, DeliveryAttemptView } from "../alerts/api
 import type { ChannelState } from "../alerts/channels/channel.ts";
 import { CHANNEL_KINDS } from "../alerts/channels/targets.ts";
 import type { DeliveryAttempt } from "../alerts/delivery/delivery.ts";
-import { DirectionAnswer, InstantAnswer, isoInstant, isoInstantOrNull } from "../answers/common.ts";
+import {
+  DirectionAnswer,
+  InstantAnswer,
+  isoInstant,
+  isoInstantOrNull,
+} from "../answers/shared-members.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { DataSource } from "../market/market.ts";
 import { DEFAULT_SESSIONS_BEFORE_REPORT } from "../score/report-events.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { InstantAnswer, isoInstant } from "../answers/common.ts";
 import { roundTo } from "../answers/rounding.ts";
+import { InstantAnswer, isoInstant } from "../answers/shared-members.ts";
 import { runningCandidate } from "../method/running.ts";
 import { CANDIDATE, CANDIDATE_PARTS, CANDIDATE_RULES } from "../score/candidate.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { InstantInput, isoInstant } from "../answers/common.ts";
 import {
   closingInstantRange,
   mergeSessions,
   panelColumns,
   panelRows,
 } from "../answers/export-table.ts";
+import { InstantInput, isoInstant } from "../answers/shared-members.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { RecordList } from "../market/records.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";

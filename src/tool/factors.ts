@@ -1,5 +1,11 @@
 import { z } from "zod";
 import {
+  roundFraction,
+  roundPointDifference,
+  roundRatioOrNull,
+  roundToWholePoints,
+} from "../answers/rounding.ts";
+import {
   briefInstrument,
   fullInstrument,
   InstantAnswer,
@@ -7,13 +13,7 @@ import {
   InstrumentAnswerMembers,
   isoInstant,
   isoInstantOrNull,
-} from "../answers/common.ts";
-import {
-  roundFraction,
-  roundPointDifference,
-  roundRatioOrNull,
-  roundToWholePoints,
-} from "../answers/rounding.ts";
+} from "../answers/shared-members.ts";
 import { FactorStatusAnswer, factorStatusAnswer } from "../answers/why.ts";
 import { MAX_INDICATOR_BARS, technicalIndicators } from "../factors/indicators.ts";
 import { addPrintToDay, type OffExchangeDay } from "../factors/off-exchange.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { DetailLevel } from "../answers/common.ts";
+import type { DetailLevel } from "../answers/shared-members.ts";
 import { Problem } from "../lib/problem.ts";
 import type { RecordList } from "../market/records.ts";
 import { type Cell, type Column, cellOf } from "../tables/table.ts";

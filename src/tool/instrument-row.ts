@@ -1,12 +1,12 @@
 import { z } from "zod";
+import { NextReportFields, nextReportAnswer } from "../answers/next-report.ts";
 import {
   AnswerStatus,
   type DetailLevel,
   InstantAnswer,
   InstrumentIdentity,
   isoInstantOrNull,
-} from "../answers/common.ts";
-import { NextReportFields, nextReportAnswer } from "../answers/next-report.ts";
+} from "../answers/shared-members.ts";
 import { FactorStatusAnswer, factorStatusAnswer } from "../answers/why.ts";
 import { FACTORS, type Factor } from "../factors/reading.ts";
 import { AssetClass, type Instrument } from "../market/instrument.ts";

@@ -1,4 +1,4 @@
-import { isoInstant } from "../answers/common.ts";
+import { isoInstant } from "../answers/shared-members.ts";
 import { Problem } from "../lib/problem.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";

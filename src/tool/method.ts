@@ -1,8 +1,13 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { z } from "zod";
-import { InstantAnswer, isoInstant, isoInstantOrNull, Provenance } from "../answers/common.ts";
 import { riskParameters } from "../answers/risk.ts";
+import {
+  InstantAnswer,
+  isoInstant,
+  isoInstantOrNull,
+  Provenance,
+} from "../answers/shared-members.ts";
 import { FACTORS } from "../factors/reading.ts";
 import { Problem } from "../lib/problem.ts";
 import { AssetClass } from "../market/instrument.ts";

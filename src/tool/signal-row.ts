@@ -1,12 +1,4 @@
 import { z } from "zod";
-import {
-  type DetailLevel,
-  DirectionAnswer,
-  InstantAnswer,
-  InstrumentIdentity,
-  isoInstant,
-  isoInstantOrNull,
-} from "../answers/common.ts";
 import { nextReportAnswer } from "../answers/next-report.ts";
 import {
   roundFraction,
@@ -15,6 +7,14 @@ import {
   roundScorePoints,
   roundToWholePoints,
 } from "../answers/rounding.ts";
+import {
+  type DetailLevel,
+  DirectionAnswer,
+  InstantAnswer,
+  InstrumentIdentity,
+  isoInstant,
+  isoInstantOrNull,
+} from "../answers/shared-members.ts";
 import { sessionOfSnapshot } from "../answers/signal-point.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { MarketMode } from "../market/market.ts";

@@ -1,4 +1,7 @@
 import { z } from "zod";
+import { noProbabilityReason, SCORE_MEANING } from "../answers/meaning.ts";
+import { NextReportFields, nextReportAnswer } from "../answers/next-report.ts";
+import { RiskAnswer, rangesAt80Percent, riskAnswer } from "../answers/risk.ts";
 import {
   AnswerOrigin,
   briefInstrument,
@@ -10,10 +13,7 @@ import {
   InstrumentAnswerMembers,
   isoInstant,
   snapshotId,
-} from "../answers/common.ts";
-import { noProbabilityReason, SCORE_MEANING } from "../answers/meaning.ts";
-import { NextReportFields, nextReportAnswer } from "../answers/next-report.ts";
-import { RiskAnswer, rangesAt80Percent, riskAnswer } from "../answers/risk.ts";
+} from "../answers/shared-members.ts";
 import { exactSignal, roundedSignal, sessionOfSnapshot } from "../answers/signal-point.ts";
 import {
   STEADINESS_MEANING,

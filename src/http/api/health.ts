@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { isoInstant } from "../../answers/common.ts";
+import { isoInstant } from "../../answers/shared-members.ts";
 import { runningMethod } from "../../method/running.ts";
 import type { JsonAnswer } from "../../openapi/operation.ts";
 import { serviceStatusOperations } from "../../openapi/operations/service-status.ts";

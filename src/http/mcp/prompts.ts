@@ -5,8 +5,8 @@ import {
   ProtocolErrorCode,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { SymbolInput } from "../../answers/common.ts";
 import { SCORE_CAVEAT, SCORE_MEANING } from "../../answers/meaning.ts";
+import { SymbolInput } from "../../answers/shared-members.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import { resolveInstrument } from "../../tool/lookup.ts";

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { findInstruments } from "../../../tools/find-instruments.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
 import type { Caller } from "../../access/caller.ts";
-import { SymbolInput } from "../../answers/common.ts";
+import { SymbolInput } from "../../answers/shared-members.ts";
 import { Problem } from "../../lib/problem.ts";
 import { searchInstruments } from "../../market/symbols.ts";
 import { resolveInstrument } from "../../tool/lookup.ts";

@@ -2,7 +2,7 @@ import { Router } from "express";
 import { z } from "zod";
 import { isPersonWithoutClient } from "../../alerts/alert.ts";
 import { type StoredWatchlist, watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
-import { Ticker } from "../../answers/common.ts";
+import { Ticker } from "../../answers/shared-members.ts";
 import { Problem } from "../../lib/problem.ts";
 import { partyAt } from "../../limits/address-key.ts";
 import { requireAdmission } from "../../limits/rate-limit-problem.ts";

@@ -1,4 +1,4 @@
-import { isoInstant } from "../../answers/common.ts";
+import { isoInstant } from "../../answers/shared-members.ts";
 import { TrackRecordAnswer, trackRecordFiguresAnswer } from "../../answers/track-record.ts";
 import {
   computeTrackRecordFigures,

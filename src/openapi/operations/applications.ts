@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { InstantAnswer } from "../../answers/common.ts";
+import { InstantAnswer } from "../../answers/shared-members.ts";
 import { paths } from "../../lib/paths.ts";
 import { ApplicationFields, InquiryFields } from "../../principals/applications/fields.ts";
 import { applicantFocuses } from "../../principals/applications/intake-records.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { InstantAnswer } from "../../answers/common.ts";
+import { InstantAnswer } from "../../answers/shared-members.ts";
 import { paths } from "../../lib/paths.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { LIMIT_HEADERS } from "../headers.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { allScopes, scopeDescriptions } from "../../access/scopes.ts";
-import { InstantAnswer } from "../../answers/common.ts";
+import { InstantAnswer } from "../../answers/shared-members.ts";
 import { ID_JAG_TOKEN_TYPE, JWT_BEARER_GRANT_TYPE } from "../../auth/assertions/oauth-urns.ts";
 import { paths } from "../../lib/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { InstantAnswer } from "../../answers/common.ts";
+import { InstantAnswer } from "../../answers/shared-members.ts";
 import { paths } from "../../lib/paths.ts";
 import { MarketMode } from "../../market/market.ts";
 import { jsonContent, jsonResponse, type Operation } from "../operation.ts";

@@ -1,5 +1,8 @@
 import { expect, it } from "vitest";
-import { type AnswerContext, instrumentAnswerMembers } from "../../../src/answers/common.ts";
+import {
+  type AnswerContext,
+  instrumentAnswerMembers,
+} from "../../../src/answers/shared-members.ts";
 import { BarFilter } from "../../../src/market/bar-quality.ts";
 import { withLogReturn } from "../../../src/market/bar-return.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";

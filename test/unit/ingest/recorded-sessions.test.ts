@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { instrumentAnswerMembers, snapshotId } from "../../../src/answers/common.ts";
+import { instrumentAnswerMembers, snapshotId } from "../../../src/answers/shared-members.ts";
 import {
   createSessionArchiveJob,
   serveRecordedSnapshots,

@@ -2,7 +2,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { snapshotId } from "../../../src/answers/common.ts";
+import { snapshotId } from "../../../src/answers/shared-members.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { snapshotId } from "../../../src/answers/common.ts";
+import { snapshotId } from "../../../src/answers/shared-members.ts";
 import type { Market } from "../../../src/market/market.ts";
 import {
   type Bar,

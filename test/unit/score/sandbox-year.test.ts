@@ -1,7 +1,7 @@
 // @module-tag full
 
 import { expect, it } from "vitest";
-import { snapshotId } from "../../../src/answers/common.ts";
+import { snapshotId } from "../../../src/answers/shared-members.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";

@@ -4,7 +4,7 @@ import type { Channel } from "../../../alerts/channels/channel.ts";
 import { OWN_MAILBOX_CHANNEL_NAME } from "../../../alerts/channels/channels.ts";
 import { targetKinds } from "../../../alerts/channels/targets.ts";
 import type { WatchlistOverview } from "../../../alerts/watchlists/watchlists.ts";
-import { DirectionAnswer } from "../../../answers/common.ts";
+import { DirectionAnswer } from "../../../answers/shared-members.ts";
 import { STEADINESS_MEANING } from "../../../answers/steadiness.ts";
 import { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";

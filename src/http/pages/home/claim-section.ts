@@ -1,4 +1,4 @@
-import { isoInstant } from "../../../answers/common.ts";
+import { isoInstant } from "../../../answers/shared-members.ts";
 import { currentVerdict, isFinalVerdict } from "../../../answers/track-record.ts";
 import { LIVE_CLAIM, type LIVE_CLAIM_VERDICTS } from "../../../grading/live-claim.ts";
 import type { ServedClaim } from "../../../grading/log-record.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DirectionAnswer } from "../../../answers/common.ts";
+import { DirectionAnswer } from "../../../answers/shared-members.ts";
 import { AssetClass } from "../../../market/instrument.ts";
 import type { FieldErrors } from "../elements.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { isoInstant } from "../../../answers/common.ts";
 import { reportFilingInstants } from "../../../answers/next-report.ts";
+import { isoInstant } from "../../../answers/shared-members.ts";
 import { exactSignal } from "../../../answers/signal-point.ts";
 import { countKnownRecords } from "../../../market/point-in-time.ts";
 import type { FactorContributions } from "../../../score/composite.ts";

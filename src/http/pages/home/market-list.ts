@@ -1,5 +1,5 @@
 import type { Scope } from "../../../access/scopes.ts";
-import { isoInstant } from "../../../answers/common.ts";
+import { isoInstant } from "../../../answers/shared-members.ts";
 import { steadinessPoints } from "../../../answers/steadiness.ts";
 import { DAY_MS } from "../../../lib/day.ts";
 import type { Instrument } from "../../../market/instrument.ts";

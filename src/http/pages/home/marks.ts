@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { AnswerStatus, DirectionAnswer } from "../../../answers/common.ts";
+import type { AnswerStatus, DirectionAnswer } from "../../../answers/shared-members.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { type Html, html } from "../../../markup/html.ts";
 import { BASE_FACTOR_WEIGHTS, FACTORS_BY_CLASS } from "../../../score/composite.ts";

@@ -1,6 +1,6 @@
 import type { RequestHandler } from "express";
 import { z } from "zod";
-import { isoInstant } from "../../../answers/common.ts";
+import { isoInstant } from "../../../answers/shared-members.ts";
 import { roundedSignal } from "../../../answers/signal-point.ts";
 import type { Site } from "../../../answers/site.ts";
 import type { ServedClaim } from "../../../grading/log-record.ts";

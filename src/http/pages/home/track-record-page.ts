@@ -1,5 +1,5 @@
 import type { RequestHandler } from "express";
-import { isoInstant } from "../../../answers/common.ts";
+import { isoInstant } from "../../../answers/shared-members.ts";
 import type { Site } from "../../../answers/site.ts";
 import type { ServedTrackRecord, TrackRecord } from "../../../grading/log-record.ts";
 import { paths } from "../../../lib/paths.ts";

@@ -1,4 +1,4 @@
-import { isoInstant } from "../../../answers/common.ts";
+import { isoInstant } from "../../../answers/shared-members.ts";
 import { isFinalVerdict } from "../../../answers/track-record.ts";
 import type { ServedTrackRecord } from "../../../grading/log-record.ts";
 import {
