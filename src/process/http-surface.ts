@@ -23,7 +23,7 @@ import type { ToolContext } from "../tool/tool.ts";
 import { gatherSetupFacts } from "./setup-facts.ts";
 
 /** The parts that are reached over HTTP. */
-export interface HttpSurfaceOptions {
+interface HttpSurfaceOptions {
   readonly config: Config;
   /** Display name of the service. */
   readonly name: string;
@@ -89,7 +89,7 @@ export function createHttpSurface(options: HttpSurfaceOptions): App {
       }),
       createPages(options, onError),
       oauth.router,
-      intakeRouter({ intake: auth.intake, limits }),
+      intakeRouter(auth.intake, limits),
       webhookKeysRouter(alerts.keySet),
     ],
     tokenRoute: oauth.tokenRoute,

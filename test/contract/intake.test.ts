@@ -62,7 +62,7 @@ async function open({ mode = "sandbox", records: wrapped = (same) => same }: Sit
     res.set(SECURITY_HEADERS);
     next();
   });
-  app.use(intakeRouter({ intake, limits: createLimits() }));
+  app.use(intakeRouter(intake, createLimits()));
   app.use(notFoundHandler);
   app.use(problemHandler((error) => failures.push(error)));
   const base = await serveForTest(app);

@@ -13,12 +13,6 @@ import { asBodyProblem, bodyBytes } from "../oauth/oauth-request.ts";
 import { admitRequest } from "../rate-limits.ts";
 import { parseInput } from "./parse.ts";
 
-/** Dependencies of the intake routes. */
-export interface IntakeRouterOptions {
-  readonly intake: IntakeService;
-  readonly limits: Limits;
-}
-
 /** Maximum size of a body, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 
@@ -43,7 +37,7 @@ const IS_KEY =
  * because the API contract has 400 for every malformed payload; `rate_limited`,
  * `method_not_allowed`.
  */
-export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
+export function intakeRouter(intake: IntakeService, limits: Limits): Router {
   const router = Router();
   mountOperations(router, applicationOperations, {
     apply: answering(apply, limits, async ({ name, email, focus }, sent) => {

@@ -17,15 +17,8 @@ import { sendTable } from "./table-response.ts";
 /** `Retry-After` of a refused export, in seconds. */
 const RETRY_SECONDS = "10";
 
-/** Dependencies of the export. */
-export interface ExportOptions {
-  readonly context: ToolContext;
-  readonly admit: Admit;
-  readonly streams: OpenStreams;
-}
-
 /** GET /api/export: scores, factors and prices of all instruments of an asset class over time. */
-export function exportRoute({ context, admit, streams }: ExportOptions): Route {
+export function exportRoute(context: ToolContext, admit: Admit, streams: OpenStreams): Route {
   const versionOf = createTableEtags(context);
   const underWay = new Concurrency(concurrencyClasses.exports);
   const turns = new ExportTurns();

@@ -12,18 +12,11 @@ import type { Route } from "../route-table.ts";
 import { sendAnswer } from "../send-response.ts";
 import type { TableTool, ToolAnswers } from "./answers.ts";
 
-/** Dependencies of the widget route. */
-interface WidgetOptions {
-  readonly answers: ToolAnswers;
-  readonly api: ProtectedResource;
-  readonly admit: Admit;
-}
-
 /**
  * GET /api/openbb/{widget}: the result of a tool in the format that an OpenBB Workspace widget
  * displays.
  */
-export function openbbRoute({ answers, api, admit }: WidgetOptions): Route {
+export function openbbRoute(answers: ToolAnswers, api: ProtectedResource, admit: Admit): Route {
   return operationRoute(getOpenbbWidget, admit, async ({ context, caller }) => {
     const source = sourceOf(context.params.widget ?? "");
     api.requireScopes(caller, source.tool.scopes);
