@@ -33,7 +33,7 @@ const RETENTION_MS = {
 };
 
 /** Options of `openPersistentState`. */
-export interface PersistentStateOptions {
+interface PersistentStateOptions {
   readonly choice: StoreSettings;
   readonly mode: StoreMode;
   /** Returns the current time in milliseconds since the epoch. */

@@ -4,7 +4,7 @@ import { type AuditEntry, writeAuditEntry } from "../store/audit-entry.ts";
 import type { Transaction } from "../store/transact.ts";
 
 /** Dependencies of `createAuditor`. */
-export interface AuditorOptions {
+interface AuditorOptions {
   /** Hashes a network address. Equal addresses have equal hashes. */
   readonly hashAddress: (address: string) => string;
   readonly now: () => Date;

@@ -26,7 +26,7 @@ const PAGE = 10_000;
 const ALWAYS = 4;
 
 /** Dependencies of `AlertCapacity`. */
-export interface AlertCapacityOptions {
+interface AlertCapacityOptions {
   readonly records: Records;
   /** Hashes a network, because the store contains no addresses in plain text. */
   readonly hashAddress: (address: string) => string;

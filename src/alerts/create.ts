@@ -45,8 +45,7 @@ export interface AlertSettings {
 }
 
 /** Dependencies of `createAlertSystem`. */
-export interface AlertSystemOptions
-  extends Pick<AlertDependencies, "now" | "baseUrl" | "standsStill"> {
+interface AlertSystemOptions extends Pick<AlertDependencies, "now" | "baseUrl" | "standsStill"> {
   readonly settings: AlertSettings;
   readonly store: Store;
   readonly keyring: Keyring;

@@ -9,7 +9,7 @@ import { toPercent } from "./risk.ts";
 import { STEADINESS_MEANING } from "./steadiness.ts";
 
 /** An event in plain English, for people. */
-export interface EventText {
+interface EventText {
   /** One line that says what happened to which instrument. */
   readonly headline: string;
   /** Further lines of text. */

@@ -155,7 +155,7 @@ export const SteadinessAlertEvent = z.object({
 });
 
 /** Identifiers of an event. */
-export interface EventIdentifiers {
+interface EventIdentifiers {
   readonly alertId: string;
   readonly eventId: string;
   /**

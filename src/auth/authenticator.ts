@@ -11,7 +11,7 @@ import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
 import { clientScopeCeiling } from "./oidc/resource-indicators.ts";
 
 /** Dependencies of `createAuthenticator`. */
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   readonly records: Records;
   /** Returns the current authorization server, which is replaced when the keys change. */
   readonly provider: () => Provider;

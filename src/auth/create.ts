@@ -57,7 +57,7 @@ interface AuthSettings {
 }
 
 /** Dependencies of `createAuthServices`. */
-export interface AuthServicesOptions {
+interface AuthServicesOptions {
   readonly settings: AuthSettings;
   /** The mode of the market, which API keys name. */
   readonly mode: StoreMode;

@@ -13,7 +13,7 @@ import { openSocketAddress } from "./admin-socket-path.ts";
 import { type CommandOutcome, ConfirmationNeeded } from "./command.ts";
 
 /** A command to run in the server. */
-export interface ServerCommandRequest {
+interface ServerCommandRequest {
   readonly name: string;
   /** The arguments as they were written. */
   readonly input: unknown;

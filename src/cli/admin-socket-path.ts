@@ -16,7 +16,7 @@ const SOCKET_NAME = "admin.sock";
 const MAX_PATH_BYTES = 103;
 
 /** A path at which the socket can be bound or reached. */
-export interface SocketAddress {
+interface SocketAddress {
   readonly path: string;
   /** Releases the folder that the path refers to. */
   close(): Promise<void>;

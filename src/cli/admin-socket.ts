@@ -25,7 +25,7 @@ const MAX_BODY_BYTES = 65_536;
 const PROGRESS_EVERY_MS = 100;
 
 /** The location of the socket, and the context in which commands run. */
-export interface AdminSocketOptions {
+interface AdminSocketOptions {
   /** Absolute path of the folder of the socket. */
   readonly folder: string;
   readonly context: CommandContext;

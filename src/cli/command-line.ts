@@ -32,7 +32,7 @@ export type ParsedCommandLine =
     };
 
 /** Working directory and environment variables that a command line is parsed with. */
-export interface CommandLineEnvironment {
+interface CommandLineEnvironment {
   /** Absolute path of the folder that relative file names start from. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;

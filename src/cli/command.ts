@@ -141,7 +141,7 @@ export interface StoreCommand<A = unknown> extends CommandSyntax<A> {
 }
 
 /** A command that needs no store and runs in the process that the operator started. */
-export interface LocalCommand<A = unknown> extends CommandSyntax<A> {
+interface LocalCommand<A = unknown> extends CommandSyntax<A> {
   readonly needs: "nothing";
 
   run(args: A, context: LocalContext): Promise<CommandOutcome<TerminalLine>>;

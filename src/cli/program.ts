@@ -36,7 +36,7 @@ const FAILURE = 1;
 const USAGE = 2;
 
 /** A call of the program. */
-export interface ProgramInvocation {
+interface ProgramInvocation {
   /** Command-line arguments after the program name. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -11,7 +11,7 @@ import { openEmbedded } from "../store/sqlite/open.ts";
 import type { CommandContext, CommandOutcome, OpenedStore, StoreCommand } from "./command.ts";
 
 /** A command to run directly on the store. */
-export interface DirectCommandRun {
+interface DirectCommandRun {
   readonly command: StoreCommand;
   readonly args: unknown;
   readonly settings: StoreSettings;

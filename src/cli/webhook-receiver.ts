@@ -9,7 +9,7 @@ import { parseJson } from "../lib/json.ts";
 import { neutralizeText } from "../outbound/neutral-text.ts";
 
 /** Settings for verifying and answering deliveries. */
-export interface WebhookReceiverOptions {
+interface WebhookReceiverOptions {
   /** Webhook secrets in the form `whsec_...`. */
   readonly secrets: readonly string[];
   readonly keys: readonly PublicKeyJwk[];

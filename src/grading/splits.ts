@@ -9,7 +9,7 @@ const SIGNALS = ["LONG", "WAIT", "SHORT"] as const satisfies readonly Direction[
 const MIN_NAMES = 10;
 
 /** A statement of a run, with its return and its return beyond the mean of the run. */
-export interface SplitStatement {
+interface SplitStatement {
   readonly signal: Direction;
   readonly score: number;
   /** `null` if unknown; absent in entries that do not say it, which are in no split. */

@@ -13,7 +13,7 @@ import {
 import { type SectorFigures, type SignalFigures, sectorFigures, signalFigures } from "./splits.ts";
 
 /** Parameters of the verdicts and of price corrections in a track record. */
-export interface TrackRecordRules {
+interface TrackRecordRules {
   readonly significance: number;
   readonly correctedWithin: number;
   readonly minPeriods: number;

@@ -10,7 +10,7 @@ import { countPublicRequest, requireWithinLimits } from "./rate-limits.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** Dependencies of authorization. */
-export interface AuthorizationOptions {
+interface AuthorizationOptions {
   readonly authenticate: Authenticate;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;

@@ -27,7 +27,7 @@ const METHODS: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** Dependencies of request telemetry. */
-export interface RequestTelemetryOptions {
+interface RequestTelemetryOptions {
   /** Number of trusted reverse proxies that set the client address. */
   readonly proxyHops: number;
   readonly log: Logger;
@@ -122,7 +122,7 @@ function callerIdField({ caller }: RequestContext): Readonly<Record<string, stri
 }
 
 /** A limit on events per second. */
-export interface EventRateCap {
+interface EventRateCap {
   /**
    * Counts an event against the limit.
    *

@@ -46,7 +46,7 @@ export function backoffMs(fault: ProviderFault, failures: number, random: number
 }
 
 /** Backoff for work that fails because of our own store. */
-export interface FailureBackoff {
+interface FailureBackoff {
   /** When the next attempt is due, Unix milliseconds; in the past if there was no failure. */
   until(): number;
   /**

@@ -24,7 +24,7 @@ const CONFIRMED_MS = 3_600_000;
 const HELD_MS = 10;
 
 /** Options of `openScoring`. */
-export interface ScoringOptions {
+interface ScoringOptions {
   readonly settings: {
     readonly market: MarketSettings;
     /** Absolute path of the data folder. */

@@ -53,7 +53,7 @@ export async function* readObservations(
 }
 
 /** Dependencies of a follower of observations. */
-export interface ObservationFollowerOptions {
+interface ObservationFollowerOptions {
   readonly archive: Archive;
   /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;

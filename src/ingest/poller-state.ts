@@ -76,7 +76,7 @@ export interface PollerState {
 export type RequestStep = Extract<PollStep, { readonly request: unknown }>;
 
 /** A due request, or the fault that occurred while building it. */
-export type DueRequest = { readonly followed: SeriesState } & (
+type DueRequest = { readonly followed: SeriesState } & (
   | { readonly step: RequestStep }
   | { readonly fault: ProviderFault }
 );

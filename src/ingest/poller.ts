@@ -31,7 +31,7 @@ import type { ResponseCache } from "./response-cache.ts";
 const SET_BACK_MS = 60_000;
 
 /** Dependencies of a poller. */
-export interface PollerOptions extends PollerStateOptions {
+interface PollerOptions extends PollerStateOptions {
   readonly archive: Archive;
   readonly ask: SendProviderRequest;
   /** Cache of answers that never change. */

@@ -25,7 +25,7 @@ const USER_AGENT = `market-signal/${pkg.version}`;
 export type SendProviderRequest = (request: ProviderRequest) => Promise<ProviderResponse>;
 
 /** Dependencies of a client. */
-export interface ProviderClientOptions {
+interface ProviderClientOptions {
   /** Origin of the provider, without a trailing slash. */
   readonly origin: string;
   /** Mirror configured by the operator; it replaces every origin of the provider. */
@@ -37,7 +37,7 @@ export interface ProviderClientOptions {
 }
 
 /** HTTP client of one provider. */
-export interface ProviderClient {
+interface ProviderClient {
   /** @throws {ProviderFault} If there is no answer with a status that the request accepts. */
   readonly ask: SendProviderRequest;
   /** Aborts requests in progress. */

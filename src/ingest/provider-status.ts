@@ -33,7 +33,7 @@ const FOLLOWED_WITHIN_MS = 7 * DAY_MS;
 const HEARD_WITHIN_MS = 5 * 60_000;
 
 /** Status of one provider. */
-export interface ProviderStatus extends ProviderSetup {
+interface ProviderStatus extends ProviderSetup {
   readonly progress: ProviderProgress;
   /** Number of requests that the budget allows now; `null` for a stream. */
   readonly budgetLeft: number | null;
@@ -61,14 +61,14 @@ export interface IngestReport extends Omit<IngestSetup, "providers"> {
 }
 
 /** Dependencies of `providerStatuses` and `readLiveHealth`. */
-export interface ProviderStatusOptions {
+interface ProviderStatusOptions {
   readonly records: Records;
   /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
 }
 
 /** Dependencies of `readIngestReport`. */
-export interface IngestReportOptions extends ProviderStatusOptions {
+interface IngestReportOptions extends ProviderStatusOptions {
   readonly records: Records;
   readonly archive: Archive;
 }

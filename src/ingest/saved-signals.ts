@@ -23,7 +23,7 @@ interface Content {
 }
 
 /** Options of `SavedSignalsFile`. */
-export interface SavedSignalsOptions {
+interface SavedSignalsOptions {
   /** Data directory of this machine. */
   readonly folder: string;
   /** 32-byte HMAC key of the file. */

@@ -79,7 +79,7 @@ export const missingSettings = (
 ): readonly string[] => needs.filter((name) => settings[name] === undefined);
 
 /** Options of `ingestSetupOf`. */
-export interface IngestSetupOptions {
+interface IngestSetupOptions {
   readonly instruments: readonly Instrument[];
   /** All providers. */
   readonly providers: readonly Provider[];

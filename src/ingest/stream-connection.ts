@@ -35,7 +35,7 @@ export interface StreamConnection {
 }
 
 /** Dependencies of a connection. */
-export interface StreamConnectionOptions {
+interface StreamConnectionOptions {
   readonly provider: Pick<StreamedProvider, "path">;
   /** Origin, `ws:` or `wss:`, without a trailing slash. */
   readonly origin: string;

@@ -38,7 +38,7 @@ const LED_MS = 15_000;
 const SERIES = "stream";
 
 /** Dependencies of a listener. */
-export interface StreamListenerOptions {
+interface StreamListenerOptions {
   readonly provider: StreamedProvider;
   readonly options: ProviderOptions;
   /** Origin, `ws:` or `wss:`, without a trailing slash. */

@@ -29,7 +29,7 @@ interface LastScores {
 }
 
 /** Dependencies of a warm start. */
-export interface WarmStartOptions {
+interface WarmStartOptions {
   readonly market: Market;
   readonly snapshots: MemoryArchive;
   /** Data directory of this machine. */

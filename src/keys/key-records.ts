@@ -40,7 +40,7 @@ export interface KeyRecord extends Omit<Key, "jwk"> {
 export type KeyChanger = Pick<AuditEntry, "actor" | "addressHash" | "requestId">;
 
 /** Context of a key change. */
-export interface KeyChange {
+interface KeyChange {
   readonly vault: Vault;
   /** Milliseconds since the epoch. */
   readonly now: number;

@@ -22,7 +22,7 @@ const ALL = 10_000;
 const ADDRESS_HASH_BYTES = 16;
 
 /** Dependencies of `openKeyring`. */
-export interface KeyringOptions {
+interface KeyringOptions {
   readonly records: Records;
   /** The master key, 32 bytes. */
   readonly masterKey: Uint8Array;

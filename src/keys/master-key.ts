@@ -11,7 +11,7 @@ const KEY_BYTES = 32;
 export const ENCODED_MASTER_KEY_PATTERN = /^[A-Za-z0-9+/_-]{43}=?$/;
 
 /** Where the master key is looked for. */
-export interface MasterKeyPlaces {
+interface MasterKeyPlaces {
   /** Value of the setting `MASTER_KEY`, which takes precedence over the file. */
   readonly fromEnv: string | undefined;
   /** Folder that contains the file `master.key`. */

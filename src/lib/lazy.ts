@@ -1,5 +1,5 @@
 /** A resource that is opened on first use, such as a client whose code is loaded only then. */
-export interface LazyResource<T> {
+interface LazyResource<T> {
   /**
    * Returns the resource, which is opened on the first call; after a failure, the next call tries
    * again.

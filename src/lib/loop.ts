@@ -14,7 +14,7 @@ export const scheduleTimer: ScheduleTimer = (run, delayMs) => {
 };
 
 /** The work of a loop and its timing. */
-export interface LoopOptions {
+interface LoopOptions {
   /**
    * Does a bounded amount of work.
    * @returns The number of items handled; 0 ends the round.

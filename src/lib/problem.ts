@@ -33,7 +33,7 @@ export const problemTitle = (code: unknown): string | undefined =>
   Object.hasOwn(problems, String(code)) ? problems[String(code) as ProblemCode].title : undefined;
 
 /** Members of an error in addition to its code: the reason and the remedy. */
-export interface ProblemDetail {
+interface ProblemDetail {
   /** The reason why the request failed, in one or two sentences for the caller. */
   readonly detail: string;
   /** The remedy: a URL or tool to use, or the change that the request needs. */

@@ -34,7 +34,7 @@ const EMBEDDED_AT: Readonly<Record<string, number>> = { rfc6052: 12, "6to4": 2 }
 const UNKNOWN = "unknown";
 
 /** Keys of the networks that contain an address. */
-export interface NetworkKeys {
+interface NetworkKeys {
   /** The IPv4 address itself, or the /56 of an IPv6 address. */
   readonly address: string;
   /** The /24 of an IPv4 address, or the /48 of an IPv6 address. */

@@ -302,7 +302,7 @@ export const storageClasses = {
 export type RateName = keyof typeof rateClasses;
 
 /** Name of any class; `RATE_LIMITS`, metrics and documentation use it. */
-export type LimitName = RateName | keyof typeof concurrencyClasses | keyof typeof storageClasses;
+type LimitName = RateName | keyof typeof concurrencyClasses | keyof typeof storageClasses;
 
 /** The numbers of every class by name. */
 export const limitNumbers: Readonly<Record<LimitName, LimitNumbers>> = {

@@ -21,7 +21,7 @@ export interface CounterRequest extends CounterAddition {
 }
 
 /** Dependencies of `CounterClient`. */
-export interface CounterClientOptions {
+interface CounterClientOptions {
   readonly counters: Pick<Counters, "add">;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;

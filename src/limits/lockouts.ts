@@ -18,7 +18,7 @@ const MAX_HASHES = 10_000;
 const lockouts = collection<Lockout>("lockouts");
 
 /** Dependencies of `withLockouts`. */
-export interface LockoutOptions {
+interface LockoutOptions {
   readonly records: Records;
   /** Hashes an address, because the store contains no addresses in plain text. */
   readonly hashAddress: (address: string) => string;

@@ -35,7 +35,7 @@ export interface LoggedStatement {
 }
 
 /** Instants of a settlement, in Unix milliseconds on the market's clock, and its horizon. */
-export interface SettlementTerms {
+interface SettlementTerms {
   /** Close of the session of the run. */
   readonly close: number;
   /** When a checkpoint first covered the run. */

@@ -136,7 +136,7 @@ export const anchorLeaf = (note: string): Leaf =>
   leafOf({ kind: "anchor", v: 1, checkpoint: note });
 
 /** The evaluation of an asset class after one session. Instants are in Unix milliseconds. */
-export interface RunManifest {
+interface RunManifest {
   readonly assetClass: AssetClass;
   /** Close of the session. */
   readonly close: number;
@@ -162,7 +162,7 @@ export const runLeaf = ({ assetClass, close, at, universe, results }: RunManifes
   });
 
 /** The run that a signal belongs to, and the close of its session. */
-export interface RunReference {
+interface RunReference {
   /** Index of the run's leaf. */
   readonly run: number;
   /** Close of the session, ISO 8601. */
@@ -229,7 +229,7 @@ export const failedLeaf = (symbol: string, { run, close }: RunReference): Leaf =
   });
 
 /** The settlement of one run over one horizon. Instants are in Unix milliseconds. */
-export interface SettlementManifest {
+interface SettlementManifest {
   readonly assetClass: AssetClass;
   /** Index of the leaf of the run. */
   readonly run: number;
@@ -287,7 +287,7 @@ export type SettlementOutcome =
   | { readonly status: ExclusionReason };
 
 /** The leaves and the symbol that an outcome belongs to. */
-export interface OutcomeReference {
+interface OutcomeReference {
   /** Index of the leaf of the settlement. */
   readonly settlement: number;
   /** Index of the leaf of the signal. */
@@ -318,7 +318,7 @@ export const outcomeLeaf = (
  * SHA-256 hashes, in hexadecimal, of data that a leaf commits to without revealing them; `null` if
  * the data are no longer stored.
  */
-export interface CommitmentHashes {
+interface CommitmentHashes {
   readonly factors: string | null;
   readonly inputs: string | null;
 }

@@ -5,7 +5,7 @@ import { type SignedBefore, signingRefusal } from "./fork-check.ts";
 import type { LogState } from "./log-state.ts";
 
 /** Dependencies of the signer. */
-export interface SignerOptions extends SignedBefore {
+interface SignerOptions extends SignedBefore {
   readonly keyring: SigningKeys;
   /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;

@@ -43,7 +43,7 @@ const RELOAD_EVERY_MS = 5_000;
 const WITNESS_EVERY_MS = 500;
 
 /** Dependencies of the signal log. */
-export interface SignalLogOptions {
+interface SignalLogOptions {
   readonly store: Store;
   readonly keyring: Keyring;
   /** Derives a key of 32 bytes for one purpose from the master key. */

@@ -60,7 +60,7 @@ export const queuedMails = collection<QueuedMail>("mail", { dueInMs: 0 });
 export const MAIL_TOPIC = "mail";
 
 /** Options of `createOutbox`. */
-export interface OutboxOptions {
+interface OutboxOptions {
   /** Encrypts emails at rest, because they contain codes and addresses. */
   readonly vault: Vault;
   /**

@@ -27,7 +27,7 @@ interface SendOptions {
 }
 
 /** A client of the mail server. */
-export interface SmtpClient {
+interface SmtpClient {
   /** Sends an email. @throws {Error} Unless the mail server has accepted the email. */
   send(outgoing: SendOptions): Promise<void>;
   close(): void;

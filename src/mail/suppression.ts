@@ -29,7 +29,7 @@ export function allowMail(records: Records, email: string): Promise<boolean> {
 const TOKEN = /^mail_([\w-]{43})\.([\w-]{43})$/;
 
 /** Dependencies of `MailSuppression`. */
-export interface MailSuppressionOptions {
+interface MailSuppressionOptions {
   readonly records: Records;
   /** 32-byte key for the MACs of tokens. */
   readonly key: Uint8Array;

@@ -43,7 +43,7 @@ export interface LeaderJob {
 }
 
 /** Dependencies of `startMaintenance`. */
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   readonly store: Pick<Store, "engine" | "records" | "archive">;
   readonly keyring: Keyring;
   /**

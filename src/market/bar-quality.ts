@@ -70,7 +70,7 @@ export interface BarCheckState {
 }
 
 /** Result of checking one bar. */
-export interface BarCheck {
+interface BarCheck {
   readonly memory: BarCheckState;
   /**
    * Bars accepted by this check, oldest first. A confirmed bar becomes known with the bar after it.

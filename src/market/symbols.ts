@@ -188,7 +188,7 @@ export const isWeakMatch = (match: Match | undefined): match is WeakMatch =>
   match === "some" || match === "substring";
 
 /** An instrument that matches a query; without `match` if the query is empty. */
-export interface FoundInstrument {
+interface FoundInstrument {
   readonly instrument: Instrument;
   readonly match?: Match;
 }

@@ -190,7 +190,7 @@ export const plotDot = (
   html`<circle class="${name}" cx="${across(place, columns)}" cy="${percentDown(y)}"${title === undefined ? html`/>` : html`><title>${title}</title></circle>`}`;
 
 /** The texts that belong to a figure with several panels. */
-export interface PlotText {
+interface PlotText {
   /** Text alternative of the figure. */
   readonly label: string;
   readonly columns: ColumnAxis;

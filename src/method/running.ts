@@ -34,7 +34,7 @@ export interface ComputedLocks {
 }
 
 /** Identity of a method as the running code has it. */
-export interface RunningMethod {
+interface RunningMethod {
   /**
    * SHA-256 of the constants and of the results on the invented market. Where it cannot be
    * computed, `unknown.` and the SHA-256 of the files that differ from the locked ones.

@@ -54,7 +54,7 @@ const scopeNote = "`alerts:write` needs an agent that a person has claimed.";
 type SchemeName = keyof ReturnType<typeof securitySchemes>;
 
 /** A security requirement: scopes by the name of the security scheme. */
-export type SecurityRequirement = Readonly<Partial<Record<SchemeName, readonly string[]>>>;
+type SecurityRequirement = Readonly<Partial<Record<SchemeName, readonly string[]>>>;
 
 /** Who may call an operation. */
 export type Access = "public" | ScopedAccess | OwnCredentials;

@@ -15,7 +15,7 @@ export interface GuardedFetchOptions extends GuardedDispatcherOptions {
 /**
  * Fetches URLs that callers provide, with protection against server-side request forgery (SSRF).
  */
-export interface GuardedFetch {
+interface GuardedFetch {
   /**
    * Like `fetch`, except that it resolves only with the complete body, never follows redirects
    * (`redirect: "manual"` returns them, other modes fail) and ignores the `dispatcher` option.

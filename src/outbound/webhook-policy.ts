@@ -4,13 +4,13 @@ import { createNameLookup, type NameLookup } from "./name-lookup.ts";
 import type { UrlPolicy } from "./url-policy.ts";
 
 /** Which hosts may receive webhooks, and how host names are resolved. */
-export interface WebhookPolicy extends UrlPolicy {
+interface WebhookPolicy extends UrlPolicy {
   /** Resolves host names. Default: the system's name servers. */
   readonly lookup?: NameLookup;
 }
 
 /** Options of `createWebhookPolicy`. */
-export interface WebhookPolicyOptions {
+interface WebhookPolicyOptions {
   /** Allows `http:` URLs and receivers on this machine; for development. */
   readonly allowsInsecure: boolean;
   /** Called with a warning when insecure webhooks are allowed. */

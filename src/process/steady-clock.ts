@@ -2,7 +2,7 @@
  * The two clocks from which a steady clock is built, in milliseconds. Tests and the crash harness
  * provide their own.
  */
-export interface SteadyClockSources {
+interface SteadyClockSources {
   /** Unix time according to the machine's clock. */
   readonly wall: () => number;
   /** A clock that cannot be set, such as `performance.now`. */

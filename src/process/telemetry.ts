@@ -20,7 +20,7 @@ export interface ReportParts {
 }
 
 /** Dependencies of `createProcessReporter`. */
-export interface ProcessReporterOptions {
+interface ProcessReporterOptions {
   readonly now: () => Date;
   readonly state: PersistentState;
   readonly market: MarketView;

@@ -43,7 +43,7 @@ export interface MeasuredCoefficients {
 }
 
 /** The figures of one class on one set of dates and instruments (`npm run method:evidence`). */
-export interface SetEvidence {
+interface SetEvidence {
   readonly assetClass: AssetClass;
   /** The graded instruments, in words. */
   readonly universe: string;

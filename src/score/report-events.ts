@@ -31,7 +31,7 @@ export const REPORT_ALERT_REASONS = ["report_ahead", "report_filed", "report_lat
 type ReportReason = (typeof REPORT_ALERT_REASONS)[number];
 
 /** Filings of a company as known at the close of a session. */
-export interface ReportReading {
+interface ReportReading {
   /** The newest filing; `undefined` before the first filing. */
   readonly filing: QuarterlyFiling | undefined;
   /** The prediction for `filing` as it was before the filing; `undefined` if there was none. */

@@ -2,7 +2,7 @@ import { announce } from "./port/operations.ts";
 import type { Operation, Records } from "./port/records.ts";
 
 /** The changes that `withAnnouncedChanges` announces. */
-export interface AnnouncedChanges {
+interface AnnouncedChanges {
   /** Names of collections. */
   readonly collections: ReadonlySet<string>;
   /** Topic on which other processes learn of a change. */

@@ -24,7 +24,7 @@ const MARGIN_MS = 1_000;
 export const leases = collection<{ readonly holder: string }>("leases");
 
 /** Dependencies of `createLease`. */
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly records: Records;
   /** Name of the lease. At most one process holds the lease. */
   readonly name: string;

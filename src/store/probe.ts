@@ -12,7 +12,7 @@ const SHARED_MS = 1_000;
 export const probes = collection<Record<string, never>>("probes");
 
 /** Result of a probe. */
-export interface ProbeResult {
+interface ProbeResult {
   readonly ok: boolean;
   readonly detail: string;
 }

@@ -12,7 +12,7 @@ import type { Transaction } from "./transact.ts";
  * A record that the operator has set aside. Until it is put back it is, for everything else, as
  * absent as a deleted record; what depends on it stays in the store and has no effect.
  */
-export interface SetAsideRecord {
+interface SetAsideRecord {
   /** Name of the record's collection, and its key there. */
   readonly collection: string;
   readonly key: string;

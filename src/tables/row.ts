@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Cell, type Column, type ColumnType, cellOf } from "./table.ts";
 
 /** A column of a row: a cell of tables, and the member of the same name in JSON answers. */
-export interface RowColumn<R, S extends z.ZodType = z.ZodType> extends Omit<Column<R>, "name"> {
+interface RowColumn<R, S extends z.ZodType = z.ZodType> extends Omit<Column<R>, "name"> {
   /** Schema of the value in JSON answers. */
   readonly schema: S;
 }

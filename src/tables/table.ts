@@ -50,7 +50,7 @@ export function cellOf<R>(
 }
 
 /** Rows of the same kind; the columns that identify a row come first. */
-export interface Table {
+interface Table {
   readonly columns: readonly ColumnHead[];
   /**
    * Cells in the order of the columns. The rows are created while they are read, so that no table

@@ -6,7 +6,7 @@ import type { MetricObjectWithValues, MetricValue, Registry } from "prom-client"
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /** Records a duration in seconds under its labels. */
-export type ObserveDuration<L extends string> = (
+type ObserveDuration<L extends string> = (
   labels: Readonly<Record<L, string>>,
   seconds: number,
 ) => void;

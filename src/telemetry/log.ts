@@ -45,7 +45,7 @@ const SHOWN_HEADERS: readonly string[] = [
 ];
 
 /** Options of `createProcessLog`. */
-export interface LogOptions {
+interface LogOptions {
   readonly level: NonNullable<LoggerOptions["level"]>;
   /** Values that are redacted in every line. */
   readonly secrets: readonly string[];
@@ -62,7 +62,7 @@ export interface LoggedError {
 }
 
 /** The log of the process and its latest errors. */
-export interface ProcessLog {
+interface ProcessLog {
   readonly log: Logger;
   /** The latest logged errors, oldest first. */
   readonly lastErrors: () => readonly LoggedError[];

@@ -134,7 +134,7 @@ export const MethodDocument = z.object({
 });
 
 /** The method that the service uses, with the context to render it. */
-export interface MethodInUse {
+interface MethodInUse {
   readonly context: Pick<ToolContext, "market">;
   /** The tables of all retained snapshots, newest first. */
   readonly tables: readonly PeerTables[];

@@ -33,7 +33,7 @@ import type { Cell } from "../tables/table.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** A snapshot, and the market and history from which its columns are computed. */
-export interface SignalRecord {
+interface SignalRecord {
   readonly snapshot: PastSnapshot;
   readonly context: Pick<ToolContext, "market" | "snapshots">;
 }

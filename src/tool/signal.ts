@@ -223,7 +223,7 @@ export function directionEvidenceAnswer(assetClass: AssetClass, detail: DetailLe
 }
 
 /** Options of an answer about one instrument. */
-export interface SignalAnswerOptions {
+interface SignalAnswerOptions {
   /** Whether the caller may see the contributions of the factors. */
   readonly showsFactors: boolean;
   /** Whether to include all figures of the risk forecast. */

@@ -96,7 +96,7 @@ interface ToolTables<I extends z.ZodObject = z.ZodObject> {
 }
 
 /** Schema of a tool's result: an object, or a union of objects. */
-export type AnswerSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
+type AnswerSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
 
 /** An operation of the service, offered both as an MCP tool and over REST. */
 export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchema = AnswerSchema> {

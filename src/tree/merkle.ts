@@ -138,7 +138,7 @@ export function consistencyPath(from: number, to: number): readonly LeafRange[] 
 }
 
 /** Statement of an inclusion proof: the leaf is at `index` in the tree with this size and root. */
-export interface InclusionProof {
+interface InclusionProof {
   readonly index: number;
   readonly size: number;
   readonly leaf: Hash;

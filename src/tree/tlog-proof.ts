@@ -9,7 +9,7 @@ const HEADER = "c2sp.org/tlog-proof@v1";
 const MAX_HASHES = 53;
 
 /** A proof that an entry is in a log (C2SP tlog-proof). */
-export interface TlogProof {
+interface TlogProof {
   readonly index: number;
   readonly proof: readonly Hash[];
   /** The signed checkpoint, verbatim. */

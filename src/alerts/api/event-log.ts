@@ -27,12 +27,12 @@ const MAX_SCANNED = 2_000;
 const POSITION = /^\d{1,15}$/;
 
 /** A caller that reads events. */
-export interface EventReader extends OwnerIdentity {
+interface EventReader extends OwnerIdentity {
   readonly scopes: ReadonlySet<Scope>;
 }
 
 /** Dependencies of the functions that read events. */
-export interface EventLogDependencies {
+interface EventLogDependencies {
   readonly archive: Archive;
   readonly records: Records;
   /** Decrypts cursors of version 1.0.0. */
@@ -231,7 +231,7 @@ export interface AlertEvent extends EventRowBody {
 }
 
 /** Selection of event rows. */
-export interface EventSelection extends Pick<ArchiveSelection, "order"> {
+interface EventSelection extends Pick<ArchiveSelection, "order"> {
   /** The owner of the alerts. */
   readonly owner: OwnerIdentity;
   /** Earliest instant, inclusive, in milliseconds since the epoch. No row is older than 30 days. */

@@ -21,7 +21,7 @@ interface Request {
 const requests = collection<Request>("alert-requests", { ttlMs: IDEMPOTENCY_RETENTION_MS });
 
 /** A request with an idempotency key (draft-ietf-httpapi-idempotency-key-header). */
-export interface IdempotentRequest {
+interface IdempotentRequest {
   readonly owner: AlertOwner;
   readonly key: string;
   /** The input of the request, as a JSON value. */

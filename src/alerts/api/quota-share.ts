@@ -19,7 +19,7 @@ type OwnedRecord = Stored<{ readonly owner: AlertOwner }>;
  * @param existing The records that count toward the quota.
  * @param total The whole quota, as a number of records.
  */
-export type IsQuotaShareUsedUp = (existing: readonly OwnedRecord[], total: number) => boolean;
+type IsQuotaShareUsedUp = (existing: readonly OwnedRecord[], total: number) => boolean;
 
 /**
  * Determines which of the existing records count toward the share of the owner's application, and

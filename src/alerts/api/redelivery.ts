@@ -70,7 +70,7 @@ async function eventOf(
 }
 
 /** The result of redelivering failed events. */
-export interface RedeliveryResult {
+interface RedeliveryResult {
   readonly alert: StoredAlert;
   /** Number of events that were queued for delivery. */
   readonly queued: number;

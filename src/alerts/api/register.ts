@@ -48,7 +48,7 @@ export interface AlertRegistrationRequest {
 }
 
 /** A registered alert with its signing secret. */
-export interface RegisteredAlert {
+interface RegisteredAlert {
   readonly alert: Pick<StoredAlert, "key" | "value">;
   /** Signing secret; absent when the alert has no webhook. */
   readonly secret?: string;

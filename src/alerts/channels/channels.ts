@@ -72,7 +72,7 @@ import {
 } from "./verification-code.ts";
 
 /** Dependencies of `ChannelService`. */
-export interface ChannelServiceOptions {
+interface ChannelServiceOptions {
   readonly records: Records;
   readonly archive: Archive;
   readonly audit: Auditor;

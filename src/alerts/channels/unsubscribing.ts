@@ -45,7 +45,7 @@ export class UnsubscribeTokens {
 }
 
 /** Dependencies of `UnsubscribeService`. */
-export interface UnsubscribeServiceOptions {
+interface UnsubscribeServiceOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly vault: Vault;

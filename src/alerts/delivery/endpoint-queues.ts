@@ -16,7 +16,7 @@ const IDLE_MS = 3_600_000;
 export type AttemptOutcome = "success" | "failure" | "none";
 
 /** Dependencies and limits of the queues. */
-export interface EndpointQueuesOptions<T> {
+interface EndpointQueuesOptions<T> {
   /** Makes an attempt; never rejects. */
   readonly attempt: (work: T) => Promise<AttemptOutcome>;
   /** Called when there is capacity again: in the process, for an endpoint, or for an owner. */

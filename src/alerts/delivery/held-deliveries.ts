@@ -42,7 +42,7 @@ export function releaseHeldDeliveries(
 }
 
 /** Dependencies of the release loop. */
-export interface ReleaseLoopOptions {
+interface ReleaseLoopOptions {
   readonly records: Records;
   readonly schedule: ScheduleTimer;
   /** Called when the store fails. The release is tried again. */

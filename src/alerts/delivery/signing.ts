@@ -52,7 +52,7 @@ export type SignatureHeaders = {
 };
 
 /** Signature schemes of Standard Webhooks: `v1` is HMAC-SHA256 with a secret, `v1a` is Ed25519. */
-export type SignatureScheme = "v1" | "v1a";
+type SignatureScheme = "v1" | "v1a";
 
 /** Generates a signing secret: `whsec_` and 32 random bytes in base64. */
 export function generateSigningSecret(): string {
@@ -141,7 +141,7 @@ const isEqual = (a: Buffer, b: Buffer): boolean => a.length === b.length && timi
 export const SECRET_ROTATION_OVERLAP_MS = 86_400_000;
 
 /** The alert that the secrets belong to, and the vault that encrypts them. */
-export interface SecretEncryptionOptions {
+interface SecretEncryptionOptions {
   readonly alertId: string;
   readonly vault: Vault;
 }
@@ -150,7 +150,7 @@ export interface SecretEncryptionOptions {
  * A new secret in plain text, which is shown to the caller once, and the encrypted secrets to
  * store.
  */
-export interface NewSigningSecret {
+interface NewSigningSecret {
   readonly secret: string;
   readonly sealed: SigningSecrets;
 }

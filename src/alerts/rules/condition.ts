@@ -81,7 +81,7 @@ export interface ConditionInput extends SessionSnapshot {
 }
 
 /** Result of evaluating a condition. */
-export interface ConditionResult {
+interface ConditionResult {
   /**
    * The new state, or the same object if the state did not change; `undefined` when there is no
    * reading yet.

@@ -57,10 +57,7 @@ export interface WatchlistOverview {
 export type WatchlistChangeKind = "set" | "add" | "remove";
 
 /** Dependencies of `WatchlistService`. */
-export type WatchlistDependencies = Pick<
-  AlertDependencies,
-  "records" | "audit" | "limits" | "capacity"
->;
+type WatchlistDependencies = Pick<AlertDependencies, "records" | "audit" | "limits" | "capacity">;
 
 /** A change of the watchlist with the given name. */
 interface WatchlistEdit {

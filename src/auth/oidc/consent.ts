@@ -9,7 +9,7 @@ import { isScope, parseScopeNames } from "../../access/scopes.ts";
 import type { GrantRecord } from "../../principals/accounts/grants.ts";
 
 /** A person's decision on the consent page. */
-export interface ConsentDecision {
+interface ConsentDecision {
   /** The resources that the client requests. */
   readonly resources: readonly string[];
   /** Names of all scopes that the client requests. */
@@ -31,7 +31,7 @@ interface GrantScopes {
 }
 
 /** The members of a grant that a decision changes. */
-export interface GrantApprovals extends GrantScopes {
+interface GrantApprovals extends GrantScopes {
   rejected?: GrantScopes | undefined;
   redirectOrigins?: readonly string[] | undefined;
   isLasting?: boolean | undefined;

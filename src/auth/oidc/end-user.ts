@@ -155,7 +155,7 @@ export function extraTokenClaims(
 }
 
 /** Error code of a rejected userinfo request (RFC 6750 section 3.1). */
-export type UserInfoError = "invalid_token" | "insufficient_scope";
+type UserInfoError = "invalid_token" | "insufficient_scope";
 
 /**
  * Answers a userinfo request (OpenID Connect Core 1.0 section 5.3) with the claims of the ID token.

@@ -18,7 +18,7 @@ import {
 } from "./request-state.ts";
 
 /** The records that one request consumes and issues. */
-export interface Issuance {
+interface Issuance {
   /** Codes and refresh tokens of the request, which can be used only once. */
   readonly consumed: readonly ModelRecordRef[];
   /** Grants, codes and tokens to store. */

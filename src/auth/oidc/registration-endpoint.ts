@@ -92,7 +92,7 @@ function identityMembers(
 }
 
 /** Options of `addIdentitiesToRegistration`. */
-export interface RegistrationOptions extends IdentityVerificationOptions, ResponseOptions {
+interface RegistrationOptions extends IdentityVerificationOptions, ResponseOptions {
   readonly records: Records;
 }
 

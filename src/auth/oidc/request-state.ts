@@ -60,7 +60,7 @@ export interface NewClient {
  * The records that a token request has consumed and issued so far; committed when the response is
  * ready.
  */
-export interface PendingIssuance {
+interface PendingIssuance {
   /** Codes and refresh tokens of the request, which can be used only once. */
   readonly consumed: ModelRecordRef[];
   /** Grants, codes and tokens to store. */
@@ -122,7 +122,7 @@ interface AuthorizationError {
 }
 
 /** Callbacks through which the HTTP layer takes part in a request that oidc-provider handles. */
-export interface RequestHooks {
+interface RequestHooks {
   /** Runs before an authorization request is stored; if it throws, the request is rejected. */
   beforeAuthorizationStored?: () => Promise<void>;
   /** Runs before a valid client assertion is stored; if it throws, the assertion is rejected. */

@@ -31,7 +31,7 @@ const BATCH_EVENTS = 100;
 const EVENT_STREAM = "text/event-stream; charset=utf-8";
 
 /** Dependencies of the alert stream. */
-export interface AlertStreamOptions {
+interface AlertStreamOptions {
   readonly admit: Admit;
   readonly log: EventLog;
   readonly streams: OpenStreams;

@@ -13,7 +13,7 @@ import { sendJson } from "../send-response.ts";
 const [getHealth, getReadiness, getLiveness] = serviceStatusOperations;
 
 /** Dependencies of the health routes. */
-export interface HealthOptions {
+interface HealthOptions {
   readonly context: ToolContext;
   readonly name: string;
   readonly readiness: Readiness;

@@ -8,7 +8,7 @@ import { sendAnswer } from "../send-response.ts";
 import { createAnswerCache, toolAnswerOf } from "./answers.ts";
 
 /** Dependencies of the method route. */
-export interface MethodRouteOptions {
+interface MethodRouteOptions {
   readonly context: ToolContext;
   readonly admit: Admit;
   /** The peer tables with which the retained snapshots were scored, newest first. */

@@ -25,7 +25,7 @@ const TEXT = "text/plain; charset=utf-8";
 const BYTES = "application/octet-stream";
 
 /** Dependencies of the signal log's routes. */
-export interface LogRoutesOptions {
+interface LogRoutesOptions {
   readonly admit: Admit;
   /** The signal log of the market; `undefined` if the market has none. */
   readonly signalLog: SignalLog | undefined;

@@ -33,7 +33,7 @@ const ROWS_PER_GROUP = 1_000;
 const PARTS_AT_ONCE = 3;
 
 /** The request, the caller and the stream registry with which a table is sent. */
-export interface TableResponseContext {
+interface TableResponseContext {
   readonly context: RequestContext;
   readonly caller: Caller;
   readonly streams: OpenStreams;

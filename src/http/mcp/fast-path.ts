@@ -28,7 +28,7 @@ type Write = (res: ServerResponse) => void;
 
 /** Answers a request of an authorized caller. @returns `undefined` if the SDK's handler must answer
  *  it. */
-export type FastPath = (request: FastPathRequest, authInfo: AuthInfo) => Promise<Write> | undefined;
+type FastPath = (request: FastPathRequest, authInfo: AuthInfo) => Promise<Write> | undefined;
 
 /**
  * Creates the fast path, which answers ordinary requests with servers that live as long as the
@@ -85,7 +85,7 @@ export interface ReceivedMessage {
 }
 
 /** A request that the fast path can answer. */
-export interface FastPathRequest {
+interface FastPathRequest {
   readonly era: ProtocolEra;
   readonly message: JSONRPCRequest;
 }

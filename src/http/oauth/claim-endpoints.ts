@@ -27,7 +27,7 @@ import { toOAuthError } from "./oauth-errors.ts";
 import { bodyBytes, createBodyParser } from "./oauth-request.ts";
 
 /** Dependencies of the claim endpoints. */
-export interface ClaimRouterOptions extends ClaimAuthenticationOptions {
+interface ClaimRouterOptions extends ClaimAuthenticationOptions {
   readonly claims: ClaimService;
 }
 

@@ -281,7 +281,7 @@ function tokenRoute(options: OAuthOptions, forward: ForwardRequest): Route {
 }
 
 /** The OAuth endpoints: the token endpoint for the route table, the others for Express. */
-export interface OAuthEndpoints {
+interface OAuthEndpoints {
   readonly tokenRoute: Route;
   readonly router: Router;
 }

@@ -17,7 +17,7 @@ import { scopeOptions, scopesField } from "./scopes-field.ts";
 export const reviewForm = createForm({ scope: scopesField });
 
 /** The review of an agent before its claim. */
-export interface ReviewView {
+interface ReviewView {
   readonly agent: ClaimableAgent;
   readonly formToken: string;
   readonly refused: Refused | undefined;

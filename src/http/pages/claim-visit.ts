@@ -20,7 +20,7 @@ export interface ClaimVisit {
 export type FreshSignInHandler = (visit: ClaimVisit, options: PageContext) => Promise<void>;
 
 /** CSRF check and return target of a claim page. */
-export interface ClaimPageOptions {
+interface ClaimPageOptions {
   /** Name of the CSRF check; `requireOwnForm` for a submitted form. */
   readonly csrfCheck: keyof CsrfGuard;
   /** Path to which the person returns after signing in. */

@@ -15,7 +15,7 @@ import {
 } from "./form.ts";
 
 /** Where a form is sent, and what is sent besides the fields that a person fills in. */
-export interface FormFrame {
+interface FormFrame {
   readonly action: string;
   /** CSRF token. */
   readonly formToken: string;
@@ -38,7 +38,7 @@ interface Varied extends Pick<Field, "label" | "hint"> {
 }
 
 /** How a form is shown. */
-export interface FormView<F extends Fields> extends FormFrame {
+interface FormView<F extends Fields> extends FormFrame {
   /** Saved or suggested values of its fields. */
   readonly values?: Values<F>;
   /** What was sent and refused, if it was this form; its values replace those above. */

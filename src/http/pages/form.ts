@@ -124,7 +124,7 @@ export interface Refused {
 }
 
 /** The values of a form that was sent, or its refusal. */
-export type Sent<F extends Fields> =
+type Sent<F extends Fields> =
   | { readonly data: z.output<Form<F>["schema"]>; readonly refused?: undefined }
   | { readonly data?: undefined; readonly refused: Refused };
 

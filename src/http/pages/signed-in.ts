@@ -24,7 +24,7 @@ export interface SignedInVisit {
  *
  * @param by Name of the CSRF check that the request must pass.
  */
-export type ServeSignedIn = (
+type ServeSignedIn = (
   by: keyof CsrfGuard,
   handle: (visit: SignedInVisit) => Promise<void>,
 ) => RequestHandler;

@@ -51,7 +51,7 @@ interface CheckedRun {
 }
 
 /** Options of `EntryVerifier`. */
-export interface EntryVerifierOptions {
+interface EntryVerifierOptions {
   /** Name of the log. */
   readonly origin: string;
   /** Earlier observations of the log, in ascending order of size. */

@@ -29,7 +29,7 @@ import { checkTrackRecord } from "./track-record-check.ts";
 import { checkCosignatures, type WitnessCheckInput, witnessViewOf } from "./witness-check.ts";
 
 /** Keys, earlier observations and witnesses that a log is verified against. */
-export interface VerificationTrust extends KeyTrust {
+interface VerificationTrust extends KeyTrust {
   /** Policy with the trusted witnesses; without it, cosignatures are ignored. */
   readonly policy?: WitnessPolicy | undefined;
 }

@@ -38,14 +38,14 @@ export interface WitnessCheckInput {
 }
 
 /** Result of checking the cosignatures of a checkpoint. */
-export interface CosignatureCheck {
+interface CosignatureCheck {
   readonly check: VerificationCheck;
   /** The checkpoint, and when a quorum had seen it. */
   readonly quorum?: CheckpointSighting;
 }
 
 /** Evidence of witnesses about a log. */
-export interface WitnessView extends CosignatureCheck {
+interface WitnessView extends CosignatureCheck {
   /**
    * The last checkpoint that each witness returned, except checkpoints that are larger than the
    * checkpoint being verified.

@@ -8,7 +8,7 @@ const CONTROL = /[^\t\n\u{20}-\u{7e}\u{80}-\u{10ffff}]/u;
 const NONE = "none";
 
 /** A log that a policy accepts. */
-export interface PolicyLog {
+interface PolicyLog {
   /** Verifier key as written in the file. */
   readonly key: string;
   readonly verifier: NoteVerifier;

@@ -30,7 +30,7 @@ const PATIENCE_MS = 60_000;
 const LATE_MS = 600_000;
 
 /** Dependencies of `WitnessClient`. */
-export interface WitnessClientOptions {
+interface WitnessClientOptions {
   readonly store: LogStore;
   readonly policy: WitnessPolicy;
   /**

@@ -23,7 +23,7 @@ export interface WitnessAnswer {
 }
 
 /** Options of a witness. */
-export interface WitnessOptions {
+interface WitnessOptions {
   /** Path of the SQLite file with the cosigned checkpoints; created if missing. */
   readonly path: string;
   /** Verifier keys of the logs that the witness watches. */

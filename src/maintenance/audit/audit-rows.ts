@@ -20,7 +20,7 @@ import {
 const PAGE = 1_000;
 
 /** Dependencies of `AuditRows`. */
-export interface AuditRowsOptions {
+interface AuditRowsOptions {
   readonly records: Records;
   readonly archive: Archive;
   /** The audit tree as it was when verification began; absent if no row has been sealed. */

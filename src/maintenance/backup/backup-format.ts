@@ -89,7 +89,7 @@ export interface Backup {
 }
 
 /** The content from which a backup is written. */
-export interface BackupContent {
+interface BackupContent {
   readonly identity: StoreIdentity;
   /** When the backup was started, in ISO 8601 format. */
   readonly createdAt: string;

@@ -17,7 +17,7 @@ export interface BackupFacts {
 }
 
 /** Source and target of a backup. */
-export interface BackupTask {
+interface BackupTask {
   readonly store: Store;
   /**
    * Path of a file that does not exist yet. A name that ends in .sqlite asks for an SQLite file.

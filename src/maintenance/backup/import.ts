@@ -27,7 +27,7 @@ export interface ImportedCollection {
 }
 
 /** The document to import, and the target store. */
-export interface ImportTask {
+interface ImportTask {
   readonly store: Store;
   readonly document: ExportDocument;
   /** The current time, in milliseconds since the epoch. */

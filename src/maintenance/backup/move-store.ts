@@ -5,14 +5,14 @@ import { digestDump, type RowsDigest } from "./digest.ts";
 import { type OnCommandProgress, withProgress } from "./progress.ts";
 
 /** A move of a store. */
-export interface StoreMove {
+interface StoreMove {
   readonly source: EmbeddedStore;
   /** DATABASE_URL of an empty database, or of one that an earlier call has filled. */
   readonly url: string;
 }
 
 /** Summary of a move. */
-export interface MoveReport {
+interface MoveReport {
   readonly records: number;
   readonly archive: number;
   /** Digests by `record/<collection>` and `archive/<kind>`, which are the same in both stores. */

@@ -8,7 +8,7 @@ import { completedFraction, type OnCommandProgress } from "./progress.ts";
 const MAX_PROBLEMS = 100;
 
 /** Result of verifying a store. */
-export interface VerifyReport {
+interface VerifyReport {
   /** Number of records by collection. */
   readonly records: Readonly<Record<string, number>>;
   /** Number of archive rows by kind. */

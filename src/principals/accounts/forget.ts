@@ -14,7 +14,7 @@ import { deleteAgent } from "./owned-agents.ts";
 const ACTOR = "operator";
 
 /** Options of `forgetEmail`. */
-export interface ForgetEmailOptions {
+interface ForgetEmailOptions {
   readonly records: Records;
   readonly now: () => Date;
   /**

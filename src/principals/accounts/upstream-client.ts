@@ -36,7 +36,7 @@ const MAX_AGE_SECONDS = 300;
  * Options of `createUpstreamClient`, with which this service acts as a client of an OpenID
  * provider.
  */
-export interface UpstreamClientOptions extends UpstreamProviderSettings {
+interface UpstreamClientOptions extends UpstreamProviderSettings {
   /** The callback URL, as registered at the provider. */
   readonly redirectUri: string;
   /** Replaces the global `fetch`. */
@@ -64,7 +64,7 @@ export interface UpstreamIdentity {
 }
 
 /** A client of the provider. Every method rethrows the errors of openid-client unchanged. */
-export interface UpstreamClient {
+interface UpstreamClient {
   /**
    * The URL that starts a sign-in. It asks the provider to authenticate the person again and to
    * return the time of that authentication (OpenID Connect Core 1.0 section 3.1.2.1).

@@ -37,7 +37,7 @@ export function newClaimCode(): string {
 }
 
 /** Inputs that a code is derived from. */
-export interface ClaimCodeSource {
+interface ClaimCodeSource {
   /** Secret of the service, 32 bytes; not stored in the database. */
   readonly key: Uint8Array;
   /** Random value stored next to the hash of the code; reveals nothing without the key. */

@@ -78,7 +78,7 @@ interface Match extends OpenClaim {
 }
 
 /** Result of looking up a code that a person entered. */
-export interface ClaimCodeLookup {
+interface ClaimCodeLookup {
   readonly state: ClaimState;
   /**
    * The claim that has this code; `undefined` when the code is wrong, or this person may not

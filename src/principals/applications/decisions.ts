@@ -25,7 +25,7 @@ export interface ServiceIdentity {
 }
 
 /** Dependencies of `createApplicationDecisionService`. */
-export interface ApplicationDecisionServiceOptions {
+interface ApplicationDecisionServiceOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly keys: ApiKeyService;

@@ -159,7 +159,7 @@ export interface ClassMeasures {
 }
 
 /** The data of one asset class after the backtest has replayed it. */
-export interface ReplayedClass {
+interface ReplayedClass {
   readonly question: BacktestQuestion;
   readonly grid: ReturnGrid;
   readonly records: readonly InstrumentRecords[];

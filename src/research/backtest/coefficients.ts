@@ -11,7 +11,7 @@ import {
 import type { ReturnGrid } from "./return-grid.ts";
 
 /** Rank information coefficients of one horizon, one per date that has a cross-section. */
-export interface CoefficientSeries {
+interface CoefficientSeries {
   readonly raw: readonly GradedDateValue[];
   /**
    * Coefficients against volatility-scaled returns, after regressing out beta, volatility, size and

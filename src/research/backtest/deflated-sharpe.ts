@@ -20,7 +20,7 @@ export interface SharpeEstimate {
  * Number of variants that were tried before a Sharpe ratio was found, and the dispersion of their
  * Sharpe ratios.
  */
-export interface VariantSearch {
+interface VariantSearch {
   /** Number of variants tried, including this one. */
   readonly variants: number;
   /** Standard deviation of the variants' Sharpe ratios per period. */

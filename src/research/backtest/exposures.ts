@@ -1,7 +1,7 @@
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
 /** Exposures of an instrument to common risk factors, as known at the close of a session. */
-export interface Exposures {
+interface Exposures {
   /**
    * Beta: slope of the instrument's returns on the class's equal-weighted return over 252 sessions.
    */

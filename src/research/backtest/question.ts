@@ -11,7 +11,7 @@ export type BacktestSubject = Factor | "composite" | typeof CANDIDATE.name;
 
 /** How often scores are graded: once a week or every session. */
 export const GRADING_PACES = ["week", "session"] as const;
-export type GradingPace = (typeof GRADING_PACES)[number];
+type GradingPace = (typeof GRADING_PACES)[number];
 
 /** Horizons in sessions; each starts at the close after the score. */
 export const horizonsOf = (assetClass: AssetClass): readonly number[] =>

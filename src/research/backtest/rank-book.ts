@@ -15,7 +15,7 @@ import type { ReturnGrid } from "./return-grid.ts";
 const COSTS_BP = [0, 3, 10, 20] as const;
 
 /** Number of groups of equal size into which a book sorts the instruments of a date. */
-export type BookGroups = 5 | 10;
+type BookGroups = 5 | 10;
 
 /** Minimum number of instruments in a group. */
 const MIN_GROUP = 3;

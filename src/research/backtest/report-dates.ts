@@ -17,7 +17,7 @@ import type { InstrumentRecords } from "../../market/records.ts";
 const MIN_ERRORS = 100;
 
 /** A predicted filing and the filing that followed. */
-export interface ReportOutcome {
+interface ReportOutcome {
   readonly symbol: string;
   /**
    * When the previous filing became known, from which the prediction was made; Unix milliseconds.

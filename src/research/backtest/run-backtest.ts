@@ -23,7 +23,7 @@ import { backtestTrackRecordFigures } from "./track-record.ts";
 import type { Trial } from "./trials.ts";
 
 /** Inputs of a backtest. */
-export interface BacktestRun {
+interface BacktestRun {
   readonly market: Market;
   readonly question: BacktestQuestion;
   /** Variants that were tried before on the same market. */

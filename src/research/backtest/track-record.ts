@@ -27,7 +27,7 @@ import type { ReturnGrid } from "./return-grid.ts";
 import type { PanelDate, SignalStatement, StatementPanel } from "./statement-panel.ts";
 
 /** Statements about all instruments of a class, and the data needed to grade them. */
-export interface TrackRecordInput {
+interface TrackRecordInput {
   readonly grid: ReturnGrid;
   readonly records: readonly InstrumentRecords[];
   /** Statements of every session and every instrument; absent if they were not collected. */

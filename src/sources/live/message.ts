@@ -36,7 +36,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const LAST_CODE_POINT = 0x10ffff;
 
 /** A message of a provider, before it is assigned to instruments. */
-export interface Message extends Omit<Mention, "availableAt"> {
+interface Message extends Omit<Mention, "availableAt"> {
   /** When the message was written, Unix milliseconds. */
   readonly at: number;
 }

@@ -14,7 +14,7 @@ export interface Announcements {
 }
 
 /** Dependencies of `listenForAnnouncements`. */
-export interface AnnouncementsOptions {
+interface AnnouncementsOptions {
   /** Opens a connection that is used only for listening. */
   connect(): Promise<DatabaseSession>;
   /**

@@ -43,7 +43,7 @@ interface OnceRequest {
 export type RunOnce = <T>(request: OnceRequest) => Promise<T | null>;
 
 /** Dependencies of `createRunOnce`. */
-export interface RunOnceOptions {
+interface RunOnceOptions {
   /** Overrides the database's clock as the time of the work, in milliseconds since the epoch. */
   readonly now: (() => number) | undefined;
   /**

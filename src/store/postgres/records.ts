@@ -12,7 +12,7 @@ import type { Commits } from "./commits.ts";
 import type { Connection, PreparedStatement } from "./connection.ts";
 
 /** Dependencies of `createPostgresRecords`. */
-export interface RecordsOptions {
+interface RecordsOptions {
   readonly connection: Connection;
   readonly commits: Commits;
   readonly announcements: Announcements;

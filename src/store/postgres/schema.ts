@@ -77,7 +77,7 @@ const upgrades: readonly string[] = [
 const SCHEMA = OLDEST_SCHEMA + upgrades.length;
 
 /** Facts about a store that are kept in its database. */
-export interface StoreMeta {
+interface StoreMeta {
   readonly id: string;
   /** The mode of the store, or `UNSETTLED`. */
   readonly mode: string;
@@ -92,7 +92,7 @@ export interface ExistingStore extends StoreMeta {
 }
 
 /** Which store to look for, and where. */
-export interface ExpectedStore {
+interface ExpectedStore {
   /** Name of the database, for messages. */
   readonly name: string;
   /** The store to create if the database has none. Absent: a missing store is an error. */

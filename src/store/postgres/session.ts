@@ -17,7 +17,7 @@ export interface DatabaseSession {
 }
 
 /** Timeouts of a database session, in milliseconds. */
-export interface SessionTimeouts {
+interface SessionTimeouts {
   /** Timeout for connecting, including retries. */
   readonly connectMs: number;
   /** Timeout for each statement. */

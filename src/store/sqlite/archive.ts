@@ -10,7 +10,7 @@ import { damagedRowProblem } from "./sqlite-errors.ts";
 import { checksumOf, type SqlValue, type StoreFile } from "./store-file.ts";
 
 /** An archive row in a dump. */
-export type ArchiveDumpRow = Extract<DumpRow, { table: "archive" }>;
+type ArchiveDumpRow = Extract<DumpRow, { table: "archive" }>;
 
 /**
  * Maximum number of rows deleted per transaction. The event loop can run other work between

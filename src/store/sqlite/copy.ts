@@ -59,7 +59,7 @@ function countRows({ database }: StoreFile): Omit<CopyFacts, "createdAt"> {
 }
 
 /** A copy that is being read. */
-export interface StoreCopy {
+interface StoreCopy {
   readonly identity: StoreIdentity;
   readonly facts: CopyFacts;
   /** The rows. Whether they are valid is known only after all of them have been read. */

@@ -21,7 +21,7 @@ import { FORMAT_VERSION, PAGE_BYTES, SCHEMA_SQL, StoreFile } from "./store-file.
 export const REVISION_GAP = 1_000_000;
 
 /** Facts to write into the successor file of a store. */
-export interface NextStoreOptions {
+interface NextStoreOptions {
   /** Id of the store, and its mode or `UNSETTLED`. */
   readonly identity: Readonly<Record<keyof StoreIdentity, string>>;
   /** Newest revision of the store. Revisions assigned later are higher. */

@@ -51,7 +51,7 @@ import { FORMAT_VERSION, SCHEMAS, StoreFile, UPGRADE_SQL } from "./store-file.ts
 import { truncateWal } from "./write-ahead-log.ts";
 
 /** Options of `openEmbedded`. */
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   /** Folder of the store file. */
   readonly folder: string;
   /**

@@ -15,7 +15,7 @@ import { damagedRowProblem, isSqliteError } from "./sqlite-errors.ts";
 import type { SqlValue, StoreFile } from "./store-file.ts";
 
 /** Selection of due records. */
-export interface DueQuery {
+interface DueQuery {
   readonly now: number;
   readonly limit: number;
   /** Skips records in any of these groups. */

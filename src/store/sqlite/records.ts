@@ -15,7 +15,7 @@ import { storedOf } from "./record-row.ts";
 import { commitStepOf, type StoreTables } from "./steps.ts";
 
 /** Dependencies of `SqliteRecords`. */
-export interface RecordsOptions {
+interface RecordsOptions {
   /** Returns the current tables, which a load replaces. */
   readonly tables: () => StoreTables;
   readonly gate: StoreGate;

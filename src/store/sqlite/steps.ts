@@ -15,7 +15,7 @@ export interface StoreTables {
  *
  * @returns Whether the operation succeeded.
  */
-export type CommitStep = (tables: StoreTables, now: number) => boolean;
+type CommitStep = (tables: StoreTables, now: number) => boolean;
 
 type OfKind<K extends Operation["kind"]> = Extract<Operation, { kind: K }>;
 

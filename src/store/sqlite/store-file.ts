@@ -100,7 +100,7 @@ export const PAGE_BYTES = 4_096;
 const CACHE_KIB = 32 * 1_024;
 
 /** Names of the facts that are kept in a database file. */
-export type MetaName = "format" | "id" | "mode" | "revision" | "moved" | "copy";
+type MetaName = "format" | "id" | "mode" | "revision" | "moved" | "copy";
 
 const SET_META = `INSERT INTO meta VALUES (?, ?, ?)
   ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc`;

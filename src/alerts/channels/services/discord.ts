@@ -4,7 +4,7 @@ import { type ChatService, readJsonSecondsAsMs } from "./service.ts";
 import { type WebhookUrlShape, webhookUrlFault } from "./webhook-url.ts";
 
 /** A webhook of a Discord channel. */
-export interface DiscordTarget {
+interface DiscordTarget {
   readonly kind: "discord";
   /** URL of the webhook; contains its credential. */
   readonly url: string;

@@ -3,7 +3,7 @@ import { verdictOfHttpStatus } from "../../delivery/endpoint.ts";
 import type { ChatService, EnteredTarget, TargetFault } from "./service.ts";
 
 /** A topic of an ntfy server. */
-export interface NtfyTarget {
+interface NtfyTarget {
   readonly kind: "ntfy";
   /** URL of the topic. */
   readonly url: string;

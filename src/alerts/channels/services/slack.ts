@@ -4,7 +4,7 @@ import type { ChatService } from "./service.ts";
 import { type WebhookUrlShape, webhookUrlFault } from "./webhook-url.ts";
 
 /** An incoming webhook of a Slack channel. */
-export interface SlackTarget {
+interface SlackTarget {
   readonly kind: "slack";
   /** URL of the webhook; contains its credential. */
   readonly url: string;

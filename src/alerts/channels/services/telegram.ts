@@ -4,7 +4,7 @@ import { messagePlainText } from "../message.ts";
 import { type ChatService, jsonMemberAt, readJsonSecondsAsMs } from "./service.ts";
 
 /** A Telegram chat, and the bot that writes to it. */
-export interface TelegramTarget {
+interface TelegramTarget {
   readonly kind: "telegram";
   /** Token of the bot. */
   readonly token: string;

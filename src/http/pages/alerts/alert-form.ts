@@ -202,7 +202,7 @@ export type AlertEntry = z.output<(typeof alertForm)["schema"]>;
 export const SAVE_BUTTON_ID = "save";
 
 /** Data for the alert form. */
-export interface AlertFormView {
+interface AlertFormView {
   readonly formToken: string;
   readonly entry: AlertEntry;
   readonly refused: Refused | undefined;

@@ -24,7 +24,7 @@ import { buttonForm, destructiveAction, showForm } from "../form-html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 
 /** Data for the page of an alert. */
-export interface AlertPageView {
+interface AlertPageView {
   readonly formToken: string;
   readonly details: AlertDetails;
   /** Events, newest first. */

@@ -11,7 +11,7 @@ import { type RangeOutcomes, SHOWN_RANGE_PROBABILITY } from "./range-outcomes.ts
 const MIN_POINTS = 2;
 
 /** Data for the history section. */
-export interface HistorySection {
+interface HistorySection {
   readonly signal: FullSignal;
   readonly history: HistoryView;
   readonly choice: HistoryChoice;

@@ -27,7 +27,7 @@ import { scoreCaveat } from "./score-caveat.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** Data for the home page. */
-export interface HomeView {
+interface HomeView {
   readonly site: Site;
   readonly viewer: Viewer;
   readonly service: {

@@ -1,4 +1,4 @@
-import { SymbolInput } from "../../../answers/common.ts";
+import { SymbolInput } from "../../../answers/shared-members.ts";
 import { instrumentPath } from "../../../lib/paths.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { resolveSymbol, type SymbolResolution } from "../../../market/symbols.ts";

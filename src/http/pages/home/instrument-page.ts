@@ -38,8 +38,9 @@ import { breadcrumbTrail, type PeersView, peersSection } from "./peers.ts";
 import { proofSection } from "./proof-section.ts";
 import { scoreCaveat } from "./score-caveat.ts";
 import type { Viewer } from "./viewer.ts";
+
 /** Data for the page of an instrument. */
-export interface InstrumentPageOptions {
+interface InstrumentPageOptions {
   readonly view: InstrumentView;
   readonly history: HistoryView;
   readonly choice: HistoryChoice;

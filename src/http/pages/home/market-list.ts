@@ -73,7 +73,7 @@ export const sectorsOf = (instruments: readonly Instrument[]): readonly string[]
   [...new Set(instruments.map(peerGroupOf))].toSorted((a, b) => a.localeCompare(b));
 
 /** Lists the instruments that match a filter. */
-export type ListMarket = (
+type ListMarket = (
   filter: MarketFilter,
   scopes: ReadonlySet<Scope>,
   /** Symbols to which the list is restricted; absent for all. */
