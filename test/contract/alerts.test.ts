@@ -23,6 +23,9 @@ const SYMBOLS = { symbols: ["ALDER.SIM"] };
 const HOOK = { type: "webhook", url: "https://hooks.example.com/in" };
 const HOOKED = { ...SYMBOLS, delivery: HOOK };
 
+/** Time of the service during these tests. */
+const NOW = new Date(clock.now).toISOString();
+
 type Body = Record<string, unknown> & { readonly id: string };
 
 /** Expects a status, 200 by default. @returns The body. */
@@ -123,7 +126,7 @@ describe("POST /api/alerts", () => {
       delivery: { type: "poll" },
       label: "  Übung\u0041\u030a \t one ",
       expiresAt: "2026-12-01T00:00:00+01:00",
-      snoozedUntil: "2026-11-22T00:00:00Z",
+      snoozedUntil: "2026-11-21T12:00:00.001Z",
     });
     expect(full).toMatchObject({
       status: "snoozed",
@@ -199,7 +202,8 @@ describe("POST /api/alerts", () => {
     ["a label of an invisible letter", { ...SYMBOLS, label: "\u3164" }, "label"],
     ["a label that is a script URL", { ...SYMBOLS, label: "javascript:alert(1)" }, "label"],
     ["a label that is too long", { ...SYMBOLS, label: "a".repeat(101) }, "label"],
-    ["an expiry in the past", { ...SYMBOLS, expiresAt: "2020-01-01T00:00:00Z" }, "expiresAt"],
+    ["an expiry that is now", { ...SYMBOLS, expiresAt: NOW }, "expiresAt"],
+    ["a snooze that is over", { ...SYMBOLS, snoozedUntil: NOW }, "snoozedUntil"],
     ["an instant without a time zone", { ...SYMBOLS, snoozedUntil: "2030-01-01" }, "snoozedUntil"],
     ["an idempotency key that is not ASCII", { ...SYMBOLS, idempotencyKey: "ü" }, "idempotencyKey"],
     ["an empty idempotency key", { ...SYMBOLS, idempotencyKey: "" }, "idempotencyKey"],
@@ -211,6 +215,7 @@ describe("POST /api/alerts", () => {
   ])("rejects %s with 400 and an error that names the cause", async (_, body, named) => {
     const { detail } = await problem(post("/api/alerts", body), 400, "invalid_request");
     expect(detail).toContain(named);
+    expect(await answered(as("agent", "/api/alerts"))).toMatchObject({ items: [] });
   });
 
   it("rejects a request without a body with 400 invalid_request", async () => {
@@ -243,14 +248,28 @@ describe("POST /api/alerts", () => {
     "checks the scope before it validates the body",
     async () => {
       for (const body of [HOOKED, "{"]) {
-        const response = as("reader", "/api/alerts", { method: "POST", body });
-        await problem(response, 403, "insufficient_scope");
-        expect((await response).headers.get("www-authenticate")).toContain(
-          'scope="alerts:write signals:read"',
-        );
+        await lacksScope(as("reader", "/api/alerts", { method: "POST", body }));
       }
     },
   );
+});
+
+/** Expects the refusal of a credential without one of the scopes for alerts. */
+async function lacksScope(sent: Promise<Response>) {
+  await problem(sent, 403, "insufficient_scope");
+  const scopes = 'scope="alerts:write signals:read"';
+  expect((await sent).headers.get("www-authenticate")).toContain(scopes);
+}
+
+it("a credential with only alerts:write can neither create an alert nor read events", async () => {
+  await lacksScope(as("writer", "/api/alerts", { method: "POST", body: HOOKED }));
+  await lacksScope(as("writer", "/api/alerts/events"));
+  await lacksScope(as("writer", "/api/alerts/stream"));
+  const client = await connectMcp(base, "writer");
+  for (const name of ["register_alert", "get_alert_events"]) {
+    await expect(client.callTool({ name, arguments: SYMBOLS })).rejects.toThrow();
+  }
+  await client.close();
 });
 
 describe("the Idempotency-Key header", () => {
@@ -266,6 +285,21 @@ describe("the Idempotency-Key header", () => {
     expect(await answered(under("8e03978e-40d5", inBody), 201)).toEqual(first);
     const alike = { ...HOOKED, symbols: ["alder/sim"], scoreMove: 15 };
     expect(await answered(under("8e03978e-40d5", alike), 201)).toEqual(first);
+  });
+
+  it("belongs to its caller: others of the same person create alerts under it too", async () => {
+    const body = { ...HOOKED, idempotencyKey: "the-same" };
+    const callers = ["agent", "sibling", "person", "application"];
+    const made = await Promise.all(
+      callers.map((name) => answered(as(name, "/api/alerts", { method: "POST", body }), 201)),
+    );
+    expect(new Set(made.map(({ id }) => id)).size).toBe(callers.length);
+    expect(new Set(made.map(({ secret }) => secret)).size).toBe(callers.length);
+  });
+
+  it("may have 255 characters", async () => {
+    const long = "~".repeat(255);
+    expect(await answered(under(long), 201)).toEqual(await answered(under(long), 201));
   });
 
   it("is rejected with 422 when it was already used for a different body", async () => {
@@ -324,6 +358,20 @@ describe("GET /api/alerts", () => {
     await problem(as("person", "/api/alerts?status=gone"), 400, "invalid_request");
     await problem(as("person", `/api/alerts/${ids[0]}?status=active`), 400, "invalid_request");
   });
+
+  it("tells the person's other callers only how many alerts there are", async () => {
+    await register();
+    for (const [caller, others] of [
+      ["agent", 0],
+      ["sibling", 1],
+      ["person", 1],
+      ["stranger", 0],
+    ] as const) {
+      const { items, others: untold } = await answered(as(caller, "/api/alerts"));
+      expect([caller, untold]).toEqual([caller, others]);
+      expect(items).toHaveLength(caller === "agent" ? 1 : 0);
+    }
+  });
 });
 
 describe("PATCH /api/alerts/{id}", () => {
@@ -357,17 +405,6 @@ describe("PATCH /api/alerts/{id}", () => {
     expect(refused.detail).toBe("signal: without it the alert would watch everything.");
   });
 
-  it("changes the webhook URL and sets the webhook to pending", async () => {
-    const { id } = await register();
-    const body = await answered(patch(id, { url: "https://other.example.com/" }));
-    expect(body).toMatchObject({
-      status: "pending",
-      delivery: { url: "https://other.example.com/", state: "pending" },
-      nextSteps: [expect.stringContaining("endpoint.verify")],
-    });
-    expect(body).not.toHaveProperty("secret");
-  });
-
   it("pauses, snoozes and resumes an alert through the action member", async () => {
     const { id } = await register(SYMBOLS);
     const status = async (body: object) => (await answered(patch(id, body))).status;
@@ -392,10 +429,14 @@ describe("PATCH /api/alerts/{id}", () => {
     ],
     ["an unknown action", { action: "stop" }, "action"],
     ["a webhook URL with a private address", { url: "https://localhost/" }, "url"],
+    ["an expiry that is now", { expiresAt: NOW }, "expiresAt"],
+    ["a snooze that is over", { snoozedUntil: NOW }, "snoozedUntil"],
   ])("rejects %s", async (_, body, named) => {
     const { id } = await register();
+    const before = await answered(as("agent", `/api/alerts/${id}`));
     const { detail } = await problem(patch(id, body), 400, "invalid_request");
     expect(detail).toContain(named);
+    expect(await answered(as("agent", `/api/alerts/${id}`))).toEqual(before);
   });
 
   it("accepts an id in the body that equals the id in the path", async () => {
@@ -516,8 +557,9 @@ describe("the events of an alert", () => {
       ["2", ""],
       ["1", "<b>no\ufffd</b>"],
     ]);
-    const bad = `/api/alerts/${id}/deliveries?since=2026-11-21T00:00:00Z`;
-    await problem(as("agent", bad), 400, "invalid_request");
+    for (const bad of ["since=2026-11-21T00:00:00Z", "cursor=x", "cursor=1", "cursor=1-x"]) {
+      await problem(as("agent", `/api/alerts/${id}/deliveries?${bad}`), 400, "invalid_request");
+    }
     await problem(as("agent", "/api/alerts/events?view=deliveries"), 400, "invalid_request");
   });
 });
@@ -538,6 +580,19 @@ describe("alerts as CSV", () => {
     );
   });
 });
+
+/** All requests that manage an alert, except reading and deleting it. */
+const MANAGING: readonly (readonly [method: string, path: string, body?: object])[] = [
+  ["PATCH", "", { label: "mine now" }],
+  ["PATCH", "", { url: "https://evil.example/in" }],
+  ["PATCH", "", { action: "pause" }],
+  ["POST", "/test"],
+  ["POST", "/rotate"],
+  ["POST", "/enable"],
+  ["POST", "/redeliver", { since: "2026-01-01T00:00:00Z" }],
+  ["POST", "/deliveries/msg_x/redeliver"],
+  ["GET", "/deliveries"],
+];
 
 describe("an alert URL", () => {
   it.each([
@@ -567,23 +622,52 @@ describe("an alert URL", () => {
     }
   });
 
-  it("answers 404 for the alert of another client, even if both clients belong to one person", async () => {
-    const { id } = await register();
-    const before = await answered(as("agent", `/api/alerts/${id}`));
-    for (const caller of ["stranger", "person"]) {
-      const ask = (method: string, path: string, body?: unknown) =>
-        problem(as(caller, `/api/alerts/${id}${path}`, { method, body }), 404, "not_found");
-      await ask("GET", "");
-      await ask("PATCH", "", { label: "stolen" });
-      await ask("DELETE", "");
-      for (const path of ["/test", "/rotate", "/enable", "/deliveries/msg_x/redeliver"]) {
-        await ask("POST", path);
-      }
-      await ask("POST", "/redeliver", { since: "2026-11-21T00:00:00Z" });
-      await ask("GET", "/deliveries");
-      await problem(as(caller, `/api/alerts/events?alertId=${id}`), 404, "not_found");
+  it.each([
+    ["a stranger's agent", "stranger", "agent"],
+    ["another agent of the person", "sibling", "agent"],
+    ["the person of the agent", "person", "agent"],
+    ["a person with the agent's id", "namesake", "agent"],
+    ["an agent of the person", "agent", "person"],
+    ["another application of the person", "application", "person"],
+  ])("answers %s as if the alert did not exist", async (_, caller, owner) => {
+    const made = as(owner, "/api/alerts", { method: "POST", body: HOOKED });
+    const { id } = await answered(made, 201);
+    const before = await answered(as(owner, `/api/alerts/${id}`));
+    const requests = [...MANAGING, ["GET", ""], ["DELETE", ""]] as const;
+    for (const [method, path, body] of requests) {
+      const refusal = async (alertId: string) => {
+        const sent = as(caller, `/api/alerts/${alertId}${path}`, { method, body });
+        const { detail, next } = await problem(sent, 404, "not_found");
+        return { detail, next };
+      };
+      expect(await refusal(id)).toEqual(await refusal("alert_0000000000000000"));
     }
-    expect(await answered(as("agent", `/api/alerts/${id}`))).toEqual(before);
+    await problem(as(caller, `/api/alerts/events?alertId=${id}`), 404, "not_found");
+    expect(await answered(as(owner, `/api/alerts/${id}`))).toEqual(before);
+  });
+
+  it("lets the person's API key read and delete the alert of an agent, but not manage it", async () => {
+    const { id } = await register();
+    for (const [method, path, body] of MANAGING) {
+      const sent = as("key", `/api/alerts/${id}${path}`, { method, body });
+      await problem(sent, 404, "not_found");
+    }
+    expect(await answered(as("key", `/api/alerts/${id}`))).toMatchObject({ id });
+    await answered(as("key", `/api/alerts/${id}`, { method: "DELETE" }));
+    await problem(as("agent", `/api/alerts/${id}`), 404, "not_found");
+  });
+
+  it.each([
+    ["PATCH", "", { url: HOOK.url }],
+    ["POST", "/enable", undefined],
+    ["POST", "/rotate", undefined],
+    ["POST", "/test", undefined],
+    ["POST", "/deliveries/msg_x/redeliver", undefined],
+    ["POST", "/redeliver", { since: "2026-11-21T00:00:00Z" }],
+  ])("of polling rejects what needs a webhook: %s %s", async (method, path, body) => {
+    const { id } = await register(SYMBOLS);
+    const sent = as("agent", `/api/alerts/${id}${path}`, { method, body });
+    await problem(sent, 409, "wrong_state");
   });
 });
 

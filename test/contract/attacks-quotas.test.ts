@@ -1,6 +1,6 @@
 // @module-tag full
 
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { getWith, postJson, type RegisteredAgent, register, tokenOf } from "../support/agent.ts";
 import { bearer } from "../support/alert-events.ts";
 import type { Person } from "../support/person.ts";
@@ -46,20 +46,6 @@ describe("one connected application of a person", () => {
       (await getWith(token, `${service.base}/api/signals?limit=1`)).status;
     expect(await repeated(5, call(greedy))).toEqual([200, 200, 200, 200, 429]);
     expect(await repeated(4, call(other))).toEqual([200, 200, 200, 200]);
-  });
-
-  it("does not use up the streams of the person's other applications", async () => {
-    const service = await startWith("");
-    const { greedy, other } = await applications(service);
-    const open = (token: string) => async () => {
-      const stop = new AbortController();
-      onTestFinished(() => stop.abort());
-      const { signal } = stop;
-      const headers = bearer(token);
-      return (await fetch(`${service.base}/api/alerts/stream`, { headers, signal })).status;
-    };
-    expect(await repeated(6, open(greedy))).toEqual([200, 200, 200, 200, 200, 429]);
-    expect(await repeated(1, open(other))).toEqual([200]);
   });
 
   it("cannot use up the claim attempts of the person's other applications, or of the person on the claim page", async () => {

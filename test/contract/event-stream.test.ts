@@ -125,25 +125,52 @@ describe("the event stream ends within a second", () => {
 });
 
 describe("the event stream", () => {
-  it("is rejected before it starts when the credential, the scope or a valid cursor is missing", async () => {
-    const person = testService.person();
-    const { access_token } = await person.tokens({ scope: "signals:read" });
-    const watcher = await watcherIn(testService, bearer((await person.tokens()).access_token));
-    const statusOf = async (path: string, headers: Headers) => {
-      const response = await fetch(`${base}/api/alerts/stream${path}`, { headers });
+  it("is rejected before it starts when the credential or a scope is missing", async () => {
+    const { access_token } = await testService.person().tokens({ scope: "signals:read" });
+    for (const [headers, status] of [
+      [{}, 401],
+      [bearer(access_token), 403],
+    ] as const) {
+      const response = await fetch(`${base}/api/alerts/stream`, { headers });
+      expect(response.status).toBe(status);
       expect(response.headers.get("content-type")).toContain("application/problem+json");
-      return response.status;
-    };
-    expect(await statusOf("", {})).toBe(401);
-    expect(await statusOf("", bearer(access_token))).toBe(403);
-    expect(await statusOf("?cursor=yesterday", watcher.headers)).toBe(400);
-    const wrong = { ...watcher.headers, "last-event-id": "yesterday" };
-    expect(await statusOf("", wrong)).toBe(400);
+    }
+  });
+
+  it("is rejected, as a page of events is, for a cursor that is no event's", async () => {
+    const headers = bearer((await testService.person().tokens()).access_token);
+    const url = `${base}/api/alerts/stream`;
+    for (const cursor of [
+      "",
+      "x",
+      "v1.",
+      "-1",
+      "1.5",
+      "9".repeat(16),
+      "9".repeat(201),
+      "1 ",
+      "\0",
+    ]) {
+      const query = `?cursor=${encodeURIComponent(cursor)}`;
+      for (const path of ["events", "stream"]) {
+        const answer = await fetch(`${base}/api/alerts/${path}${query}`, { headers });
+        expect([cursor, path, answer.status]).toEqual([cursor, path, 400]);
+        expect(await answer.json()).toMatchObject({
+          ...{ code: "invalid_request", detail: expect.stringContaining("cursor") },
+        });
+      }
+      if (!/^\S+$/.test(cursor) || cursor === "\0") continue;
+      for (const method of ["GET", "HEAD"]) {
+        const resumed = { ...headers, "last-event-id": cursor };
+        expect((await fetch(url, { method, headers: resumed })).status).toBe(400);
+      }
+    }
   });
 
   it("contains only the caller's own events, in the format of the polling API", async () => {
     const [one, two] = [testService.person(), testService.person()];
     const watchers = [
+      await watcherIn(testService, bearer((await one.tokens()).access_token)),
       await watcherIn(testService, bearer((await one.tokens()).access_token)),
       await watcherIn(testService, bearer((await two.tokens()).access_token)),
       await watcherIn(testService, {
@@ -152,10 +179,10 @@ describe("the event stream", () => {
     ];
     const streams = await Promise.all(watchers.map((watcher) => watcher.open("?cursor=0")));
     for (const [index, watcher] of watchers.entries()) {
-      await writeEvents(testService, watcher, [nextAt(), nextAt(), nextAt()].slice(index));
+      await writeEvents(testService, watcher, Array.from({ length: 4 - index }, nextAt));
     }
     for (const [index, stream] of streams.entries()) {
-      await stream.until(3 - index);
+      await stream.until(4 - index);
       const { headers = {} } = watchers[index] ?? {};
       const polled = await fetch(`${base}/api/alerts/events`, { headers });
       const { events } = (await polled.json()) as { readonly events: { data: object }[] };
@@ -183,14 +210,17 @@ describe("the event stream", () => {
     expect(events.map(({ data }) => data.at)).toEqual(ats.slice(4));
   });
 
-  it("is limited to five connections per caller", async () => {
-    const watcher = await watcherIn(
-      testService,
-      bearer((await testService.person().tokens()).access_token),
-    );
-    const statuses: number[] = [];
-    for (let count = 0; count < 6; count++) statuses.push((await watcher.open()).response.status);
-    expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+  it("is limited to five connections per application", async () => {
+    const person = testService.person();
+    const statusesOf = async (count: number) => {
+      const { access_token } = await person.tokens();
+      const watcher = await watcherIn(testService, bearer(access_token));
+      const statuses: number[] = [];
+      while (statuses.length < count) statuses.push((await watcher.open()).response.status);
+      return statuses;
+    };
+    expect(await statusesOf(6)).toEqual([200, 200, 200, 200, 200, 429]);
+    expect(await statusesOf(1)).toEqual([200]);
   });
 
   it("logs no internal failure", () => {

@@ -41,7 +41,7 @@ async function parties() {
   const [person, other] = [testService.person(), testService.person()];
   const { access_token: token } = await person.tokens();
   return {
-    token,
+    ...{ person, token },
     mine: bearer(token),
     theirs: bearer((await person.tokens()).access_token),
     stranger: bearer((await other.tokens()).access_token),
@@ -56,17 +56,17 @@ describe("a watchlist", () => {
     const manage = async (args: Record<string, unknown>) =>
       (await client.callTool({ name: "manage_watchlist", arguments: args })).structuredContent;
     const list = (...symbols: string[]) => [{ name: "Chips & Co", symbols, readOnly: false }];
-    expect((await setList(mine, "Chips & Co", ["alder.sim", "ALDER.SIM"])).body).toEqual({
-      watchlists: list("ALDER.SIM"),
-    });
-    const added = { action: "add", watchlist: "chips & co", symbols: ["BYTEN.SIM"] };
-    expect(await manage(added)).toEqual({ watchlists: list("ALDER.SIM", "BYTEN.SIM") });
-    const path = `/api/watchlists/${encodeURIComponent("Chips & Co")}`;
-    const removed = { action: "remove", symbols: ["ALDER.SIM"] };
-    expect((await ask(mine, path, "PATCH", removed)).body).toEqual({
+    expect((await setList(mine, "Chips & Co", ["byten.sim", "BYTEN.SIM"])).body).toEqual({
       watchlists: list("BYTEN.SIM"),
     });
-    const all = { watchlists: list("BYTEN.SIM"), others: 0, nextCursor: null };
+    const added = { action: "add", watchlist: "chips & co", symbols: ["ALDER.SIM"] };
+    expect(await manage(added)).toEqual({ watchlists: list("ALDER.SIM", "BYTEN.SIM") });
+    const path = `/api/watchlists/${encodeURIComponent("CHIPS & co")}`;
+    const removed = { action: "remove", symbols: ["BYTEN.SIM"] };
+    expect((await ask(mine, path, "PATCH", removed)).body).toEqual({
+      watchlists: list("ALDER.SIM"),
+    });
+    const all = { watchlists: list("ALDER.SIM"), others: 0, nextCursor: null };
     expect(await manage({})).toEqual(all);
     expect((await ask(mine, "/api/watchlists")).body).toEqual(all);
     expect((await ask(mine, path, "DELETE")).body).toEqual({ watchlists: [] });
@@ -142,6 +142,7 @@ describe("a watchlist", () => {
     expect(made.body).toMatchObject({ watchlist: "Mine", symbols: null, assetClass: null });
     const refused = await ask(mine, "/api/watchlists/mine", "DELETE");
     expect([refused.status, refused.body.code]).toEqual([409, "wrong_state"]);
+    expect(refused.body.detail).toBe("1 of the alerts watch it.");
     const alert = `/api/alerts/${made.body.id}`;
     const changed = await ask(mine, alert, "PATCH", { symbols: ["ALDER.SIM"] });
     expect(changed.body).toMatchObject({ watchlist: null, symbols: ["ALDER.SIM"] });
@@ -191,19 +192,30 @@ describe("another application of the same person", () => {
   });
 
   it("can read and watch a list of the person's own API key, but cannot change it", async () => {
-    const { mine, stranger, own } = await parties();
+    const { person, mine, theirs, stranger, own } = await parties();
     await setList(own, "House", ["ALDER.SIM"]);
     expect((await ask(mine, "/api/watchlists")).body).toEqual({
       watchlists: [{ name: "House", symbols: ["ALDER.SIM"], readOnly: true }],
       others: 0,
       nextCursor: null,
     });
-    expect((await ask(mine, "/api/watchlists/house", "DELETE")).status).toBe(404);
+    const path = "/api/watchlists/house";
+    expect((await ask(mine, path, "DELETE")).status).toBe(404);
+    const removed = { action: "remove", symbols: ["ALDER.SIM"] };
+    expect((await ask(mine, path, "PATCH", removed)).status).toBe(404);
     expect((await ask(mine, "/api/alerts", "POST", { watchlist: "house" })).status).toBe(201);
     expect((await ask(stranger, "/api/signals?watchlist=house")).status).toBe(404);
     expect((await ask(own, "/api/watchlists/house", "DELETE")).body.code).toBe("wrong_state");
     await setList(own, "House", ["BYTEN.SIM"]);
-    expect(symbolsIn(await ask(mine, "/api/signals?watchlist=House"))).toEqual(["BYTEN.SIM"]);
+    const seenBy = async (headers: Headers) =>
+      symbolsIn(await ask(headers, "/api/signals?watchlist=House"));
+    expect(await seenBy(mine)).toEqual(["BYTEN.SIM"]);
+    // The application's own list of that name comes first, for that application alone.
+    await ask(mine, path, "PATCH", { action: "add", symbols: ["BORUN.SIM"] });
+    expect([await seenBy(mine), await seenBy(theirs)]).toEqual([["BORUN.SIM"], ["BYTEN.SIM"]]);
+    const second = { "x-api-key": await person.createKey(["signals:read", "alerts:write"]) };
+    await ask(second, path, "PATCH", { action: "add", symbols: ["ALDER.SIM"] });
+    expect(await seenBy(own)).toEqual(["ALDER.SIM", "BYTEN.SIM"]);
   });
 });
 

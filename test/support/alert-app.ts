@@ -19,6 +19,7 @@ import {
   alertDependencies,
   looseLimits,
   newAgent,
+  newApplication,
   newKeyHolder,
   newPerson,
 } from "./alert-service.ts";
@@ -64,13 +65,18 @@ export async function startAlertApp({
   const clock = { now: START };
   const store = await embedded.open({ now: () => clock.now });
   const { records, archive } = store;
-  const reader = await newAgent(records, "reader");
+  const [reader, writer] = [await newAgent(records, "reader"), await newAgent(records, "writer")];
   const callers: Record<string, Caller> = {
     agent: await newAgent(records, "agent", "person"),
     stranger: await newAgent(records, "stranger", "someone"),
     person: await newPerson(records, "person"),
+    sibling: await newAgent(records, "sibling", "person"),
+    application: await newApplication(records, "person", "another-app"),
     key: await newKeyHolder(records, "key", "person"),
+    /** A person whose id is that of the agent. */
+    namesake: await newPerson(records, "agent"),
     reader: { ...reader, scopes: new Set(anonymousScopeCeiling) },
+    writer: { ...writer, scopes: new Set(["alerts:write"]) },
   };
   const server = createServer();
   const base = await listenLocally(server);

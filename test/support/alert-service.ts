@@ -86,11 +86,11 @@ const metadata = { scope: allScopes.join(" ") };
 export async function newPerson(records: Records, id: string): Promise<Caller> {
   const value = { label: id, createdAt: 0 };
   await records.commit([insert(accounts, { key: id, value, groups: [accountRecordsGroup(id)] })]);
-  return throughClient(records, id, `app-of-${id}`);
+  return newApplication(records, id, `app-of-${id}`);
 }
 
-/** Authorizes a client for a person who has an account. */
-async function throughClient(
+/** Authorizes an application for a person who has an account. @returns The person through it. */
+export async function newApplication(
   records: Records,
   accountId: string,
   clientId: string,

@@ -1,5 +1,4 @@
 import { EventEmitter, once } from "node:events";
-import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { type Alert, alertGroup, alerts, type WebhookState } from "../../../../src/alerts/alert.ts";
 import {
@@ -715,22 +714,6 @@ describe("the delivery worker", () => {
     await look();
     expect((await alertNow(store, alert))?.way).toEqual(way);
     expect(await waiting(store)).toMatchObject([{ dueAt: store.clock.now + 5 * SECOND }]);
-  });
-
-  it("produces signatures that the Standard Webhooks library verifies", async () => {
-    const store = await openStore(embedded);
-    store.clock.now = Date.now();
-    const inbox = await receiver();
-    const alert = webhookAlert({ url: inbox.url });
-    await keep(store, alert);
-    startWorker(store, { keys: () => [newKey()] });
-    await store.records.commit(queuedEvent(alert));
-    const [came] = await inbox.arrived(1);
-    const verified = new Webhook(alert.secret).verify(
-      came?.body ?? "",
-      came?.headers as Record<string, string>,
-    );
-    expect(verified).toEqual(JSON.parse(came?.body ?? ""));
   });
 });
 
