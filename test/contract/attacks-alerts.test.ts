@@ -28,6 +28,7 @@ import {
 } from "../../src/store/port/operations.ts";
 import { postForm } from "../support/agent.ts";
 import {
+  asking,
   bearer,
   claimedAgent,
   type Headers,
@@ -56,15 +57,7 @@ const WITH_FACTORS = `${ALERTS} factor:read`;
 
 type Body = Record<string, unknown>;
 
-/** Sends a request. @returns Its status and JSON body. */
-async function ask(headers: Headers, path: string, method = "GET", body?: object) {
-  const response = await fetch(`${base}${path}`, {
-    method,
-    headers: { ...headers, ...(body && { "content-type": "application/json" }) },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: (await response.json()) as Body };
-}
+const ask = asking(testService);
 
 async function kept(alertId: string): Promise<StoredAlert> {
   const alert = await records.get(alerts, alertId);

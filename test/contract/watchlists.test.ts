@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { register, tokenOf } from "../support/agent.ts";
-import { bearer, type Claimable, type Headers } from "../support/alert-events.ts";
+import { asking, bearer, type Claimable, type Headers } from "../support/alert-events.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import { startTestService } from "../support/test-service.ts";
 import { tokensOf } from "../support/tokens.ts";
@@ -8,15 +8,7 @@ import { tokensOf } from "../support/tokens.ts";
 const testService = await startTestService();
 const { base } = testService;
 
-/** Sends a request. @returns Its status and JSON body. */
-async function ask(headers: Headers, path: string, method = "GET", body?: object) {
-  const response = await fetch(`${base}${path}`, {
-    method,
-    headers: { ...headers, ...(body && { "content-type": "application/json" }) },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-}
+const ask = asking(testService);
 
 const setList = (headers: Headers, watchlist: string, symbols: readonly string[]) =>
   ask(headers, "/api/watchlists", "POST", { watchlist, symbols });

@@ -31,6 +31,19 @@ export type Headers = Readonly<Record<string, string>>;
 /** The Authorization header for a token. */
 export const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
 
+/** A function that sends requests with a credential. @returns Status and JSON body of an answer. */
+export const asking =
+  ({ base }: Pick<TestService, "base">) =>
+  async (headers: Headers, path: string, method = "GET", body?: object) => {
+    const response = await fetch(`${base}${path}`, {
+      method,
+      headers: { ...headers, ...(body && { "content-type": "application/json" }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as Record<string, unknown>;
+    return { status: response.status, body: answer };
+  };
+
 /** Creates an alert. @returns Its id. */
 export async function makeAlert(
   { base }: Pick<TestService, "base">,
