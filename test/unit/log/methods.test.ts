@@ -5,6 +5,7 @@ import { computeTrackRecordFigures, trackRecordTerms } from "../../../src/gradin
 import { methodLeaf, runLeaf, universeLeaves } from "../../../src/log/leaves.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { parseLeaf } from "../../../src/log/verify/read-leaf.ts";
+import type { VerifiedTrackRecord } from "../../../src/log/verify/settlement-verifier.ts";
 import { checkTrackRecord } from "../../../src/log/verify/track-record-check.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
@@ -407,36 +408,40 @@ it("a signal entry is rejected when its forecast is not a standard deviation or 
   }
 });
 
-it("a track record with an unsupported verdict or the wrong headline horizon fails verification", () => {
+describe("a track record answer fails verification", () => {
   const terms = trackRecordTerms(0);
-  const entries = { skipped: 0, terms, claims: new Map(), records: () => [] };
-  const answer = (change: object) => ({
-    ...{
-      market: "live",
-      simulated: false,
-      origin: "o",
+  const figures = computeTrackRecordFigures("stock", 21, [], 0);
+  const answered = {
+    methodHash,
+    ...trackRecordFiguresAnswer(figures),
+    ...{ isHeadline: true, expectedAt: null, verdicts: [], nextVerdictAt: null },
+  };
+  const check = (logged: readonly VerifiedTrackRecord[], records: readonly object[]) =>
+    checkTrackRecord({ skipped: 0, terms, claims: new Map(), records: () => logged }, 9, {
+      ...{ market: "live", simulated: false, origin: "o", size: 9, claims: [], records },
       beganAt: "1970-01-01T00:00:00.000Z",
-      size: 9,
-      claims: [],
-    },
-    records: [
-      {
-        methodHash,
-        ...trackRecordFiguresAnswer(computeTrackRecordFigures("stock", 21, [], 0)),
-        ...{ isHeadline: true, expectedAt: null, verdicts: [], nextVerdictAt: null },
-        ...change,
-      },
-    ],
+    });
+
+  it("when it has an unsupported verdict or the wrong headline horizon", () => {
+    const outcomeOf = (change: object) => check([], [{ ...answered, ...change }]).outcome;
+    const [at = 0] = terms.verdictDates;
+    const verdict = { at: new Date(at).toISOString(), isFinal: true };
+    expect(outcomeOf({})).toBe("not_proved");
+    expect(outcomeOf({ verdicts: [{ ...verdict, verdict: "insufficient_data" }] })).toBe(
+      "not_proved",
+    );
+    expect(outcomeOf({ verdicts: [{ ...verdict, verdict: "evidence_for" }] })).toBe("failed");
+    expect(outcomeOf({ isHeadline: false })).toBe("failed");
   });
-  const outcomeOf = (change: object) => checkTrackRecord(entries, 9, answer(change)).outcome;
-  const [at = 0] = terms.verdictDates;
-  const verdict = { at: new Date(at).toISOString(), isFinal: true };
-  expect(outcomeOf({})).toBe("not_proved");
-  expect(outcomeOf({ verdicts: [{ ...verdict, verdict: "insufficient_data" }] })).toBe(
-    "not_proved",
-  );
-  expect(outcomeOf({ verdicts: [{ ...verdict, verdict: "evidence_for" }] })).toBe("failed");
-  expect(outcomeOf({ isHeadline: false })).toBe("failed");
+
+  it("when it leaves out a record that the log has", () => {
+    const logged = [{ methodHash, figures, runs: [], terms }];
+    expect(check(logged, [answered]).outcome).toBe("proved");
+    expect(check(logged, [])).toMatchObject({
+      outcome: "failed",
+      detail: expect.stringContaining("stock over 21 sessions is not answered"),
+    });
+  });
 });
 
 it("a standard error with a lag longer than the series is computed in bounded time", () => {
