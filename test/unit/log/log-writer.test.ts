@@ -363,6 +363,8 @@ it("a sandbox log keeps three to four years of entries, which can still be verif
   const rows = await store.archive.read("log-run", { order: "oldest", limit: 10_000 });
   expect(rows.length).toBeGreaterThan(3 * 73);
   expect(rows.length).toBeLessThan(4 * 73 + 2);
+  const [grade] = await store.archive.read("log-grade", { order: "oldest", limit: 1 });
+  expect(grade?.at).toBeGreaterThanOrEqual(rows[0]?.at ?? Number.NaN);
   const { failures, outcomes } = await verified(log);
   expect(failures).toEqual([]);
   expect(outcomes).toMatchObject({ tree: "proved", runs: "proved", entries: "not_proved" });
