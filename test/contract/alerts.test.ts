@@ -557,7 +557,13 @@ describe("the events of an alert", () => {
       ["2", ""],
       ["1", "<b>no\ufffd</b>"],
     ]);
-    for (const bad of ["since=2026-11-21T00:00:00Z", "cursor=x", "cursor=1", "cursor=1-x"]) {
+    for (const bad of [
+      "since=2026-11-21T00:00:00Z",
+      "cursor=",
+      "cursor=x",
+      "cursor=1",
+      "cursor=1-x",
+    ]) {
       await problem(as("agent", `/api/alerts/${id}/deliveries?${bad}`), 400, "invalid_request");
     }
     await problem(as("agent", "/api/alerts/events?view=deliveries"), 400, "invalid_request");
