@@ -58,6 +58,18 @@ const releasesIn = async (records: Records) =>
 const ACTIVE: WebhookState = { is: "active", since: 0 };
 
 describe("an update of an alert", () => {
+  it("may change the signal of a class, but not select every instrument", async () => {
+    const { service, wanted } = await openService();
+    const watched = { by: "filter", assetClass: "stock" } as const;
+    await service.update(wanted, { watched, signal: "LONG" });
+    const { alert } = await service.update(wanted, { signal: "SHORT" });
+    expect(alert.watched).toEqual({ ...watched, signal: "SHORT" });
+    await service.update(wanted, { watched: { by: "filter", assetClass: null } });
+    await expect(service.update(wanted, { signal: null })).rejects.toMatchObject({
+      code: "invalid_request",
+    });
+  });
+
   it("changes only the given members and is recorded in the audit log", async () => {
     const { service, wanted, records, id } = await openService();
     const before = (await storedIn(records, id)).value;
