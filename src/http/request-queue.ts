@@ -36,6 +36,12 @@ const MAX_WAITING = 5_000;
 const IN_FLIGHT: SharedCapacity = { total: 500, most: 200 };
 
 /**
+ * Number of requests in flight from which those that have been answered are searched for. Below it,
+ * they take no room that another request could need.
+ */
+const SEARCHED_FROM = 16;
+
+/**
  * Interval between searches for requests that have waited too long, in milliseconds, because each
  * looks at every network.
  */
@@ -179,6 +185,7 @@ function createInFlight() {
       else enter(exchange);
     },
     forgetAnswered(): void {
+      if (unanswered.length < SEARCHED_FROM) return;
       let count = 0;
       for (const exchange of unanswered) {
         const { res, network } = exchange;

@@ -30,13 +30,20 @@ export class NetworkTurns<T> {
   take(isReady: (network: string) => boolean = () => true): T | undefined {
     for (const [network, own] of this.#waiting) {
       if (!isReady(network)) continue;
-      this.#waiting.delete(network);
       const first = own.shift();
-      if (own.length > 0) this.#waiting.set(network, own);
+      if (own.length === 0) this.#waiting.delete(network);
+      else this.#moveToEnd(network, own);
       this.#size -= 1;
       return first;
     }
     return undefined;
+  }
+
+  /** Lets the networks that wait have their turn first. */
+  #moveToEnd(network: string, own: T[]): void {
+    if (this.#waiting.size === 1) return;
+    this.#waiting.delete(network);
+    this.#waiting.set(network, own);
   }
 
   /** Removes the oldest ones of every network, as long as they satisfy a condition. */
