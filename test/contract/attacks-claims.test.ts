@@ -3,7 +3,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
 import { clients } from "../../src/principals/agents/agent.ts";
-import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import {
   EXAMPLE_REGISTRATION,
   getWith,
@@ -14,6 +13,7 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { bearer, makeAlert } from "../support/alert-events.ts";
+import { auditEntriesOf } from "../support/audit.ts";
 import { operatorOf } from "../support/operator.ts";
 import { authorizationRequest, CALLBACK, type Person, type UserTokens } from "../support/person.ts";
 import { LOOSE_LIMITS, SANDBOX_NOW, startTestService } from "../support/test-service.ts";
@@ -521,12 +521,7 @@ describe("an unclaimed agent", () => {
     for (let times = 0; times < 3; times += 1) {
       expect((await claim(agent, "00000000", token)).body.error).toBe("invalid_claim_code");
     }
-    const { records, archive } = testService.service.state.store;
-    const waiting = await records.list(unsealedAudit, { limit: 10_000 });
-    const kept = await archive.read(AUDIT_KIND, { from: 0, order: "newest", limit: 1000 });
-    const entries = [...waiting.map(({ value }) => value), ...kept].map(
-      ({ body }) => body as AuditEntry,
-    );
+    const entries = await auditEntriesOf(testService.service.state.store);
     const own = entries.filter(({ actor }) => actor === agent.client_id);
     expect(own.map(({ action }) => action)).toEqual([]);
   });

@@ -4,10 +4,11 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { grantGroup, grants } from "../../src/principals/accounts/grants.ts";
 import { accountRecordsGroup, clientGroup } from "../../src/principals/agents/agent.ts";
-import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
+import { type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { getWith, postForm, postJson, type RegisteredAgent, register } from "../support/agent.ts";
+import { auditEntriesOf } from "../support/audit.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { freePort } from "../support/free-port.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
@@ -404,13 +405,8 @@ describe("an attacker with many addresses", () => {
 });
 
 describe("audit rows of one person", () => {
-  const rowsOf = async ({ service }: TestService, action: string) => {
-    const { records, archive } = service.state.store;
-    const unsealed = await records.list(unsealedAudit, { limit: 10_000 });
-    const sealed = await archive.read(AUDIT_KIND, { order: "oldest", limit: 10_000 });
-    const bodies = [...unsealed.map(({ value }) => value.body), ...sealed.map(({ body }) => body)];
-    return bodies.filter((body) => (body as AuditEntry).action === action).length;
-  };
+  const rowsOf = async ({ service }: TestService, action: string) =>
+    (await auditEntriesOf(service.state.store)).filter((entry) => entry.action === action).length;
 
   it("are limited when access tokens are revoked, but every revoked token becomes invalid, and each application has its own limit", async () => {
     const testService = await startTestService({
