@@ -120,9 +120,8 @@ describe("the app in its host", () => {
     const first = await viewText(opened);
     await app.getByRole("button", { name: "Details" }).click();
     await app.getByText("with 80\u00a0% probability").waitFor();
-    expect(await asked("call")).toMatchObject([
-      { name: "get_signal", arguments: { symbol, detail: "full" } },
-    ]);
+    const call = { name: "get_signal", arguments: { symbol, detail: "full" } };
+    await expect.poll(() => asked("call")).toMatchObject([call]);
     await app.getByRole("button", { name: "Back" }).click();
     expect(await viewText(opened)).toBe(first);
     await app.getByRole("button", { name: "History" }).click();
