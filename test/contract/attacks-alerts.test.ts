@@ -433,6 +433,11 @@ describe("the delivery log of an account", () => {
       expect((await ask(headers, again, "POST")).status).toBe(200);
     }
     expect((await ask(headers, `/api/alerts/${other}/test`, "POST")).status).toBe(200);
+    const { owner } = (await kept(other)).value;
+    await writeEvents(testService, { alertId: other, owner }, [lastAt]);
+    const since = new Date(lastAt).toISOString();
+    const failed = await ask(headers, `/api/alerts/${other}/redeliver`, "POST", { since });
+    expect(failed.body).toMatchObject({ queued: 1 });
     const first = await tell(other);
     const arrived = await inbox.arrived(2 + REPEATS);
     expect(arrived.map((each) => each.id)).toEqual([
