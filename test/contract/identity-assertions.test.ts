@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Scope, scopeDescriptions } from "../../src/access/scopes.ts";
+import { usedAssertions } from "../../src/auth/assertions/id-jag.ts";
 import { ID_JAG_TOKEN_TYPE, JWT_BEARER_GRANT_TYPE } from "../../src/auth/assertions/oauth-urns.ts";
 import { accounts } from "../../src/principals/accounts/accounts.ts";
 import { clients, ownedAgentsGroup } from "../../src/principals/agents/agent.ts";
@@ -59,8 +60,8 @@ type Fields = Readonly<Record<string, string>>;
 
 /**
  * Starts an authorization server that trusts the test issuer.
- * @param onKept Awaited after a client is stored, before its registration continues.
- * @param onKeeping Awaited before a client is stored.
+ * @param onKept Awaited after the use of an assertion is stored, before its request continues.
+ * @param onKeeping Awaited before the use of an assertion is stored.
  */
 async function setting(
   engine: Engine = model,
@@ -73,12 +74,12 @@ async function setting(
   const watched: Records = {
     ...records,
     async commit(operations) {
-      const isNew = operations.some(
-        (each) => each.kind === "insert" && each.collection === clients.name,
+      const isUse = operations.some(
+        (each) => each.kind === "insert" && each.collection === usedAssertions.name,
       );
-      if (isNew) await onKeeping(records);
+      if (isUse) await onKeeping(records);
       const isKept = await records.commit(operations);
-      if (isKept && isNew) await onKept();
+      if (isKept && isUse) await onKept();
       return isKept;
     },
   };
@@ -490,7 +491,18 @@ describe("an identity assertion at the token endpoint", () => {
 
 describe("concurrent uses of one identity assertion", () => {
   it("yield one token, which the replays revoke, and are recorded as a single replay", async () => {
-    const { base, assert, exchange, replays, failures } = await setting(embedded);
+    const all = Promise.withResolvers<void>();
+    let verified = 0;
+    const together = async () => {
+      verified += 1;
+      if (verified === 100) all.resolve();
+      await all.promise;
+    };
+    const { base, assert, exchange, replays, failures } = await setting(
+      embedded,
+      undefined,
+      together,
+    );
     const client = await bearerClient(base);
     const assertion = await assert(client.client_id);
     const answers = await Promise.all(
@@ -501,10 +513,10 @@ describe("concurrent uses of one identity assertion", () => {
     expect(new Set(answers.map(({ body }) => body.error))).toEqual(
       new Set([undefined, "invalid_grant"]),
     );
-    expect((await exchange(client, assertion)).status).toBe(400);
     const won = answers.find(({ status }) => status === 200);
     const probe = await getWith(String(won?.body.access_token), `${base}/api/probe`);
     expect(probe.status).toBe(401);
+    expect((await exchange(client, assertion)).status).toBe(400);
     expect(await replays()).toEqual([client.client_id]);
     expect(failures).toEqual([]);
   });
