@@ -1,7 +1,8 @@
 import { keyUses } from "../../src/keys/key-uses.ts";
 import { sealAudit } from "../../src/maintenance/audit/audit-tree.ts";
+import { readAudit } from "../../src/maintenance/audit/read-audit.ts";
 import { type AuditVerification, verifyAudit } from "../../src/maintenance/audit/verify-audit.ts";
-import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit-entry.ts";
+import type { AuditEntry } from "../../src/store/audit-entry.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import type { SigningKeys } from "../../src/tree/signers.ts";
 import type { TestStore } from "./stores.ts";
@@ -27,19 +28,7 @@ export const auditOf = (
   look: Partial<AuditVerification> = {},
 ) => verifyAudit(store, { now: () => 0, ...look });
 
-/**
- * The entries of an audit log to which nothing is written meanwhile, sealed or not. The leader seals
- * at any time, so both are read again if a row was sealed in between: it would count twice.
- */
-export async function auditEntriesOf({
-  records,
-  archive,
-}: Pick<Store, "records" | "archive">): Promise<readonly AuditEntry[]> {
-  for (;;) {
-    const unsealed = await records.list(unsealedAudit, { limit: 10_000 });
-    const sealed = await archive.read(AUDIT_KIND, { order: "oldest", limit: 10_000 });
-    const left = await records.list(unsealedAudit, { limit: 10_000 });
-    if (left.length < unsealed.length) continue;
-    return [...sealed, ...unsealed.map(({ value }) => value)].map(({ body }) => body as AuditEntry);
-  }
-}
+/** The entries of an audit log, sealed or not. */
+export const auditEntriesOf = async (
+  store: Pick<Store, "records" | "archive">,
+): Promise<readonly AuditEntry[]> => (await readAudit(store)).map(({ body }) => body as AuditEntry);

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../store/audit-entry.ts";
+import { readAudit } from "../../maintenance/audit/read-audit.ts";
+import type { AuditEntry } from "../../store/audit-entry.ts";
 import type { ArchiveRow } from "../../store/port/archive.ts";
-import { archivePages, readAll } from "../../store/port/read-all.ts";
 import { defineStoreCommand } from "../command.ts";
 import { leftOutNotes, listOptions, newest, sinceOf } from "./listing.ts";
 import { isoOrNull } from "./shared.ts";
@@ -27,12 +27,9 @@ export const auditCommand = defineStoreCommand({
     },
   },
 
-  async run({ since, limit, action, id }, { store: { records, archive }, now }) {
+  async run({ since, limit, action, id }, { store, now }) {
     const from = sinceOf(since, now());
-    const found = (await readAll(records, unsealedAudit)).map(({ value }) => value);
-    const selection = { order: "newest", ...(from !== undefined && { from }) } as const;
-    for await (const page of archivePages(archive, AUDIT_KIND, selection)) found.push(...page);
-    const fitting = found.map(rowFacts).filter((row) => {
+    const fitting = (await readAudit(store, from)).map(rowFacts).filter((row) => {
       const { actor, target } = row;
       const isAction = action === undefined || row.action.startsWith(action);
       return isAction && (id === undefined || actor === id || target === id);
