@@ -712,10 +712,14 @@ describe("the page of an instrument", () => {
     expect(text).toContain("Off-exchange pressure has no feed.");
   });
 
-  it("redirects every spelling of the symbol to one URL", async () => {
-    const response = await fetch(`${base}/market/alder.sim`, { redirect: "manual" });
-    expect([response.status, response.headers.get("location")]).toEqual([302, path]);
-  });
+  it.each(["", "?range=1m&scale=log"])(
+    "redirects every spelling of the symbol to one URL, with the query %j",
+    async (query) => {
+      const spelled = `${base}/market/alder.sim${query}`;
+      const response = await fetch(spelled, { redirect: "manual" });
+      expect([response.status, response.headers.get("location")]).toEqual([302, path + query]);
+    },
+  );
 
   it.each(["NOPE", "<script>alert(1)</script>", "..%2f..", "%00", "a".repeat(5_000), "ALDER.SIN"])(
     "is answered with 404 for an unknown symbol: %s",

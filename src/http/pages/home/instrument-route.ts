@@ -42,9 +42,13 @@ export function showInstrument(surroundings: HomeContext): RequestHandler {
       return send(req, res, page, unknownInstrumentMarkdown(unknown, candidates, site));
     }
     const { symbol } = found.instrument;
-    if (symbol !== requested) return res.redirect(instrumentPath(symbol));
+    const query = queryOf(req);
+    if (symbol !== requested) {
+      const search = query.size > 0 ? `?${query}` : "";
+      return res.redirect(instrumentPath(symbol) + search);
+    }
 
-    const choice = historyChoiceOf(queryOf(req));
+    const choice = historyChoiceOf(query);
     res.set("link", linkToMarkdown(site.baseUrl + instrumentPath(symbol)));
     const question = `instrument ${symbol} ${choice.range} ${choice.scale}`;
     return sendView(req, res, { viewer, question }, () => {
