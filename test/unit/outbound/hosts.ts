@@ -161,3 +161,43 @@ export const privateAddresses: readonly string[] = [
   "0x7f.0.0.1",
   "",
 ];
+
+/** An ordinary host name, in the disguises below. */
+const NAME = "hooks.example.com";
+
+/** URLs that different parsers interpret as different hosts, or that are not for the web. */
+export const disguisedUrls = (port: number): readonly string[] => [
+  `https://${NAME}@127.0.0.1:${port}/`,
+  `https://${NAME}:443@127.0.0.1:${port}/`,
+  `https://127.0.0.1:${port}@${NAME}/`,
+  `https://${NAME}%23@127.0.0.1:${port}/`,
+  `https://127.0.0.1:${port}\\@${NAME}/`,
+  `https://127.0.0.1:${port}#@${NAME}/`,
+  `https://127.0.0.1:${port}?@${NAME}/`,
+  `https://127.0.0.1:${port}/.${NAME}`,
+  `https://127.0.0.1:${port}\\.${NAME}/`,
+  `https://[::1]:${port}/@${NAME}`,
+  `https:127.0.0.1:${port}/`,
+  `https:/127.0.0.1:${port}/`,
+  `https:\\\\127.0.0.1:${port}\\`,
+  `https:////127.0.0.1:${port}/`,
+  `  https://127.0.0.1:${port}/  `,
+  `ht\ntps://127.\t0.0.1:${port}/`,
+  `HTTPS://LOCALHOST:${port}/`,
+  `https://127.0.0.1%2f@${NAME}:${port}/`,
+  `https://127.0.0.1%00.${NAME}:${port}/`,
+  `https://127.0.0.1%20.${NAME}:${port}/`,
+  `https://${NAME}%40127.0.0.1:${port}/`,
+  `//127.0.0.1:${port}/`,
+  `127.0.0.1:${port}`,
+  `ftp://127.0.0.1:${port}/`,
+  `ws://127.0.0.1:${port}/`,
+  `gopher://127.0.0.1:${port}/_POST`,
+  `http+unix://%2Fvar%2Frun%2Fdocker.sock/`,
+  "file:///etc/passwd",
+  "data:application/json,{}",
+  `blob:https://127.0.0.1:${port}/1`,
+  `https://${NAME}:22/`,
+  `https://${NAME}:25/`,
+  `https://${NAME}:0/`,
+];

@@ -1,12 +1,11 @@
 import type { IncomingHttpHeaders, RequestListener } from "node:http";
-import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { createSignatureHeaders } from "../../../../../src/alerts/delivery/signing.ts";
 import { OutboundError } from "../../../../../src/outbound/guarded-fetch.ts";
-import { createCertificate } from "../../../../support/certificate.ts";
 import {
+  FRIEND,
   HOST,
   listen,
   NOW,
@@ -59,41 +58,11 @@ describe("a webhook sender", () => {
     },
   );
 
-  it.each([301, 302, 303, 307, 308])("does not follow a %d redirect", async (status) => {
-    const asked: string[] = [];
-    const url = await receiver((req, res) => {
-      asked.push(`${req.method} ${req.url}`);
-      res.writeHead(status, { location: "/other" }).end();
-    });
-    expect((await testSender().send(webhookRequestTo(url))).status).toBe(status);
-    expect(asked).toEqual(["POST /"]);
-  });
-
-  it.each([
-    ["120", 120_000],
-    ["0", 0],
-    ["Sat, 21 Nov 2026 12:00:30 GMT", 30_000],
-    ["Sat, 21 Nov 2026 11:00:00 GMT", 0],
-    ["soon", undefined],
-  ])("returns the delay requested by Retry-After: %s", async (field, expected) => {
+  it("returns the delay that Retry-After requests, by its own clock", async () => {
     const url = await receiver((_req, res) => {
-      res.writeHead(503, { "retry-after": field }).end();
+      res.writeHead(503, { "retry-after": "Sat, 21 Nov 2026 12:00:30 GMT" }).end();
     });
-    expect((await testSender().send(webhookRequestTo(url))).retryAfterMs).toBe(expected);
-  });
-
-  it("requires a trusted certificate that is valid for the host", async () => {
-    const ours = createCertificate(HOST);
-    const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
-    const port = await listen(server);
-    const trusting = testSender({ schemes: ["https:"], ca: ours.cert });
-    expect(await trusting.send(webhookRequestTo(`https://${HOST}:${port}/`))).toMatchObject({
-      body: "safe",
-    });
-    const misnamed = trusting.send(webhookRequestTo(`https://other.example.com:${port}/`));
-    expect(await reasonOf(misnamed)).toContain("altnames");
-    const unknown = testSender().send(webhookRequestTo(`https://${HOST}:${port}/`));
-    expect(await reasonOf(unknown)).toMatch(/self-signed/);
+    expect((await testSender().send(webhookRequestTo(url))).retryAfterMs).toBe(30_000);
   });
 
   it("opens a new connection for every delivery", async () => {
@@ -174,24 +143,11 @@ describe("the response of a webhook", () => {
 
 describe("a webhook without a valid response", () => {
   it.each([
-    ["the port is closed", "ECONNREFUSED"],
-    ["the name has no address", "has no address"],
-    ["name servers fail", "SERVFAIL"],
-    ["the URL is invalid", "not a URL"],
-    ["its address is not public", "not public"],
-  ])("is reported as one failure with a generic message when %s", async (what, reason) => {
-    const port = await closedPort();
-    const lookups: Record<string, () => Promise<readonly string[]>> = {
-      "the name has no address": async () => [],
-      "name servers fail": () => Promise.reject(new Error("SERVFAIL")),
-    };
-    const lookup = lookups[what];
-    const urls: Record<string, string> = {
-      "the URL is invalid": "hooks",
-      "its address is not public": `http://127.0.0.1:${port}/`,
-    };
-    const sender = testSender(lookup === undefined ? {} : { lookup });
-    const sent = sender.send(webhookRequestTo(urls[what] ?? `http://${HOST}:${port}/`));
+    ["the port is closed", async () => [FRIEND], "ECONNREFUSED"],
+    ["name servers fail", () => Promise.reject(new Error("SERVFAIL")), "SERVFAIL"],
+  ])("is reported as one failure with a generic message when %s", async (_, lookup, reason) => {
+    const url = `http://${HOST}:${await closedPort()}/`;
+    const sent = testSender({ lookup }).send(webhookRequestTo(url));
     expect(await reasonOf(sent)).toContain(reason);
   });
 
