@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { postJson, type RegisteredAgent, register } from "../support/agent.ts";
+import { addChannel, enterChannelCode, mailbox } from "../support/channel-pages.ts";
 import type { UserTokens } from "../support/person.ts";
 import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 
@@ -72,19 +73,15 @@ describe("a person who guesses claim codes on the page", () => {
 describe("a caller who guesses codes of channels", () => {
   it("is locked out, whichever channel the next code is for, while others at the address are not", async () => {
     const testService = await strict();
-    const addChannel = async (name: string) => {
+    const withChannel = async (name: string) => {
       const person = testService.person(`${name}@example.com`);
-      const page = await person.signIn();
+      await person.signIn();
       const to = `${name}@channels.example`;
-      const added = await person.web.submit(page.form("/account/channels"), { name: "Mine", to });
-      const [, id = ""] = /channels\/(chan_\w{16})\/verify/.exec(added.html) ?? [];
-      const enter = async (code: string) => {
-        const form = added.form(`/account/channels/${id}/verify`);
-        return (await person.web.submit(form, { code })).status;
-      };
+      await addChannel(person, mailbox(to));
+      const enter = async (code: string) => (await enterChannelCode(person, code)).status;
       return { enter, codes: () => testService.codesTo(to) };
     };
-    const [attacker, neighbor] = [await addChannel("attacker"), await addChannel("neighbor")];
+    const [attacker, neighbor] = [await withChannel("attacker"), await withChannel("neighbor")];
     const guesses = [];
     for (let nth = 0; nth < 3; nth += 1) guesses.push(await attacker.enter("00000000"));
     expect(guesses).toEqual([400, 400, 400]);

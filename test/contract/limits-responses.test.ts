@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { newToken, postForm, postJson, register } from "../support/agent.ts";
 import { bearer } from "../support/alert-events.ts";
+import { addChannel, mailbox } from "../support/channel-pages.ts";
 import { mcpAsks, messageOf } from "../support/mcp-messages.ts";
 import { parseList } from "../support/structured-list.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
@@ -177,8 +178,7 @@ describe("what is stored at the same time", () => {
       code: "alert_limit",
       next: TOTAL_NEXT,
     });
-    const form = (await one.web.get("/account")).form("/account/channels");
-    const page = await one.web.submit(form, { kind: "email", to: one.email, name: "Mine" });
+    const page = await addChannel(one, mailbox(one.email));
     expect(page.status).toBe(409);
     expect(textOf(page.html)).toContain(TOTAL_NEXT);
     expect(textOf(page.html)).not.toContain("Try again after");

@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { ChannelKind } from "../../src/alerts/channels/targets.ts";
 import { admin } from "../support/admin.ts";
 import { getWith, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import { addChannel } from "../support/channel-pages.ts";
 import { freePort } from "../support/free-port.ts";
 import { createPerson, type Person } from "../support/person.ts";
 import { type RunningProcess, startProcess, temporaryFolder } from "../support/process.ts";
@@ -165,7 +166,7 @@ describe("a complete journey with every kind of failure", async () => {
   const channelCode = () =>
     vi.waitFor(
       async () => {
-        const [, code] = /Your code: (\d{8})\b/.exec((await textsTo(mailbox)).join("\n")) ?? [];
+        const [code] = (await textsTo(mailbox)).flatMap(codesIn);
         if (code === undefined) throw new Error("The mailbox has no code.");
         return code;
       },
@@ -175,11 +176,8 @@ describe("a complete journey with every kind of failure", async () => {
   const withChannels = async (web: Person["web"]): Promise<WebPage> => {
     let page = await web.get("/account");
     for (const [kind, [to, token = ""]] of Object.entries(channels)) {
-      const form = page.forms.find(({ fields }) =>
-        fields.some(([field, value]) => field === "kind" && value === kind),
-      );
-      if (form === undefined) throw new Error(`no form adds ${kind}`);
-      page = await web.submit(form, { name: `my ${kind}`, to, token });
+      const target = { kind: kind as ChannelKind, to, token };
+      page = await addChannel({ web }, target, `my ${kind}`);
     }
     return page;
   };

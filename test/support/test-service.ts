@@ -8,6 +8,7 @@ import pino from "pino";
 import { onTestFinished, TestRunner } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
+import type { Email } from "../../src/mail/email-schema.ts";
 import { decryptEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import type { MarketSettings } from "../../src/sources/open-market.ts";
@@ -41,6 +42,8 @@ export interface TestService {
   readonly logged: readonly string[];
   /** Creates a person with a new browser; by default with a new email address. */
   person(email?: string): Person;
+  /** All queued emails, oldest first. */
+  mails(): Promise<readonly Email[]>;
   /** Texts of the queued emails to an address, oldest first. */
   emailsTo(email: string): Promise<readonly string[]>;
   /** Sign-in codes in the queued emails to an address, oldest first. */
@@ -114,11 +117,12 @@ async function openTestService(
   server.on("request", service.app);
 
   const vault = createKeyringVault(service.state.keyring);
-  async function emailsTo(email: string): Promise<readonly string[]> {
-    const kept = await service.state.store.records.list(queuedMails, { limit: 10_000 });
-    const emails = kept.map((mail) => decryptEmail(vault, mail));
-    return emails.filter(({ to }) => to === email).map(({ text }) => text);
+  async function mails(): Promise<readonly Email[]> {
+    const queued = await service.state.store.records.list(queuedMails, { limit: 10_000 });
+    return queued.map((mail) => decryptEmail(vault, mail));
   }
+  const emailsTo = async (email: string) =>
+    (await mails()).filter(({ to }) => to === email).map(({ text }) => text);
   const codesTo = async (email: string) => (await emailsTo(email)).flatMap(codesIn);
 
   let people = 0;
@@ -147,6 +151,7 @@ async function openTestService(
     advanceTo,
     logged,
     person,
+    mails,
     emailsTo,
     codesTo,
     isPooled,

@@ -37,3 +37,41 @@ it("a host that the person chose is refused, or counts, in each kind of chat", a
   expect(counted).not.toEqual([]);
   expect(new Set(counted)).toEqual(new Set([host]));
 });
+
+const BOT = "123456:AAF-simulated-token-of-a-bot_0123456789";
+
+it.each([
+  ["slack", "https://hooks.slack.com/services/T0/B0/x"],
+  ["slack", "https://hooks.slack-gov.com/services/T0/B0/x"],
+  ["discord", "https://discord.com/api/webhooks/123456789012345678/abcdefghijklmnop"],
+  ["discord", "https://canary.discord.com/api/v10/webhooks/123456789012345678/abcdefghijklmnop"],
+  ["telegram", "-1001234567890"],
+  ["telegram", "@channel_name"],
+  ["ntfy", "https://ntfy.sh/topic"],
+] as const)("of the kind %s, %s is a target", (kind, to) => {
+  const token = kind === "telegram" ? BOT : "";
+  expect(parseChannelTarget({ kind, to, token }, {})).toMatchObject({ kind });
+});
+
+it.each([
+  ["slack", "https://evil.example/services/T0/B0/x"],
+  ["slack", "https://hooks.slack.com.evil.example/services/T0/B0/x"],
+  ["slack", "https://hooks.slack.com:8443/services/T0/B0/x"],
+  ["slack", "https://user@hooks.slack.com/services/T0/B0/x"],
+  ["slack", "https://hooks.slack.com/services/T0/B0/x?y=1"],
+  ["slack", "https://hooks.slack.com/api/chat.postMessage"],
+  ["discord", "https://discord.com/api/v10/users/@me"],
+  ["discord", "http://discord.com/api/webhooks/123456789012345678/abcdefghijklmnop"],
+  ["discord", "https://127.0.0.1/api/webhooks/123456789012345678/abcdefghijklmnop"],
+  ["ntfy", "http://127.0.0.1:8080/topic"],
+  ["ntfy", "https://169.254.169.254/latest"],
+  ["ntfy", "https://ntfy.sh/"],
+  ["ntfy", "https://ntfy.sh/admin/alerts"],
+  ["ntfy", "https://ntfy.sh/one,two"],
+  ["ntfy", "https://ntfy.sh/topic?up=1"],
+  ["telegram", "../sendMessage"],
+  ["email", "ann@mail.example, bob@mail.example"],
+] as const)("of the kind %s, %s is no target", (kind, to) => {
+  const token = kind === "telegram" ? BOT : "";
+  expect(parseChannelTarget({ kind, to, token }, {})).toMatchObject({ field: "to" });
+});
