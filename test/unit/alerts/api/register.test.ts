@@ -5,6 +5,7 @@ import {
   networkRecordsGroup,
   ownerGroup,
 } from "../../../../src/alerts/alert.ts";
+import { channels } from "../../../../src/alerts/channels/channel.ts";
 import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
 import { decryptSigningSecrets } from "../../../../src/alerts/delivery/signing.ts";
 import {
@@ -13,7 +14,7 @@ import {
   clients,
 } from "../../../../src/principals/agents/agent.ts";
 import { apiKeyGroup, apiKeys } from "../../../../src/principals/keys/api-keys.ts";
-import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
+import { insert, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
   ALERT_WITH_POLLING,
@@ -25,6 +26,7 @@ import {
   newKeyHolder,
   newPerson,
 } from "../../../support/alert-service.ts";
+import { channelAlert } from "../../../support/channels.ts";
 import { dumpStore, embedded, openStore, slowRecords } from "../../../support/stores.ts";
 import { vault } from "../../../support/webhook-alerts.ts";
 
@@ -103,6 +105,17 @@ describe("the registration of an alert", () => {
       code: "insufficient_scope",
     });
     expect(await records.list(alerts, { limit: 1 })).toEqual([]);
+  });
+
+  it("is rejected for a channel that stopped being shared after its name was looked up", async () => {
+    const { service, agent, records } = await openService();
+    const target = { kind: "email", to: "ann@mail.example" } as const;
+    const { channel } = channelAlert({ target, vault, accountId: "acc_1" });
+    await records.commit([insert(channels, channel)]);
+    const wanted = { ...ALERT_WITH_POLLING, channelId: channel.key };
+    await expect(createTestAlert(service, agent, wanted)).rejects.toMatchObject({
+      code: "not_found",
+    });
   });
 
   it("stores nothing when the owner is deleted concurrently", async () => {
