@@ -93,6 +93,20 @@ describe("the mail worker", () => {
     expect(await store.records.list(queuedMails, { limit: 10 })).toEqual([]);
   });
 
+  it("offers one-click unsubscribing in header fields that it does not fold", async () => {
+    const [store, server] = [await openStore(embedded), await startSmtp()];
+    const unsubscribeUrl = `https://signals.example/unsubscribe/${"a".repeat(100)}`;
+    await queue(store, { ...toAda, unsubscribeUrl });
+    startWorker(store, smtpOf(server));
+    const [message] = await server.received(1);
+    expect(message?.text.split("\n")).toEqual(
+      expect.arrayContaining([
+        `List-Unsubscribe: <${unsubscribeUrl}>`,
+        "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
+      ]),
+    );
+  });
+
   it("sends emails that were queued before the worker started", async () => {
     const [store, server] = [await openStore(embedded), await startSmtp()];
     await queue(store, toAda, { ...toAda, to: "bob@people.example" });
