@@ -130,8 +130,6 @@ export function resourceIndicatorFeature(policy: ResourcePolicy) {
     enabled: true,
     defaultResource: (ctx: KoaContextWithOIDC, client: Client) =>
       isClientCredentials(ctx) ? maxResource(ctx, client, policy) : policy.baseUrl,
-    /** Without `resource`, the token endpoint uses the resource that the person consented to. */
-    useGrantedResource: () => true,
     getResourceServerInfo(
       ctx: KoaContextWithOIDC,
       resource: string,
