@@ -23,15 +23,34 @@ beforeAll(async () => {
   };
 });
 
+/** Starts a server that ends with the test. @returns Its port. */
+async function startServer(
+  listener: RequestListener,
+  options: Parameters<typeof createBoundedServer>[1],
+): Promise<number> {
+  const server = createBoundedServer(listener, options).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+/** Opens a connection that ends with the test. */
+function connectTo(port: number, localAddress = "127.0.0.1"): Socket {
+  const socket = connect({ port, host: "127.0.0.1", localAddress });
+  onTestFinished(() => void socket.destroy());
+  return socket.on("error", () => {});
+}
+
 /** Sends raw bytes. @returns Everything received until the service closes the connection. */
 async function exchange(...parts: readonly string[]): Promise<string> {
-  const socket = connect(port, "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
+  const socket = connectTo(port);
   let said = "";
   socket.on("data", (chunk) => {
     said += chunk.toString("latin1");
   });
-  socket.on("error", () => {});
   for (const part of parts) socket.write(part, "latin1");
   await once(socket, "close");
   return said;
@@ -149,17 +168,10 @@ describe("unusual but valid HTTP", () => {
     async (proxyHops) => {
       const { promise: all, resolve } = Promise.withResolvers<readonly ServerResponse[]>();
       const begun: ServerResponse[] = [];
-      const server = createBoundedServer(
-        (_req, res) => {
-          if (begun.push(res) === 20) resolve(begun);
-        },
-        { proxyHops },
-      ).listen(0, "127.0.0.1");
-      onTestFinished(() => void server.close());
-      await once(server, "listening");
-      const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
-      onTestFinished(() => void socket.destroy());
-      socket.on("error", () => {});
+      const listener: RequestListener = (_req, res) => {
+        if (begun.push(res) === 20) resolve(begun);
+      };
+      const socket = connectTo(await startServer(listener, { proxyHops }));
       const get = `${HEALTH}\r\nHost: a\r\n\r\n`;
       socket.write(`${get.repeat(20)}CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n`);
       await Promise.all((await all).map((res) => once(res, "close")));
@@ -200,9 +212,7 @@ describe("connections without a proxy in front", () => {
   ): Promise<readonly Socket[]> {
     const kept: Socket[] = [];
     for (let at = 0; at < count; at++) {
-      const socket = connect({ port, host: "127.0.0.1", localAddress });
-      onTestFinished(() => void socket.destroy());
-      socket.on("error", () => {});
+      const socket = connectTo(port, localAddress);
       let said = "";
       socket.on("data", (chunk) => {
         said += chunk;
@@ -216,18 +226,8 @@ describe("connections without a proxy in front", () => {
 
   const endAtOnce: RequestListener = (_req, res) => void res.end();
 
-  async function startShared(proxyHops: number, listener = endAtOnce): Promise<number> {
-    const server = createBoundedServer(listener, {
-      proxyHops,
-      connections: { total: 20, most: 10 },
-    }).listen(0, "127.0.0.1");
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    await once(server, "listening");
-    return (server.address() as AddressInfo).port;
-  }
+  const startShared = (proxyHops: number, listener = endAtOnce) =>
+    startServer(listener, { proxyHops, connections: { total: 20, most: 10 } });
 
   it("are shared by networks: what one opens beyond its share is closed at once", async () => {
     const shared = await startShared(0);
@@ -250,8 +250,7 @@ describe("connections without a proxy in front", () => {
     const shared = await startShared(0);
     const silent: Socket[] = [];
     for (let at = 0; at < 10; at++) {
-      const socket = connect({ port: shared, host: "127.0.0.1", localAddress: "127.0.1.1" });
-      onTestFinished(() => void socket.destroy());
+      const socket = connectTo(shared, "127.0.1.1");
       silent.push(socket.resume());
       await once(socket, "connect");
     }
@@ -299,8 +298,7 @@ describe("connections without a proxy in front", () => {
     const { shared, busy, waiting, isWaiting } = await startPatient(0);
     const [idle] = await open(shared, "127.0.1.1", 1);
     const [neighbor] = await open(shared, "127.0.1.2", 1);
-    const working = connect({ port: shared, host: "127.0.0.1", localAddress: "127.0.1.1" });
-    onTestFinished(() => void working.destroy());
+    const working = connectTo(shared, "127.0.1.1");
     working.write(PATIENT);
     await isWaiting(502);
     let said = "";
@@ -370,33 +368,19 @@ describe("a client that does not read its answer", () => {
     const { promise: closed, resolve: close } = Promise.withResolvers<boolean>();
     // Longer than what the kernel takes without a reader.
     const body = Buffer.alloc(64 * 1024 * 1024);
-    const server = createBoundedServer(
-      (_req, res) => {
-        res.once("close", () => close(res.writableFinished));
-        res.end(body);
-      },
-      { proxyHops: 0, idleMs: 200 },
-    ).listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close());
-    await once(server, "listening");
-    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
-    onTestFinished(() => void socket.destroy());
-    socket.on("error", () => {});
-    socket.pause();
+    const listener: RequestListener = (_req, res) => {
+      res.once("close", () => close(res.writableFinished));
+      res.end(body);
+    };
+    const socket = connectTo(await startServer(listener, { proxyHops: 0, idleMs: 200 })).pause();
     socket.write(`${HEALTH}\r\nHost: a\r\n\r\n`);
     expect(await closed).toBe(false);
   });
 
   it("is told from one that reads 4 kB/s", async () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<ServerResponse>();
-    const server = createBoundedServer((_req, res) => answer(res), { proxyHops: 0 }).listen(
-      0,
-      "127.0.0.1",
-    );
-    onTestFinished(() => void server.close());
-    await once(server, "listening");
-    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").pause();
-    onTestFinished(() => void socket.destroy());
+    const listening = await startServer((_req, res) => answer(res), { proxyHops: 0 });
+    const socket = connectTo(listening).pause();
     socket.write(`${HEALTH}\r\nHost: a\r\n\r\n`);
     const res = await answered;
     let written = 0;
