@@ -65,41 +65,38 @@ export async function readExport(file: string, store: Store): Promise<ExportDocu
 
 /**
  * Replaces the records of the collections that the document contains, in one transaction with an
- * audit row. Other collections stay unchanged, and so do records that others create meanwhile.
+ * audit row. Other collections stay unchanged.
  *
  * @returns The number of changes by collection.
  */
-export async function importDocument({
+export function importDocument({
   store,
   document,
   now,
 }: ImportTask): Promise<Readonly<Record<string, ImportedCollection>>> {
   const at = now();
-  const done = new Map<string, ImportedCollection>();
-  const changes: ((tx: Transaction) => void)[] = [];
-  for (const [name, records] of document.collections) {
-    const alive = [...records].filter(([, { expiresAt = at + 1 }]) => expiresAt > at);
-    const kept = new Set(alive.map(([key]) => key));
-    const stored = await readAll(store.records, collection(name));
-    const gone = stored.filter(({ key }) => !kept.has(key));
-    changes.push((tx) => {
-      for (const { key } of gone) tx.remove(collection(name), key);
-      for (const [key, record] of alive) writeRecord(tx, name, { key, record, at });
-    });
-    const expired = records.size - alive.length;
-    done.set(name, { written: alive.length, removed: gone.length, expired });
-  }
+  const names = [...document.collections.keys()];
   const entry = {
     action: "store.imported",
     actor: "operator",
     target: store.identity.id,
-    detail: { from: document.storeId, collections: [...done.keys()].join(" ") },
+    detail: { from: document.storeId, collections: names.join(" ") },
   };
-  await transact(store.records, (tx) => {
-    for (const change of changes) change(tx);
+  return transact(store.records, async (tx) => {
+    const done = new Map<string, ImportedCollection>();
+    for (const [name, records] of document.collections) {
+      const alive = [...records].filter(([, { expiresAt = at + 1 }]) => expiresAt > at);
+      const kept = new Set(alive.map(([key]) => key));
+      const stored = await readAll(tx, collection(name));
+      const gone = stored.filter(({ key }) => !kept.has(key));
+      for (const { key } of gone) tx.remove(collection(name), key);
+      for (const [key, record] of alive) writeRecord(tx, name, { key, record, at });
+      const expired = records.size - alive.length;
+      done.set(name, { written: alive.length, removed: gone.length, expired });
+    }
     writeAuditEntry(tx, entry, at);
+    return Object.fromEntries(done);
   });
-  return Object.fromEntries(done);
 }
 
 interface Writing {

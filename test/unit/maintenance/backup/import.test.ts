@@ -148,6 +148,22 @@ describeEngines("the import of an export document", (engine) => {
     ]);
   });
 
+  it("replaces what another process writes while it reads", async () => {
+    const opened = await openStore(engine);
+    const { records } = opened;
+    const late = (key: string) =>
+      transact(records, (tx) => tx.put(notes, { key, value: { text: key } }));
+    await late("early");
+    const meanwhile: typeof records.commit = async (operations) => {
+      if ((await records.get(notes, "late")) === undefined) await late("late");
+      return records.commit(operations);
+    };
+    const store = { ...opened.store, records: { ...records, commit: meanwhile } };
+    const file = written(exportOf({ notes: { b: { value: 1 } } }));
+    expect(await imported({ ...opened, store }, file)).toMatchObject({ notes: { removed: 2 } });
+    expect((await all(opened.store, notes)).map(({ key }) => key)).toEqual(["b"]);
+  });
+
   it.skipIf(engine === model)("commits 20,000 records in a single commit", async () => {
     const opened = await openStore(engine);
     const records = Array.from({ length: 20_000 }, (_, at) => [`k${at}`, { value: at }]);
