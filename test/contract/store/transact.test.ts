@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { unsealedAudit } from "../../../src/store/audit-entry.ts";
 import { readAll } from "../../../src/store/port/read-all.ts";
-import { collection, type Records } from "../../../src/store/port/records.ts";
-import { type Transaction, transact } from "../../../src/store/transact.ts";
+import { collection, type RecordRevision, type Records } from "../../../src/store/port/records.ts";
+import { type Transaction, transact, transactOnce } from "../../../src/store/transact.ts";
 import { describeStores, type Engine, openStore, slowRecords } from "../../support/stores.ts";
 
 interface Member {
@@ -276,6 +276,36 @@ describeStores("a transaction", (engine) => {
       tx.put(counts, { key: "two", value: 2 });
     });
     expect(seen).toEqual([1, undefined]);
+  });
+
+  it("runs again if it reads a record twice and finds it changed", async () => {
+    const { records } = await openStore(engine);
+    const change = () => transact(records, (tx) => tx.put(counts, { key: "one", value: 1 }));
+    let runs = 0;
+    await transact(records, async (tx) => {
+      await tx.get(counts, "one");
+      runs += 1;
+      if (runs === 1) await change();
+      await tx.get(counts, "one");
+      tx.put(counts, { key: "two", value: runs });
+    });
+    expect(runs).toBe(2);
+  });
+
+  it("is not committed if a record that it checks was changed since it was read", async () => {
+    const { records } = await openStore(engine);
+    const change = () => transact(records, (tx) => tx.put(counts, { key: "one", value: 1 }));
+    const checked = (read: RecordRevision) =>
+      transactOnce(records, (tx) => {
+        tx.check(counts, read);
+        tx.put(counts, { key: "two", value: read.revision });
+      });
+    await change();
+    const [read] = await records.list(counts, { limit: 1 });
+    if (read === undefined) throw new Error("It was put there.");
+    expect(await checked(read)).toBe(true);
+    await change();
+    expect(await checked(read)).toBe(false);
   });
 
   it("runs again if a member of a group that it listed is claimed", async () => {
