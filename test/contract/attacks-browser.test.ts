@@ -9,6 +9,7 @@ import { startBrowser } from "../support/browser.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
 import { storeName } from "../support/stored-name.ts";
 import { sharedTestService } from "../support/test-service.ts";
+import type { WebPage } from "../support/web.ts";
 
 const testService = await sharedTestService();
 const { base } = testService;
@@ -45,60 +46,83 @@ function watched(page: Page): readonly string[] {
   return seen;
 }
 
-const names = [
-  "<script>window.pwned = 1</script>",
-  '"><img src=x onerror="window.pwned = 1">',
-  "'><svg onload='window.pwned = 1'>",
-  "</title></dd></textarea><script>window.pwned = 1</script>",
-  '" autofocus onfocus="window.pwned = 1" x="',
-  "<iframe srcdoc='<script>parent.pwned = 1</script>'>",
-  "<base href=//evil.example>",
-  "<form action=//evil.example><button>Go on</button>",
-  '<meta http-equiv="refresh" content="0;url=//evil.example">',
-];
+/** Expects that what a page shows has run nothing, and has added no element that loads or leads. */
+async function expectInert(page: Page, what: string): Promise<void> {
+  expect(await page.evaluate("window.pwned"), what).toBeUndefined();
+  const active =
+    'script:not([src^="/assets/"]), img, iframe, object, embed, base, meta[http-equiv=refresh], [onfocus], [onerror], [onload], [href^="javascript:"], [action^="//"]';
+  expect(await page.locator(active).count(), what).toBe(0);
+}
+
+/** Claims an agent by its code, and answers for every page on the way. */
+async function claimPages({ web }: Person, name: string): Promise<readonly WebPage[]> {
+  const agent = await register(base);
+  await storeName(testService, agent, name);
+  const { code } = (agent as typeof agent & { readonly claim: { readonly code: string } }).claim;
+  const asked = await web.get(`/claim?agent=${agent.client_id}`);
+  const given = { agent_id: agent.client_id, code };
+  const shown = await web.submit(asked.form("/claim"), given);
+  return [shown, await web.submit(shown.form("/claim/confirm"))];
+}
+
+/** Opens an agent's link, and approves the claim. */
+async function linkPages({ web }: Person, name: string): Promise<readonly WebPage[]> {
+  const agent = await register(base);
+  await storeName(testService, agent, name);
+  const started = await postJson(
+    `${base}/oauth/claim/start`,
+    { agent_id: agent.client_id },
+    { authorization: `Bearer ${await tokenOf(base, agent)}` },
+  );
+  const { verification_uri } = (await started.json()) as { verification_uri: string };
+  const page = await web.get(verification_uri);
+  return [page, await web.submit(page.form("/claim/approve"))];
+}
+
+/** Opens the consent page of an application. */
+async function consentPage({ web }: Person, name: string): Promise<WebPage> {
+  const { client_id } = await registerPublic(base);
+  await storeName(testService, { client_id }, name);
+  const page = await web.get(authorizationRequest(base, { client_id }).url);
+  await web.submit(page.form(page.url.pathname), { decision: "allow" });
+  return page;
+}
 
 describe("an untrusted name on a page", () => {
-  it.each(names)(
-    "runs no script, even without a content security policy: %j",
-    async (client_name) => {
-      const person = testService.person();
-      const context = await browserOf(person, { bypassCSP: true });
-      const claimed = await register(base);
-      await storeName(testService, claimed, client_name);
-      const { claim } = claimed as typeof claimed & { claim: { code: string } };
-      await person.claim(claimed.client_id, claim.code);
-      const { client_id } = await registerPublic(base);
-      await storeName(testService, { client_id }, client_name);
-      await person.tokens({ client: { ...claimed, client_id } });
-      const agent = await register(base);
-      await storeName(testService, agent, client_name);
-      const started = await postJson(
-        `${base}/oauth/claim/start`,
-        { agent_id: agent.client_id },
-        { authorization: `Bearer ${await tokenOf(base, agent)}` },
-      );
-      const { verification_uri } = (await started.json()) as { verification_uri: string };
-      const another = await registerPublic(base);
-      await storeName(testService, another, client_name);
-
-      const page = await context.newPage();
-      const seen = watched(page);
-      for (const address of [
-        `${base}/account`,
-        verification_uri,
-        authorizationRequest(base, { client_id: another.client_id }).url.href,
-      ]) {
-        await page.goto(address);
-        expect(await page.locator("body").innerText(), address).toContain(client_name);
-        expect(await page.evaluate("window.pwned"), address).toBeUndefined();
-        expect(await page.locator("script, iframe, base, meta[http-equiv=refresh]").count()).toBe(
-          0,
-        );
-      }
-      expect(seen).toEqual([]);
-      await context.close();
-    },
-  );
+  it.each([
+    "<script>window.pwned = 1</script>",
+    '"><img src=x onerror="window.pwned = 1">',
+    "'><svg onload='window.pwned = 1'>",
+    "</title></dd></textarea><script>window.pwned = 1</script>",
+    "<!--<img src=x onerror=window.pwned=1>-->",
+    '" autofocus onfocus="window.pwned = 1" x="',
+    "<iframe srcdoc='<script>parent.pwned = 1</script>'>",
+    "<base href=//evil.example>",
+    "<form action=//evil.example><button>Go on</button>",
+    '<meta http-equiv="refresh" content="0;url=//evil.example">',
+    "&lt;script&gt;",
+    "javascript:window.pwned=1",
+  ])("is text on every page, even without a content security policy: %j", async (name) => {
+    const person = testService.person();
+    const context = await browserOf(person, { bypassCSP: true });
+    const [review, claimed] = await claimPages(person, name);
+    const [link, approved] = await linkPages(person, name);
+    const consent = await consentPage(person, name);
+    const keys = (await person.web.get("/account")).form("/account/keys");
+    const key = await person.web.submit(keys, { name, scope: "signals:read" });
+    const account = await person.web.get("/account");
+    const page = await context.newPage();
+    const seen = watched(page);
+    await page.goto(`${base}/sign-in`);
+    for (const shown of [review, link, consent, account, claimed, approved, key]) {
+      await page.setContent(shown?.html ?? "");
+      await expectInert(page, `${shown?.url}`);
+      const isNamed = [review, link, consent, account].includes(shown);
+      if (isNamed) expect(await page.locator("main").innerText(), `${shown?.url}`).toContain(name);
+    }
+    expect(seen).toEqual([]);
+    await context.close();
+  });
 });
 
 /** Serves a page of another site. Sites differ by host name, not by port. */
@@ -125,7 +149,7 @@ describe("a page on another site", () => {
     await page.goto(await elsewhere(frames.join("")));
     const inside = page.frames().filter((frame) => frame !== page.mainFrame());
     expect(inside).toHaveLength(3);
-    for (const frame of inside) expect(await frame.locator("form").count()).toBe(0);
+    for (const frame of inside) await expect.poll(() => frame.url()).toMatch(/^chrome-error:/);
     await context.close();
   });
 
@@ -145,18 +169,6 @@ describe("a page on another site", () => {
     ]);
     expect(answer.status()).toBe(403);
     expect(await keysOf(person)).toEqual([]);
-    await context.close();
-  });
-
-  it("cannot read the pages or API answers of a signed-in person", async () => {
-    const person = testService.person();
-    const context = await browserOf(person);
-    const page = await context.newPage();
-    await page.goto(await elsewhere("<p>Hello</p>"));
-    for (const path of ["/account", "/api/signals?limit=1", "/claim"]) {
-      const read = `fetch("${base}${path}", { credentials: "include" }).then((r) => r.text())`;
-      await expect(page.evaluate(read), path).rejects.toThrow(/Failed to fetch/);
-    }
     await context.close();
   });
 });

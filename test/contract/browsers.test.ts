@@ -64,17 +64,22 @@ describe("an error response", () => {
         "text/html; charset=utf-8",
       ]);
       expect(response.headers.get("vary")).toContain("Accept");
-      const html = await response.text();
-      expect(html).toContain(`<h1>${heading}</h1>`);
-      expect(html).toContain('<a class="main" href="/">');
+      const [, main = ""] = /<main>(.*?)<\/main>/s.exec(await response.text()) ?? [];
+      expect(main).toContain(`<h1>${heading}</h1>`);
+      expect(main).toContain('<a class="main" href="/">');
+      expect(main).not.toMatch(/llms|well-known|catalog/);
     },
   );
 
-  it.each(["/mcp", "/nothing"])(
+  it.each([
+    ["/mcp", "POST"],
+    ["/nothing", "/.well-known/api-catalog"],
+  ])(
     "at %s is a problem document when the client sends a program's Accept header",
-    async (path) => {
+    async (path, next) => {
       const response = await fetch(base + path, { headers: { accept: "*/*" } });
       expect(response.headers.get("content-type")).toContain("application/problem+json");
+      expect(await response.json()).toMatchObject({ next: expect.stringContaining(next) });
     },
   );
 
@@ -132,7 +137,7 @@ describe("a page of another origin", () => {
     expect(refused.headers.get("access-control-expose-headers")).toContain("WWW-Authenticate");
   });
 
-  it.each(["/", "/account", "/sign-in", "/api/contact", "/api/apply"])(
+  it.each(["/", "/account", "/sign-in", "/claim", "/api/contact", "/api/apply"])(
     "gets no CORS access to %s",
     async (path) => {
       const response = await fetch(secure.base + path, {
@@ -159,6 +164,14 @@ describe("a service with an https base URL", () => {
       const open = await fetch(base + path);
       expect(open.headers.get("strict-transport-security"), path).toBeNull();
     }
+  });
+
+  it("gives its pages a cookie that is Secure and of this host alone", async () => {
+    const headers = { host: new URL(SECURE).host };
+    const { headers: said } = await sendRaw(`${secure.base}/sign-in`, { headers });
+    expect(said["set-cookie"]).toEqual([
+      expect.stringMatching(/^__Host-market-signal=[\w-]+; Path=\/; HttpOnly; Secure;/),
+    ]);
   });
 });
 

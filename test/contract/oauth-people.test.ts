@@ -168,7 +168,7 @@ describe("a person in the authorization flow", () => {
     });
   });
 
-  it("decides on each scope, and the client gets the granted scopes in the token response", async () => {
+  it("decides on each requested scope, and the client gets the granted scopes in the token response", async () => {
     const person = await newPerson();
     const client = await registerPublic(base);
     const { client_id } = client;
@@ -176,7 +176,7 @@ describe("a person in the authorization flow", () => {
       client_id,
       scope: "signals:read alerts:write",
     });
-    const end = await person.authorize(url, ["signals:read"]);
+    const end = await person.authorize(url, ["signals:read", "factor:read", "openid"]);
     const { body } = await exchange(server, {
       grant_type: "authorization_code",
       client_id,

@@ -422,46 +422,6 @@ describe("an alert of a person", () => {
   });
 });
 
-describe("the form of a watchlist", () => {
-  const list = async () => {
-    const person = await signedIn();
-    const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
-    const save = (symbols: readonly string[]) =>
-      fetch(`${base}/api/watchlists`, {
-        method: "POST",
-        headers: { ...key, "content-type": "application/json" },
-        body: JSON.stringify({ watchlist: "Chips", symbols, action: "set" }),
-      });
-    expect((await save(["ALDER.SIM"])).status).toBe(200);
-    const form = (await person.web.get("/account")).forms.find(({ action }) =>
-      /\/watchlists\/[^/]+$/.test(action),
-    );
-    if (form === undefined) throw new Error("no list is shown");
-    const field = `${form.action.split("/").at(-1)}-symbols`;
-    return { person, save, form, field };
-  };
-
-  it("does not overwrite a change made after the form was opened, and shows both versions", async () => {
-    const { person, save, form } = await list();
-    await save(["ALDER.SIM", "TONIQ.SIM"]);
-    const refused = await person.web.submit(form, { symbols: "ALDER.SIM BYTEN.SIM" });
-    expect(refused.status).toBe(400);
-    expect(textOf(refused.html)).toMatch(
-      /ALDER.SIM TONIQ.SIM .* It was changed after you opened it/,
-    );
-    expect(refused.html).toContain("ALDER.SIM BYTEN.SIM</textarea>");
-  });
-
-  it("reports an unknown symbol at its field, and preserves the input", async () => {
-    const { person, form, field } = await list();
-    const refused = await person.web.submit(form, { symbols: "ALDER.SIM NOPE.SIM" });
-    expect(refused.html).toContain(
-      `<a href="#${field}">No instrument has the symbol &quot;NOPE.SIM&quot;`,
-    );
-    expect(refused.html).toContain("ALDER.SIM NOPE.SIM</textarea>");
-  });
-});
-
 describe("a watchlist on the pages", () => {
   /**
    * Creates a watchlist with the link on an instrument's page.

@@ -28,34 +28,38 @@ const post = (
 const headingOf = (html: string) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
 
 describe("a page", () => {
-  it("runs no script, loads only its own stylesheet, and sends no referrer to other sites", async () => {
-    const { headers } = await fetch(`${base}/sign-in`);
-    expect(Object.fromEntries(headers)).toMatchObject({
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy":
-        "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-      "x-frame-options": "DENY",
-      "x-content-type-options": "nosniff",
-      "referrer-policy": "same-origin",
-      "cache-control": "no-store",
-      "cross-origin-opener-policy": "same-origin",
-      "cross-origin-resource-policy": "same-origin",
-    });
-    expect(headers.get("permissions-policy")).toMatch(/camera=\(\)/);
-  });
-
-  it.each(["/sign-in", "/sign-in/code", "/oauth/interaction/x", "/account", "/claim"])(
-    "has a language, one main landmark and one first-level heading: %s",
+  it.each([
+    "/sign-in",
+    "/sign-in/code",
+    "/oauth/interaction/x",
+    "/account",
+    "/claim",
+    "/claim?agent=x",
+    "/claim?attempt=x",
+  ])(
+    "is one document that no site can frame, and that runs and loads nothing of others: %s",
     async (path) => {
       const person = testService.person();
       await person.signIn();
-      const { html } = await person.web.get(path);
+      const { html, headers } = await person.web.get(path);
       expect(html).toMatch(/^<!doctype html>\n<html lang="en">/);
       for (const part of ["<main>", "<h1>", "<title>"]) {
         expect(html.split(part).length - 1, part).toBe(1);
       }
       expect(html).toContain(" – Market Signal and Verification Service</title>");
       expect(html).not.toMatch(/<script|style="|\son\w+=/i);
+      expect(Object.fromEntries(headers)).toMatchObject({
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy":
+          "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "x-frame-options": "DENY",
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "same-origin",
+        "cache-control": "no-store",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+      });
+      expect(headers.get("permissions-policy")).toMatch(/camera=\(\)/);
     },
   );
 
@@ -74,15 +78,6 @@ describe("a page", () => {
     expect([again.status, await again.text()]).toEqual([304, ""]);
     expect(await style.text()).not.toMatch(/@import|https?:\/\/(?!www\.w3\.org)/);
   });
-
-  it("is answered with 404 at unknown paths", async () => {
-    for (const path of ["/sign-in/nothing", "/account/keys/x", "/claim/x", "/assets/x.css"]) {
-      const answer = await fetch(base + path, { redirect: "manual" });
-      if (answer.status === 405) continue;
-      expect(answer.status, path).toBe(404);
-      expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);
-    }
-  });
 });
 
 it.each(["/docs/api", "/nothing/here", "/account"])(
@@ -99,20 +94,6 @@ it.each(["/docs/api", "/nothing/here", "/account"])(
 );
 
 describe("an error on a page", () => {
-  it("speaks of a missing page to people, and of endpoints to programs", async () => {
-    const at = (accept: string) => fetch(`${base}/nothing/here`, { headers: { accept } });
-    const page = await at("text/html");
-    expect(page.status).toBe(404);
-    const [, main = ""] = /<main>(.*?)<\/main>/s.exec(await page.text()) ?? [];
-    expect(textOf(main)).toMatch(/^Page not found There is no page at this address\./);
-    expect(main).not.toMatch(/GET|llms|well-known|catalog/);
-    const problem = await at("application/json");
-    expect(await problem.json()).toMatchObject({
-      code: "not_found",
-      next: expect.stringContaining("/.well-known/api-catalog"),
-    });
-  });
-
   it.each([
     ["PUT", "/sign-in", "GET, HEAD, POST"],
     ["GET", "/sign-out", "POST"],
@@ -120,6 +101,8 @@ describe("an error on a page", () => {
     ["GET", "/account/keys/x/revoke", "POST"],
     ["DELETE", "/account", "GET, HEAD"],
     ["POST", "/assets/pages.css", "GET, HEAD"],
+    ["PUT", "/contact", "GET, HEAD, POST"],
+    ["POST", "/operator", "GET, HEAD"],
   ])("is shown as a page: %s %s", async (method, path, allow) => {
     const answer = await fetch(base + path, { method });
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);
@@ -128,17 +111,16 @@ describe("an error on a page", () => {
   });
 
   it.each([
-    [413, "email=a&", "x".repeat(8 * 1024), "This form is too large"],
-    [413, "", "a=1&".repeat(21), "This form is too large"],
-    [415, "", "{}", "This form cannot be read"],
-  ])(
-    "has the status %i when the form is too large (413) or the body is not a form (415)",
-    async (status, start, rest, heading) => {
-      const type = rest === "{}" ? { "content-type": "application/json" } : {};
-      const answer = await post("/sign-in", start + rest, type as Record<string, string>);
-      expect([answer.status, headingOf(await answer.text())]).toEqual([status, heading]);
-    },
-  );
+    ["/sign-in", `email=a&${"x".repeat(8 * 1024)}`, "x-www-form-urlencoded", 413],
+    ["/sign-in", "a=1&".repeat(21), "x-www-form-urlencoded", 413],
+    ["/contact", `message=${"x".repeat(64 * 1024)}`, "x-www-form-urlencoded", 413],
+    ["/sign-in", "{}", "json", 415],
+  ])("is shown for a form of %s that is too large or no form", async (path, body, type, status) => {
+    const headers = { "content-type": `application/${type}` };
+    const answer = await post(path, body, headers);
+    const heading = status === 413 ? "This form is too large" : "This form cannot be read";
+    expect([answer.status, headingOf(await answer.text())]).toEqual([status, heading]);
+  });
 
   it("has status 400 and no stack trace for a compressed form", async () => {
     const web = createWeb(base);
