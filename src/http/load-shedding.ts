@@ -1,10 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import { Problem } from "../lib/problem.ts";
 import { networkOf } from "../limits/address-key.ts";
 import { sendProblem } from "./errors.ts";
 import { clientAddress } from "./request-context.ts";
 import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
+import { createSocketPause } from "./socket-pause.ts";
 
 /**
  * Cost class of a request: `vital` for health checks, `quick` for responses from memory, `slow` for
@@ -104,7 +104,7 @@ export interface LoadSheddingOptions {
 export function createLoadShedder(options: LoadSheddingOptions): RequestListener {
   const { handle, now, onShed, proxyHops } = options;
   // A connection from a proxy carries requests of other clients, so it is not paused.
-  const pauseSocket = proxyHops === 0 ? createSocketPause() : () => {};
+  const pauseSocket = proxyHops === 0 ? createSocketPause(RETRY_AFTER_SECONDS * 1000) : () => {};
   const shed = (effort: CostClass, res: ServerResponse): void => {
     onShed?.(effort);
     // The socket is paused in a later turn: in this turn, Node.js still reads the rest of the
@@ -135,26 +135,6 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
     const network = networkOf(clientAddress(req, proxyHops));
     if (!queue.makeRoomFor(network)) return shed(effort, res);
     enqueue(() => queue.add({ req, res, network }));
-  };
-}
-
-/**
- * Creates the function that pauses a socket for `RETRY_AFTER_SECONDS`, so that incoming data waits
- * in the kernel. Node.js resumes a socket as soon as the pending responses are sent, so each resume
- * is reversed during this time.
- */
-function createSocketPause(): (socket: Socket) => void {
-  const paused = new WeakSet<Socket>();
-  return (socket) => {
-    if (paused.has(socket)) return;
-    paused.add(socket);
-    const pause = () => void socket.pause();
-    const resume = () => {
-      paused.delete(socket);
-      socket.off("resume", pause).resume();
-    };
-    socket.on("resume", pause).pause();
-    setTimeout(resume, RETRY_AFTER_SECONDS * 1000).unref();
   };
 }
 

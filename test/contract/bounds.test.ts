@@ -356,6 +356,42 @@ describe("connections without a proxy in front", () => {
     await isWaiting(1_003);
   });
 
+  it("are not read for three seconds if they have a request under way and their address is barred", async () => {
+    const { shared, busy, waiting, isWaiting } = await startPatient(0);
+    const working = connect({ port: shared, host: "127.0.0.1", localAddress: "127.0.1.1" });
+    onTestFinished(() => void working.destroy());
+    working.write(PATIENT);
+    await isWaiting(502);
+    const closed = once(busy, "close");
+    busy.write(PATIENT);
+    await closed;
+    working.write(PATIENT);
+    expect(await open(shared, "127.0.1.2", 1)).toHaveLength(1);
+    vi.advanceTimersByTime(2_999);
+    expect(await open(shared, "127.0.1.2", 1)).toHaveLength(1);
+    expect(waiting).toHaveLength(502);
+    vi.advanceTimersByTime(1);
+    await isWaiting(503);
+  });
+
+  it("are closed in the whole network once four of its addresses are barred", async () => {
+    const { shared, busy } = await startPatient(0);
+    const [neighbor] = await open(shared, "127.0.1.5", 1);
+    const [stranger] = await open(shared, "127.0.2.5", 1);
+    const barred = [busy];
+    for (const address of ["127.0.1.2", "127.0.1.3", "127.0.1.4"]) {
+      expect(neighbor?.closed).toBe(false);
+      barred.push(...(await open(shared, address, 1)));
+    }
+    const closed = [...barred, neighbor].map((socket) => once(socket as Socket, "close"));
+    for (const socket of barred) socket.write(PATIENT.repeat(2));
+    await Promise.all(closed);
+    expect(await open(shared, "127.0.1.6", 1)).toEqual([]);
+    expect(stranger?.closed).toBe(false);
+    vi.advanceTimersByTime(3_000);
+    expect(await open(shared, "127.0.1.6", 1)).toHaveLength(1);
+  });
+
   it("have no such bound behind a proxy", async () => {
     const { busy, isWaiting } = await startPatient(1);
     busy.write(PATIENT.repeat(64));
