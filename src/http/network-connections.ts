@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { ipAddressKey, networkOf } from "../limits/address-key.ts";
 import { NetworkSlots } from "../limits/network-slots.ts";
 import type { SharedCapacity } from "../limits/party-share.ts";
+import { countChunks, isChunked } from "./chunked-body.ts";
 import { NetworkBursts, type Origin, WINDOW_MS } from "./network-bursts.ts";
 import { createSocketPause } from "./socket-pause.ts";
 
@@ -66,18 +67,25 @@ export function shareConnections(server: Server, capacity: SharedCapacity): void
       silent.remove(network, socket);
     });
   });
-  server.on("request", ({ socket }: IncomingMessage, res: ServerResponse) => {
+  server.on("request", (req: IncomingMessage, res: ServerResponse) => {
+    const { socket } = req;
     const connection = open.get(socket);
     if (connection === undefined || socket.destroyed) return;
     const { network } = connection;
     silent.remove(network, socket);
     const isPipelined = connection.unanswered > 0;
     connection.unanswered += 1;
+    let counted = 0;
+    const count = (): void => {
+      counted += 1;
+      if (!bursts.enter(network)) cutOff(socket, connection);
+    };
     res.on("close", () => {
       connection.unanswered -= 1;
-      if (isPipelined) bursts.leave(network);
+      for (; counted > 0; counted -= 1) bursts.leave(network);
     });
-    if (isPipelined && !bursts.enter(network)) cutOff(socket, connection);
+    if (isPipelined) count();
+    if (isChunked(req)) countChunks(req, res, count);
   });
 }
 

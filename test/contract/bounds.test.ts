@@ -392,6 +392,52 @@ describe("connections without a proxy in front", () => {
     expect(await open(shared, "127.0.1.6", 1)).toHaveLength(1);
   });
 
+  const CHUNKED = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const CHUNK = "1\r\na\r\n";
+
+  it("have 32 chunks of a body count as a pipelined request", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let chunks = 0;
+    const shared = await startShared(0, (req, res) => {
+      if (req.method === "GET") res.end();
+      req.on("data", () => {
+        chunks += 1;
+      });
+    });
+    const [sender] = await open(shared, "127.0.1.1", 1);
+    sender?.write(CHUNKED + CHUNK.repeat(500 * 32 + 31));
+    while (chunks < 500 * 32 + 31) await new Promise(setImmediate);
+    // Those that are not answered count longer than three seconds.
+    vi.advanceTimersByTime(3_000);
+    const [other] = await open(shared, "127.0.1.2", 1);
+    const closed = once(other as Socket, "close");
+    other?.write(CHUNKED + CHUNK.repeat(100));
+    await closed;
+    expect(chunks).toBe(500 * 32 + 31 + 32);
+    expect(sender?.closed).toBe(false);
+  });
+
+  it("are closed a second after an answer to a chunked body that has not arrived as a whole", async () => {
+    const shared = await startShared(0);
+    const [sender] = await open(shared, "127.0.1.1", 1);
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const answered = once(sender as Socket, "data");
+    sender?.write(CHUNKED + CHUNK);
+    await answered;
+    expect(await open(shared, "127.0.1.1", 1)).toHaveLength(1);
+    vi.advanceTimersByTime(999);
+    expect(await open(shared, "127.0.1.1", 1)).toHaveLength(1);
+    expect(sender?.closed).toBe(false);
+    vi.advanceTimersByTime(1);
+    // An idle connection is closed too, but not within a thousand turns.
+    for (let turns = 0; turns < 1_000 && sender?.closed === false; turns++) {
+      await new Promise(setImmediate);
+    }
+    expect(sender?.closed).toBe(true);
+  });
+
   it("have no such bound behind a proxy", async () => {
     const { busy, isWaiting } = await startPatient(1);
     busy.write(PATIENT.repeat(64));

@@ -1,0 +1,42 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/**
+ * Number of chunks of a body that cost as much as a pipelined request: with one byte each, 1 to 3 µs
+ * of CPU time, and 300 bytes of memory until the body is read (measured). One read of 64 kB can hold
+ * 10,000.
+ */
+const MANY = 32;
+
+/**
+ * Time between an answer and the end of its connection, in milliseconds, so that the client can read
+ * the answer first.
+ */
+const ANSWER_READ_MS = 1_000;
+
+/**
+ * Counts the chunks of a body. Those that arrive after the answer cannot be counted, because Node.js
+ * discards them; so the connection is closed then.
+ *
+ * @param onMany Called for every `MANY` chunks. If it closes the connection, the rest is dropped.
+ */
+export function countChunks(req: IncomingMessage, res: ServerResponse, onMany: () => void): void {
+  const { socket } = req;
+  const push = req.push.bind(req);
+  let count = 0;
+  req.push = (chunk, encoding) => {
+    if (socket.destroyed) return false;
+    count += 1;
+    if (count % MANY === 0) onMany();
+    return push(chunk, encoding);
+  };
+  res.once("finish", () => {
+    if (req.complete) return;
+    // In this turn, Node.js resumes the socket to discard the rest of the body.
+    setImmediate(() => socket.pause());
+    setTimeout(() => socket.destroy(), ANSWER_READ_MS).unref();
+  });
+}
+
+/** Whether the body of a request arrives in chunks (RFC 9112 section 7.1). */
+export const isChunked = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined;
