@@ -95,10 +95,12 @@ export class ArchiveTable {
 
   /** Like `Archive.follow`. @throws {Problem} If the checksum of a row does not match. */
   follow(kinds: ReadonlySet<string>, after: number, limit: number): FollowingRows {
-    const sql = "SELECT * FROM archive WHERE id > ? ORDER BY id LIMIT ?";
-    const found = this.#file.statement(sql).all(after, limit);
+    const next = "SELECT id, kind FROM archive WHERE id > ? ORDER BY id LIMIT ?";
+    const found = this.#file.statement(next).all(after, limit);
+    const whole = this.#file.statement("SELECT * FROM archive WHERE id = ?");
     const rows = found
       .filter(({ kind }) => kinds.has(kind as string))
+      .flatMap(({ id }) => whole.all(Number(id)))
       .map((row) => archiveRowOf(this.#checked(row)));
     return { rows, place: Number(found.at(-1)?.id ?? after) };
   }
