@@ -50,13 +50,6 @@ describe("endpoint queues", () => {
     expect(queues.saturated()).toEqual([]);
   });
 
-  it("run attempts at other endpoints while one endpoint hangs", () => {
-    const { add, names } = manualQueues();
-    add("hole", 1, 2, 3, 4, 5, 6, 7, 8, 9);
-    add("b", 1, 2);
-    expect(names().filter((name) => name.startsWith("b"))).toEqual(["b1", "b2"]);
-  });
-
   it("limit the work of one owner, and report free capacity when an attempt ends", async () => {
     const { queues, add, calls, end } = manualQueues(10, 4);
     add("a1", 1, 2);

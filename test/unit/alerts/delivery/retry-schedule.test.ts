@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextChallengeDelayMs } from "../../../../src/alerts/delivery/challenge.ts";
 import { nextAttemptDelayMs } from "../../../../src/alerts/delivery/retry-schedule.ts";
 
 const HOUR = 3_600_000;
@@ -11,27 +10,7 @@ const pauses = (random: () => number, retryAfterMs?: number) =>
     nextAttemptDelayMs({ failures: at + 1, random, retryAfterMs }),
   );
 
-const sum = (numbers: readonly (number | undefined)[]): number =>
-  numbers.reduce<number>((total, each) => total + (each ?? 0), 0);
-
 describe("the retry schedule of a delivery", () => {
-  it("has ten attempts over 75 h 35 m 05 s", () => {
-    const all = pauses(() => 0.5);
-    expect(all.map((each) => each && each / 1_000)).toEqual([
-      5,
-      300,
-      1_800,
-      7_200,
-      18_000,
-      36_000,
-      50_400,
-      72_000,
-      86_400,
-      undefined,
-    ]);
-    expect(sum(all)).toBe(((75 * 60 + 35) * 60 + 5) * 1_000);
-  });
-
   it("is jittered by at most a tenth", () => {
     const usual = pauses(() => 0.5);
     const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
@@ -53,15 +32,5 @@ describe("the retry schedule of a delivery", () => {
     expect(pauses(() => 0.5, 1_000)).toEqual(pauses(() => 0.5));
     expect(pauses(() => 0.5, 1_000 * HOUR)[0]).toBe(24 * HOUR);
     expect(pauses(() => 0.5, 60_000)[9]).toBeUndefined();
-  });
-});
-
-describe("the retry schedule of a challenge", () => {
-  it("retries 1, 5 and 30 minutes after the first attempt, then stops", () => {
-    const all = [1, 2, 3, 4].map((failures) =>
-      nextChallengeDelayMs({ failures, random: () => 0.5 }),
-    );
-    expect(all).toEqual([60_000, 240_000, 1_500_000, undefined]);
-    expect(sum(all)).toBe(30 * 60_000);
   });
 });

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type Alert, alertGroup, alerts, type WebhookState } from "../../../../src/alerts/alert.ts";
 import {
   ATTEMPT_ARCHIVE_KIND,
@@ -12,13 +12,16 @@ import { endpointHealthRecords } from "../../../../src/alerts/delivery/endpoint-
 import { releaseHeldDeliveries } from "../../../../src/alerts/delivery/held-deliveries.ts";
 import type { WebhookResponse, WebhookSender } from "../../../../src/alerts/delivery/sender.ts";
 import {
-  type createSignatureHeaders,
+  createNextSecret,
+  type SignatureHeaders,
   verifySignatures,
 } from "../../../../src/alerts/delivery/signing.ts";
 import { createLimits } from "../../../../src/limits/limits.ts";
 import { OutboundError } from "../../../../src/outbound/guarded-fetch.ts";
+import { createSteadyClock } from "../../../../src/process/steady-clock.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
+import { auditEntriesIn } from "../../../support/alert-service.ts";
 import { receiver, startWorker } from "../../../support/delivery-worker.ts";
 import type { ReceivedRequest } from "../../../support/receivers.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
@@ -27,6 +30,7 @@ import {
   dumpStore,
   embedded,
   openStore,
+  START,
   type TestStore,
 } from "../../../support/stores.ts";
 import {
@@ -34,6 +38,7 @@ import {
   OWNER,
   queuedEvent,
   storeWebhookAlert,
+  vault,
   type WebhookAlert,
   webhookAlert,
 } from "../../../support/webhook-alerts.ts";
@@ -127,7 +132,7 @@ describe("the delivery worker", () => {
     await look();
     expect(came?.id).toBe("msg_1");
     expect(came?.headers).toMatchObject({ "content-type": "application/json" });
-    const headers = came?.headers as unknown as ReturnType<typeof createSignatureHeaders>;
+    const headers = came?.headers as unknown as SignatureHeaders;
     const trusted = { secrets: [alert.secret], keys: [key] };
     expect(verifySignatures(headers, Buffer.from(came?.body ?? ""), trusted)).toEqual([
       "v1",
@@ -139,6 +144,33 @@ describe("the delivery worker", () => {
       { eventId: "msg_1", number: 1, status: 200, error: "none", response: "{}", nextInMs: null },
     ]);
     expect(errors).toEqual([]);
+  });
+
+  it("signs with the replaced secret for one more day after its rotation", async () => {
+    const store = await openStore(embedded);
+    const inbox = await receiver();
+    const alert = webhookAlert({ url: inbox.url });
+    const webhook = webhookOf(alert);
+    const context = { alertId: alert.key, vault };
+    const next = createNextSecret(webhook.secrets, context, store.clock.now);
+    await keep(store, alert);
+    await change(store, alert, { way: { ...webhook, secrets: next.sealed } });
+    const { look } = startWorker(store);
+    const verifying = async () => {
+      await store.records.commit(queuedEvent(alert));
+      await look();
+      const { headers, body } = inbox.received.at(-1) ?? expect.fail();
+      const signed = headers as unknown as SignatureHeaders;
+      return [alert.secret, next.secret].map(
+        (secret) =>
+          verifySignatures(signed, Buffer.from(body), { secrets: [secret], keys: [] }).length,
+      );
+    };
+    expect(await verifying()).toEqual([1, 1]);
+    store.clock.now += DAY - 1;
+    expect(await verifying()).toEqual([1, 1]);
+    store.clock.now += 1;
+    expect(await verifying()).toEqual([0, 1]);
   });
 
   it("retries on schedule with the same id and body, then gives up", async () => {
@@ -173,53 +205,44 @@ describe("the delivery worker", () => {
     expect(await waiting(store)).toEqual([]);
   });
 
-  it("honors the Retry-After header of a response", async () => {
+  it("honors the Retry-After header of 429 and 503, and otherwise jitters the schedule by chance", async () => {
     const store = await openStore(embedded);
     const inbox = await receiver({ behavior: 429, answers: { "retry-after": "120" } });
+    const alert = webhookAlert({ url: inbox.url });
+    await keep(store, alert);
+    const { look } = startWorker(store, { random: () => 0 });
+    const dueIn = async () => ((await waiting(store))[0]?.dueAt ?? 0) - store.clock.now;
+    await store.records.commit(queuedEvent(alert));
+    await look();
+    expect(await dueIn()).toBe(120 * SECOND);
+    inbox.answers = { "retry-after": "99999999" };
+    inbox.behavior = 503;
+    store.clock.now += 120 * SECOND;
+    await look();
+    expect(await dueIn()).toBe(DAY);
+    inbox.behavior = 500;
+    store.clock.now += DAY;
+    await look();
+    expect(await dueIn()).toBe(27 * MINUTE);
+  });
+
+  it.each([
+    ["reset", { status: null, error: "unreachable", latencyMs: null }],
+    [302, { status: 302, error: "http_status", latencyMs: expect.any(Number) }],
+  ] as const)("counts the response %j as a failure", async (behavior, logged) => {
+    const store = await openStore(embedded);
+    const inbox = await receiver({ behavior });
     const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
     const { look } = startWorker(store);
     await store.records.commit(queuedEvent(alert));
     await look();
-    inbox.answers = { "retry-after": "99999999" };
-    expect((await waiting(store))[0]?.dueAt).toBe(store.clock.now + 120 * SECOND);
-    store.clock.now += 120 * SECOND;
-    inbox.behavior = 503;
+    expect(await attempts(store)).toMatchObject([{ ...logged, nextInMs: 5 * SECOND }]);
+    inbox.behavior = "healthy";
+    store.clock.now += 5 * SECOND;
     await look();
-    expect((await waiting(store))[0]?.dueAt).toBe(store.clock.now + DAY);
-    store.clock.now += DAY;
-    inbox.behavior = 500;
-    await look();
-    expect((await waiting(store))[0]?.dueAt).toBe(store.clock.now + 30 * MINUTE);
+    expect(await waiting(store)).toEqual([]);
   });
-
-  it.each(["reset", 301, 302, 404] as const)(
-    "counts the response %j as a failure and follows no redirect",
-    async (behavior) => {
-      const store = await openStore(embedded);
-      const trap = await receiver();
-      const inbox = await receiver({ behavior, answers: { location: trap.url } });
-      const alert = webhookAlert({ url: inbox.url });
-      await keep(store, alert);
-      const { look } = startWorker(store);
-      await store.records.commit(queuedEvent(alert));
-      await look();
-      expect(trap.connections).toBe(0);
-      const isAnswer = typeof behavior === "number";
-      expect(await attempts(store)).toMatchObject([
-        {
-          status: isAnswer ? behavior : null,
-          error: isAnswer ? "http_status" : "unreachable",
-          latencyMs: isAnswer ? expect.any(Number) : null,
-          nextInMs: 5 * SECOND,
-        },
-      ]);
-      inbox.behavior = "healthy";
-      store.clock.now += 5 * SECOND;
-      await look();
-      expect(await waiting(store)).toEqual([]);
-    },
-  );
 
   it.each(["paused", "pending"] as const)(
     "holds back deliveries for a %s webhook, and sends them once the webhook is active",
@@ -329,6 +352,7 @@ describe("the delivery worker", () => {
     await store.records.commit(queuedEvent(alert));
     await look();
     expect(inbox.received).toHaveLength(1);
+    expect((await waiting(store)).map(({ dueAt }) => dueAt)).toEqual([undefined]);
   });
 
   it("disables a webhook only after at least five days of failures and at least twenty failures", async () => {
@@ -366,6 +390,9 @@ describe("the delivery worker", () => {
     expect((await other.arrived(1)).map(({ type }) => type)).toEqual(["endpoint.disabled"]);
     await look();
     expect(other.received).toHaveLength(1);
+    expect(await auditEntriesIn(store.records)).toEqual([
+      { action: "alert.disabled", actor: "system", target: alert.key },
+    ]);
   });
 
   it("resets the failure count after a success", async () => {
@@ -714,6 +741,61 @@ describe("the delivery worker", () => {
     await look();
     expect((await alertNow(store, alert))?.way).toEqual(way);
     expect(await waiting(store)).toMatchObject([{ dueAt: store.clock.now + 5 * SECOND }]);
+  });
+});
+
+describe("deliveries when the wall clock jumps", () => {
+  it.each([
+    ["ahead", HOUR],
+    ["back", -HOUR],
+  ])("arrive neither in bursts nor late when the clock jumps an hour %s", async (_, jumpMs) => {
+    const clocks = { wall: START, monotonic: 0 };
+    const wait = (ms: number): void => {
+      clocks.wall += ms;
+      clocks.monotonic += ms;
+    };
+    const steady = createSteadyClock({
+      wall: () => clocks.wall,
+      monotonic: () => clocks.monotonic,
+    });
+    const opened = await embedded.open({ now: steady });
+    onTestFinished(() => embedded.discard(opened));
+    const { records } = opened;
+    const store = {
+      records,
+      clock: {
+        get now() {
+          return clocks.wall;
+        },
+      },
+    };
+    const inbox = await receiver({ behavior: 500 });
+    const alert = webhookAlert({ url: inbox.url });
+    await records.commit([storeWebhookAlert(alert)]);
+    const { look } = startWorker(store, {
+      monotonic: () => clocks.monotonic,
+    });
+    await records.commit(queuedEvent(alert, "msg_1"));
+    await look();
+    wait(5 * SECOND);
+    await look();
+    expect(inbox.received).toHaveLength(2);
+
+    clocks.wall += jumpMs;
+    await look();
+    expect(inbox.received).toHaveLength(2);
+    inbox.behavior = "healthy";
+    await records.commit(queuedEvent(alert, "msg_2"));
+    await look();
+    expect(inbox.received.map(({ id }) => id)).toEqual(["msg_1", "msg_1", "msg_2"]);
+    wait(5 * MINUTE - 1);
+    await look();
+    expect(inbox.received).toHaveLength(3);
+    wait(1);
+    await look();
+    expect(inbox.received.at(-1)?.id).toBe("msg_1");
+    const sentAt = Number(inbox.received.at(-1)?.headers["webhook-timestamp"]);
+    expect(sentAt).toBe(Math.floor(clocks.wall / SECOND));
   });
 });
 
