@@ -1,7 +1,10 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { openKeyring } from "../../../src/keys/keyring.ts";
+import { createKeyringVault } from "../../../src/keys/keyring-vault.ts";
 import { createVault } from "../../../src/keys/vault.ts";
+import { embedded, openStore, START } from "../../support/stores.ts";
 
 const key = randomBytes(32);
 const vault = createVault(key);
@@ -38,5 +41,26 @@ describe("the vault for encrypted secrets", () => {
       expect(() => vault.open(`v1.${cut}`, "here")).toThrow();
     }
     expect(() => vault.open(sealed.replace("v1.", "v2."), "here")).toThrow("unknown version");
+  });
+});
+
+describe("the vault of the keyring", () => {
+  it("decrypts secrets encrypted before a key rotation, and encrypts with the new key", async () => {
+    const { records } = await openStore(embedded);
+    const options = { records, masterKey: randomBytes(32), now: () => START };
+    const keyring = await openKeyring(options);
+    const following = createKeyringVault(keyring);
+    const before = following.seal("code", "here");
+    await keyring.rotate("secret-encryption", { actor: "operator" });
+    const after = following.seal("code", "here");
+    expect([before, after].map((sealed) => following.open(sealed, "here"))).toEqual([
+      "code",
+      "code",
+    ]);
+    const [newest] = keyring.keys("secret-encryption");
+    const alone = createVault(Buffer.from(newest.jwk.k, "base64url"));
+    expect(alone.open(after, "here")).toBe("code");
+    expect(() => alone.open(before, "here")).toThrow();
+    expect(() => following.open(before, "there")).toThrow();
   });
 });
