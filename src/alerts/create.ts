@@ -103,7 +103,7 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
   const common = { records, archive, audit, capacity, vault, limits, now, scopesOf };
 
   const tokens = new UnsubscribeTokens(deriveKey("channel-unsubscribe"));
-  const outlets: ChannelDependencies = {
+  const channelDependencies: ChannelDependencies = {
     serviceName,
     baseUrl,
     telegramUrl: settings.telegramUrl,
@@ -115,7 +115,7 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
   const worker = new DeliveryWorker({
     ...common,
     sender,
-    channels: outlets,
+    channels: channelDependencies,
     schedule: scheduleTimer,
     random: Math.random,
     keys: () => keys("webhook-signing").map(({ jwk }) => jwk),
@@ -127,7 +127,7 @@ export function createAlertSystem(options: AlertSystemOptions): AlertSystem {
   return {
     service: new AlertService({ ...options, ...common, ...urlKeys, urlPolicy }),
     watchlists: new WatchlistService(common),
-    channels: new ChannelService({ ...common, ...outlets, urlPolicy }),
+    channels: new ChannelService({ ...common, ...channelDependencies, urlPolicy }),
     unsubscribing: new UnsubscribeService({ ...common, tokens }),
     eventLog: createEventLog({ records, archive, vault, now }),
     keySet: () => toWebhookKeySet(keys("webhook-signing")),

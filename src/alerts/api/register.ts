@@ -125,7 +125,7 @@ function buildAlert(
   const { url, channelId, ...rest } = wanted;
   const { way, secret } =
     channelId === undefined
-      ? wayTo(url, { alertId, owner }, at, caller.scopes, options)
+      ? newDeliveryMethod(url, { alertId, owner }, at, caller.scopes, options)
       : { way: { by: "channel", channelId } as const };
   const value: Alert = { ...rest, owner, way, createdAt: at, isPaused: false };
   const alert = { key: alertId, value, groups: groupsOfAlert(alertId, owner) };
@@ -133,7 +133,7 @@ function buildAlert(
 }
 
 /** The delivery method of a new alert. */
-function wayTo(
+function newDeliveryMethod(
   url: string | undefined,
   alert: { readonly alertId: string; readonly owner: AlertOwner },
   at: number,

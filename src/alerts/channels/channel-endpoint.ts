@@ -149,14 +149,14 @@ export class ChannelEndpoint implements Endpoint {
   /** A code that was replaced, has expired or has no attempts left is not sent. */
   #prepareCode(delivery: StoredDelivery): Ready | Instead {
     const { state } = this.#channel.value;
-    const { vault, channels: outlets } = this.#options;
+    const { vault } = this.#options;
     const isCurrent =
       state.is === "pending" &&
       String(state.since) === delivery.value.body &&
       this.#now() < state.codeUntil;
     if (!isCurrent || state.code === null) return drop(delivery);
     const code = vault.open(state.code, channelCodeEncryptionContext(this.id));
-    const message = verificationCodeMessage(code, outlets);
+    const message = verificationCodeMessage(code, this.#options.channels);
     return { ...this.#ready(delivery, message), isVerification: true };
   }
 

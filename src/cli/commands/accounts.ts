@@ -20,14 +20,14 @@ const account: Disabled<AccountRecord> = {
     const keys = await readAll(tx, apiKeys, accountRecordsGroup(accountId));
     for (const key of keys) setAside(tx, apiKeys, key, together);
     // Codes and notices that wait for a channel belong to no alert.
-    const outlets = await readAll(tx, channels, accountRecordsGroup(accountId));
-    for (const outlet of outlets) setAside(tx, channels, outlet, together);
+    const ownChannels = await readAll(tx, channels, accountRecordsGroup(accountId));
+    for (const channel of ownChannels) setAside(tx, channels, channel, together);
     const agents = await readAll(tx, clients, ownedAgentsGroup(accountId));
     for (const agent of agents) {
       setAside(tx, clients, agent, together);
       tx.announce(CLIENT_REMOVED_TOPIC, agent.key);
     }
-    return { keys: keys.length, agents: agents.length, channels: outlets.length };
+    return { keys: keys.length, agents: agents.length, channels: ownChannels.length };
   },
 };
 
