@@ -1,11 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { runProgram } from "../../src/cli/program.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { temporaryFolder } from "../support/process.ts";
+import { runCommand } from "../support/run-command.ts";
 import { startTestService } from "../support/test-service.ts";
 
 const DAY_MS = 86_400_000;
@@ -93,14 +92,8 @@ const fiveInstruments = () =>
 
 /** Runs `market-signal check`. @returns Its exit code and what it printed. */
 async function check(...args: readonly string[]) {
-  const terminal = {
-    stdin: new PassThrough(),
-    stdout: new PassThrough(),
-    stderr: new PassThrough(),
-  };
-  const argv = ["check", ...args];
-  const code = await runProgram({ argv, env: {}, folder: "/", terminal });
-  return { code, text: String(terminal.stdout.read() ?? "") };
+  const { code, out } = await runCommand(["check", ...args], { folder: "/" });
+  return { code, text: out };
 }
 
 describe("a folder of five instruments, written by its documentation", () => {

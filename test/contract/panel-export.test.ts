@@ -3,15 +3,14 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
 import Papa from "papaparse";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { downloadPanel } from "../../src/cli/panel-download.ts";
-import { runProgram } from "../../src/cli/program.ts";
 import { newToken } from "../support/agent.ts";
 import { duckdb } from "../support/duckdb.ts";
 import { atFileEnd } from "../support/file-end.ts";
 import { listenLocally } from "../support/local-server.ts";
+import { runCommand } from "../support/run-command.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -23,15 +22,9 @@ atFileEnd(() => rm(folder, { recursive: true }));
 
 /** Runs `market-signal export`. @returns Its exit code and what it printed. */
 async function exported(...args: readonly string[]) {
-  const streams = {
-    stdin: new PassThrough(),
-    stdout: new PassThrough(),
-    stderr: new PassThrough(),
-  };
-  const argv = ["export", ...args];
-  const code = await runProgram({ argv, env: { TOKEN: token }, folder, terminal: streams });
-  const text = (stream: PassThrough) => String(stream.read() ?? "");
-  return { code, stdout: text(streams.stdout), stderr: text(streams.stderr) };
+  const surroundings = { env: { TOKEN: token }, folder };
+  const { code, out, err } = await runCommand(["export", ...args], surroundings);
+  return { code, stdout: out, stderr: err };
 }
 
 const textOf = (name: string) => readFile(join(folder, name), "utf8");

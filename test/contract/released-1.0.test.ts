@@ -1,12 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { Readable, Writable } from "node:stream";
 import { brotliDecompressSync, gzipSync } from "node:zlib";
 import { Client } from "pg";
 import { describe, expect, it } from "vitest";
 import { folderLogSource } from "../../src/cli/log-folder.ts";
 import { httpLogSource } from "../../src/cli/log-source.ts";
-import { runProgram } from "../../src/cli/program.ts";
 import { type VerificationResult, verifyLog } from "../../src/log/verify/verify-log.ts";
 import type { AuditReport } from "../../src/maintenance/audit/verify-audit.ts";
 import { checkBackup } from "../../src/maintenance/backup/backup.ts";
@@ -14,6 +12,7 @@ import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { tokenOf } from "../support/agent.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { temporaryFolder } from "../support/process.ts";
+import { runCommand } from "../support/run-command.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
 // Version 1.0.0 wrote the fixtures (README.md beside them). Its formats are kept: nothing here
@@ -85,19 +84,10 @@ const start = (env: Env): Promise<TestService> =>
 
 /** Runs a command in this process, which must succeed. @returns Its JSON result. */
 async function command(env: Env, ...argv: readonly string[]): Promise<Record<string, unknown>> {
-  const said = { out: "", err: "" };
-  const into = (name: keyof typeof said) =>
-    new Writable({
-      write(chunk, _encoding, callback) {
-        said[name] += chunk;
-        callback();
-      },
-    });
-  const terminal = { stdin: Readable.from([]), stdout: into("out"), stderr: into("err") };
-  const folder = temporaryFolder();
-  const code = await runProgram({ argv: [...argv, "--json"], env, folder, terminal });
-  expect({ code, err: said.err }).toEqual({ code: expect.any(Number), err: "" });
-  return { code, ...(JSON.parse(said.out) as object) };
+  const surroundings = { env, folder: temporaryFolder() };
+  const { code, out, err } = await runCommand([...argv, "--json"], surroundings);
+  expect({ code, err }).toEqual({ code: expect.any(Number), err: "" });
+  return { code, ...(JSON.parse(out) as object) };
 }
 
 interface Alerts {

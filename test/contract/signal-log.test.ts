@@ -1,10 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Writable } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { roundScorePoints } from "../../src/answers/rounding.ts";
-import { runProgram } from "../../src/cli/program.ts";
 import { type CommitmentOpening, commitmentHash } from "../../src/log/leaves.ts";
 import type { Instrument } from "../../src/market/instrument.ts";
 import { parseCheckpoint } from "../../src/tree/checkpoint.ts";
@@ -12,6 +10,7 @@ import { leafHash, verifyConsistency, verifyInclusion } from "../../src/tree/mer
 import { parseLogVerifier } from "../../src/tree/note-keys.ts";
 import { verifyNote } from "../../src/tree/note-signatures.ts";
 import { getWith, newToken } from "../support/agent.ts";
+import { runCommand } from "../support/run-command.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { sharedTestService, startTestService } from "../support/test-service.ts";
 
@@ -45,16 +44,9 @@ const checkpoint = async () => parseCheckpoint(await textAt("/log/checkpoint"));
 
 /** Runs a command. @returns Its output and exit code. */
 async function run(...argv: readonly string[]) {
-  const printed: string[] = [];
-  const stream = new Writable({
-    write: (part, _encoding, done) => {
-      printed.push(String(part));
-      done();
-    },
-  });
-  const terminal = { stdin: process.stdin, stdout: stream, stderr: stream };
-  const exitCode = await runProgram({ argv, env: { TOKEN: token }, folder: folder(), terminal });
-  return { exitCode, text: printed.join("") };
+  const surroundings = { env: { TOKEN: token }, folder: folder() };
+  const { code, out, err } = await runCommand(argv, surroundings);
+  return { exitCode: code, text: out + err };
 }
 
 let folderPath: string | undefined;

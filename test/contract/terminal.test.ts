@@ -3,11 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { PassThrough } from "node:stream";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
 import { commands } from "../../src/cli/all-commands.ts";
-import { runProgram } from "../../src/cli/program.ts";
 import { NEW_PROVIDER_PROGRESS, providerProgress } from "../../src/ingest/provider-progress.ts";
 import { INGEST_SETUP_KEY, ingestSetups } from "../../src/ingest/setup.ts";
 import { openKeyring } from "../../src/keys/keyring.ts";
@@ -39,6 +37,7 @@ import {
 import { startProcess, temporaryFolder } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
 import { providerSetup } from "../support/providers/states.ts";
+import { runCommand } from "../support/run-command.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { stepsOf } from "../support/steps-of.ts";
 
@@ -133,9 +132,8 @@ const cases = (
 
 /** Runs a command line in this process. @returns What it printed. */
 async function printed(argv: readonly string[], env = ENV, folder = FOLDER): Promise<string> {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  await runProgram({ argv, env, folder, terminal: { stdin, stdout, stderr } });
-  return String(stdout.read() ?? "") + String(stderr.read() ?? "");
+  const { out, err } = await runCommand(argv, { env, folder });
+  return out + err;
 }
 
 /** Checks what was printed of a hostile name. */

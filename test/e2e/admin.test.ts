@@ -3,22 +3,18 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable, Writable } from "node:stream";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import type { Auditor } from "../../src/access/auditor.ts";
 import { LastUseTracker } from "../../src/access/last-use.ts";
-import { runProgram } from "../../src/cli/program.ts";
 import { queuedMails } from "../../src/mail/outbox.ts";
 import { IntakeService } from "../../src/principals/applications/intake.ts";
 import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
 import { writeAuditEntry } from "../../src/store/audit-entry.ts";
 import type { Store, StoreMode } from "../../src/store/port/store.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { postJson } from "../support/agent.ts";
-import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { accountLinkOf, startProcess, temporaryFolder } from "../support/process.ts";
-import { startStoreServer } from "../support/store-server.ts";
+import { runCommand } from "../support/run-command.ts";
 import { dumpStore } from "../support/stores.ts";
 
 const root = mkdtempSync(join(tmpdir(), "admin-"));
@@ -31,40 +27,16 @@ interface Place {
 }
 
 let places = 0;
-function embeddedPlace(): Place {
+function newPlace(): Place {
   places += 1;
   const folder = join(root, `${places}`);
   const open = (mode: StoreMode = "sandbox") => openEmbedded({ folder, mode, now: Date.now });
   return { env: { DATA_DIR: folder }, open };
 }
 
-async function postgresPlace(): Promise<Place> {
-  const { env } = embeddedPlace();
-  const url = await createDatabase();
-  const open = (mode: StoreMode = "sandbox") => openPostgres({ url, mode });
-  return { env: { ...env, DATABASE_URL: url }, open };
-}
-
-/** Runs a command line to completion, without a terminal. */
-async function run(argv: readonly string[], { env }: Place) {
-  const said = { out: "", err: "" };
-  const into = (name: keyof typeof said) =>
-    new Writable({
-      decodeStrings: false,
-      write(chunk, _encoding, callback) {
-        said[name] += chunk;
-        callback();
-      },
-    });
-  const terminal = { stdin: Readable.from([]), stdout: into("out"), stderr: into("err") };
-  const code = await runProgram({
-    argv: argv[0] === "doctor" ? argv : ["admin", ...argv],
-    env,
-    folder: process.cwd(),
-    terminal,
-  });
-  return { code, ...said };
-}
+/** Runs a command line of the operator. */
+const run = (argv: readonly string[], { env }: Pick<Place, "env">) =>
+  runCommand(["admin", ...argv], { env, folder: root });
 
 /** Runs a command line that must succeed. @returns Its JSON result. */
 async function done(argv: readonly string[], place: Place): Promise<Record<string, unknown>> {
@@ -116,237 +88,195 @@ async function auditedActions(store: Store): Promise<readonly (string | undefine
   return (await dumpStore(store)).map(({ text }) => /"action":"([^"]+)"/.exec(text)?.[1]);
 }
 
-const engines = [
-  { engine: "embedded", isMissing: false, newPlace: async () => embeddedPlace() },
-  { engine: "postgres", isMissing: !postgresAvailable, newPlace: postgresPlace },
-];
-const ways = engines.flatMap((engine) => [
-  { ...engine, way: "without a server", isServed: false },
-  { ...engine, way: "by a running server", isServed: true },
-]);
+describe("the operator's commands", () => {
+  it("create an API key, which works and is shown only once", async () => {
+    const place = newPlace();
+    await using(place, async () => undefined);
+    const scopes = "signals:read alerts:write";
+    const argv = ["key", "create", "--name", " A  desk ", "--scopes", scopes];
+    const { id, key, notes, ...facts } = await done([...argv, "--days", "30"], place);
+    expect(key).toMatch(/^msv_test_\w{38}$/);
+    expect(notes).toEqual([expect.stringContaining("x-api-key")]);
+    expect(facts).toMatchObject({ name: "A desk", scopes: ["signals:read", "alerts:write"] });
+    const days = (Date.parse(String(facts.expiresAt)) - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(29.99);
+    expect(days).toBeLessThanOrEqual(30);
 
-for (const { engine, isMissing, newPlace, way, isServed } of ways) {
-  const note = isMissing ? " (SKIPPED: PostgreSQL does not run here)" : "";
-
-  /**
-   * Starts a server if commands are to run through one in this round.
-   * @returns A function that stops it.
-   */
-  async function begin({ env }: Place): Promise<() => Promise<void>> {
-    if (!isServed) return async () => undefined;
-    const stop = await startStoreServer(env);
-    let stopping: Promise<void> | undefined;
-    const end = () => {
-      stopping ??= stop();
-      return stopping;
-    };
-    onTestFinished(end);
-    return end;
-  }
-
-  describe.skipIf(isMissing)(`the operator's commands (${engine}, ${way})${note}`, () => {
-    it("create an API key, which works and is shown only once", async () => {
-      const place = await newPlace();
-      await using(place, async () => undefined);
-      const end = await begin(place);
-      const scopes = "signals:read alerts:write";
-      const argv = ["key", "create", "--name", " A  desk ", "--scopes", scopes];
-      const { id, key, notes, ...facts } = await done([...argv, "--days", "30"], place);
-      expect(key).toMatch(/^msv_test_\w{38}$/);
-      expect(notes).toEqual([expect.stringContaining("x-api-key")]);
-      expect(facts).toMatchObject({ name: "A desk", scopes: ["signals:read", "alerts:write"] });
-      const days = (Date.parse(String(facts.expiresAt)) - Date.now()) / 86_400_000;
-      expect(days).toBeGreaterThan(29.99);
-      expect(days).toBeLessThanOrEqual(30);
-
-      const said = await run(["key", "list"], place);
-      expect(said.out).toContain(`${id}  ${String(key).slice(0, 13)}...`);
-      expect(said.out).not.toContain(String(key).slice(13));
-      const [listed] = await listOf(["key", "list"], place, "keys");
-      expect(listed).toMatchObject({ id, name: "A desk", accountId: null, lastUsedAt: null });
-      await end();
-      await using(place, async ({ keys, ...store }) => {
-        expect(await keys.find(String(key))).toMatchObject({ id, scopes: facts.scopes });
-        expect(JSON.stringify(await dumpStore(store))).not.toContain(String(key).slice(13));
-        expect(await auditedActions(store)).toContain("key.created");
-      });
-    });
-
-    it("print a new key on its own line", async () => {
-      const place = await newPlace();
-      await using(place, async () => undefined);
-      await begin(place);
-      const argv = ["key", "create", "--name", "Desk", "--scopes", "signals:read"];
-      const { code, out } = await run(argv, place);
-      expect(code).toBe(0);
-      expect(out).toMatch(/^Key key_\w{16} for Desk, good until it is revoked:\nmsv_test_\w{38}\n/);
-      expect(out).toContain("only now");
-    });
-
-    it("revoke a key, and report an unknown key", async () => {
-      const place = await newPlace();
-      await using(place, async () => undefined);
-      const end = await begin(place);
-      const argv = ["key", "create", "--name", "Desk", "--scopes", "signals:read"];
-      const { id, key } = await done(argv, place);
-      expect(await done(["key", "revoke", String(id)], place)).toMatchObject({ id, revoked: true });
-      const again = await run(["key", "revoke", String(id)], place);
-      expect(again).toEqual({ code: 1, out: "", err: `There is no key ${id}.\n` });
-      expect(await listOf(["key", "list"], place, "keys")).toEqual([]);
-      await end();
-      await using(place, async ({ keys, ...store }) => {
-        expect(await keys.find(String(key))).toBeUndefined();
-        expect(await auditedActions(store)).toContain("key.revoked");
-      });
-    });
-
-    it("list applications in queue order", async () => {
-      const place = await newPlace();
-      await apply(place);
-      await using(place, ({ intake }) => intake.apply({ ...eve, name: "Mallory" }));
-      await begin(place);
-      const all = await listOf(["applications", "list"], place, "applications");
-      expect(all).toMatchObject([
-        { ...ada, state: "waiting" },
-        { ...eve, focus: null, state: "waiting" },
-      ]);
-      expect(Date.parse(String(all[0]?.registeredAt))).toBeLessThanOrEqual(Date.now());
-      await done(["applications", "accept", String(all[0]?.id)], place);
-      const waiting = ["applications", "list", "--state", "waiting"];
-      expect(await listOf(waiting, place, "applications")).toMatchObject([{ name: "Eve" }]);
-      const { out: text } = await run(waiting, place);
-      expect(text).toMatch(/eve@host\.example {2}Eve\n {2}also applied {2}\S+Z {2}- {2}Mallory\n/);
-      const { out } = await run(["applications", "list", "--state", "accepted"], place);
-      expect(out).toContain("ada@host.example  Ada");
-      expect(out).not.toContain("eve@");
-    });
-
-    it("accept an applicant once, with a key and an email", async () => {
-      const place = await newPlace();
-      await apply(place);
-      const end = await begin(place);
-      const [first] = await listOf(["applications", "list"], place, "applications");
-      const id = String(first?.id);
-      const accept = ["applications", "accept", id, "--with-key", "--scopes", "signals:read"];
-      const accepted = await done(accept, place);
-      expect(accepted).toMatchObject({ id, state: "accepted", isNew: true });
-      expect(accepted.notes).toContainEqual(expect.stringContaining("where to sign in"));
-      const again = await done(accept, place);
-      expect(again).toMatchObject({ id, isNew: false });
-      expect(again).not.toHaveProperty("key");
-      expect(again.notes).toEqual([expect.stringContaining("No key was made")]);
-      await end();
-      await using(place, async ({ keys, intake, records }) => {
-        expect(await intake.isAccepted(ada.email)).toBe(true);
-        expect(await intake.isAccepted(eve.email)).toBe(false);
-        const key = await keys.find(String(accepted.key));
-        expect(key).toMatchObject({ name: "Ada", scopes: ["signals:read"] });
-        expect(await records.list(queuedMails, { limit: 10 })).toHaveLength(1);
-      });
-    });
-
-    it("find an application by any of its queue tokens", async () => {
-      const place = await newPlace();
-      const [first = "", other] = await apply(place);
-      const [again = ""] = await apply(place);
-      await begin(place);
-      const [application] = await listOf(["applications", "list"], place, "applications");
-      for (const token of [first, again]) {
-        const list = ["applications", "list", "--token", token];
-        expect(await listOf(list, place, "applications")).toEqual([application]);
-      }
-      const { id } = application ?? {};
-      expect(await done(["applications", "accept", first], place)).toMatchObject({
-        id,
-        isNew: true,
-      });
-      const late = await done(["applications", "accept", again], place);
-      expect(late).toMatchObject({ id, isNew: false });
-      const known = { ...place, env: { ...place.env, TOKEN: String(other) } };
-      const [eves] = await listOf(
-        ["applications", "list", "--token", "env:TOKEN"],
-        known,
-        "applications",
-      );
-      expect(eves).toMatchObject({ email: eve.email, state: "waiting" });
-      const unknown = await run(["applications", "reject", `${first}x`], place);
-      expect(unknown).toMatchObject({ code: 1, err: "There is no application of this token.\n" });
-      const none = ["applications", "list", "--token", `${first}x`];
-      expect(await listOf(none, place, "applications")).toEqual([]);
-    });
-
-    it("accept an applicant without a key by default, and reject an applicant", async () => {
-      const place = await newPlace();
-      const [, queueToken] = await apply(place);
-      const end = await begin(place);
-      const [first, second] = await listOf(["applications", "list"], place, "applications");
-      const accepted = await done(["applications", "accept", String(first?.id)], place);
-      expect(accepted).not.toHaveProperty("key");
-      const reject = ["applications", "reject", String(second?.id)];
-      expect(await done(reject, place)).toMatchObject({ state: "rejected", isNew: true });
-      expect(await done(reject, place)).toMatchObject({ state: "rejected", isNew: false });
-      await end();
-      await using(place, async ({ intake, keys, ...store }) => {
-        expect(await intake.isAccepted(eve.email)).toBe(false);
-        expect(await keys.find(String(queueToken))).toBeDefined();
-        const actions = await auditedActions(store);
-        expect(actions.filter((action) => action === "application.accepted")).toHaveLength(1);
-        expect(actions.filter((action) => action === "application.rejected")).toHaveLength(1);
-      });
-    });
-
-    it("show inquiries", async () => {
-      const place = await newPlace();
-      const message = "Two\nlines";
-      const { reference } = await using(place, ({ intake }) =>
-        intake.contact({ email: ada.email, message }),
-      );
-      await begin(place);
-      const all = await listOf(["inquiries", "list"], place, "inquiries");
-      expect(all).toMatchObject([{ reference, email: ada.email, message }]);
-      const { out } = await run(["inquiries", "list"], place);
-      expect(out).toContain("ada@host.example\n  Two\n  lines\n");
-    });
-
-    it("reject an invalid command line, and change nothing", async () => {
-      const place = await newPlace();
-      await apply(place);
-      await begin(place);
-      const kept = async () => [
-        await listOf(["key", "list"], place, "keys"),
-        await listOf(["applications", "list"], place, "applications"),
-      ];
-      const before = await kept();
-      const create = ["key", "create", "--name", "Desk"];
-      const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-        [create, /--scopes: name them/],
-        [[...create, "--scopes", ""], /--scopes: must be names/],
-        [[...create, "--scopes", "signals:write"], /--scopes: must be names, .* alerts:write/],
-        [[...create, "--scopes", "signals:read", "--days", "0"], /--days: must be a whole/],
-        [[...create, "--scopes", "signals:read", "--days", "1.5"], /--days: must be a whole/],
-        [[...create, "--scopes", "signals:read", "--days", "soon"], /--days: must be a whole/],
-        [["key", "create", "--scopes", "signals:read"], /--name: must be a string/],
-        [["key", "create", "--name", " ", "--scopes", "signals:read"], /--name: must have/],
-        [["key", "revoke"], /<id>: name a key/],
-        [["key", "revoke", "msv_test_x"], /<id>: must start with key_/],
-        [["applications", "accept"], /<id>: name an application/],
-        [["applications", "accept", "app_x", "--scopes", "signals:read"], /--scopes: is for/],
-        [["applications", "list", "--state", "new"], /--state: must be one of waiting/],
-      ];
-      for (const [argv, reason] of wrong) {
-        const { code, out, err } = await run(argv, place);
-        expect({ code, out }, argv.join(" ")).toEqual({ code: 2, out: "" });
-        expect(err).toMatch(reason);
-        expect(err).not.toContain("msv_test_x");
-      }
-      for (const command of ["accept", "reject"]) {
-        const { code, err } = await run(["applications", command, "app_unknown"], place);
-        expect({ code, err }).toEqual({ code: 1, err: "There is no application app_unknown.\n" });
-      }
-      expect(await kept()).toEqual(before);
+    const said = await run(["key", "list"], place);
+    expect(said.out).toContain(`${id}  ${String(key).slice(0, 13)}...`);
+    expect(said.out).not.toContain(String(key).slice(13));
+    const [listed] = await listOf(["key", "list"], place, "keys");
+    expect(listed).toMatchObject({ id, name: "A desk", accountId: null, lastUsedAt: null });
+    await using(place, async ({ keys, ...store }) => {
+      expect(await keys.find(String(key))).toMatchObject({ id, scopes: facts.scopes });
+      expect(JSON.stringify(await dumpStore(store))).not.toContain(String(key).slice(13));
+      expect(await auditedActions(store)).toContain("key.created");
     });
   });
-}
+
+  it("print a new key on its own line", async () => {
+    const place = newPlace();
+    await using(place, async () => undefined);
+    const argv = ["key", "create", "--name", "Desk", "--scopes", "signals:read"];
+    const { code, out } = await run(argv, place);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Key key_\w{16} for Desk, good until it is revoked:\nmsv_test_\w{38}\n/);
+    expect(out).toContain("only now");
+  });
+
+  it("revoke a key, and report an unknown key", async () => {
+    const place = newPlace();
+    await using(place, async () => undefined);
+    const argv = ["key", "create", "--name", "Desk", "--scopes", "signals:read"];
+    const { id, key } = await done(argv, place);
+    expect(await done(["key", "revoke", String(id)], place)).toMatchObject({ id, revoked: true });
+    const again = await run(["key", "revoke", String(id)], place);
+    expect(again).toEqual({ code: 1, out: "", err: `There is no key ${id}.\n` });
+    expect(await listOf(["key", "list"], place, "keys")).toEqual([]);
+    await using(place, async ({ keys, ...store }) => {
+      expect(await keys.find(String(key))).toBeUndefined();
+      expect(await auditedActions(store)).toContain("key.revoked");
+    });
+  });
+
+  it("list applications in queue order", async () => {
+    const place = newPlace();
+    await apply(place);
+    await using(place, ({ intake }) => intake.apply({ ...eve, name: "Mallory" }));
+    const all = await listOf(["applications", "list"], place, "applications");
+    expect(all).toMatchObject([
+      { ...ada, state: "waiting" },
+      { ...eve, focus: null, state: "waiting" },
+    ]);
+    expect(Date.parse(String(all[0]?.registeredAt))).toBeLessThanOrEqual(Date.now());
+    await done(["applications", "accept", String(all[0]?.id)], place);
+    const waiting = ["applications", "list", "--state", "waiting"];
+    expect(await listOf(waiting, place, "applications")).toMatchObject([{ name: "Eve" }]);
+    const { out: text } = await run(waiting, place);
+    expect(text).toMatch(/eve@host\.example {2}Eve\n {2}also applied {2}\S+Z {2}- {2}Mallory\n/);
+    const { out } = await run(["applications", "list", "--state", "accepted"], place);
+    expect(out).toContain("ada@host.example  Ada");
+    expect(out).not.toContain("eve@");
+  });
+
+  it("accept an applicant once, with a key and an email", async () => {
+    const place = newPlace();
+    await apply(place);
+    const [first] = await listOf(["applications", "list"], place, "applications");
+    const id = String(first?.id);
+    const accept = ["applications", "accept", id, "--with-key", "--scopes", "signals:read"];
+    const accepted = await done(accept, place);
+    expect(accepted).toMatchObject({ id, state: "accepted", isNew: true });
+    expect(accepted.notes).toContainEqual(expect.stringContaining("where to sign in"));
+    const again = await done(accept, place);
+    expect(again).toMatchObject({ id, isNew: false });
+    expect(again).not.toHaveProperty("key");
+    expect(again.notes).toEqual([expect.stringContaining("No key was made")]);
+    await using(place, async ({ keys, intake, records }) => {
+      expect(await intake.isAccepted(ada.email)).toBe(true);
+      expect(await intake.isAccepted(eve.email)).toBe(false);
+      const key = await keys.find(String(accepted.key));
+      expect(key).toMatchObject({ name: "Ada", scopes: ["signals:read"] });
+      expect(await records.list(queuedMails, { limit: 10 })).toHaveLength(1);
+    });
+  });
+
+  it("find an application by any of its queue tokens", async () => {
+    const place = newPlace();
+    const [first = "", other] = await apply(place);
+    const [again = ""] = await apply(place);
+    const [application] = await listOf(["applications", "list"], place, "applications");
+    for (const token of [first, again]) {
+      const list = ["applications", "list", "--token", token];
+      expect(await listOf(list, place, "applications")).toEqual([application]);
+    }
+    const { id } = application ?? {};
+    expect(await done(["applications", "accept", first], place)).toMatchObject({
+      id,
+      isNew: true,
+    });
+    const late = await done(["applications", "accept", again], place);
+    expect(late).toMatchObject({ id, isNew: false });
+    const known = { ...place, env: { ...place.env, TOKEN: String(other) } };
+    const [eves] = await listOf(
+      ["applications", "list", "--token", "env:TOKEN"],
+      known,
+      "applications",
+    );
+    expect(eves).toMatchObject({ email: eve.email, state: "waiting" });
+    const unknown = await run(["applications", "reject", `${first}x`], place);
+    expect(unknown).toMatchObject({ code: 1, err: "There is no application of this token.\n" });
+    const none = ["applications", "list", "--token", `${first}x`];
+    expect(await listOf(none, place, "applications")).toEqual([]);
+  });
+
+  it("accept an applicant without a key by default, and reject an applicant", async () => {
+    const place = newPlace();
+    const [, queueToken] = await apply(place);
+    const [first, second] = await listOf(["applications", "list"], place, "applications");
+    const accepted = await done(["applications", "accept", String(first?.id)], place);
+    expect(accepted).not.toHaveProperty("key");
+    const reject = ["applications", "reject", String(second?.id)];
+    expect(await done(reject, place)).toMatchObject({ state: "rejected", isNew: true });
+    expect(await done(reject, place)).toMatchObject({ state: "rejected", isNew: false });
+    await using(place, async ({ intake, keys, ...store }) => {
+      expect(await intake.isAccepted(eve.email)).toBe(false);
+      expect(await keys.find(String(queueToken))).toBeDefined();
+      const actions = await auditedActions(store);
+      expect(actions.filter((action) => action === "application.accepted")).toHaveLength(1);
+      expect(actions.filter((action) => action === "application.rejected")).toHaveLength(1);
+    });
+  });
+
+  it("show inquiries", async () => {
+    const place = newPlace();
+    const message = "Two\nlines";
+    const { reference } = await using(place, ({ intake }) =>
+      intake.contact({ email: ada.email, message }),
+    );
+    const all = await listOf(["inquiries", "list"], place, "inquiries");
+    expect(all).toMatchObject([{ reference, email: ada.email, message }]);
+    const { out } = await run(["inquiries", "list"], place);
+    expect(out).toContain("ada@host.example\n  Two\n  lines\n");
+  });
+
+  it("reject an invalid command line, and change nothing", async () => {
+    const place = newPlace();
+    await apply(place);
+    const kept = async () => [
+      await listOf(["key", "list"], place, "keys"),
+      await listOf(["applications", "list"], place, "applications"),
+    ];
+    const before = await kept();
+    const create = ["key", "create", "--name", "Desk"];
+    const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+      [create, /--scopes: name them/],
+      [[...create, "--scopes", ""], /--scopes: must be names/],
+      [[...create, "--scopes", "signals:write"], /--scopes: must be names, .* alerts:write/],
+      [[...create, "--scopes", "signals:read", "--days", "0"], /--days: must be a whole/],
+      [[...create, "--scopes", "signals:read", "--days", "1.5"], /--days: must be a whole/],
+      [[...create, "--scopes", "signals:read", "--days", "soon"], /--days: must be a whole/],
+      [["key", "create", "--scopes", "signals:read"], /--name: must be a string/],
+      [["key", "create", "--name", " ", "--scopes", "signals:read"], /--name: must have/],
+      [["key", "revoke"], /<id>: name a key/],
+      [["key", "revoke", "msv_test_x"], /<id>: must start with key_/],
+      [["applications", "accept"], /<id>: name an application/],
+      [["applications", "accept", "app_x", "--scopes", "signals:read"], /--scopes: is for/],
+      [["applications", "list", "--state", "new"], /--state: must be one of waiting/],
+    ];
+    for (const [argv, reason] of wrong) {
+      const { code, out, err } = await run(argv, place);
+      expect({ code, out }, argv.join(" ")).toEqual({ code: 2, out: "" });
+      expect(err).toMatch(reason);
+      expect(err).not.toContain("msv_test_x");
+    }
+    for (const command of ["accept", "reject"]) {
+      const { code, err } = await run(["applications", command, "app_unknown"], place);
+      expect({ code, err }).toEqual({ code: 1, err: "There is no application app_unknown.\n" });
+    }
+    expect(await kept()).toEqual(before);
+  });
+});
 
 describe("a running service", () => {
   it("prints the link to the account page, and queues an email to an accepted applicant", async () => {
@@ -369,7 +299,7 @@ describe("a running service", () => {
 
 describe("an API key that the operator creates", () => {
   it("has the prefix of a live key in a store of a live market", async () => {
-    const place = embeddedPlace();
+    const place = newPlace();
     await (await place.open("live")).close();
     const argv = ["key", "create", "--name", "Desk", "--scopes", "signals:read"];
     expect((await done(argv, place)).key).toMatch(/^msv_live_/);

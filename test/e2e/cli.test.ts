@@ -16,11 +16,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { runProgram } from "../../src/cli/program.ts";
 import { openKeyring } from "../../src/keys/keyring.ts";
 import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { readMasterKey } from "../../src/keys/master-key.ts";
@@ -35,6 +33,7 @@ import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { peopleOf } from "../support/account-parts.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { PROGRAM } from "../support/program.ts";
+import { runCommand } from "../support/run-command.ts";
 import { startStoreServer } from "../support/store-server.ts";
 import { dumpStore } from "../support/stores.ts";
 
@@ -100,30 +99,9 @@ async function contents({ open }: Place): Promise<readonly DumpRow[]> {
   return rows;
 }
 
-/** Runs a command line to completion in this process, without a terminal. */
-async function run(
-  program: "store" | "admin",
-  argv: readonly string[],
-  { env }: Pick<Place, "env">,
-) {
-  const said = { out: "", err: "" };
-  const into = (name: keyof typeof said) =>
-    new Writable({
-      decodeStrings: false,
-      write(chunk, _encoding, callback) {
-        said[name] += chunk;
-        callback();
-      },
-    });
-  const terminal = { stdin: Readable.from([]), stdout: into("out"), stderr: into("err") };
-  const code = await runProgram({
-    argv: [program, ...argv],
-    env,
-    folder: root,
-    terminal,
-  });
-  return { code, ...said };
-}
+/** Runs a command line to its end in this process. */
+const run = (program: "store" | "admin", argv: readonly string[], { env }: Pick<Place, "env">) =>
+  runCommand([program, ...argv], { env, folder: root });
 
 /** Runs a command line to completion in a separate process, without a terminal. */
 async function runProcess(
@@ -195,37 +173,30 @@ async function startProcess({ env }: Place, more: Env = {}) {
   return { child, said: () => last, stop };
 }
 
-const noServer = { stop: async () => {} };
-
 const engines = [
   { engine: "embedded", isMissing: false, newPlace: async () => embeddedPlace() },
   { engine: "postgres", isMissing: !postgresAvailable, newPlace: postgresPlace },
 ];
-const ways = engines.flatMap((engine) => [
-  { ...engine, way: "without a server", isServed: false, answeredBy: "command" },
-  { ...engine, way: "by a running server", isServed: true, answeredBy: "server" },
-]);
 
-for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
+for (const { engine, isMissing, newPlace } of engines) {
   const note = isMissing ? " (SKIPPED: PostgreSQL does not run here)" : "";
-  const begin = (place: Place) => (isServed ? startServer(place) : noServer);
 
-  describe.skipIf(isMissing)(`the store commands (${engine}, ${way})${note}`, () => {
-    it("show the content of the store", async () => {
+  describe.skipIf(isMissing)(`the store of a running server (${engine})${note}`, () => {
+    it("is shown", async () => {
       const place = await newPlace();
       await fill(place);
-      await begin(place);
+      await startServer(place);
       const result = await done("admin", ["status"], place);
-      expect(result).toMatchObject({ engine, mode: "sandbox", answeredBy });
+      expect(result).toMatchObject({ engine, mode: "sandbox", answeredBy: "server" });
       expect(result.archive).toBeGreaterThanOrEqual(3);
     });
 
     it.each(engine === "embedded" ? ["gz", "sqlite"] : ["gz"])(
-      "back up a store into a .%s file, and restore it elsewhere",
+      "is backed up into a .%s file, and restored where no server runs",
       async (ending) => {
         const from = await newPlace();
         await fill(from);
-        const server = await begin(from);
+        const server = await startServer(from);
         const file = join(from.folder, "..", `${places}.backup.${ending}`);
         const { storeId } = await done("store", ["backup", file], from);
         expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -233,190 +204,128 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
 
         const to = await newPlace();
         await fill(to, ["other"]);
-        const other = await begin(to);
-        const early = isServed && (await run("store", ["restore", file, "--yes"], to));
-        if (early) {
-          expect(early.code).toBe(1);
-          expect(early.err).toMatch(/^The service runs on this store \(process \d+.*\): stop it/);
-        }
+        const other = await startServer(to);
+        const early = await run("store", ["restore", file, "--yes"], to);
+        expect(early.code).toBe(1);
+        expect(early.err).toMatch(/^The service runs on this store \(process \d+.*\): stop it/);
         await other.stop();
         expect(await done("store", ["restore", file, "--yes"], to)).toMatchObject({ storeId });
         expect(lasting(await contents(to))).toEqual(lasting(await contents(from)));
         expect((await run("store", ["verify"], to)).code).toBe(0);
       },
     );
-
-    it("record a restore in the audit log, and create no store from a damaged backup", async () => {
-      const from = await newPlace();
-      await fill(from);
-      const file = join(root, `${places}.audited.gz`);
-      await done("store", ["backup", file], from);
-      const bad = join(root, `${places}.bad.gz`);
-      const text = gunzipSync(readFileSync(file)).toString();
-      writeFileSync(bad, gzipSync(text.replace('"three"', '"3"')));
-      const to = await newPlace();
-      expect((await run("store", ["restore", bad], to)).code).toBe(1);
-      expect((await run("admin", ["status"], to)).err).toMatch(/there is no store in/);
-      await done("store", ["restore", file], to);
-      const audits = (await contents(to)).filter(({ text }) => text.includes("store.restored"));
-      expect(audits).toHaveLength(1);
-      const { records, isGood } = await done("store", ["verify"], to);
-      expect({ records, isGood }).toMatchObject({
-        records: { backup: 1, notes: 3, "unsealed-audit": 1 },
-        isGood: true,
-      });
-    });
-
-    it.skipIf(engine !== "postgres" || isServed)(
-      "restore nothing while a process on another machine uses the database, and name it",
-      async () => {
-        const place = await newPlace();
-        await fill(place);
-        const file = join(root, `${places}.backup.gz`);
-        await done("store", ["backup", file], place);
-        const { env } = embeddedPlace();
-        const elsewhere = { ...place, env: { ...place.env, DATA_DIR: env.DATA_DIR ?? "" } };
-        const { child, stop } = await startProcess(elsewhere);
-        const { code, err } = await run("store", ["restore", file, "--yes"], place);
-        expect(code).toBe(1);
-        expect(err).toContain(`The service runs on this store (process ${child.pid}@`);
-        await stop();
-        expect((await run("store", ["restore", file, "--yes"], place)).code).toBe(0);
-      },
-    );
-
-    it("restore only after a confirmation, and state what the restore would replace", async () => {
-      const place = await newPlace();
-      await fill(place);
-      const server = await begin(place);
-      const file = join(root, `${places}.backup.gz`);
-      await done("store", ["backup", file], place);
-      await server.stop();
-      const { code, err } = await run("store", ["restore", file], place);
-      expect(code).toBe(1);
-      expect(err).toMatch(/^The restore replaces .* records? and .* archive rows?. Say --yes/);
-    });
-
-    it("restore the collections of an export of version 1.0.0, after a confirmation, and no others", async () => {
-      const place = await newPlace();
-      await fill(place);
-      const server = await begin(place);
-      const { storeId, mode } = await done("admin", ["status"], place);
-      const file = join(root, `${places}.json`);
-      const document = {
-        ...{ format: "market-signal-export", version: 1, storeId, mode },
-        exportedAt: new Date().toISOString(),
-        collections: { notes: { one: { value: { text: "changed" } } } },
-      };
-      writeFileSync(file, JSON.stringify(document));
-      const early = isServed && (await run("store", ["restore", file, "--yes"], place));
-      if (early) expect(early.err).toMatch(/^The service runs on this store/);
-      await server.stop();
-      expect((await run("store", ["restore", file], place)).err).toContain("notes. Say --yes");
-      expect(await done("store", ["restore", file, "--yes"], place)).toMatchObject({
-        collections: { notes: { written: 1, removed: 2, expired: 0 } },
-      });
-      const rows = lasting(await contents(place));
-      expect(rows.map(({ text }) => text)).toEqual([
-        '{"text":"changed"}',
-        '"one"',
-        '"two"',
-        '"three"',
-      ]);
-    });
-
-    it("verify an intact store", async () => {
-      const place = await newPlace();
-      await fill(place);
-      await begin(place);
-      expect(await done("store", ["verify"], place)).toMatchObject({
-        ...{ isGood: true, problems: [] },
-        records: { notes: 3 },
-        archive: { price: 3 },
-      });
-    });
-
-    it("list and rotate keys", async () => {
-      const place = await newPlace();
-      await fill(place);
-      await begin(place);
-      await done("admin", ["keys", "rotate", "--use", "token-signing"], place);
-      const { keys } = (await done("admin", ["keys", "list"], place)) as {
-        keys: { use: string; retiredAt: string | null }[];
-      };
-      const signing = keys.filter(({ use }) => use === "token-signing");
-      expect(signing.map(({ retiredAt }) => retiredAt === null)).toEqual([true, false]);
-      const { out } = await run("admin", ["keys", "list"], place);
-      expect(out).toContain("token-signing");
-      expect(out).not.toContain("sealed");
-    });
-
-    it("reject three damaged backups and a malformed export, name the file in each error, and change nothing", async () => {
-      const place = await newPlace();
-      await fill(place);
-      const before = lasting(await contents(place));
-      const server = await begin(place);
-      const good = join(root, `${places}.backup.gz`);
-      await done("store", ["backup", good], place);
-      const bytes = readFileSync(good);
-      const middle = Math.floor(bytes.length / 2);
-      const damage: Readonly<Record<string, Buffer>> = {
-        "zeroed.gz": Buffer.from(bytes).fill(0, 0, 64),
-        "truncated.gz": bytes.subarray(0, middle),
-        "flipped.gz": Buffer.from(bytes).fill((bytes[middle] ?? 0) ^ 4, middle, middle + 1),
-      };
-      const document = join(root, `${places}.bad.json`);
-      writeFileSync(document, '{\n  "format": market\n}\n');
-      await server.stop();
-      const { code, err } = await run("store", ["restore", document, "--yes"], place);
-      expect(code).toBe(1);
-      expect(err).toContain(`${document}, line 2, column 13: not JSON`);
-      for (const [name, content] of Object.entries(damage)) {
-        writeFileSync(join(root, name), content);
-        const { code, err } = await run("store", ["restore", join(root, name), "--yes"], place);
-        expect(code, name).toBe(1);
-        expect(err).toMatch(new RegExp(`${name}, (after )?line \\d+: .*Nothing was changed`));
-      }
-      expect(lasting(await contents(place))).toEqual(before);
-    });
-
-    it("never overwrite a file", async () => {
-      const place = await newPlace();
-      await fill(place);
-      await begin(place);
-      const file = join(root, `${places}.there`);
-      writeFileSync(file, "mine");
-      const { code, err } = await run("store", ["backup", file], place);
-      expect(code).toBe(1);
-      expect(err).toContain(`${file} already exists`);
-      expect(readFileSync(file, "utf8")).toBe("mine");
-    });
   });
 }
+
+describe("the store commands", () => {
+  it("record a restore in the audit log, and create no store from a damaged backup", async () => {
+    const from = embeddedPlace();
+    await fill(from);
+    const file = join(root, `${places}.audited.gz`);
+    await done("store", ["backup", file], from);
+    const bad = join(root, `${places}.bad.gz`);
+    const text = gunzipSync(readFileSync(file)).toString();
+    writeFileSync(bad, gzipSync(text.replace('"three"', '"3"')));
+    const to = embeddedPlace();
+    expect((await run("store", ["restore", bad], to)).code).toBe(1);
+    expect((await run("admin", ["status"], to)).err).toMatch(/there is no store in/);
+    await done("store", ["restore", file], to);
+    const audits = (await contents(to)).filter(({ text }) => text.includes("store.restored"));
+    expect(audits).toHaveLength(1);
+    const { records, isGood } = await done("store", ["verify"], to);
+    expect({ records, isGood }).toMatchObject({
+      records: { backup: 1, notes: 3, "unsealed-audit": 1 },
+      isGood: true,
+    });
+  });
+
+  it("restore only after a confirmation, and state what the restore would replace", async () => {
+    const place = embeddedPlace();
+    await fill(place);
+    const file = join(root, `${places}.backup.gz`);
+    await done("store", ["backup", file], place);
+    const { code, err } = await run("store", ["restore", file], place);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^The restore replaces .* records? and .* archive rows?. Say --yes/);
+  });
+
+  it("restore the collections of an export of version 1.0.0, after a confirmation, and no others", async () => {
+    const place = embeddedPlace();
+    await fill(place);
+    const { storeId, mode } = await done("admin", ["status"], place);
+    const file = join(root, `${places}.json`);
+    const document = {
+      ...{ format: "market-signal-export", version: 1, storeId, mode },
+      exportedAt: new Date().toISOString(),
+      collections: { notes: { one: { value: { text: "changed" } } } },
+    };
+    writeFileSync(file, JSON.stringify(document));
+    expect((await run("store", ["restore", file], place)).err).toContain("notes. Say --yes");
+    expect(await done("store", ["restore", file, "--yes"], place)).toMatchObject({
+      collections: { notes: { written: 1, removed: 2, expired: 0 } },
+    });
+    const rows = lasting(await contents(place));
+    expect(rows.map(({ text }) => text)).toEqual([
+      '{"text":"changed"}',
+      '"one"',
+      '"two"',
+      '"three"',
+    ]);
+  });
+
+  it("list and rotate keys", async () => {
+    const place = embeddedPlace();
+    await fill(place);
+    await done("admin", ["keys", "rotate", "--use", "token-signing"], place);
+    const { keys } = (await done("admin", ["keys", "list"], place)) as {
+      keys: { use: string; retiredAt: string | null }[];
+    };
+    const signing = keys.filter(({ use }) => use === "token-signing");
+    expect(signing.map(({ retiredAt }) => retiredAt === null)).toEqual([true, false]);
+    const { out } = await run("admin", ["keys", "list"], place);
+    expect(out).toContain("token-signing");
+    expect(out).not.toContain("sealed");
+  });
+
+  it.skipIf(!postgresAvailable)(
+    "restore nothing while a process on another machine uses the database, and name it",
+    async () => {
+      const place = await postgresPlace();
+      await fill(place);
+      const file = join(root, `${places}.backup.gz`);
+      await done("store", ["backup", file], place);
+      const { env } = embeddedPlace();
+      const elsewhere = { ...place, env: { ...place.env, DATA_DIR: env.DATA_DIR ?? "" } };
+      const { child, stop } = await startProcess(elsewhere);
+      const { code, err } = await run("store", ["restore", file, "--yes"], place);
+      expect(code).toBe(1);
+      expect(err).toContain(`The service runs on this store (process ${child.pid}@`);
+      await stop();
+      expect((await run("store", ["restore", file, "--yes"], place)).code).toBe(0);
+    },
+  );
+});
 
 describe.skipIf(!postgresAvailable)(
   `the move to PostgreSQL${postgresAvailable ? "" : " (SKIPPED: it does not run here)"}`,
   () => {
-    it.each([false, true])(
-      "copies everything and then locks the old store (running server: %s)",
-      async (isServed) => {
-        const place = embeddedPlace();
-        await fill(place);
-        const before = lasting(await contents(place));
-        const server = isServed ? await startServer(place) : noServer;
-        const url = await createDatabase();
-        await done("store", ["migrate", "--to", url], place);
-        await server.stop();
-        const moved = await openPostgres({ url, mode: "sandbox" });
-        expect(lasting(await dumpStore(moved))).toEqual(before);
-        await moved.close();
-        const { code, err } = await run("store", ["verify"], place);
-        expect(code).toBe(1);
-        expect(err).toContain("was moved to PostgreSQL");
-        const there = { env: { ...place.env, DATABASE_URL: url } };
-        expect(await done("store", ["verify"], there)).toMatchObject({ records: { notes: 3 } });
-      },
-    );
+    it("copies everything and then locks the old store, while a server runs", async () => {
+      const place = embeddedPlace();
+      await fill(place);
+      const before = lasting(await contents(place));
+      const server = await startServer(place);
+      const url = await createDatabase();
+      await done("store", ["migrate", "--to", url], place);
+      await server.stop();
+      const moved = await openPostgres({ url, mode: "sandbox" });
+      expect(lasting(await dumpStore(moved))).toEqual(before);
+      await moved.close();
+      const { code, err } = await run("store", ["verify"], place);
+      expect(code).toBe(1);
+      expect(err).toContain("was moved to PostgreSQL");
+      const there = { env: { ...place.env, DATABASE_URL: url } };
+      expect(await done("store", ["verify"], there)).toMatchObject({ records: { notes: 3 } });
+    });
   },
 );
 
@@ -585,13 +494,6 @@ describe("the command line", () => {
     expect((await runProcess("admin", ["status", "--verbose"], place)).code).toBe(2);
   });
 
-  it("resolves relative paths from the working directory", async () => {
-    const place = embeddedPlace();
-    await fill(place);
-    const { file } = await done("store", ["backup", "from-here.gz"], place);
-    expect(file).toBe(join(root, "from-here.gz"));
-  });
-
   it("never prints a password", async () => {
     const DATABASE_URL = "postgres://me:secret@localhost:1/none";
     const { code, out, err } = await runProcess("admin", ["status"], {
@@ -605,114 +507,104 @@ describe("the command line", () => {
   });
 });
 
-for (const { engine, isMissing, newPlace, way, isServed } of ways) {
-  const note = isMissing ? " (SKIPPED: PostgreSQL does not run here)" : "";
-  const begin = (place: Place) => (isServed ? startServer(place) : noServer);
-
-  /** Creates a store with a person who signs in: an account, a session, an agent and a message. */
-  async function lived(email: string): Promise<Place> {
-    const place = await newPlace();
-    const store = await place.open();
-    const { records } = store;
-    const places = { fromEnv: undefined, folder: place.folder, holdsKeys: false };
-    const keyring = await openKeyring({
-      ...{ records, masterKey: readMasterKey(places), now: Date.now },
-    });
-    const people = peopleOf({ clock: { now: Date.now() } }, records);
-    const { id } = await people.accounts.findOrCreateByEmail(email);
-    const sessions = new BrowserSessions({ ...people, records, secure: true });
-    await sessions.open(await sessions.browserOf(undefined), id);
-    const signIn = new EmailCodeSignIn({
-      ...{
-        ...people,
-        records,
-        serviceName: "Market Signal and Verification Service",
-        signUp: "open",
-      },
-      isAccepted: async () => false,
-      mailbox: createOutbox({ vault: createKeyringVault(keyring), now: people.now }),
-    });
-    await signIn.sendCode("a browser", "first@people.example", {
-      isForNew: true,
-      isForOwner: false,
-    });
-    await signIn.sendCode("another browser", email, { isForNew: true, isForOwner: false });
-    await store.close();
-    return place;
-  }
-
-  describe.skipIf(isMissing)(`the people commands (${engine}, ${way})${note}`, () => {
-    it("show the emails to a person, newest last, with their remaining validity", async () => {
-      const place = await lived("ada@people.example");
-      await begin(place);
-      const { code, out } = await run("admin", ["mail"], place);
-      expect(code).toBe(0);
-      expect(out).toMatch(
-        /of use for (9|10) min\n {2}To: first@people.*Your code: \d{8}.*\n\n---.*To: ada@people/s,
-      );
-      const { messages } = await done("admin", ["mail"], place);
-      expect(messages).toEqual([
-        expect.objectContaining({ to: "first@people.example", failures: 0 }),
-        {
-          ...{
-            to: "ada@people.example",
-            subject: "Your code for Market Signal and Verification Service",
-            failures: 0,
-          },
-          ...{ text: expect.stringMatching(/Your code: \d{8}/), secondsLeft: expect.any(Number) },
-          queuedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-        },
-      ]);
-    });
-
-    it("delete a person by email address in any spelling, and nobody else", async () => {
-      const place = await lived("ada@people.example");
-      const server = await begin(place);
-      const asked = await run("admin", ["forget", "ada@people.example"], place);
-      expect(asked.code).toBe(1);
-      expect(asked.err).toMatch(
-        /^This removes for good what is kept of ada@people.example \(accounts: 1, .*\)\. Say --yes/,
-      );
-      const first = await run("admin", ["forget", " Ada@People.example", "--yes"], place);
-      expect(first).toMatchObject({ code: 0, err: "" });
-      expect(first.out).toMatch(/accounts: 1\n {2}sessions: 1\n.* {2}messages: 1\n/s);
-      expect(first.out).toContain("Backups");
-      const second = await done("admin", ["forget", "ada@people.example"], place);
-      expect(second).toMatchObject({ isKnown: false, removed: { accounts: 0 }, notes: [] });
-      expect(await done("admin", ["mail"], place)).toMatchObject({
-        messages: [{ to: "first@people.example" }],
-      });
-      await server.stop();
-      expect(JSON.stringify(await contents(place))).not.toContain("ada@");
-      expect((await run("store", ["verify"], place)).code).toBe(0);
-    });
-
-    it("succeed when there are no people", async () => {
-      const place = await newPlace();
-      await fill(place);
-      await begin(place);
-      const { code, out } = await run("admin", ["forget", "ada@people.example"], place);
-      expect({ code, out }).toEqual({ code: 0, out: "Nothing is kept of ada@people.example.\n" });
-      expect((await run("admin", ["mail"], place)).out).toBe("No message waits.\n");
-    });
-
-    it("accept only exactly one email address", async () => {
-      const place = await newPlace();
-      await fill(place);
-      await begin(place);
-      for (const [argv, said] of [
-        [["forget"], "<email>: must be an email address."],
-        [["forget", "ada"], "<email>: must be one email address"],
-        [["forget", "ada@people.example\nBcc: x"], "<email>: must be of printable ASCII"],
-        [["forget", "a@x.example", "b@x.example"], "There is nothing to do with b@x.example."],
-      ] as const) {
-        const { code, err } = await run("admin", argv, place);
-        expect(code).toBe(2);
-        expect(err).toContain(said);
-      }
-    });
+/** Creates a store with a person who signs in: an account, a session, an agent and a message. */
+async function lived(email: string): Promise<Place> {
+  const place = embeddedPlace();
+  const store = await place.open();
+  const { records } = store;
+  const places = { fromEnv: undefined, folder: place.folder, holdsKeys: false };
+  const keyring = await openKeyring({
+    ...{ records, masterKey: readMasterKey(places), now: Date.now },
   });
+  const people = peopleOf({ clock: { now: Date.now() } }, records);
+  const { id } = await people.accounts.findOrCreateByEmail(email);
+  const sessions = new BrowserSessions({ ...people, records, secure: true });
+  await sessions.open(await sessions.browserOf(undefined), id);
+  const signIn = new EmailCodeSignIn({
+    ...{
+      ...people,
+      records,
+      serviceName: "Market Signal and Verification Service",
+      signUp: "open",
+    },
+    isAccepted: async () => false,
+    mailbox: createOutbox({ vault: createKeyringVault(keyring), now: people.now }),
+  });
+  await signIn.sendCode("a browser", "first@people.example", {
+    isForNew: true,
+    isForOwner: false,
+  });
+  await signIn.sendCode("another browser", email, { isForNew: true, isForOwner: false });
+  await store.close();
+  return place;
 }
+
+describe("the people commands", () => {
+  it("show the emails to a person, newest last, with their remaining validity", async () => {
+    const place = await lived("ada@people.example");
+    const { code, out } = await run("admin", ["mail"], place);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /of use for (9|10) min\n {2}To: first@people.*Your code: \d{8}.*\n\n---.*To: ada@people/s,
+    );
+    const { messages } = await done("admin", ["mail"], place);
+    expect(messages).toEqual([
+      expect.objectContaining({ to: "first@people.example", failures: 0 }),
+      {
+        ...{
+          to: "ada@people.example",
+          subject: "Your code for Market Signal and Verification Service",
+          failures: 0,
+        },
+        ...{ text: expect.stringMatching(/Your code: \d{8}/), secondsLeft: expect.any(Number) },
+        queuedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      },
+    ]);
+  });
+
+  it("delete a person by email address in any spelling, and nobody else", async () => {
+    const place = await lived("ada@people.example");
+    const asked = await run("admin", ["forget", "ada@people.example"], place);
+    expect(asked.code).toBe(1);
+    expect(asked.err).toMatch(
+      /^This removes for good what is kept of ada@people.example \(accounts: 1, .*\)\. Say --yes/,
+    );
+    const first = await run("admin", ["forget", " Ada@People.example", "--yes"], place);
+    expect(first).toMatchObject({ code: 0, err: "" });
+    expect(first.out).toMatch(/accounts: 1\n {2}sessions: 1\n.* {2}messages: 1\n/s);
+    expect(first.out).toContain("Backups");
+    const second = await done("admin", ["forget", "ada@people.example"], place);
+    expect(second).toMatchObject({ isKnown: false, removed: { accounts: 0 }, notes: [] });
+    expect(await done("admin", ["mail"], place)).toMatchObject({
+      messages: [{ to: "first@people.example" }],
+    });
+    expect(JSON.stringify(await contents(place))).not.toContain("ada@");
+    expect((await run("store", ["verify"], place)).code).toBe(0);
+  });
+
+  it("succeed when there are no people", async () => {
+    const place = embeddedPlace();
+    await fill(place);
+    const { code, out } = await run("admin", ["forget", "ada@people.example"], place);
+    expect({ code, out }).toEqual({ code: 0, out: "Nothing is kept of ada@people.example.\n" });
+    expect((await run("admin", ["mail"], place)).out).toBe("No message waits.\n");
+  });
+
+  it("accept only exactly one email address", async () => {
+    const place = embeddedPlace();
+    await fill(place);
+    for (const [argv, said] of [
+      [["forget"], "<email>: must be an email address."],
+      [["forget", "ada"], "<email>: must be one email address"],
+      [["forget", "ada@people.example\nBcc: x"], "<email>: must be of printable ASCII"],
+      [["forget", "a@x.example", "b@x.example"], "There is nothing to do with b@x.example."],
+    ] as const) {
+      const { code, err } = await run("admin", argv, place);
+      expect(code).toBe(2);
+      expect(err).toContain(said);
+    }
+  });
+});
 
 function zero(path: string): void {
   writeFileSync(path, readFileSync(path).fill(0, 0, 100));

@@ -182,7 +182,7 @@ describe("market-signal listen", () => {
     expect((await deliver(url, challenge)).status).toBe(200);
   });
 
-  it("shows volatility events and test deliveries", async () => {
+  it("shows volatility events and test deliveries, and no more than the beginning of a type", async () => {
     const { url, says } = await listen("--secret", secret);
     const data = {
       symbol: "BTC-USD",
@@ -198,6 +198,8 @@ describe("market-signal listen", () => {
     );
     await deliver(url, { id: "msg_2", type: "webhook.test", data: {} });
     await says(line(204, "verified v1 new webhook\\.test"));
+    await deliver(url, { id: "msg_3", type: "x".repeat(10_000) });
+    await says(/ x{40} /);
   });
 
   it("rejects a body that is not a delivery", async () => {
@@ -216,40 +218,15 @@ describe("market-signal listen", () => {
     await expect(large).rejects.toThrow();
   });
 
-  it("escapes control characters for the terminal", async () => {
-    const { url, says } = await listen();
-    const evil = "\u001b]0;owned\u0007\u001b[2J\r\n12:00:00  204  verified v1\u009b31m\u202e";
-    await deliver(url, {
-      type: evil,
-      data: { ...SHIFT, symbol: evil, sequence: evil, signal: {} },
-    });
-    const said = await says(/NOT VERIFIED, no secret .*\n/);
-    expect(said).toMatch(/^[\P{Cc}\n]*$/u);
-    expect(said).not.toMatch(/^12:00:00/m);
-    await deliver(url, { id: "msg_2", type: "x".repeat(10_000) });
-    await says(/x{40} /);
-    expect(await says("x")).not.toContain("x".repeat(41));
-  });
-
-  it.each([
-    [["--port", "70000"], "--port: is not a whole number from 0 to 65535."],
-    [["--secret", "hunter2"], "--secret: is not whsec_ and 24 to 64 bytes in base64."],
-    [["--fail", "200"], "--fail: is not a whole number from 300 to 599."],
-    [["--keys", "signals.example"], "--keys: is not an address such as https://signals.example."],
-    [["--loud"], "Unknown option '--loud'"],
-    [["now"], "There is nothing to do with now."],
-  ])("rejects the argument %j", async (args, why) => {
-    const { child, said } = start([PROGRAM, "listen", ...args], { cwd: ROOT });
-    expect(await once(child, "close")).toEqual([2, null]);
-    expect(said()).toContain(why);
-    expect(said()).toContain("market-signal --help says more.");
-    expect(said()).not.toContain("hunter2");
-  });
-
   it("prints its usage, and explains startup errors", async () => {
     const help = start([PROGRAM, "listen", "--help"], { cwd: ROOT });
     expect(await once(help.child, "close")).toEqual([0, null]);
     expect(help.said()).toContain("market-signal listen [options]");
+    const wrong = start([PROGRAM, "listen", "--secret", "hunter2"], { cwd: ROOT });
+    expect(await once(wrong.child, "close")).toEqual([2, null]);
+    expect(wrong.said()).toContain("--secret: is not whsec_");
+    expect(wrong.said()).toContain("market-signal --help says more.");
+    expect(wrong.said()).not.toContain("hunter2");
     const { url } = await listen();
     const taken = start([PROGRAM, "listen", "--port", new URL(url).port], {
       cwd: ROOT,

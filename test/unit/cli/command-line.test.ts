@@ -77,6 +77,17 @@ describe("a command line", () => {
     expect(() => store(...argv)).toThrow(said);
   });
 
+  it.each([
+    [["--port", "70000"], "--port: is not a whole number from 0 to 65535."],
+    [["--secret", "hunter2"], "--secret: is not whsec_ and 24 to 64 bytes in base64."],
+    [["--fail", "200"], "--fail: is not a whole number from 300 to 599."],
+    [["--keys", "signals.example"], "--keys: is not an address such as https://signals.example."],
+    [["--loud"], "Unknown option '--loud'"],
+    [["now"], "There is nothing to do with now."],
+  ])("listen %j is rejected with the reason", (argv, said) => {
+    expect(() => readCommandLine(["listen", ...argv], commands, here)).toThrow(said);
+  });
+
   it("is rejected with the list of key uses when a key use is unknown", () => {
     expect(() => admin("keys", "rotate", "--use", "x")).toThrow(
       "--use: must be one of token-signing",

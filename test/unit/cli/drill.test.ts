@@ -2,15 +2,13 @@ import { copyFileSync, readFileSync, truncateSync, utimesSync, writeFileSync } f
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
-import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { runProgram } from "../../../src/cli/program.ts";
 import { writeBackup } from "../../../src/maintenance/backup/backup.ts";
 import { writeAuditEntry } from "../../../src/store/audit-entry.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
 import { openEmbedded } from "../../../src/store/sqlite/open.ts";
 import { sealAll } from "../../support/audit.ts";
+import { runCommand } from "../../support/run-command.ts";
 import { dataFolder, Sessions, signalLog } from "../../support/signal-log.ts";
 import { stepsOf } from "../../support/steps-of.ts";
 
@@ -53,20 +51,8 @@ beforeAll(async () => {
   await again.close();
 });
 
-/** Runs the drill on a folder. @returns Its exit code and everything it printed. */
-async function drill(folder: string, ...options: readonly string[]) {
-  const terminal = {
-    stdin: new PassThrough(),
-    stdout: new PassThrough(),
-    stderr: new PassThrough(),
-  };
-  const argv = ["store", "drill", folder, ...options];
-  const code = await runProgram({ argv, env: {}, folder: tmpdir(), terminal });
-  const { stdout, stderr } = terminal;
-  stdout.end();
-  stderr.end();
-  return { code, out: await text(stdout), err: await text(stderr) };
-}
+const drill = (folder: string, ...options: readonly string[]) =>
+  runCommand(["store", "drill", folder, ...options], { folder: tmpdir() });
 
 /** A directory with a valid backup of yesterday and a newer backup. */
 function folderWith(newer: (file: string) => void): string {

@@ -12,21 +12,14 @@ import {
 } from "node:fs";
 import type { RequestListener, ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
-import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { runProgram } from "../../../src/cli/program.ts";
 import { serveForTest } from "../../support/local-server.ts";
 import { filesOf, honestEntries, ORIGIN, randomBelow, VERIFIER } from "../../support/log-forger.ts";
 import { temporaryFolder } from "../../support/process.ts";
+import { runCommand } from "../../support/run-command.ts";
 
-/** Runs a command line. @returns Exit code and output. */
-async function run(folder: string, ...argv: readonly string[]) {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const terminal = { stdin, stdout, stderr };
-  const code = await runProgram({ argv, env: { TOKEN: "the-token" }, folder, terminal });
-  const text = (stream: PassThrough) => String(stream.read() ?? "");
-  return { code, out: text(stdout), err: text(stderr) };
-}
+const run = (folder: string, ...argv: readonly string[]) =>
+  runCommand(argv, { env: { TOKEN: "the-token" }, folder });
 
 const CHUNK = Buffer.alloc(256 * 1024, "a");
 
