@@ -153,13 +153,15 @@ export class RunWriter {
    * process that ends before the year is recorded as over leaves the same to prune.
    */
   async #endOfYear(
-    { id, repeatedAt }: LogState,
+    { id, repeatedAt, unsettled }: LogState,
     { close }: ClosedSession,
   ): Promise<LogAppend | undefined> {
     const { store, market } = this.#options;
     const { mode, dayMs } = market;
     if (mode !== "sandbox" || close - repeatedAt < YEAR_DAYS * dayMs) return undefined;
-    const kept = close - KEPT_YEARS * YEAR_DAYS * dayMs;
+    // After a long stop, runs whose returns are not logged yet can be older than that.
+    const closes = unsettled.map((run) => run.close);
+    const kept = Math.min(close - KEPT_YEARS * YEAR_DAYS * dayMs, ...closes);
     const first = await store.firstRunFrom(id, kept);
     if (first !== undefined) await store.prune(first, kept);
     return { leaves: [], change: { repeatedAt: close, method: null, universes: {} } };

@@ -88,7 +88,7 @@ export class Settler {
       if (due.corrects === null) return this.#passOver(state, due);
       const run = await this.#runOf(state.value, due.run);
       if (run !== undefined) return this.#start(state, due, run);
-      // The sandbox may have deleted the run, of which nothing is then corrected.
+      // Earlier versions may have deleted the run of a sandbox. Nothing of it is then corrected.
       if (due.corrects !== undefined) return this.#passOver(state, due);
       this.#report(state.value, due.run);
     }

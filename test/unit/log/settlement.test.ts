@@ -14,6 +14,7 @@ import {
 import { verified } from "../../support/log-source.ts";
 import {
   closeOf,
+  DAY_MS,
   dataFolder,
   type SignalLog as Log,
   Sessions,
@@ -74,6 +75,21 @@ describe("logged settlements of decisions", () => {
     const settled = (await log.contents()).filter(({ kind }) => kind === "settlement");
     expect(settled.map(({ close }) => close)).toEqual([iso(1), iso(2)]);
     expect(log.missing).toEqual([closeOf(0)]);
+  });
+
+  it("are not lost to a sandbox that is started years after its last run", async () => {
+    const sessions = new Sessions();
+    // The sandbox year has 73 sessions.
+    const market = { ...sessions.market, mode: "sandbox", dayMs: DAY_MS / 5 } as const;
+    const log = signalLog(await openStore(embedded), sessions, { market });
+    await play(log, sessions, 0, 10);
+    // Entries of the first five sessions would be older than three years.
+    await play(log, sessions, 5 + 3 * 73, 20);
+    const settled = (await log.contents()).filter(({ kind }) => kind === "settlement");
+    const [, longer] = TRACK_RECORD_HORIZON_SESSIONS.stock;
+    const ofLonger = settled.filter(({ horizon }) => horizon === longer);
+    expect(ofLonger.map(({ close }) => close)).toEqual([0, 1, 2, 3, 4, 5, 6].map(iso));
+    expect(log.missing).toEqual([]);
   });
 
   it("are verified from the log entries alone, together with the figures of the track record", async () => {
