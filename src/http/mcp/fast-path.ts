@@ -37,8 +37,9 @@ type FastPath = (request: FastPathRequest, authInfo: AuthInfo) => Promise<Write>
  */
 export function createFastPath({ newServer, onReport }: FastPathOptions): FastPath {
   const start = (era: ProtocolEra): MuxTransport => {
-    const [server, transport] = [newServer({ era }), new MuxTransport(era)];
-    server.server.onerror = onReport;
+    const { server } = newServer({ era });
+    const transport = new MuxTransport(era, server);
+    server.onerror = onReport;
     server.connect(transport).catch(onReport);
     return transport;
   };

@@ -7,6 +7,7 @@ import {
   type MessageExtraInfo,
   PerRequestHTTPServerTransport,
   type ProtocolEra,
+  type Server,
 } from "@modelcontextprotocol/server";
 import { LATEST_PROTOCOL_REVISION } from "./protocol.ts";
 
@@ -33,13 +34,16 @@ interface PendingRequest extends Pick<PromiseWithResolvers<JSONRPCResponse>, "re
  */
 export class MuxTransport extends PerRequestHTTPServerTransport {
   readonly #extra: Pick<MessageExtraInfo, "classification">;
+  readonly #server: Server;
   readonly #pending = new Map<JSONRPCRequest["id"], PendingRequest>();
   #lastId = 0;
 
-  constructor(era: ProtocolEra) {
+  /** @param server The server that is going to be connected to the transport. */
+  constructor(era: ProtocolEra, server: Server) {
     const classification = classifications[era];
     super({ classification: classification ?? { era } });
     this.#extra = classification === undefined ? {} : { classification };
+    this.#server = server;
   }
 
   /** Number of requests in flight. */
@@ -59,7 +63,11 @@ export class MuxTransport extends PerRequestHTTPServerTransport {
     const id = ++this.#lastId;
     const { promise, ...settle } = Promise.withResolvers<JSONRPCResponse>();
     this.#pending.set(id, { ...settle, id: message.id });
-    this.onmessage({ ...message, id }, { ...this.#extra, authInfo });
+    // `onmessage` first lets zod check whether the message is a response. Each check that fails leaves
+    // the whole message to the next full garbage collection, so that a call takes a third longer
+    // (measured with zod 4.6.7).
+    // biome-ignore lint/complexity/useLiteralKeys: TypeScript allows a private method only like this.
+    this.#server["_onrequest"]({ ...message, id }, { ...this.#extra, authInfo });
     // Handlers run asynchronously, so a request that is no longer pending here was rejected before
     // any handler ran.
     return this.#pending.has(id) ? promise : undefined;

@@ -41,7 +41,7 @@ async function start(era: "modern" | "legacy") {
   server.registerPrompt("broken", { description: "Throws." }, () => {
     throw new Error("broken");
   });
-  const transport = new MuxTransport(era);
+  const transport = new MuxTransport(era, server.server);
   await server.connect(transport);
   const call = (name: string, id: string | number, more: Partial<JSONRPCRequest> = {}) => ({
     ...{ jsonrpc: "2.0" as const, id, method: "tools/call" },
@@ -115,7 +115,8 @@ describe.each(["modern", "legacy"] as const)(
 
     it("leaves messages to the SDK's handler before a server is connected", () => {
       const message = { jsonrpc: "2.0" as const, id: 1, method: "tools/list" };
-      expect(new MuxTransport(era).dispatch(message, by("ann"))).toBeUndefined();
+      const { server } = new McpServer({ name: "test", version: "1" });
+      expect(new MuxTransport(era, server).dispatch(message, by("ann"))).toBeUndefined();
     });
 
     it("ignores messages from the server that have no recipient", async () => {
