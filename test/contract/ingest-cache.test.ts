@@ -1,13 +1,12 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { openResponseCache, type ResponseCache } from "../../src/ingest/response-cache.ts";
+import { DAY_MS } from "../../src/lib/day.ts";
 import { newYorkInstant } from "../../src/market/new-york.ts";
 import type { PolledProvider } from "../../src/sources/live/provider.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
 import { edgar } from "../../src/sources/live/providers/edgar.ts";
 import { finraDaily } from "../../src/sources/live/providers/finra-daily.ts";
+import { temporaryFolder } from "../support/process.ts";
 import { serveCoinbase } from "../support/providers/coinbase.ts";
 import type { Serve } from "../support/providers/drive.ts";
 import { serveEdgar } from "../support/providers/edgar.ts";
@@ -17,26 +16,16 @@ import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";
 import { startProvider } from "../support/providers/server.ts";
 import { model, openStore, START } from "../support/stores.ts";
 
-const DAY_MS = 86_400_000;
-const NOW = START;
-
-async function newCache(): Promise<ResponseCache> {
-  const folder = await mkdtemp(join(tmpdir(), "answers-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return openResponseCache(folder);
-}
-
 /** Polls a provider and stores its data in a new store. */
 async function followed(
   provider: PolledProvider,
   { serve, cache, until }: { serve: Serve; cache: ResponseCache; until: number },
 ) {
   const store = await openStore(model);
-  store.clock.now = NOW;
   const { origin, asked } = await startProvider(serve, () => store.clock.now);
   const options = {
     instruments: RIG_INSTRUMENTS.filter(({ assetClass }) => provider.classes.includes(assetClass)),
-    ...{ feeds: new Set(provider.feeds), historyFrom: NOW - 700 * DAY_MS },
+    ...{ feeds: new Set(provider.feeds), historyFrom: START - 700 * DAY_MS },
     settings: { SEC_USER_AGENT: "Ada Example ada@example.org" },
   };
   const poller = pollerOf({ provider, options, origin, store, cache });
@@ -46,8 +35,8 @@ async function followed(
 
 it("after the store is lost, ingestion reads immutable answers from the cache and requests only the rest", async () => {
   const world = { products: ["BTC-USD", "ETH-USD"], since: "2020-01-01" };
-  const cache = await newCache();
-  const around = { cache, until: NOW + 60_000 };
+  const cache = await openResponseCache(temporaryFolder());
+  const around = { cache, until: START + 60_000 };
   const first = await followed(coinbase, { ...around, serve: serveCoinbase(world) });
   const again = await followed(coinbase, { ...around, serve: serveCoinbase(world) });
   expect(again.content).toEqual(first.content);
@@ -57,7 +46,7 @@ it("after the store is lost, ingestion reads immutable answers from the cache an
 it("a resource that all companies share is requested only once during ingestion", async () => {
   const companies = ["AAPL", "BRK-B"].map((ticker, cik) => ({ ticker, cik: cik + 1, since: 2022 }));
   const { asked } = await followed(edgar, {
-    ...{ cache: await newCache(), until: NOW + 60_000 },
+    ...{ cache: await openResponseCache(temporaryFolder()), until: START + 60_000 },
     serve: serveEdgar(companies),
   });
   expect(asked).toBe(1 + 2);
@@ -67,7 +56,7 @@ it("ingestion finds a file that was missing as soon as it is published", async (
   const session = "2026-11-18";
   const late = new Map([[session, newYorkInstant("2026-11-21", "15:00")]]);
   const { content } = await followed(finraDaily, {
-    ...{ cache: await newCache(), until: NOW + 2 * DAY_MS },
+    ...{ cache: await openResponseCache(temporaryFolder()), until: START + 2 * DAY_MS },
     serve: serveFinraDaily({ symbols: ["AAPL"], late }),
   });
   const sessions = content.map(({ record }) => (record as { session?: string }).session);
@@ -76,7 +65,7 @@ it("ingestion finds a file that was missing as soon as it is published", async (
 
 it("a coin without trades is requested only once a day during ingestion", async () => {
   const { asked } = await followed(coinbase, {
-    ...{ cache: await newCache(), until: NOW + 2.5 * DAY_MS },
+    ...{ cache: await openResponseCache(temporaryFolder()), until: START + 2.5 * DAY_MS },
     serve: serveCoinbase({ products: [], since: "2020-01-01" }),
   });
   expect(asked).toBe(2 * 3);
