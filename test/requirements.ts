@@ -20,7 +20,6 @@ const FULL: ReadonlySet<string> = new Set([
   "1/alerts",
   "1/discovery",
   "1/live-markets",
-  "1/verification",
   "4.10/reference",
   "6/signal-shift",
   "6/volatility",

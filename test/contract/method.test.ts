@@ -39,7 +39,7 @@ function pass(): void {
 }
 
 describe("GET /api/method/{version}", () => {
-  it("publishes the weights, the rules and the newest distribution tables, and marks them as simulated", async () => {
+  it("publishes the weights, the thresholds, the half-lives and the newest distribution tables, and marks them as simulated", async () => {
     const answer = await json<z.output<typeof MethodDocument>>(METHOD);
     expect(MethodDocument.parse(answer)).toEqual(answer);
     const ajv = new Ajv2020({ strict: false });
@@ -51,11 +51,27 @@ describe("GET /api/method/{version}", () => {
       market: "sandbox",
       sources: [{ simulated: true }],
       parameters: {
-        weights: { crypto: { momentum: 0.42 } },
+        weights: {
+          stock: { momentum: 1.6 / 3, valuation: 0.8 / 3, social: 0.1, darkpool: 0.1 },
+          etf: { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 },
+          crypto: { momentum: 0.42, valuation: 0.24, social: 0.22, darkpool: 0.12 },
+        },
         stocks: { rules: { weights: { parts: 0.8, social: 0.1, darkpool: 0.1 } } },
-        social: { analyser: { name: "lexicon", modelSha256: null } },
+        signal: {
+          thresholds: {
+            stock: { enterLong: 90, exitLong: 50, enterShort: 10, exitShort: 50 },
+            crypto: { enterLong: 70, exitLong: 55, enterShort: 30, exitShort: 45 },
+          },
+          smoothingHalfLifeSessions: { stock: 5, etf: 2, crypto: 0.5 },
+        },
+        momentum: { gate: { halfLifeSessions: 20, target: { stock: 0.16, crypto: 0.6 } } },
+        social: {
+          analyser: { name: "lexicon", modelSha256: null },
+          counters: { halfLifeDays: { stock: 1, crypto: 0.5 } },
+        },
       },
     });
+    expect(answer.parameters.normalisation).toHaveProperty("probabilities.length", 101);
     expect(answer.tables.map(({ content }) => content.assetClass)).toEqual(["stock", "crypto"]);
   });
 
@@ -109,7 +125,14 @@ describe("GET /api/method/{version}", () => {
     ["1.0.1", 404, "not_found"],
     ["1.1.0", 404, "not_found"],
     [`${METHOD_RELEASE}+other`, 404, "not_found"],
+    ["12.3.45", 404, "not_found"],
+    ["2.0.0-rc.1", 404, "not_found"],
     ["1", 400, "invalid_request"],
+    ["1.0", 400, "invalid_request"],
+    ["v1.0.0", 400, "invalid_request"],
+    ["1.0.0%20", 400, "invalid_request"],
+    ["1.0.0%0A", 400, "invalid_request"],
+    ["1.0.0%2F..", 400, "invalid_request"],
     ["latest", 400, "invalid_request"],
     ["%3Cscript%3E", 400, "invalid_request"],
     [`${METHOD_RELEASE}${"0".repeat(40)}`, 400, "invalid_request"],

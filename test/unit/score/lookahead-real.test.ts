@@ -1,23 +1,17 @@
 // @module-tag nightly
 import { describe, expect, it } from "vitest";
-import { roundToWholePoints } from "../../../src/answers/rounding.ts";
-import { runningMethod } from "../../../src/method/running.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
-import { methodAnswer } from "../../../src/tool/method.ts";
-import { getFactors } from "../../../tools/get-factors.ts";
 import { sharedFolder } from "../../support/shared.ts";
-import { type FactorsAnswer, type MethodAnswer, recompute } from "../../support/third-party.ts";
 import {
   differences,
   marketOf,
   risksAt,
   scoredAt,
-  toolContextAt,
   withAnotherFuture,
   withoutFuture,
 } from "./markets.ts";
 
-const { path, isMissing } = sharedFolder("market", "look-ahead and recomputation on real history");
+const { path, isMissing } = sharedFolder("market", "look-ahead on real history");
 
 const DAY_MS = 86_400_000;
 
@@ -72,25 +66,5 @@ describe.skipIf(isMissing)("scores on real history", { timeout: TIMEOUT_MS }, as
 
   it("are compared for more than 200 pairs of an instrument and an instant", () => {
     expect(pairs).toBeGreaterThan(200);
-  });
-
-  it("can be recomputed by an outsider for more than 100 instruments", () => {
-    const at = Date.UTC(2015, 5, 30, 21);
-    const { context, tables } = toolContextAt(marketOf(folder, all, originOf(at)), at);
-    const inUse = { context, tables: tables() };
-    const { version } = runningMethod();
-    const { reference } = methodAnswer(version, { tables: "reference" }, inUse);
-    const method = JSON.parse(
-      JSON.stringify({ ...methodAnswer(version, {}, inUse), reference }),
-    ) as MethodAnswer;
-    const instruments = context.market.instruments();
-    expect(instruments.length).toBe(356);
-    for (const { symbol } of instruments) {
-      const answer = getFactors.output.parse(getFactors.run({ symbol, detail: "full" }, context));
-      const wire = JSON.parse(JSON.stringify(answer)) as FactorsAnswer;
-      const { score } = recompute(wire, method);
-      expect(roundToWholePoints(score), symbol).toBe(wire.score);
-      expect(score, symbol).toBeCloseTo(wire.scoreRaw ?? Number.NaN, 9);
-    }
   });
 });

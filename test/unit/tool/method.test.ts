@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { NO_STAGES } from "../../../src/score/close-tables.ts";
 import { emptyPeerTables, type PeerTables } from "../../../src/score/peers.ts";
-import { MethodVersion, peerTableVersion } from "../../../src/tool/method.ts";
+import { peerTableVersion } from "../../../src/tool/method.ts";
 
 const frozen: PeerTables = {
   ...emptyPeerTables("stock"),
@@ -41,20 +41,4 @@ describe("the version of a normalization table", () => {
     const versions = tables.map((one) => peerTableVersion(one).version);
     expect(new Set(versions).size).toBe(tables.length);
   });
-});
-
-describe("a method version in a URL", () => {
-  it.each(["1.0.0", "12.3.45", "2.0.0-rc.1", "1.0.0+build.5"])(
-    "is accepted when it is %s",
-    (version) => {
-      expect(MethodVersion.parse(version)).toBe(version);
-    },
-  );
-
-  it.each(["", "1", "1.0", "v1.0.0", "1.0.0 ", "1.0.0/..", "1.0.0\n", "9".repeat(41)])(
-    "is rejected when it is %j",
-    (version) => {
-      expect(MethodVersion.safeParse(version).success).toBe(false);
-    },
-  );
 });
