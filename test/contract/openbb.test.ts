@@ -125,36 +125,6 @@ describe.each(entries)("the widget %s", (id, widget) => {
       }
     }
   });
-
-  it("can be read by pages from OpenBB Workspace's origins, without cookies", async () => {
-    for (const origin of WORKSPACE_ORIGINS) {
-      const preflight = await fetch(base + widget.endpoint, {
-        method: "OPTIONS",
-        headers: {
-          origin,
-          "access-control-request-method": "GET",
-          "access-control-request-headers": "x-api-key",
-        },
-      });
-      expect(preflight.status).toBe(204);
-      expect(preflight.headers.get("access-control-allow-headers")).toMatch(/\bX-Api-Key\b/);
-      expect(preflight.headers.get("access-control-allow-methods")).toMatch(/\bGET\b/);
-      for (const { headers } of [preflight, await ask(widget)]) {
-        expect(headers.get("access-control-allow-origin")).toBe("*");
-        // With this header, a browser would send the cookies of a signed-in person.
-        expect(headers.has("access-control-allow-credentials")).toBe(false);
-        expect(headers.has("set-cookie")).toBe(false);
-      }
-    }
-  });
-
-  it("requires a credential in a header", async () => {
-    for (const path of [widget.endpoint, `${widget.endpoint}?x-api-key=${key}`]) {
-      const response = await fetch(base + path);
-      expect(response.status).toBe(401);
-      expect(await response.json()).toMatchObject({ detail: expect.any(String) });
-    }
-  });
 });
 
 describe("a widget", () => {
@@ -189,6 +159,29 @@ describe("a widget", () => {
     for (const id of ["market_signal_history", "market_signal_off_exchange"]) {
       const sessions = (await drawn<readonly Row[]>(id)).map((row) => String(row.session));
       expect(sessions).toEqual(sessions.toSorted());
+    }
+  });
+
+  it("can be read by pages from OpenBB Workspace's origins, without cookies", async () => {
+    const [, widget] = entries[0] as [string, WorkspaceWidget];
+    for (const origin of WORKSPACE_ORIGINS) {
+      const preflight = await fetch(base + widget.endpoint, {
+        method: "OPTIONS",
+        headers: {
+          origin,
+          "access-control-request-method": "GET",
+          "access-control-request-headers": "x-api-key",
+        },
+      });
+      expect(preflight.status).toBe(204);
+      expect(preflight.headers.get("access-control-allow-headers")).toMatch(/\bX-Api-Key\b/);
+      expect(preflight.headers.get("access-control-allow-methods")).toMatch(/\bGET\b/);
+      for (const { headers } of [preflight, await ask(widget)]) {
+        expect(headers.get("access-control-allow-origin")).toBe("*");
+        // With this header, a browser would send the cookies of a signed-in person.
+        expect(headers.has("access-control-allow-credentials")).toBe(false);
+        expect(headers.has("set-cookie")).toBe(false);
+      }
     }
   });
 
