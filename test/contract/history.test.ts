@@ -4,7 +4,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
-import { historyRows } from "../support/history.ts";
 import { FOLDER, isMissing, reducedMarketFolder } from "../support/real-market.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -172,34 +171,6 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
         const path = `/api/${tool}?detail=full&symbol=${symbol}&asOf=${asOf}`;
         expect(await whole.read(path), path).toEqual(await past.read(path));
       }
-    }
-  });
-
-  it("ranks a stock among those of the session that closed last, until the next one closes", async () => {
-    const on = async (asOf: string) => {
-      const { json } = await serveSample(asOf);
-      const { factors, tableVersion } = await json<Factors>("/api/factors?detail=full&symbol=AAPL");
-      const { signal, since } = await json<Record<string, string>>(
-        "/api/signals?detail=full&symbol=AAPL",
-      );
-      return { z: factors.momentum?.z, epoch: tableVersion.split("/")[1], signal, since };
-    };
-    const afterClose = await on("2015-06-30T21:00:00Z");
-    expect(afterClose).toMatchObject({ epoch: "2015-06-30T20:15:00.000Z", z: expect.any(Number) });
-    expect(await on("2015-07-01T02:00:00Z")).toEqual(afterClose);
-    const before = await on("2015-06-30T18:00:00Z");
-    expect(before.epoch).toBe("2015-06-29T20:15:00.000Z");
-    expect(before.z).not.toBe(afterClose.z);
-  });
-
-  it("gives the same past signals, whether the service runs at an earlier or a later instant of the market", async () => {
-    const early = await serveSample("2015-03-31T21:00:00Z");
-    const late = await serveSample("2015-06-30T21:00:00Z");
-    for (const symbol of ["AAPL", "BTC-USD", "IWM"]) {
-      const past = `/api/signals?symbol=${symbol}&from=2014-01-01T00:00:00Z&to=2015-03-31T20:20:00Z`;
-      const history = await historyRows(late.json, past);
-      expect(history.length, symbol).toBeGreaterThan(190);
-      expect(await historyRows(early.json, past)).toEqual(history);
     }
   });
 });

@@ -367,12 +367,4 @@ describe.each([1, 2, 3])("a sandbox with seed %i over 300 sessions", { tags: ["f
     expect([...statuses].sort()).toEqual([...SNAPSHOT_STATUSES].sort());
     expect([...factorStatuses].sort()).toEqual([...FACTOR_STATUSES].sort());
   });
-
-  it("has the same newest signals in a process that starts later", () => {
-    const late = createSnapshotArchive();
-    new ScoringEngine(createSandbox({ seed, sessionSeconds: 60 }), late).refresh(
-      start + 299 * dayMs,
-    );
-    expect(late.allNewest()).toEqual(archive.allNewest());
-  });
 });

@@ -161,21 +161,6 @@ describe("the candidate method, which runs alongside the current method,", () =>
     }
   });
 
-  it("does not change when future data is deleted", () => {
-    const known = METHOD_MARKET.recordsUntil(closeOf(LAST)).map(
-      ({ bars, fundamentals, ...rest }) => ({
-        ...rest,
-        bars: [...bars].filter(({ availableAt }) => availableAt <= closeOf(LAST)),
-        ...(fundamentals && {
-          fundamentals: [...fundamentals].filter(({ availableAt }) => availableAt <= closeOf(LAST)),
-        }),
-      }),
-    );
-    const cut = closedUntil(LAST, { ...METHOD_MARKET, recordsUntil: () => known });
-    const said = (list: readonly Snapshot[]) => JSON.stringify(list.map((one) => one.candidate));
-    expect(said(cut)).toBe(said(closed));
-  });
-
   it("is stored with the snapshot, and published with its registration date and promotion rule", () => {
     const [snapshot] = read as [Snapshot];
     const { at, z, parts } = snapshot.candidate as CandidateReading;

@@ -9,7 +9,6 @@ import { COIN_STEADINESS_RULES } from "../../../src/score/coin-steadiness.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { decayFactor } from "../../../src/statistics/statistics.ts";
-import { differences, marketOf, withAnotherFuture, withoutFuture } from "./markets.ts";
 
 /** Number of scored days. */
 const DAYS = 15;
@@ -83,22 +82,5 @@ describe("the steadiness of coins", () => {
       expect(steadiness).toBeUndefined();
       expect(tables?.coins?.variances.length).toBeLessThan(COIN_STEADINESS_RULES.minCoins);
     }
-  });
-
-  it("does not depend on data after its close, and does on data before", () => {
-    const at = closeOf(SCORED_FROM + 5);
-    const records = FEW_STOCKS_MARKET.recordsUntil(LAST);
-    const until = (changed: typeof records) =>
-      closedCoins(marketOf(FEW_STOCKS_MARKET, changed, closeOf(SCORED_FROM)))
-        .filter((one) => one.at <= at)
-        .map(({ steadiness }) => steadiness && JSON.parse(JSON.stringify(steadiness)));
-    const whole = until(records);
-    expect(whole.filter((one) => one !== undefined).length).toBeGreaterThan(30);
-    expect(differences(whole, until(records.map((one) => withoutFuture(one, at))))).toEqual([]);
-    const { dayMs } = FEW_STOCKS_MARKET;
-    const another = (from: number) =>
-      until(records.map((one) => withAnotherFuture(one, from, dayMs)));
-    expect(differences(whole, another(at))).toEqual([]);
-    expect(differences(whole, another(at - dayMs)).length).toBeGreaterThan(0);
   });
 });

@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { missingReading } from "../../../src/factors/reading.ts";
-import {
-  createVolatilityTracker,
-  type VolatilityReading,
-} from "../../../src/factors/volatility.ts";
+import type { VolatilityReading } from "../../../src/factors/volatility.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import {
   detectSignalShift,
@@ -15,7 +12,6 @@ import {
 } from "../../../src/score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { namedInstrument } from "../../support/instruments.ts";
-import { referenceBars } from "../factors/reference.ts";
 
 const DAY_MS = 86_400_000;
 const { listInputs: _, ...absent } = missingReading("not_observed");
@@ -283,12 +279,5 @@ describe("a volatility alert", () => {
       ...high,
       level: "calm",
     });
-  });
-
-  it("does not fire on the reference series, whose latest z-score is -.972370", () => {
-    const volatility = createVolatilityTracker();
-    const readings = referenceBars().flatMap((bar) => volatility.add(bar) ?? []);
-    expect(readings.at(-1)?.z).toBeCloseTo(-0.97237, 5);
-    expect(told(readings).filter((severity) => severity !== undefined)).toEqual([]);
   });
 });

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { expect, it } from "vitest";
 import { snapshotId } from "../../../src/answers/shared-members.ts";
 import type { Market } from "../../../src/market/market.ts";
@@ -181,54 +180,69 @@ it("the series id does not depend on whether the lists of records grow while the
   }
 });
 
-type Change = "corrected" | "removed" | "added";
+/** The feeds that are scored. */
+const SCORED = FEEDS.filter((feed) => feed !== "weeklyVolumes");
 
-/** A random change of one record. */
-const changes = fc
-  .record({
-    place: fc.nat(recent.length - 1),
-    // Weekly volumes are shown and not scored, so no series knows them.
-    feed: fc.constantFrom(...FEEDS.filter((feed) => feed !== "weeklyVolumes")),
-    share: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
-    member: fc.nat(),
-    change: fc.constantFrom<Change>("corrected", "removed", "added"),
-  })
-  .filter(({ place, feed }) => (recent[place]?.[feed]?.length ?? 0) > 0);
+/** For each feed, the records of the last 120 days of one instrument that has it. */
+const examples = SCORED.map((feed) => {
+  const has = (one: InstrumentRecords) => (one[feed]?.length ?? 0) > 2;
+  const all = METHOD_MARKET.recordsUntil(END).map((one) => between(one, closeOf(DAYS - 120)));
+  const records = all.find(has) as InstrumentRecords;
+  return { feed, records, list: [...(records[feed] as RecordList<PointInTimeRecord>)] };
+});
 
-/** A record with another value in one of its members, except the time at which it is known. */
-function corrected(record: PointInTimeRecord, member: number): PointInTimeRecord {
-  const names = Object.keys(record).filter(
-    (name) => name !== "availableAt" && name !== "logReturn",
-  );
-  const name = names[member % names.length] as string;
-  const value = (record as unknown as Readonly<Record<string, unknown>>)[name];
-  return { ...record, [name]: otherThan(value) } as PointInTimeRecord;
-}
+/** Each member of each feed, of which `logReturn` follows from the bar before. */
+const members = examples.flatMap(({ feed, list }) =>
+  [...new Set(list.flatMap((record) => Object.keys(record)))]
+    .filter((member) => member !== "logReturn")
+    .map((member) => ({ feed, member })),
+);
+
+/** A record with another value in one of its members. */
+const corrected = (record: PointInTimeRecord, member: string): PointInTimeRecord => {
+  const value = (record as unknown as Readonly<Record<string, unknown>>)[member];
+  return { ...record, [member]: otherThan(value) } as PointInTimeRecord;
+};
 
 function otherThan(value: unknown): unknown {
-  if (typeof value === "number") return value + 0.01;
+  if (typeof value === "number") return value + 1;
   if (typeof value === "string") return `${value}.`;
   return value === null ? "1" : !value;
 }
 
-it("a changed record changes the series id only from the time at which the record is known", {
-  tags: ["full"],
-}, () => {
-  const before = seriesOf(recent);
-  const property = fc.property(changes, ({ place, feed, share, member, change }) => {
-    const one = recent[place] as InstrumentRecords;
-    const list: readonly PointInTimeRecord[] = [...(one[feed] ?? [])];
-    const at = Math.floor(share * list.length);
-    const record = list[at] as PointInTimeRecord;
-    const put = change === "removed" ? [] : [corrected(record, member)];
-    const changedList = list.toSpliced(at, change === "added" ? 0 : 1, ...put);
-    const after = seriesOf(recent.with(place, { ...one, [feed]: changedList }));
-    for (const close of recentCloses) {
-      expect(after.at(close) === before.at(close)).toBe(close < record.availableAt);
-    }
-  });
-  fc.assert(property, { numRuns: 150, seed: 19 });
-});
+/** Expects a list of a feed to have another series id from the time of a changed record on. */
+function expectChange(
+  feed: (typeof SCORED)[number],
+  at: number,
+  put: (record: PointInTimeRecord) => readonly PointInTimeRecord[],
+): void {
+  const { records, list } = examples.find((one) => one.feed === feed) ?? expect.fail();
+  const record = list[at] as PointInTimeRecord;
+  const closes = CLOSES.slice(-120);
+  const [before, after] = [list, list.toSpliced(at, 1, ...put(record))].map((known) =>
+    seriesOf([{ ...records, [feed]: known }]),
+  );
+  for (const close of closes) {
+    expect(after?.at(close) === before?.at(close)).toBe(close < record.availableAt);
+  }
+}
+
+it.each(members)(
+  "a changed $member in a record of $feed changes the series id, but only from the time at which the record is known",
+  ({ feed, member }) => {
+    const { list } = examples.find((one) => one.feed === feed) ?? expect.fail();
+    const at = list.findIndex((record, index) => index > 0 && Object.hasOwn(record, member));
+    expectChange(feed, at, (record) => [corrected(record, member)]);
+  },
+);
+
+it.each(SCORED)(
+  "a removed or added record of %s changes the series id, but only from its time on",
+  (feed) => {
+    expectChange(feed, 1, () => []);
+    expectChange(feed, 1, (record) => [record, record]);
+  },
+);
 
 it("the series id does not depend on weekly volumes, which are never scored", () => {
   const week = { weekStart: "2001-01-01", atsShares: 1, otcShares: 2, availableAt: closeOf(50) };
