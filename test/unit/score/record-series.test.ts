@@ -147,6 +147,19 @@ it("the series id does not depend on how many records a process reads at a time"
   }
 });
 
+it("the series id of an instant between two closes depends on what became known since the close", () => {
+  const at = closeOf(DAYS) - METHOD_MARKET.dayMs / 4;
+  const idOf = (change: (one: InstrumentRecords) => InstrumentRecords) => {
+    const series = new RecordSeries();
+    for (const _ of series.extend(METHOD_MARKET.recordsUntil(at).map(change), [CLOSES, []], at));
+    return [series.at(closeOf(DAYS - 1)), series.at(at)];
+  };
+  const [closed, since] = idOf((one) => between(one, 0, at));
+  const [same, other] = idOf((one) => between(one, 0, closeOf(DAYS - 1)));
+  expect(same).toBe(closed);
+  expect(other).not.toBe(since);
+});
+
 /** The records of the last 30 days. */
 const recent = METHOD_MARKET.recordsUntil(END).map((one) => between(one, closeOf(DAYS - 30)));
 const recentCloses = CLOSES.slice(-30);
