@@ -13,14 +13,18 @@ import type { ChannelDependencies } from "../../src/alerts/channels/channel-endp
 import { type ChannelSchedule, IMMEDIATE_SCHEDULE } from "../../src/alerts/channels/schedule.ts";
 import { type ChannelTarget, channelTargetHint } from "../../src/alerts/channels/targets.ts";
 import {
+  ATTEMPT_ARCHIVE_KIND,
+  type DeliveryAttempt,
   enqueueDelivery,
   newMessageId,
   type StorableAlert,
 } from "../../src/alerts/delivery/delivery.ts";
+import { releaseHeldDeliveries } from "../../src/alerts/delivery/held-deliveries.ts";
 import type { Vault } from "../../src/keys/vault.ts";
 import { createOutbox } from "../../src/mail/outbox.ts";
-import { insert } from "../../src/store/port/operations.ts";
-import type { Operation } from "../../src/store/port/records.ts";
+import type { Archive } from "../../src/store/port/archive.ts";
+import { insert, replace } from "../../src/store/port/operations.ts";
+import type { Operation, Records } from "../../src/store/port/records.ts";
 import { stepsOf } from "./steps-of.ts";
 
 /** Base URL of the simulated service. */
@@ -113,3 +117,58 @@ export const queuedShift = (to: StorableAlert, symbol: string, at = 0): readonly
   stepsOf(enqueueDelivery, to, {
     ...{ eventId: newMessageId(at), type: "signal.shift", body: shiftBody(symbol, at) },
   });
+
+/** Returns the symbols of the events in a message, in their order. */
+export const symbolsIn = (text: string): readonly string[] =>
+  Array.from(text.matchAll(/\b(E\d+): LONG/g), ([, symbol = ""]) => symbol);
+
+/** The parts of a store in which a channel and its alert are. */
+interface ChannelStore {
+  readonly records: Records;
+  readonly archive: Pick<Archive, "read">;
+}
+
+/** Returns the stored channel. */
+export async function channelNow(
+  { records }: Pick<ChannelStore, "records">,
+  { channel }: Pick<ChannelAlert, "channel">,
+): Promise<StoredChannel> {
+  const found = await records.get(channels, channel.key);
+  if (found === undefined) throw new Error("The channel is gone.");
+  return found;
+}
+
+/** Changes the channel, as the service does when the change makes it active or reschedules it. */
+export async function changeChannel(
+  store: Pick<ChannelStore, "records">,
+  made: Pick<ChannelAlert, "channel">,
+  changes: Partial<Channel>,
+): Promise<void> {
+  const channel = await channelNow(store, made);
+  const changed = replace(channels, channel, { value: { ...channel.value, ...changes } });
+  await store.records.commit([changed, ...stepsOf(releaseHeldDeliveries, channel)]);
+}
+
+/** Changes the alert, as the service does. */
+export async function changeAlert(
+  { records }: Pick<ChannelStore, "records">,
+  { alert: { key } }: Pick<ChannelAlert, "alert">,
+  changes: Partial<Alert>,
+): Promise<void> {
+  const alert = await records.get(alerts, key);
+  if (alert === undefined) throw new Error("The alert is gone.");
+  const changed = replace(alerts, alert, { value: { ...alert.value, ...changes } });
+  const released = changes.isPaused === false ? stepsOf(releaseHeldDeliveries, alert) : [];
+  if (!(await records.commit([changed, ...released]))) throw new Error("The alert has changed.");
+}
+
+/** Returns the attempts to deliver events of the alert, oldest first. */
+export async function attemptsAt(
+  { archive }: Pick<ChannelStore, "archive">,
+  { alert }: Pick<ChannelAlert, "alert">,
+): Promise<readonly DeliveryAttempt[]> {
+  const rows = await archive.read(ATTEMPT_ARCHIVE_KIND, {
+    ...{ subject: alert.key, from: 0, order: "oldest", limit: 10_000 },
+  });
+  return rows.map(({ body }) => body as DeliveryAttempt);
+}

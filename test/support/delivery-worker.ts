@@ -140,3 +140,14 @@ function watching(records: Records, sender: Pick<WebhookSender, "send">) {
     },
   };
 }
+
+/** Returns all queued deliveries. */
+export const queuedIn = ({ records }: Pick<WorkerStore, "records">) =>
+  records.list(deliveries, { limit: 1_000 });
+
+/** Resolves when all requested releases of held deliveries have ended. */
+export async function releasesEnd({ records }: Pick<WorkerStore, "records">): Promise<void> {
+  while ((await records.list({ name: "alert-releases" }, { limit: 1 })).length > 0) {
+    await setImmediate();
+  }
+}

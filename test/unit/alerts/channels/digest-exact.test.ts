@@ -1,9 +1,7 @@
-import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createAuditor } from "../../../../src/access/auditor.ts";
 import { allScopes } from "../../../../src/access/scopes.ts";
-import { alerts } from "../../../../src/alerts/alert.ts";
 import { AlertCapacity } from "../../../../src/alerts/capacity.ts";
 import { channels } from "../../../../src/alerts/channels/channel.ts";
 import { ChannelService } from "../../../../src/alerts/channels/channels.ts";
@@ -12,31 +10,26 @@ import {
   UnsubscribeService,
   UnsubscribeTokens,
 } from "../../../../src/alerts/channels/unsubscribing.ts";
-import {
-  ATTEMPT_ARCHIVE_KIND,
-  type DeliveryAttempt,
-  deliveries,
-} from "../../../../src/alerts/delivery/delivery.ts";
-import {
-  releaseHeldDeliveries,
-  startReleaseLoop,
-} from "../../../../src/alerts/delivery/held-deliveries.ts";
+import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
+import { startReleaseLoop } from "../../../../src/alerts/delivery/held-deliveries.ts";
 import {
   attemptDelivery,
   type DeliveryAttemptOptions,
 } from "../../../../src/alerts/delivery/worker.ts";
 import { scheduleTimer as loopSchedule } from "../../../../src/lib/loop.ts";
 import { createLimits } from "../../../../src/limits/limits.ts";
-import { replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
+  attemptsAt,
   type ChannelAlert,
+  changeAlert,
   channelAlert,
   outletsOn,
   queuedShift,
+  symbolsIn,
 } from "../../../support/channels.ts";
 import { type ChatServer, startChat } from "../../../support/chat-server.ts";
-import { stepsOf } from "../../../support/steps-of.ts";
+import { queuedIn, releasesEnd } from "../../../support/delivery-worker.ts";
 import {
   type Engine,
   model,
@@ -288,7 +281,9 @@ class World {
         );
       case "pause alert":
       case "resume alert":
-        return this.#meanwhile(this.#pauseAlert(step.is === "pause alert"));
+        return this.#meanwhile(
+          changeAlert(this.#store, this.#made, { isPaused: step.is === "pause alert" }),
+        );
       case "outage":
         // Ten consecutive failures would end a delivery, so a story has at most two outages.
         if (++this.#outages > 2) return;
@@ -304,7 +299,7 @@ class World {
   /** Delivers every waiting event. @returns A description of each violated expectation. */
   async end(): Promise<readonly string[]> {
     await this.#channels.setPaused(this.#account, this.#id, false);
-    await this.#pauseAlert(false);
+    await changeAlert(this.#store, this.#made, { isPaused: false });
     await this.#passTo(this.#store.clock.now + 5 * DAY);
     const messages = this.#chat.taken.map(({ text }) => symbolsIn(text));
     const told = messages.filter((symbols) => symbols.length > 0);
@@ -314,17 +309,13 @@ class World {
       (symbol) => !this.#due.has(symbol) && !this.#dropped.has(symbol),
     );
     const repeats = told.length - new Set(told.map(String)).size;
-    const rows = await this.#store.archive.read(ATTEMPT_ARCHIVE_KIND, {
-      ...{ subject: this.#made.alert.key, from: 0, order: "oldest", limit: 10_000 },
-    });
-    const accepted = rows
-      .map(({ body }) => body as DeliveryAttempt)
-      .filter(({ error }) => error === "none");
+    const attempts = await attemptsAt(this.#store, this.#made);
+    const accepted = attempts.filter(({ error }) => error === "none");
     const recordedTwice = accepted.length - new Set(accepted.map(({ eventId }) => eventId)).size;
     const inTwoDigests = [...Map.groupBy(accepted, ({ eventId }) => eventId).values()].filter(
       (one) => new Set(one.map(({ digestId }) => digestId)).size > 1,
     );
-    const left = await this.#store.records.list(deliveries, { limit: 1_000 });
+    const left = await queuedIn(this.#store);
     return [
       ...lost.map((symbol) => `${symbol} was lost`),
       ...invented.map((symbol) => `${symbol} was told after it was dropped`),
@@ -360,18 +351,6 @@ class World {
     );
   }
 
-  async #pauseAlert(isPaused: boolean): Promise<void> {
-    const { records } = this.#store;
-    const alert = await records.get(alerts, this.#made.alert.key);
-    if (alert === undefined) throw new Error("The alert is gone.");
-    const changed = replace(alerts, alert, { value: { ...alert.value, isPaused } });
-    const isChanged = await records.commit([
-      changed,
-      ...(isPaused ? [] : stepsOf(releaseHeldDeliveries, alert)),
-    ]);
-    expect(isChanged).toBe(true);
-  }
-
   async #verifyAgain(minutes: number): Promise<void> {
     const { clock, records } = this.#store;
     const told = new Set(this.#chat.taken.flatMap(({ text }) => symbolsIn(text)));
@@ -392,10 +371,10 @@ class World {
 
   /** Advances the clock to each instant at which a delivery is due, and finally to `until`. */
   async #passTo(until: number): Promise<void> {
-    const { clock, records } = this.#store;
+    const { clock } = this.#store;
     for (;;) {
       await this.#deliver();
-      const queued = await records.list(deliveries, { limit: 1_000 });
+      const queued = await queuedIn(this.#store);
       const next = Math.min(...queued.flatMap(({ dueAt }) => dueAt ?? []));
       if (next > until) break;
       clock.now = Math.max(next, clock.now + 1);
@@ -408,9 +387,7 @@ class World {
   async #deliver(): Promise<void> {
     const { records } = this.#store;
     for (;;) {
-      while ((await records.list({ name: "alert-releases" }, { limit: 1 })).length > 0) {
-        await setImmediate();
-      }
+      await releasesEnd(this.#store);
       const counts = await Promise.all(this.#processes.map((one) => this.#turn(one)));
       for (const [at, { isDead }] of this.#processes.entries()) {
         if (isDead) this.#processes[at] = new MortalProcess(records);
@@ -496,10 +473,6 @@ function nextEdge(
   }
   return undefined;
 }
-
-/** Returns the symbols of the events in a message. */
-const symbolsIn = (text: string): readonly string[] =>
-  Array.from(text.matchAll(/\b(E\d+): LONG/g), ([, symbol = ""]) => symbol);
 
 /** Plays one story. @returns A description of each violated expectation. */
 async function play(
