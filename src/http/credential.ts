@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { queryOf } from "./request-context.ts";
+
 /**
  * Creates the error for a missing or invalid credential.
  *
@@ -80,8 +81,10 @@ function hasCredentialInUrl(req: IncomingMessage & { readonly originalUrl?: stri
 function headerValues({ rawHeaders }: IncomingMessage, name: string): readonly string[] {
   const values: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const [field = "", value = ""] = [rawHeaders[at], rawHeaders[at + 1]];
-    if (field.length === name.length && field.toLowerCase() === name) values.push(value);
+    const field = rawHeaders[at] ?? "";
+    if (field.length === name.length && field.toLowerCase() === name) {
+      values.push(rawHeaders[at + 1] ?? "");
+    }
   }
   return values;
 }
