@@ -92,3 +92,30 @@ describe.each(handlers)("a message for $handler", async ({ meta }) => {
     expect(testService.logged).toEqual([]);
   });
 });
+
+describe("compressed messages", () => {
+  it("of one network are received 50 at a time", async () => {
+    const { port } = new URL(testService.base);
+    const authorization = `Bearer ${await newToken(testService.base)}`;
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+    const send = async (body: string | Buffer, coding: Record<string, string>) => {
+      const headers = { ...LEGACY, authorization, ...coding };
+      return sendRaw(`${testService.base}/mcp`, { method: "POST", headers, body: body as string });
+    };
+    const compressed = () => send(gzipSync(body), { "content-encoding": "gzip" });
+    const incomplete = Array.from({ length: 50 }, () => {
+      const socket = connect(Number(port), "127.0.0.1");
+      socket.write(
+        `POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: 900\r\n\r\n`,
+      );
+      return socket;
+    });
+    await expect.poll(async () => (await compressed()).status).toBe(503);
+    const refused = await compressed();
+    expect(JSON.parse(refused.body)).toMatchObject({ code: "overloaded" });
+    expect(refused.headers["retry-after"]).toBe("3");
+    expect((await send(body, {})).status).toBe(200);
+    for (const socket of incomplete) socket.destroy();
+    await expect.poll(async () => (await compressed()).status).toBe(200);
+  });
+});

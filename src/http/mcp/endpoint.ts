@@ -18,7 +18,7 @@ import {
   fastPathRequestOf,
   MCP_ACCEPT_HEADER,
 } from "./fast-path.ts";
-import { checkComplexity, readMessage } from "./message-body.ts";
+import { checkComplexity, createMessageReader } from "./message-body.ts";
 import { APP_URI } from "./protocol.ts";
 import { subscribedSymbols } from "./resources.ts";
 import {
@@ -67,6 +67,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Handler {
   const answerBySdk = createSdkHandler(newServer, options);
   const fastPath = createFastPath({ newServer, onReport });
   const requireOwnOrigin = createOriginGuard(baseUrl);
+  const readMessage = createMessageReader();
   return async (context) => {
     const { req, res } = context;
     requireOwnOrigin(req.headers.origin);

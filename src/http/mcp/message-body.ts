@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import express from "express";
 import { Problem } from "../../lib/problem.ts";
+import { networkOf } from "../../limits/address-key.ts";
+import { NetworkSlots } from "../../limits/network-slots.ts";
+import type { SharedCapacity } from "../../limits/party-share.ts";
 import {
   hasMediaType,
   isNestedDeeperThan,
@@ -20,6 +23,13 @@ const MAX_MESSAGE_DEPTH = 32;
  *  page. */
 const MAX_BATCH = 10;
 
+/**
+ * Maximum number of compressed messages that are being received. Each takes 0.2 to 0.3 MB until it
+ * has arrived (measured with gzip and Brotli), which can take 30 seconds; a stream made for that
+ * purpose can take some MB.
+ */
+const DECODERS: SharedCapacity = { total: 200, most: 50 };
+
 /** Matches the common spellings of the JSON content type. */
 const COMMON_JSON_TYPE = /^application\/json(; ?charset=utf-8)?$/i;
 
@@ -38,21 +48,42 @@ const isCommonBody = (headers: IncomingHttpHeaders): boolean =>
 const utf8 = new TextDecoder();
 
 /**
- * Reads a message. Only unusual bodies go through the Express parser, which handles content codings
- * and character sets but takes longer than answering a message.
+ * Creates the function that reads messages. Only unusual bodies go through the Express parser, which
+ * handles content codings and character sets but takes longer than answering a message.
  *
- * @throws {Problem} `unsupported_media_type` for a type other than JSON, `invalid_request` for
- * malformed JSON; the error writer converts other errors of the parser.
+ * The function throws the problems `unsupported_media_type` for a type other than JSON,
+ * `invalid_request` for malformed JSON, and `overloaded` if too many messages are being decoded; the
+ * error writer converts other errors of the parser.
  */
-export async function readMessage(context: RequestContext): Promise<unknown> {
-  const { req } = context;
-  if (isCommonBody(req.headers)) return parseJson(await readUncodedBody(req));
-  if (hasMediaType(req, "application/json")) return parseBody(json, context);
-  throw new Problem("unsupported_media_type", {
-    detail: "The body must be application/json.",
-    next: "Send one JSON-RPC message with that content type.",
-  });
+export function createMessageReader(): (context: RequestContext) => Promise<unknown> {
+  const decoders = new NetworkSlots(DECODERS);
+  const enterDecoder = ({ res, ip }: RequestContext): void => {
+    const network = networkOf(ip);
+    if (!decoders.hasRoomFor(network)) throw TOO_MANY_DECODERS;
+    // `close` was already emitted if the client disconnected during authorization.
+    if (res.destroyed) return;
+    decoders.enter(network);
+    res.once("close", () => decoders.leave(network));
+  };
+  return async (context) => {
+    const { req } = context;
+    if (isCommonBody(req.headers)) return parseJson(await readUncodedBody(req));
+    if (!hasMediaType(req, "application/json")) throw NOT_JSON;
+    if (req.headers["content-encoding"] !== undefined) enterDecoder(context);
+    return parseBody(json, context);
+  };
 }
+
+const NOT_JSON = new Problem("unsupported_media_type", {
+  detail: "The body must be application/json.",
+  next: "Send one JSON-RPC message with that content type.",
+});
+
+const TOO_MANY_DECODERS = new Problem("overloaded", {
+  detail: "More compressed messages arrive than can be decoded at a time.",
+  next: "Send the message without Content-Encoding, or again after the time in Retry-After.",
+  headers: { "Retry-After": "3" },
+});
 
 const json = express.json({ limit: MAX_MESSAGE_BYTES, strict: false });
 
