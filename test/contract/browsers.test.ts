@@ -186,6 +186,8 @@ describe.each([
     for (const [accept, type] of [
       ["*/*", "text/html"],
       [HTML, "text/html"],
+      ["application/json", "text/html"],
+      ["text/html, text/markdown;q=0.5", "text/html"],
       ["text/html;q=0.5, text/markdown", "text/markdown"],
       ["text/markdown", "text/markdown"],
     ] as const) {

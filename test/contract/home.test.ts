@@ -252,16 +252,6 @@ describe("the home page for agents", () => {
     expect((await accepting("text/markdown", headers)).status).toBe(304);
     expect((await accepting("text/html", headers)).status).toBe(200);
   });
-
-  it.each([
-    ["*/*", "text/html"],
-    ["text/html,application/xhtml+xml,*/*;q=0.8", "text/html"],
-    ["application/json", "text/html"],
-    ["text/html;q=0.5, text/markdown", "text/markdown"],
-    ["text/html, text/markdown;q=0.5", "text/html"],
-  ])("with Accept: %s has the content type %s", async (accept, type) => {
-    expect((await accepting(accept)).headers.get("content-type")).toBe(`${type}; charset=utf-8`);
-  });
 });
 
 describe("the filter of the market page", () => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit-entry.ts";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
+import { auditEntriesOf } from "../support/audit.ts";
 import type { Person } from "../support/person.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { textOf, type WebPage } from "../support/web.ts";
@@ -285,20 +285,14 @@ describe("a claim", () => {
     await person.claim(agent.client_id, agent.claim.code);
     const { store, keyring } = testService.service.state;
     const addressHash = keyring.hashAddress("127.0.0.1");
-    const entries = async () => {
-      const rows = await store.archive.read(AUDIT_KIND, { order: "newest", limit: 100 });
-      const entries = rows.map(({ body }) => body as AuditEntry);
-      const claimed = entries.find(({ target }) => target === agent.client_id);
-      return entries.filter(({ actor }) => actor === claimed?.actor);
-    };
-    await expect
-      .poll(entries, { timeout: 10_000 })
-      .toEqual(
-        expect.arrayContaining([
-          expect.objectContaining({ action: "session.opened", addressHash }),
-          expect.objectContaining({ action: "client.claimed", addressHash }),
-        ]),
-      );
+    const entries = await auditEntriesOf(store);
+    const claimed = entries.find(({ target }) => target === agent.client_id);
+    expect(entries.filter(({ actor }) => actor === claimed?.actor)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ action: "session.opened", addressHash }),
+        expect.objectContaining({ action: "client.claimed", addressHash }),
+      ]),
+    );
   });
 
   it("requires a sign-in", async () => {

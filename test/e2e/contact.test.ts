@@ -121,16 +121,6 @@ describe("a person in a browser", () => {
     ]);
   });
 
-  it("does not need JavaScript", async () => {
-    const page = await openPage({ javaScriptEnabled: false });
-    await page.goto(`${base}/apply`);
-    await page.getByLabel("Your name").fill("Eve");
-    await page.getByLabel("Your email address").fill("eve@host.example");
-    await page.getByRole("button", { name: "Apply" }).click();
-    await page.getByRole("heading", { name: "Your seat is reserved" }).waitFor();
-    expect((await readApplications(records)).at(-1)).toMatchObject({ name: "Eve" });
-  });
-
   it("sees no browser errors, and loads nothing from other origins", () => {
     expect(complaints).toEqual([]);
   });

@@ -236,12 +236,15 @@ describe("a person in a browser", () => {
     },
   );
 
-  it.each(["Allow selected access", "Refuse"])(
+  it.each([
+    ["Allow selected access", "code"],
+    ["Refuse", "error"],
+  ])(
     "is redirected by the application to another site after a click on %j",
-    async (button) => {
+    async (button, parameter) => {
       const elsewhere = await startSite("localhost", "<h1>Another site of the application</h1>");
-      const callback = createServer((_req, res) =>
-        res.writeHead(302, { location: elsewhere.href }).end(),
+      const callback = createServer(({ url = "" }, res) =>
+        res.writeHead(302, { location: new URL(url, elsewhere).href }).end(),
       );
       const site = await listen(callback, { host: "127.0.0.1", scheme: "http" });
       const redirect_uri = new URL("callback", site).href;
@@ -250,9 +253,11 @@ describe("a person in a browser", () => {
       await page.goto(authorizationRequest(base, { client_id, redirect_uri }).url.href);
       await signIn(page);
       await page.getByRole("button", { name: button }).click();
+      // The person never approved this redirect URI, so a refusal only offers a link to it.
       if (button === "Refuse") await page.getByRole("link", { name: "Tell it" }).click();
       await page.getByRole("heading", { name: "Another site of the application" }).waitFor();
-      expect(page.url()).toBe(elsewhere.href);
+      const { origin, searchParams } = new URL(page.url());
+      expect([origin, searchParams.has(parameter)]).toEqual([elsewhere.origin, true]);
     },
   );
 
@@ -304,32 +309,6 @@ describe("a person in a browser", () => {
     await page.getByRole("button", { name: `Sign in with 127.0.0.1:${port}` }).click();
     await page.waitForURL(`${own.base}/account`);
     await page.getByText("ada@people.example").waitFor();
-  });
-
-  it("denies an application access, and the application gets the error", async () => {
-    const application = await startSite("127.0.0.1");
-    const redirect_uri = new URL("callback", application).href;
-    const page = await openPage();
-    const { client_id } = await registerPublic(base, { redirect_uris: [redirect_uri] });
-    await page.goto(authorizationRequest(base, { client_id, redirect_uri }).url.href);
-    await signIn(page);
-    await page.getByRole("button", { name: "Refuse" }).click();
-    // The person never approved this redirect URI, so the browser is not redirected automatically.
-    await page.getByRole("link", { name: "Tell it" }).click();
-    await page.waitForURL(/callback\?error=access_denied/);
-  });
-
-  it("does not need JavaScript", async () => {
-    const page = await openPage({ javaScriptEnabled: false });
-    const agent = await newAgent();
-    await page.goto(`${base}/claim?agent=${agent.client_id}`);
-    await signIn(page);
-    await typeClaim(page, agent.claim.code);
-    await page.getByRole("button", { name: "Claim this agent" }).click();
-    await page.getByRole("link", { name: "Go to your account" }).click();
-    await page.getByText("Remove this agent").click();
-    await page.getByRole("button", { name: "Remove agent and end its tokens" }).click();
-    await page.getByText("An agent that you claim may do more").waitFor();
   });
 
   it("creates, changes and follows an alert, with and without JavaScript", async () => {
@@ -385,39 +364,35 @@ describe("a person in a browser", () => {
     }
   });
 
-  it("creates an alert that is sent to a channel, with and without JavaScript", async () => {
-    for (const javaScriptEnabled of [true, false]) {
-      const look = (page: Page, name: string) =>
-        javaScriptEnabled ? expectGood(page, name) : Promise.resolve();
-      const page = await openPage({ javaScriptEnabled });
-      await page.goto(`${base}/account`);
-      const email = await signIn(page);
-      const channels = page.getByRole("region", { name: "Your channels" });
-      await channels.getByText("Email", { exact: true }).click();
-      await channels.getByLabel("Name").first().fill("Inbox");
-      await channels.getByLabel("Address").fill("not an address@");
-      await channels.getByLabel("Address").evaluate((input) => input.setAttribute("type", "text"));
-      await channels.getByRole("button", { name: "Add and send a code" }).first().click();
-      await page.getByRole("alert").waitFor();
-      const to = `inbox-${email}`;
-      await channels.getByLabel("Address").fill(to);
-      await channels.getByRole("button", { name: "Add and send a code" }).first().click();
-      await channels.getByText("Waits for its code").waitFor();
-      await look(page, "channel-pending");
-      await expect.poll(async () => (await testService.emailsTo(to)).length).toBe(1);
-      const [text = ""] = await testService.emailsTo(to);
-      await channels.getByLabel("Code").fill(/Your code: (\d{8})/.exec(text)?.[1] ?? "");
-      await channels.getByRole("button", { name: "Verify" }).click();
-      await channels.getByText("Active").waitFor();
-      await channels.getByText("Quiet time and daily digest").click();
-      await look(page, "channel");
-      await page.getByRole("link", { name: "Make an alert" }).click();
-      await page.getByLabel("Symbols or names").fill("ALDER.SIM");
-      expect(await page.getByLabel("Channel", { exact: true }).inputValue()).toBe("Inbox");
-      await look(page, "alert-channel");
-      await page.getByRole("button", { name: "Make the alert" }).click();
-      await page.getByText("Your channel Inbox").waitFor();
-    }
+  it("creates an alert that is sent to a channel", async () => {
+    const page = await openPage();
+    await page.goto(`${base}/account`);
+    const email = await signIn(page);
+    const channels = page.getByRole("region", { name: "Your channels" });
+    await channels.getByText("Email", { exact: true }).click();
+    await channels.getByLabel("Name").first().fill("Inbox");
+    await channels.getByLabel("Address").fill("not an address@");
+    await channels.getByLabel("Address").evaluate((input) => input.setAttribute("type", "text"));
+    await channels.getByRole("button", { name: "Add and send a code" }).first().click();
+    await page.getByRole("alert").waitFor();
+    const to = `inbox-${email}`;
+    await channels.getByLabel("Address").fill(to);
+    await channels.getByRole("button", { name: "Add and send a code" }).first().click();
+    await channels.getByText("Waits for its code").waitFor();
+    await expectGood(page, "channel-pending");
+    await expect.poll(async () => (await testService.emailsTo(to)).length).toBe(1);
+    const [text = ""] = await testService.emailsTo(to);
+    await channels.getByLabel("Code").fill(/Your code: (\d{8})/.exec(text)?.[1] ?? "");
+    await channels.getByRole("button", { name: "Verify" }).click();
+    await channels.getByText("Active").waitFor();
+    await channels.getByText("Quiet time and daily digest").click();
+    await expectGood(page, "channel");
+    await page.getByRole("link", { name: "Make an alert" }).click();
+    await page.getByLabel("Symbols or names").fill("ALDER.SIM");
+    expect(await page.getByLabel("Channel", { exact: true }).inputValue()).toBe("Inbox");
+    await expectGood(page, "alert-channel");
+    await page.getByRole("button", { name: "Make the alert" }).click();
+    await page.getByText("Your channel Inbox").waitFor();
   });
 
   it("sees all alerts, and deletes one without JavaScript", async () => {
@@ -456,7 +431,7 @@ describe("a person in a browser", () => {
     await expectGood(looked, "account-alerts");
   });
 
-  it("sees names chosen by others as escaped text", async () => {
+  it("can read a long name that another chose", async () => {
     const page = await openPage();
     const name = `<img src=x onerror=alert(1)> ${"W".repeat(70)}`;
     const agent = await newAgent("An agent");
@@ -470,31 +445,5 @@ describe("a person in a browser", () => {
 
   it("gets no browser errors on any of these pages", () => {
     expect(complaints).toEqual([]);
-  });
-});
-
-describe("another site", () => {
-  it("cannot embed a page in a frame", async () => {
-    const evil = await startSite("localhost", `<iframe src="${base}/sign-in"></iframe>`);
-    const page = await openPage();
-    await page.goto(evil.href);
-    const [, frame] = page.frames();
-    await expect.poll(() => frame?.url()).toMatch(/^chrome-error:/);
-  });
-
-  it("cannot submit a form on behalf of a person", async () => {
-    const page = await openPage();
-    await page.goto(`${base}/sign-in`);
-    await signIn(page);
-    await page.waitForURL(`${base}/account`);
-    const evil = await startSite(
-      "localhost",
-      `<form method="post" action="${base}/account/keys"><input name="name" value="x"><input name="scope" value="signals:read"><button>Win</button></form>`,
-    );
-    await page.goto(evil.href);
-    await page.getByRole("button").click();
-    await page.getByRole("heading", { name: "Open the page again" }).waitFor();
-    await page.goto(`${base}/account`);
-    expect(await page.getByText("Revoke this key").count()).toBe(0);
   });
 });

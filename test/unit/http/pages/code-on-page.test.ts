@@ -37,9 +37,20 @@ describe("a sign-in code on the page", () => {
       code?.isShownTo({ headers: { ...headers, ...more }, httpVersion: "1.1" } as IncomingMessage);
     expect(isShown(here)).toBe(true);
     expect(isShown(elsewhere)).toBe(false);
-    expect(isShown(here, { cookie: "market-signal-here=" })).toBe(false);
+    for (const other of ["", "A".repeat(43), token?.slice(0, 42)]) {
+      expect(isShown(here, { cookie: `market-signal-here=${other}` })).toBe(false);
+    }
     expect(isShown(here, { cookie: undefined })).toBe(false);
-    expect(isShown(here, { via: "1.1 proxy" })).toBe(false);
+    for (const [name, value] of [
+      ["forwarded", "for=203.0.113.7"],
+      ["x-forwarded-for", "203.0.113.7"],
+      ["x-forwarded-host", "127.0.0.1"],
+      ["x-real-ip", "127.0.0.1"],
+      ["via", "1.1 proxy"],
+      ["cf-connecting-ip", "203.0.113.7"],
+    ] as const) {
+      expect(isShown(here, { [name]: value }), name).toBe(false);
+    }
   });
 
   it.each([
