@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, describe, expect, it } from "vitest";
-import { postJson, register, tokenOf } from "../support/agent.ts";
+import { claimLink, register, registerClaimable, tokenOf } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
 import { storeName } from "../support/stored-name.ts";
@@ -56,11 +56,10 @@ async function expectInert(page: Page, what: string): Promise<void> {
 
 /** Claims an agent by its code, and answers for every page on the way. */
 async function claimPages({ web }: Person, name: string): Promise<readonly WebPage[]> {
-  const agent = await register(base);
+  const agent = await registerClaimable(base);
   await storeName(testService, agent, name);
-  const { code } = (agent as typeof agent & { readonly claim: { readonly code: string } }).claim;
   const asked = await web.get(`/claim?agent=${agent.client_id}`);
-  const given = { agent_id: agent.client_id, code };
+  const given = { agent_id: agent.client_id, code: agent.claim.code };
   const shown = await web.submit(asked.form("/claim"), given);
   return [shown, await web.submit(shown.form("/claim/confirm"))];
 }
@@ -69,13 +68,7 @@ async function claimPages({ web }: Person, name: string): Promise<readonly WebPa
 async function linkPages({ web }: Person, name: string): Promise<readonly WebPage[]> {
   const agent = await register(base);
   await storeName(testService, agent, name);
-  const started = await postJson(
-    `${base}/oauth/claim/start`,
-    { agent_id: agent.client_id },
-    { authorization: `Bearer ${await tokenOf(base, agent)}` },
-  );
-  const { verification_uri } = (await started.json()) as { verification_uri: string };
-  const page = await web.get(verification_uri);
+  const page = await web.get(await claimLink(base, { agent, token: await tokenOf(base, agent) }));
   return [page, await web.submit(page.form("/claim/approve"))];
 }
 

@@ -10,6 +10,7 @@ import {
   postJson,
   type RegisteredAgent,
   register,
+  registerClaimable,
   tokenOf,
 } from "../support/agent.ts";
 import { bearer, makeAlert } from "../support/alert-events.ts";
@@ -19,9 +20,6 @@ import { authorizationRequest, CALLBACK, type Person, type UserTokens } from "..
 import { workOf } from "../support/store-work.ts";
 import { LOOSE_LIMITS, SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { textOf } from "../support/web.ts";
-
-/** A registration answer that includes the agent's claim code. */
-type Claimable = RegisteredAgent & { readonly claim: { readonly code: string } };
 
 const testService = await startTestService();
 const { base } = testService;
@@ -35,7 +33,7 @@ const wait = (ms: number) => {
   testService.clock.now = new Date(testService.clock.now.getTime() + ms);
 };
 
-const newAgent = (changes: object = {}) => register(base, changes) as Promise<Claimable>;
+const newAgent = (changes: object = {}) => registerClaimable(base, changes);
 
 async function claim(agent: RegisteredAgent, code: string, bearer: string) {
   const answer = await postJson(
@@ -114,7 +112,7 @@ describe("an agent that shares its address with attackers", () => {
   it("completes its claim even after attackers have sent as many wrong codes as one address may send", async () => {
     const RATE_LIMITS = `${LOOSE_LIMITS} guesses=2/100000/1000000`;
     const { base: own, person } = await startTestService({ RATE_LIMITS });
-    const agent = (await register(own)) as Claimable;
+    const agent = await registerClaimable(own);
     const token = await tokenOf(own, agent);
     const headers = bearer(token);
     const { client_id: agent_id } = agent;
@@ -238,12 +236,12 @@ describe("an application that claims an agent on behalf of a person", () => {
   it("also loses an agent that the claimed agent has claimed with the person's token", async () => {
     const person = testService.person();
     const first = await person.tokens();
-    const middle = (await newAgent({
+    const middle = await newAgent({
       grant_types: ["client_credentials", "authorization_code", "refresh_token"],
       response_types: ["code"],
       redirect_uris: [CALLBACK],
       scope: allScopes.join(" "),
-    })) as Claimable;
+    });
     expect((await claim(middle, middle.claim.code, first.access_token)).status).toBe(200);
     const { url, verifier } = authorizationRequest(base, { client_id: middle.client_id });
     const code = (await person.authorize(url)).searchParams.get("code") ?? "";
@@ -508,10 +506,10 @@ describe("an unclaimed agent", () => {
 
 describe("an agent that registers for a person", () => {
   it("gets no token until that person has claimed it", async () => {
-    const agent = (await newAgent({
+    const agent = await newAgent({
       type: "service_auth",
       login_hint: "boss@example.com",
-    })) as Claimable;
+    });
     const ask = () =>
       postForm(`${base}/oauth/token`, {
         grant_type: "client_credentials",

@@ -6,7 +6,7 @@ import { createKeyringVault } from "../../src/keys/keyring-vault.ts";
 import { emailGroup } from "../../src/mail/email-address.ts";
 import { accounts } from "../../src/principals/accounts/accounts.ts";
 import { insert } from "../../src/store/port/operations.ts";
-import { postJson, register, tokenOf } from "../support/agent.ts";
+import { claimLink, postJson, registerClaimable, tokenOf } from "../support/agent.ts";
 import { channelAlert } from "../support/channels.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
@@ -22,16 +22,10 @@ beforeEach(() => {
 
 const pathOf = (action: string) => new URL(action).pathname;
 
-/** Registers an agent, whose answer includes a claim code. */
-const newAgent = (changes: object = {}) =>
-  register(base, changes) as Promise<
-    Awaited<ReturnType<typeof register>> & { readonly claim: { readonly code: string } }
-  >;
-
 /** Creates a person with one of everything that the account page can remove. */
 async function settled(): Promise<Person> {
   const person = testService.person();
-  const agent = await newAgent();
+  const agent = await registerClaimable(base);
   await person.claim(agent.client_id, agent.claim.code);
   await person.createKey(["signals:read"]);
   const { access_token } = await person.tokens();
@@ -67,13 +61,8 @@ async function addChannels({ email }: Person): Promise<void> {
 /** Collects every form of every page, filled with valid values. */
 async function everyForm(person: Person) {
   const { web } = person;
-  const [agent, other] = [await newAgent(), await newAgent()];
-  const started = await postJson(
-    `${base}/oauth/claim/start`,
-    { agent_id: other.client_id },
-    { authorization: `Bearer ${await tokenOf(base, other)}` },
-  );
-  const { verification_uri } = (await started.json()) as { verification_uri: string };
+  const [agent, other] = [await registerClaimable(base), await registerClaimable(base)];
+  const link = await claimLink(base, { agent: other, token: await tokenOf(base, other) });
   const { client_id } = await registerPublic(base);
   const claim = await web.get(`/claim?agent=${agent.client_id}`);
   const given = { agent_id: agent.client_id, code: agent.claim.code };
@@ -88,7 +77,7 @@ async function everyForm(person: Person) {
     await web.get(`${alert}/edit`),
     claim,
     await web.submit(claim.form("/claim"), given),
-    await web.get(verification_uri),
+    await web.get(link),
     await web.get(authorizationRequest(base, { client_id }).url),
     await web.get("/contact"),
     await web.get("/apply"),

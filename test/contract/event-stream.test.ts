@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { forgetEmail } from "../../src/principals/accounts/forget.ts";
-import { postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import { postForm, postJson, registerClaimable, tokenOf } from "../support/agent.ts";
 import {
   bearer,
-  type Claimable,
   claimedAgent,
   type Headers,
   makeAlert,
@@ -63,7 +62,7 @@ describe("the event stream ends within a second", () => {
   });
 
   it("when its client is deleted", async () => {
-    const agent = (await register(testService.base)) as Claimable;
+    const agent = await registerClaimable(testService.base);
     const { access_token } = await testService.person().tokens();
     const claim = { agent_id: agent.client_id, claim_code: agent.claim.code };
     const answer = await postJson(`${testService.base}/oauth/claim`, claim, bearer(access_token));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { allScopes } from "../../src/access/scopes.ts";
 import { type Alert, alerts } from "../../src/alerts/alert.ts";
 import { put, replace } from "../../src/store/port/operations.ts";
-import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
+import { getWith, postJson, registerClaimable, tokenOf } from "../support/agent.ts";
 import {
   bearer,
   claimedAgent,
@@ -16,12 +16,6 @@ import { textOf, type WebPage } from "../support/web.ts";
 
 const testService = await startTestService();
 const { base } = testService;
-
-/** Registers an agent. The answer includes the agent's claim code. */
-async function newAgent(client_name = "Night shift") {
-  const agent = await register(base, { client_name });
-  return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
-}
 
 /** Returns the ids of the caller's alerts. */
 async function alertsOf(headers: Headers): Promise<readonly string[]> {
@@ -62,7 +56,7 @@ describe("the account page", () => {
 
   it("shows an agent by its own name, and removes it together with its tokens", async () => {
     const person = testService.person();
-    const agent = await newAgent();
+    const agent = await registerClaimable(base, { client_name: "Night shift" });
     await person.signIn();
     await person.claim(agent.client_id, agent.claim.code);
     const token = await tokenOf(base, agent);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
+import { claimLink, getWith, postJson, registerClaimable, tokenOf } from "../support/agent.ts";
 import { auditEntriesOf } from "../support/audit.ts";
 import type { Person } from "../support/person.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
@@ -17,27 +17,8 @@ const FRESH_MS = 5 * 60_000;
 
 const later = (ms: number): Date => new Date(SANDBOX_NOW.getTime() + ms);
 
-/** Registers an agent. The answer includes the agent's claim code. */
-async function newAgent(own = base, changes: object = {}) {
-  const agent = await register(own, { client_name: "Night shift", ...changes });
-  return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
-}
-
-/** Returns the claim URL that an agent gives to its person. */
-async function linkOf(
-  agent: Awaited<ReturnType<typeof newAgent>>,
-  login_hint?: string,
-  own?: string,
-) {
-  const token = own ?? (await tokenOf(base, agent));
-  const started = await postJson(
-    `${base}/oauth/claim/start`,
-    { agent_id: agent.client_id, ...(login_hint && { login_hint }) },
-    { authorization: `Bearer ${token}` },
-  );
-  const body = (await started.json()) as { verification_uri: string };
-  return { link: body.verification_uri, token };
-}
+const newAgent = (changes: object = {}) =>
+  registerClaimable(base, { client_name: "Night shift", ...changes });
 
 const complete = (agentId: string, code: string, token: string) =>
   postJson(
@@ -102,7 +83,7 @@ describe("claiming with the agent's code", () => {
     const [agent, claimed, hinted] = [
       await newAgent(),
       await newAgent(),
-      await newAgent(base, { type: "service_auth", login_hint: other.email }),
+      await newAgent({ type: "service_auth", login_hint: other.email }),
     ];
     await other.claim(claimed.client_id, claimed.claim.code);
     const tries = [
@@ -132,7 +113,7 @@ describe("claiming with the agent's code", () => {
   it("leaves the agent's scopes unchanged when no additional scopes are selected", async () => {
     const person = testService.person();
     await person.signIn();
-    const agent = await newAgent(base, { scope: "signals:read" });
+    const agent = await newAgent({ scope: "signals:read" });
     const shown = await askFor(person, agent.client_id, agent.claim.code);
     const done = await person.web.submit(shown.form("/claim/confirm"), { scope: [] });
     expect(textOf(done.html)).toMatch(/You have claimed this agent .*signals:read/);
@@ -143,7 +124,7 @@ describe("claiming with the agent's code", () => {
     const person = testService.person();
     await person.signIn();
     const waits = { type: "service_auth", login_hint: person.email };
-    const agent = await newAgent(base, waits);
+    const agent = await newAgent(waits);
     const shown = await askFor(person, agent.client_id, agent.claim.code);
     const again = await person.web.submit(shown.form("/claim/confirm"), { scope: [] });
     expect(again.status).toBe(400);
@@ -169,7 +150,8 @@ describe("claiming with the agent's link", () => {
     const person = testService.person();
     await person.signIn();
     const agent = await newAgent();
-    const { link, token } = await linkOf(agent);
+    const token = await tokenOf(base, agent);
+    const link = await claimLink(base, { agent, token });
     const early = await complete(agent.client_id, "00000000", token);
     expect(early.status).toBe(409);
     const page = await person.web.get(link);
@@ -195,8 +177,8 @@ describe("claiming with the agent's link", () => {
   it("shows the form again when no scope would be granted", async () => {
     const person = testService.person();
     await person.signIn();
-    const agent = await newAgent(base, { type: "service_auth", login_hint: person.email });
-    const { link } = await linkOf(agent, undefined, agent.registration_access_token);
+    const agent = await newAgent({ type: "service_auth", login_hint: person.email });
+    const link = await claimLink(base, { agent, token: agent.registration_access_token });
     const page = await person.web.get(link);
     const again = await person.web.submit(page.form("/claim/approve"), { scope: [] });
     expect(again.status).toBe(400);
@@ -222,7 +204,8 @@ describe("claiming with the agent's link", () => {
     const [person, named] = [testService.person(), testService.person()];
     await person.signIn();
     const agent = await newAgent();
-    const { link } = await linkOf(agent, named.email);
+    const token = await tokenOf(base, agent);
+    const link = await claimLink(base, { agent, token, login_hint: named.email });
     const refused = await person.web.get(link);
     expect(refused.status).toBe(403);
     expect(textOf(refused.html)).toContain("This agent is waiting for another person");
@@ -238,7 +221,7 @@ describe("a claim", () => {
   /** Prepares every submission of the claim pages, from forms that are already open. */
   async function steps(person: Person) {
     const [agent, other] = [await newAgent(), await newAgent()];
-    const { link } = await linkOf(other);
+    const link = await claimLink(base, { agent: other, token: await tokenOf(base, other) });
     const asked = await person.web.get(`/claim?agent=${agent.client_id}`);
     const given = { agent_id: agent.client_id, code: agent.claim.code };
     const shown = await person.web.submit(asked.form("/claim"), given);

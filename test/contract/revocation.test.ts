@@ -8,7 +8,7 @@ import { ApiKeyService } from "../../src/principals/keys/api-keys.ts";
 import { remove } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
-import { newToken, postForm, register, tokenOf } from "../support/agent.ts";
+import { newToken, postForm, register, registerClaimable, tokenOf } from "../support/agent.ts";
 import { operatorOf, rowsOf } from "../support/operator.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
@@ -25,12 +25,6 @@ const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` }
 
 const statusAt = async ({ base }: TestService, headers: Headers): Promise<number> =>
   (await fetch(`${base}/api/signals?limit=1`, { headers })).status;
-
-/** Registers an agent. The answer includes the agent's claim code. */
-async function newAgent(base: string) {
-  const agent = await register(base);
-  return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
-}
 
 function keysOf({ service, clock }: TestService) {
   const { records } = service.state.store;
@@ -70,7 +64,7 @@ const endings: Readonly<Record<string, (testService: TestService) => Promise<End
     return { headers: bearer(await tokenOf(base, agent)), end };
   },
   async "a token issued to an agent before a person claimed it"({ base, person }) {
-    const agent = await newAgent(base);
+    const agent = await registerClaimable(base);
     const owner = person();
     await owner.signIn();
     const end = () => owner.claim(agent.client_id, agent.claim.code);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { register, tokenOf } from "../support/agent.ts";
-import { asking, bearer, type Claimable, type Headers } from "../support/alert-events.ts";
+import { registerClaimable, tokenOf } from "../support/agent.ts";
+import { asking, bearer, type Headers } from "../support/alert-events.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import { startTestService } from "../support/test-service.ts";
 import { tokensOf } from "../support/tokens.ts";
@@ -223,7 +223,7 @@ describe("writing a watchlist", () => {
   });
 
   it("leads an unclaimed agent through its claim over MCP", async () => {
-    const agent = (await register(base, { scope: "" })) as Claimable;
+    const agent = await registerClaimable(base, { scope: "" });
     const wanted = { action: "set", watchlist: "mine", symbols: ["ALDER.SIM"] };
     const call = async () => {
       const client = await connectMcp(base, await tokenOf(base, agent));

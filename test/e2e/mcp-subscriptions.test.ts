@@ -10,8 +10,8 @@ import {
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, describe, expect, it } from "vitest";
-import { newToken, postForm, register, tokenOf } from "../support/agent.ts";
-import { bearer, type Claimable, claimedAgent, type Headers } from "../support/alert-events.ts";
+import { newToken, postForm, register, registerClaimable, tokenOf } from "../support/agent.ts";
+import { bearer, claimedAgent, type Headers } from "../support/alert-events.ts";
 import { startProcess } from "../support/process.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -168,7 +168,7 @@ describe("a subscription ends cleanly within a second", () => {
   });
 
   it("when a person claims the agent", async () => {
-    const agent = (await register(base)) as Claimable;
+    const agent = await registerClaimable(base);
     const { client } = await connect(bearer(await tokenOf(base, agent)));
     const subscription = await client.listen(to("ALDER.SIM"));
     const person = testService.person();

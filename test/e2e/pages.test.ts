@@ -6,7 +6,7 @@ import type { AddressInfo, Server } from "node:net";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
-import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
+import { claimLink, getWith, postJson, registerClaimable, tokenOf } from "../support/agent.ts";
 import { bearer, makeAlert, writeEvents } from "../support/alert-events.ts";
 import { archiveTestAttempt } from "../support/alert-service.ts";
 import { startBrowser } from "../support/browser.ts";
@@ -91,10 +91,7 @@ async function signIn(page: Page, email = newAddress()): Promise<string> {
   return email;
 }
 
-async function newAgent(client_name = "Night shift") {
-  const agent = await register(base, { client_name });
-  return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
-}
+const newAgent = (client_name = "Night shift") => registerClaimable(base, { client_name });
 
 async function typeClaim(page: Page, code: string): Promise<void> {
   await page.getByLabel("Claim code").fill(code);
@@ -199,9 +196,8 @@ describe("a person in a browser", () => {
     const token = await tokenOf(base, agent);
     const headers = { authorization: `Bearer ${token}` };
     const body = { agent_id: agent.client_id };
-    const started = await postJson(`${base}/oauth/claim/start`, body, headers);
-    const { verification_uri } = (await started.json()) as { verification_uri: string };
-    await page.goto(verification_uri);
+    const link = await claimLink(base, { agent, token });
+    await page.goto(link);
     await signIn(page);
     await expectGood(page, "link");
     await page.getByRole("button", { name: "Agree and show me the code" }).click();
@@ -210,7 +206,7 @@ describe("a person in a browser", () => {
     const claim_code = await page.locator(".secret code").innerText();
     const done = await postJson(`${base}/oauth/claim`, { ...body, claim_code }, headers);
     expect(await done.json()).toMatchObject({ status: "claimed" });
-    await page.goto(verification_uri);
+    await page.goto(link);
     await page.getByRole("heading", { name: "This link is no longer valid" }).waitFor();
     await expectGood(page, "link-over");
   });

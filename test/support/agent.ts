@@ -26,6 +26,31 @@ export async function register(base: string, changes: object = {}): Promise<Regi
   return (await response.json()) as RegisteredAgent;
 }
 
+/** An agent that a person can claim with its code. */
+export type ClaimableAgent = RegisteredAgent & { readonly claim: { readonly code: string } };
+
+/** Registers an agent that a person can claim. */
+export const registerClaimable = (base: string, changes: object = {}): Promise<ClaimableAgent> =>
+  register(base, changes) as Promise<ClaimableAgent>;
+
+/**
+ * Starts a claim by link.
+ *
+ * @param token A token of the agent, or its registration access token.
+ * @returns The link that the agent gives to its person.
+ */
+export async function claimLink(
+  base: string,
+  { agent, token, login_hint }: { agent: RegisteredAgent; token: string; login_hint?: string },
+): Promise<string> {
+  const started = await postJson(
+    `${base}/oauth/claim/start`,
+    { agent_id: agent.client_id, ...(login_hint && { login_hint }) },
+    { authorization: `Bearer ${token}` },
+  );
+  return ((await started.json()) as { readonly verification_uri: string }).verification_uri;
+}
+
 /**
  * Manages a client with its registration access token (RFC 7592).
  * @param changes Sent in an update, with the other members of the example; absent: no body.

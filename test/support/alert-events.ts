@@ -6,21 +6,18 @@ import {
   newMessageId,
 } from "../../src/alerts/delivery/delivery.ts";
 import { announce, appendToArchive } from "../../src/store/port/operations.ts";
-import { postJson, type RegisteredAgent, register, tokenOf } from "./agent.ts";
+import { type ClaimableAgent, postJson, registerClaimable, tokenOf } from "./agent.ts";
 import { type OpenStream, openStream } from "./event-stream.ts";
 import type { Person } from "./person.ts";
 import type { TestService } from "./test-service.ts";
-
-/** The registration response of an agent, with its claim code. */
-export type Claimable = RegisteredAgent & { readonly claim: { readonly code: string } };
 
 /** Registers an agent and lets a person claim it. */
 export async function claimedAgent(
   { base }: Pick<TestService, "base">,
   person: Person,
   client_name = "Night shift",
-): Promise<{ readonly agent: Claimable; readonly token: string }> {
-  const agent = (await register(base, { client_name })) as Claimable;
+): Promise<{ readonly agent: ClaimableAgent; readonly token: string }> {
+  const agent = await registerClaimable(base, { client_name });
   await person.claim(agent.client_id, agent.claim.code);
   return { agent, token: await tokenOf(base, agent) };
 }
