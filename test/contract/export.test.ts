@@ -1,14 +1,14 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Papa from "papaparse";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { FACTORS } from "../../src/factors/reading.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
 import { BASE_FACTOR_WEIGHTS } from "../../src/score/composite.ts";
 import { normalCdf } from "../../src/statistics/normal.ts";
 import { newToken } from "../support/agent.ts";
 import { duckdb } from "../support/duckdb.ts";
+import { temporaryFolder } from "../support/process.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -107,8 +107,7 @@ describe("GET /api/export", () => {
 
   it("returns the same rows as Parquet, which DuckDB can read", async () => {
     const query = "assetClass=stock&from=2013-10-01";
-    const folder = await mkdtemp(join(tmpdir(), "export-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = temporaryFolder();
     const save = async (format: "csv" | "parquet") => {
       const response = await get(`${query}&format=${format}`);
       const file = join(folder, `panel.${format}`);

@@ -1,13 +1,12 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../src/lib/day.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { temporaryFolder } from "../support/process.ts";
 import { runCommand } from "../support/run-command.ts";
 import { startTestService } from "../support/test-service.ts";
 
-const DAY_MS = 86_400_000;
 const HEADER = "symbol,name,assetClass,exchange,currency,sector";
 const BARS = "date,open,high,low,close,volume,dividend,split";
 
@@ -21,14 +20,12 @@ function seeded(seed: number): () => number {
 }
 
 /** Writes a market folder. @param files Lines by the path below the folder. */
-function write(files: Readonly<Record<string, readonly string[]>>): string {
-  const folder = temporaryFolder();
-  for (const [name, lines] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), `${lines.join("\n")}\n`);
-  }
-  return folder;
-}
+const write = (files: Readonly<Record<string, readonly string[]>>): string =>
+  temporaryFolder(
+    Object.fromEntries(
+      Object.entries(files).map(([name, lines]) => [name, `${lines.join("\n")}\n`]),
+    ),
+  );
 
 const sessions = sessionsBetween("2022-01-03", "2023-05-17");
 const days = Array.from({ length: 500 }, (_, day) =>

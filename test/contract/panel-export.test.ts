@@ -1,15 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Papa from "papaparse";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { downloadPanel } from "../../src/cli/panel-download.ts";
 import { newToken } from "../support/agent.ts";
 import { duckdb } from "../support/duckdb.ts";
-import { atFileEnd } from "../support/file-end.ts";
 import { listenLocally } from "../support/local-server.ts";
+import { temporaryFolder } from "../support/process.ts";
 import { runCommand } from "../support/run-command.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { startTestService } from "../support/test-service.ts";
@@ -17,8 +16,7 @@ import { startTestService } from "../support/test-service.ts";
 const market = await smallMarket();
 const { base } = await startTestService({ MARKET: `files:${market}` });
 const token = await newToken(base, { scope: "signals:read factor:read" });
-const folder = await mkdtemp(join(tmpdir(), "panel-"));
-atFileEnd(() => rm(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** Runs `market-signal export`. @returns Its exit code and what it printed. */
 async function exported(...args: readonly string[]) {

@@ -1,7 +1,6 @@
 // @module-tag full
 
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
@@ -14,19 +13,13 @@ import { recordedCandidate } from "../../src/method/recorded-candidate.ts";
 import { createToolContext } from "../../src/tool/create-context.ts";
 import type { ToolCall } from "../../src/tool/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
-import { atFileEnd } from "../support/file-end.ts";
+import { temporaryFolder } from "../support/process.ts";
 import { model, openStore } from "../support/stores.ts";
 import { SANDBOX_NOW } from "../support/test-service.ts";
 
 const DAY_MS = 60_000;
 const KEY = new Uint8Array(32).fill(7);
 const FILE = "last-scores.json";
-
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "warm-start-"));
-  atFileEnd(() => rm(folder, { recursive: true }));
-  return folder;
-}
 
 /**
  * Starts the scoring of a process on a data folder, `days` days after `SANDBOX_NOW`. It may show
@@ -63,7 +56,7 @@ async function computed(scoring: Scoring): Promise<void> {
 
 /** Creates the data folder of a process that has ended. Also returns the last served scores. */
 async function leftFolder() {
-  const folder = await newFolder();
+  const folder = temporaryFolder();
   const { scoring } = await processOn(folder);
   expect(scoring.isProvisional()).toBe(false);
   await scoring.close();
@@ -91,7 +84,7 @@ it("scores of the previous run are shown, marked as provisional, until they are 
 
   await computed(scoring);
   expect(warnings).toEqual([]);
-  const { scoring: cold } = await processOn(await newFolder(), 2);
+  const { scoring: cold } = await processOn(temporaryFolder(), 2);
   expect(toldBy(scoring)).toEqual(toldBy(cold));
   expect(answerOf(scoring, { symbol: "ALDER.SIM" })).not.toHaveProperty("provisional");
   expect(answerOf(scoring, asked)).toEqual(answerOf(cold, asked));
@@ -111,7 +104,7 @@ it("scores of the previous run that differ from the new ones are dropped with a 
   expect(scoring.isProvisional()).toBe(true);
   await computed(scoring);
   expect(warnings.join()).toContain("were dropped");
-  const { scoring: cold } = await processOn(await newFolder(), 1);
+  const { scoring: cold } = await processOn(temporaryFolder(), 1);
   expect(toldBy(scoring)).toEqual(toldBy(cold));
 });
 

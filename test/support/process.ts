@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { atFileEnd } from "./file-end.ts";
@@ -69,10 +69,16 @@ export async function accountLinkOf({ child }: RunningProcess): Promise<string> 
 /**
  * Creates a temporary folder, for example for DATA_DIR; it is removed after the last test of the
  * file.
+ *
+ * @param files Contents by the path below the folder; default: none.
  */
-export function temporaryFolder(): string {
+export function temporaryFolder(files: Readonly<Record<string, string>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), "market-signal-"));
   atFileEnd(() => rmSync(folder, { recursive: true }));
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
   return folder;
 }
 

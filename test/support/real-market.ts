@@ -1,7 +1,6 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { atFileEnd } from "./file-end.ts";
+import { temporaryFolder } from "./process.ts";
 import { sharedFolder } from "./shared.ts";
 
 /** A folder with real market history, outside the project. */
@@ -23,8 +22,7 @@ type Part = (typeof PARTS)[number];
  * Copies the folder with the given reduction; the copy is removed after the last test of the file.
  */
 export async function reducedMarketFolder(reduction: Reduction): Promise<string> {
-  const copy = await mkdtemp(join(tmpdir(), "market-"));
-  atFileEnd(() => rm(copy, { recursive: true }));
+  const copy = temporaryFolder();
   const isWanted = (symbol: string) => reduction.symbols?.includes(symbol) ?? true;
   const [header, ...rows] = await lines(join(FOLDER, "instruments.csv"));
   const kept = rows.filter((row) => isWanted(row.slice(0, row.indexOf(","))));

@@ -1,14 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { DAY_MS } from "../../src/lib/day.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
-import { atFileEnd } from "./file-end.ts";
+import { temporaryFolder } from "./process.ts";
 
 /** First and last date of the bars. */
 const FIRST_DATE = "2012-10-01";
 const LAST_DATE = "2014-03-31";
-
-const DAY_MS = 86_400_000;
 
 const INSTRUMENTS = [
   "symbol,name,assetClass,exchange,currency,sector",
@@ -24,12 +20,10 @@ const INSTRUMENTS = [
  * begin only in 2014. The folder is removed after the last test of the file.
  */
 export async function smallMarket(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "small-market-"));
-  atFileEnd(() => rm(folder, { recursive: true }));
   const sessions = sessionsBetween(FIRST_DATE, LAST_DATE);
   const feeds = sessions.filter((date) => date >= "2014-01-08");
   const listed = sessions.filter((date) => date >= "2013-11-04");
-  const files = {
+  return temporaryFolder({
     "instruments.csv": lines(INSTRUMENTS),
     "bars/ACME.csv": bars(sessions, 1),
     "bars/LATE.csv": bars(listed, 2),
@@ -39,12 +33,7 @@ export async function smallMarket(): Promise<string> {
     "mentions/ACME.jsonl": mentions(feeds),
     "prints/ACME.csv": prints(feeds),
     "offexchange/ACME.csv": shortVolumes(feeds),
-  };
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(join(folder, dirname(name)), { recursive: true });
-    await writeFile(join(folder, name), content);
-  }
-  return folder;
+  });
 }
 
 const lines = (all: readonly string[]) => `${all.join("\n")}\n`;

@@ -1,5 +1,4 @@
 import { mkdtempSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,6 +15,7 @@ import { atFileEnd } from "./file-end.ts";
 import { limitsSetting, looseNumbers } from "./limits.ts";
 import { listenLocally } from "./local-server.ts";
 import { createPerson, type Person } from "./person.ts";
+import { temporaryFolder } from "./process.ts";
 import { acquireSandbox, usesPooledSandbox } from "./sandbox-pool.ts";
 
 /**
@@ -77,7 +77,7 @@ export async function startTestService(
   options: TestServiceOptions = {},
 ): Promise<TestService> {
   const testService = await openTestService(
-    { ...env, DATA_DIR: env.DATA_DIR ?? (await newFolder()) },
+    { ...env, DATA_DIR: env.DATA_DIR ?? temporaryFolder() },
     options,
   );
   // Stopping early lets the next test use the same scored sandbox.
@@ -167,12 +167,6 @@ export function codesIn(email: string): readonly string[] {
 async function listen(server: Server): Promise<string> {
   const origin = await listenLocally(server);
   return origin;
-}
-
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "market-signal-"));
-  atFileEnd(() => rm(folder, { recursive: true }));
-  return folder;
 }
 
 function once(run: () => Promise<void>): () => Promise<void> {

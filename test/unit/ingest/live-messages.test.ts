@@ -1,16 +1,14 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { pino } from "pino";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { openLiveMarkets } from "../../../src/ingest/live.ts";
 import { observationRow } from "../../../src/ingest/market-rows.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { LiveMarket } from "../../../src/sources/live/live-market.ts";
 import { instrument } from "../../support/instruments.ts";
+import { temporaryFolder } from "../../support/process.ts";
 import { model, openStore } from "../../support/stores.ts";
 
 const MONTH = Date.parse("2027-06-01T00:00Z");
-const DAY_MS = 86_400_000;
 
 /** A message that arrived a minute after it was written. */
 const message = (at: number) => ({
@@ -49,8 +47,7 @@ it.each([
 
     const { archive, records } = await openStore(model);
     await archive.append(all.map((one) => observationRow(one, one)));
-    const folder = await mkdtemp(join(tmpdir(), "live-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = temporaryFolder();
     const live = await openLiveMarkets(
       { universe: "BTC-USD", providers: [], settings: {}, origins: {} },
       { store: { archive, records }, folder, now: () => now, log: pino({ level: "silent" }) },

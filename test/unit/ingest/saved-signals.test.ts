@@ -1,7 +1,6 @@
 // @module-tag full
 
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pino from "pino";
 import { describe, expect, it } from "vitest";
@@ -11,7 +10,7 @@ import type { SavedSignals, SavedSignalsStore } from "../../../src/score/saved-s
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
-import { atFileEnd } from "../../support/file-end.ts";
+import { temporaryFolder } from "../../support/process.ts";
 import { withoutFuture } from "../score/markets.ts";
 
 const DAY_MS = 60_000;
@@ -75,12 +74,6 @@ function drawDays(count: number): readonly number[] {
   });
 }
 
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "kept-signals-"));
-  atFileEnd(() => rm(path, { recursive: true }));
-  return path;
-}
-
 const warnings: string[] = [];
 const log = pino({ level: "warn" }, { write: (line) => warnings.push(line) });
 
@@ -142,7 +135,7 @@ describe("the file of stored signals", () => {
   }
 
   it("gives a later start the signals of an earlier start, however much longer the history is", async () => {
-    const path = await folder();
+    const path = temporaryFolder();
     const whole = await written(path, endingAt(END - 90), END - 90);
     expect(await newestIn(path)).toBeDefined();
     expect(await written(path, endingAt(END - 90), END - 90)).toEqual(whole);
@@ -154,7 +147,7 @@ describe("the file of stored signals", () => {
   });
 
   it("is ignored for other records, for another method, or after it was edited", async () => {
-    const path = await folder();
+    const path = temporaryFolder();
     await written(path);
     const { at } = (await newestIn(path)) ?? { at: 0 };
     expect(at).toBeGreaterThan(0);

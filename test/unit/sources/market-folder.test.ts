@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
 import type { InstrumentRecords, PointInTimeRecord } from "../../../src/market/records.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { temporaryFolder } from "../../support/process.ts";
 import { arraysOf } from "../../support/records.ts";
 import { sharedFolder } from "../../support/shared.ts";
 
@@ -53,21 +53,12 @@ const TAGGED = {
 
 type Files = Readonly<Record<string, string>>;
 
-const folders: string[] = [];
-
 /** Writes a market folder with one stock, one coin and the given files. */
-async function folderOf(files: Files): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "market-folder-"));
-  folders.push(folder);
-  for (const [name, content] of Object.entries({ "instruments.csv": INSTRUMENTS, ...files })) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), content);
-  }
-  return folder;
-}
+const folderOf = (files: Files): string =>
+  temporaryFolder({ "instruments.csv": INSTRUMENTS, ...files });
 
 async function read(files: Files): Promise<readonly InstrumentRecords[]> {
-  const market = await readMarketFolder(await folderOf(files));
+  const market = await readMarketFolder(folderOf(files));
   return market.recordsUntil(0);
 }
 
@@ -75,20 +66,16 @@ const readStock = async (files: Files) => arraysOf((await read(files))[0] as Ins
 const readCoin = async (files: Files) => arraysOf((await read(files))[1] as InstrumentRecords);
 const utc = (text: string) => Date.parse(text);
 
-afterAll(async () => {
-  await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));
-});
-
 describe("a market folder", () => {
   it("states its mode, and that the owner is responsible for the licenses of the data", async () => {
-    const market = await readMarketFolder(await folderOf({}));
+    const market = await readMarketFolder(folderOf({}));
     expect(market).toMatchObject({ mode: "files", dayMs: 86_400_000 });
     expect(market.source).toMatchObject({ id: "market-folder", simulated: false });
     expect(market.source.terms).toMatch(/licenses/);
   });
 
   it("is scored from the start of the previous year in New York", async () => {
-    const { servedFrom } = await readMarketFolder(await folderOf({}));
+    const { servedFrom } = await readMarketFolder(folderOf({}));
     expect(servedFrom(utc("2015-06-30T21:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
     expect(servedFrom(utc("2015-01-01T04:59:59Z"))).toBe(utc("2013-01-01T05:00:00Z"));
     expect(servedFrom(utc("2015-01-01T05:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
@@ -140,7 +127,7 @@ describe("a market folder", () => {
       "mentions/ACME.jsonl": jsonLines(TWEET),
     };
     const listsKnown = async (until: number) => {
-      const market = await readMarketFolder(await folderOf(files), { until });
+      const market = await readMarketFolder(folderOf(files), { until });
       const [{ instrument: _, ...lists } = { instrument: undefined }] = market.recordsUntil(until);
       return lists;
     };
@@ -165,7 +152,7 @@ describe("a market folder", () => {
   it("reports progress after each instrument", async () => {
     const steps: (readonly [number, number])[] = [];
     const onProgress = (done: number, total: number) => steps.push([done, total]);
-    await readMarketFolder(await folderOf({}), { onProgress });
+    await readMarketFolder(folderOf({}), { onProgress });
     expect(steps).toEqual([
       [1, 2],
       [2, 2],
@@ -230,12 +217,12 @@ describe("bars in a market folder", () => {
       { session: "2014-06-11", detail: "the price 0 is not above 0", outcome: null },
     ]);
     const until = utc("2014-06-06T23:00:00Z");
-    const market = await readMarketFolder(await folderOf(files), { until });
+    const market = await readMarketFolder(folderOf(files), { until });
     expect(market.recordsUntil(until)[0]?.doubtedBars).toBeUndefined();
   });
 
   it("are validated but not kept when they become known after the requested end", async () => {
-    const folder = await folderOf({ "bars/ACME.csv": csv("bars", ...rows) });
+    const folder = folderOf({ "bars/ACME.csv": csv("bars", ...rows) });
     const until = utc("2014-03-10T20:15:00Z");
     const market = await readMarketFolder(folder, { until });
     expect(Array.from(market.recordsUntil(0)[0]?.bars ?? [], ({ session }) => session)).toEqual([
@@ -553,7 +540,7 @@ describe("a malformed market folder is rejected with the file and line", () => {
   ];
 
   it.each(cases)("for %s", async (_, files, message) => {
-    const folder = await folderOf(files);
+    const folder = folderOf(files);
     const failure: unknown = await readMarketFolder(folder).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(Error);
     const text = (failure as Error).message;
@@ -563,7 +550,7 @@ describe("a malformed market folder is rejected with the file and line", () => {
   });
 
   it("when the folder or the file instruments.csv does not exist", async () => {
-    const folder = await folderOf({});
+    const folder = folderOf({});
     await rm(join(folder, "instruments.csv"));
     await expect(readMarketFolder(folder)).rejects.toThrow(`${folder}/instruments.csv: `);
     await expect(readMarketFolder(`${folder}/none`)).rejects.toThrow(`${folder}/none`);

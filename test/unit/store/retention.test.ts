@@ -1,19 +1,15 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import pino from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { ATTEMPT_ARCHIVE_KIND, EVENT_ARCHIVE_KIND } from "../../../src/alerts/delivery/delivery.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { openPersistentState } from "../../../src/state.ts";
+import { temporaryFolder } from "../../support/process.ts";
 
-const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21, 12);
 
 it("the service keeps events and delivery attempts for 30 days, and other rows indefinitely", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "retention-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
   const state = await openPersistentState({
-    choice: { folder, databaseUrl: undefined, masterKey: undefined },
+    choice: { folder: temporaryFolder(), databaseUrl: undefined, masterKey: undefined },
     mode: "sandbox",
     now: () => NOW,
     log: pino({ level: "silent" }),

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parquetEncoder } from "../../../src/tables/parquet.ts";
 import type { Cell, ColumnType } from "../../../src/tables/table.ts";
 import { duckdb } from "../../support/duckdb.ts";
+import { temporaryFolder } from "../../support/process.ts";
 
 const columns = (["text", "integer", "number", "boolean", "date", "instant"] as const).map(
   (type: ColumnType) => ({ name: type, type }),
@@ -20,9 +20,7 @@ const rows: readonly (readonly Cell[])[] = [
 async function written(all: typeof rows, rowsPerGroup: number): Promise<string> {
   const encoder = await parquetEncoder(columns, { rowsPerGroup });
   const parts = [...all.map((row) => encoder.add([row])), encoder.end()];
-  const folder = await mkdtemp(join(tmpdir(), "parquet-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, "table.parquet");
+  const file = join(temporaryFolder(), "table.parquet");
   await writeFile(file, Buffer.concat(parts.map((part) => Buffer.from(part))));
   return file;
 }

@@ -1,20 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readUniverse } from "../../../../src/sources/live/universe.ts";
+import { temporaryFolder } from "../../../support/process.ts";
 
-let folder = "";
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "universe-"));
-});
-afterAll(() => rm(folder, { recursive: true }));
-
-async function file(...lines: readonly string[]): Promise<string> {
-  const path = join(folder, "instruments.csv");
-  await writeFile(path, `${lines.join("\n")}\n`);
-  return path;
-}
+const file = (...lines: readonly string[]): string =>
+  join(temporaryFolder({ "instruments.csv": `${lines.join("\n")}\n` }), "instruments.csv");
 
 const HEADER = "symbol,name,assetClass,exchange,currency,sector";
 
@@ -59,7 +49,7 @@ describe("the list of tracked instruments", () => {
   });
 
   it("can be a file in the format of a market folder", async () => {
-    const path = await file(HEADER, "AAA,A Corp.,stock,NYSE,USD,Energy", "B-USD,B,crypto,,USD,");
+    const path = file(HEADER, "AAA,A Corp.,stock,NYSE,USD,Energy", "B-USD,B,crypto,,USD,");
     expect(await readUniverse(path)).toEqual([
       {
         ...{ symbol: "AAA", name: "A Corp.", assetClass: "stock" },
@@ -75,7 +65,7 @@ describe("the list of tracked instruments", () => {
 
 describe("an invalid UNIVERSE setting", () => {
   it("is rejected with the accepted formats when the file does not exist", async () => {
-    const path = join(folder, "nowhere.csv");
+    const path = join(temporaryFolder(), "nowhere.csv");
     await expect(readUniverse(path)).rejects.toThrow(
       `UNIVERSE: ${path} cannot be read; give a file with the columns of instruments.csv, or symbols such as AAPL,BTC-USD.`,
     );
@@ -89,7 +79,7 @@ describe("an invalid UNIVERSE setting", () => {
   ])(
     "is rejected with the location of the error when the file is invalid: %j",
     async (lines, place) => {
-      const path = await file(...lines);
+      const path = file(...lines);
       await expect(readUniverse(path)).rejects.toThrow(path);
       await expect(readUniverse(path)).rejects.toThrow(place);
     },
