@@ -8,31 +8,21 @@ import {
 import { archiveKindOf } from "../../src/ingest/market-rows.ts";
 import { persistObservations } from "../../src/ingest/persist.ts";
 import { seriesGroup } from "../../src/ingest/provider-progress.ts";
+import { DAY_MS } from "../../src/lib/day.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
-import { coinBarKnownAt } from "../../src/sources/live/publication-times.ts";
 import type { ReceivedObservation } from "../../src/sources/live/record-book.ts";
 import type { Archive } from "../../src/store/port/archive.ts";
 import { removeGroup } from "../../src/store/port/operations.ts";
 import { transact } from "../../src/store/transact.ts";
 import { serveCoinbase } from "../support/providers/coinbase.ts";
-import { coinDay, utcDays } from "../support/providers/coins.ts";
+import { coinBars } from "../support/providers/coins.ts";
 import { followProvider, pollerOf } from "../support/providers/follow.ts";
 import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";
 import { startProvider } from "../support/providers/server.ts";
 import { describeEngines, model, openStore, START, type TestStore } from "../support/stores.ts";
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 1_440 * MINUTE_MS;
-
-const daysOf = (symbol: string, from: string, to = from): readonly Observation[] =>
-  utcDays(from, to).map((session) => ({
-    ...{ feed: "bars", symbol, at: Date.parse(session), id: session },
-    record: {
-      ...{ session, availableAt: coinBarKnownAt(session), dividend: 0, split: 1 },
-      ...coinDay(symbol, session),
-    },
-  }));
 
 /** Writes observations as a process does that dies before it announces them. */
 const persist = ({ archive }: TestStore, data: readonly Observation[], observedAt = START) =>
@@ -67,12 +57,12 @@ async function following(
 describeEngines("observations that a process has persisted", (engine) => {
   it("are read by every process without an announcement, once, in the order of their commits, however old they are", async () => {
     const store = await openStore(engine);
-    await persist(store, daysOf("BTC-USD", "2024-12-31"));
+    await persist(store, coinBars("BTC-USD", "2024-12-31"));
     const beside = engine.isShared ? await store.openBeside() : store;
     const followers = [await following(store), await following(beside)];
-    await persist(store, daysOf("BTC-USD", "2025-01-01", "2025-01-02"));
-    await persist(beside, daysOf("ETH-USD", "2024-06-01"));
-    await persist(beside, daysOf("BTC-USD", "2025-01-02", "2025-01-03"));
+    await persist(store, coinBars("BTC-USD", "2025-01-01", "2025-01-02"));
+    await persist(beside, coinBars("ETH-USD", "2024-06-01"));
+    await persist(beside, coinBars("BTC-USD", "2025-01-02", "2025-01-03"));
     for (const { readOn } of followers) {
       expect(await readOn()).toEqual([
         ...["BTC-USD 2025-01-01", "BTC-USD 2025-01-02"],
@@ -85,7 +75,7 @@ describeEngines("observations that a process has persisted", (engine) => {
   it("are what the provider said, with its name and the time of arrival", async () => {
     const store = await openStore(engine);
     const { step, taken } = await following(store);
-    const data = daysOf("BTC-USD", "2025-01-01", "2025-01-02");
+    const data = coinBars("BTC-USD", "2025-01-01", "2025-01-02");
     await persist(store, data, START + 1);
     await step();
     const given = { provider: "test", observedAt: START + 1 };
@@ -102,7 +92,7 @@ describe("a follower of observations", () => {
       return store.archive.follow(...given);
     };
     const { step, readOn } = await following(store, { follow });
-    await persist(store, daysOf("BTC-USD", "2025-01-01"));
+    await persist(store, coinBars("BTC-USD", "2025-01-01"));
     await expect(step()).rejects.toThrow("down");
     isDown = false;
     expect(await readOn()).toEqual(["BTC-USD 2025-01-01"]);
@@ -114,9 +104,9 @@ describe("a follower of observations", () => {
     const { readOn, firstReadings } = await following(store, {
       onOtherTime: (ms) => warnings.push(ms),
     });
-    await persist(store, daysOf("BTC-USD", "2025-01-01", "2025-01-09"));
-    store.clock.now += 24 * 60 * MINUTE_MS;
-    await persist(store, daysOf("ETH-USD", "2025-01-09"), store.clock.now);
+    await persist(store, coinBars("BTC-USD", "2025-01-01", "2025-01-09"));
+    store.clock.now += DAY_MS;
+    await persist(store, coinBars("ETH-USD", "2025-01-09"), store.clock.now);
     await store.archive.prune(archiveKindOf("bars"), Date.parse("2025-01-09"));
     expect(await readOn()).toEqual(["BTC-USD 2025-01-09", "ETH-USD 2025-01-09"]);
     expect(firstReadings()).toBe(1);
@@ -129,7 +119,7 @@ describe("a follower of observations", () => {
     const { readOn } = await following(store, { onOtherTime: (ms) => ages.push(ms) });
     for (const [day, minutes] of [25, 60, 61, 62, 85, 110, 121, 122, 123].entries()) {
       store.clock.now = START + minutes * MINUTE_MS;
-      await persist(store, daysOf("BTC-USD", `2025-01-0${day + 1}`));
+      await persist(store, coinBars("BTC-USD", `2025-01-0${day + 1}`));
       await readOn();
     }
     expect(ages).toEqual([62 * MINUTE_MS, 122 * MINUTE_MS]);

@@ -28,6 +28,7 @@ import {
 import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";
 import { startProvider } from "../support/providers/server.ts";
 import {
+  beforeWrites,
   describeEngines,
   embedded,
   model,
@@ -58,27 +59,13 @@ async function startCoinbase(clock: () => number) {
 
 /** A store whose writes fail while the corresponding flag is set. */
 function failing(store: TestStore, isBroken: { append?: boolean; commit?: boolean }): TestStore {
-  const { archive, records } = store;
-  const broken = () => Promise.reject(new Error("no space left"));
-  return {
-    ...store,
-    archive: {
-      append: (rows) => (isBroken.append ? broken() : archive.append(rows)),
-      read: (kind, selection) => archive.read(kind, selection),
-      follow: (kinds, after, limit) => archive.follow(kinds, after, limit),
-      lastPlace: () => archive.lastPlace(),
-      prune: (kind, before) => archive.prune(kind, before),
-    },
-    records: {
-      get: (from, key) => records.get(from, key),
-      list: (from, selection) => records.list(from, selection),
-      listRevisions: (from, selection) => records.listRevisions(from, selection),
-      commit: (operations) => (isBroken.commit ? broken() : records.commit(operations)),
-      claimDue: (from, selection) => records.claimDue(from, selection),
-      purgeExpired: (limit) => records.purgeExpired(limit),
-      onAnnounce: (topic, listener) => records.onAnnounce(topic, listener),
-    },
+  const unless = (isFailing: boolean | undefined) => {
+    if (isFailing) throw new Error("no space left");
   };
+  return beforeWrites(store, {
+    append: () => unless(isBroken.append),
+    commit: () => unless(isBroken.commit),
+  });
 }
 
 const progressOf = async (store: TestStore, id: string) =>

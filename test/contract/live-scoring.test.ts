@@ -8,25 +8,18 @@ import { openScoring, type Scoring } from "../../src/ingest/create.ts";
 import { announceObservations } from "../../src/ingest/follow-observations.ts";
 import { persistObservations } from "../../src/ingest/persist.ts";
 import { createSessionArchiveJob } from "../../src/ingest/session-archive.ts";
+import { DAY_MS } from "../../src/lib/day.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
 import { coinBarKnownAt } from "../../src/sources/live/publication-times.ts";
 import { transact } from "../../src/store/transact.ts";
 import { temporaryFolder } from "../support/process.ts";
-import { coinDay, utcDays } from "../support/providers/coins.ts";
+import { coinBars } from "../support/providers/coins.ts";
 import { model, openStore, type TestStore } from "../support/stores.ts";
 
 const COINS = ["BTC-USD", "ETH-USD"];
 
 const daysOf = (from: string, to: string): readonly Observation[] =>
-  COINS.flatMap((symbol) =>
-    utcDays(from, to).map((session) => ({
-      ...{ feed: "bars" as const, symbol, at: Date.parse(session), id: session },
-      record: {
-        ...{ session, availableAt: coinBarKnownAt(session), dividend: 0, split: 1 },
-        ...coinDay(symbol, session),
-      },
-    })),
-  );
+  COINS.flatMap((symbol) => coinBars(symbol, from, to));
 
 /** A process that scores the records of a store without polling any provider. */
 async function scoringOf(store: TestStore, storeNow?: () => number) {
@@ -84,8 +77,6 @@ it("late history is scored in parts, and the earlier scores are served until all
 });
 
 describe("a clock that is temporarily wrong", () => {
-  const DAY_MS = 86_400_000;
-
   /**
    * Returns a function that records sessions as the leader does, until none is left, and that
    * returns the instant of the newest recorded session.

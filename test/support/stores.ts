@@ -216,6 +216,39 @@ function describeOn(all: readonly Engine[], title: string, tests: (engine: Engin
   }
 }
 
+/** Wraps a store so that a function is called before each write, which fails if it throws. */
+export function beforeWrites(
+  store: TestStore,
+  before: { readonly append: () => void; readonly commit: () => void },
+): TestStore {
+  const { records, archive } = store;
+  return {
+    ...store,
+    archive: {
+      async append(rows) {
+        before.append();
+        return archive.append(rows);
+      },
+      read: (kind, selection) => archive.read(kind, selection),
+      follow: (kinds, after, limit) => archive.follow(kinds, after, limit),
+      lastPlace: () => archive.lastPlace(),
+      prune: (kind, before) => archive.prune(kind, before),
+    },
+    records: {
+      get: (from, key) => records.get(from, key),
+      list: (from, selection) => records.list(from, selection),
+      listRevisions: (from, selection) => records.listRevisions(from, selection),
+      async commit(operations) {
+        before.commit();
+        return records.commit(operations);
+      },
+      claimDue: (from, selection) => records.claimDue(from, selection),
+      purgeExpired: (limit) => records.purgeExpired(limit),
+      onAnnounce: (topic, listener) => records.onAnnounce(topic, listener),
+    },
+  };
+}
+
 /** All rows of a store, in the order of its dump. */
 export async function dumpStore(store: Store): Promise<readonly DumpRow[]> {
   const rows: DumpRow[] = [];

@@ -1,6 +1,7 @@
+import { DAY_MS } from "../../../src/lib/day.ts";
+import type { Observation } from "../../../src/sources/live/provider.ts";
+import { coinBarKnownAt } from "../../../src/sources/live/publication-times.ts";
 import { drawnNumber } from "./drawn.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Prices and volume of a coin on a UTC day. */
 export interface CoinDay {
@@ -39,6 +40,16 @@ export function halfDay(coin: string, day: string): CoinDay {
   const { open, high, low, volume } = coinDay(coin, day);
   return { open, high, low, close: cents((high + low) / 2), volume: volume / 2 };
 }
+
+/** What a provider says of the completed days of a coin, `from` and `to` inclusive. */
+export const coinBars = (symbol: string, from: string, to = from): readonly Observation[] =>
+  utcDays(from, to).map((session) => ({
+    ...{ feed: "bars", symbol, at: Date.parse(session), id: session },
+    record: {
+      ...{ session, availableAt: coinBarKnownAt(session), dividend: 0, split: 1 },
+      ...coinDay(symbol, session),
+    },
+  }));
 
 /** UTC days from `from` to `to`, both inclusive, as ISO dates in ascending order. */
 export function utcDays(from: string, to: string): readonly string[] {

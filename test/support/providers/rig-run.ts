@@ -1,12 +1,13 @@
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Feed } from "../../../src/market/records.ts";
-import { START, type TestStore } from "../stores.ts";
+import { beforeWrites, START, type TestStore } from "../stores.ts";
 import { drivePolling } from "./drive.ts";
 import { contentOf, pollerOf } from "./follow.ts";
 import { RIG_INSTRUMENTS, type Rig } from "./rigs.ts";
 import { type ProviderServer, startProvider } from "./server.ts";
 
 /** Time of the polls, a Sunday noon: the past week is history, and new data appears on Monday. */
-export const NOW = START + 86_400_000;
+export const NOW = START + DAY_MS;
 
 /** Options that request a provider's short history. */
 function optionsOf({ provider, settings, shortMs }: Rig) {
@@ -82,35 +83,10 @@ export const KILLED = "killed";
  */
 export function storeThatDies(store: TestStore, writes: number): TestStore {
   let left = writes;
-  const { records, archive } = store;
   const live = () => {
     if (left-- <= 0) throw new Error(KILLED);
   };
-  return {
-    ...store,
-    archive: {
-      async append(rows) {
-        live();
-        return archive.append(rows);
-      },
-      read: (kind, selection) => archive.read(kind, selection),
-      follow: (kinds, after, limit) => archive.follow(kinds, after, limit),
-      lastPlace: () => archive.lastPlace(),
-      prune: (kind, before) => archive.prune(kind, before),
-    },
-    records: {
-      get: (from, key) => records.get(from, key),
-      list: (from, selection) => records.list(from, selection),
-      listRevisions: (from, selection) => records.listRevisions(from, selection),
-      async commit(operations) {
-        live();
-        return records.commit(operations);
-      },
-      claimDue: (from, selection) => records.claimDue(from, selection),
-      purgeExpired: (limit) => records.purgeExpired(limit),
-      onAnnounce: (topic, listener) => records.onAnnounce(topic, listener),
-    },
-  };
+  return beforeWrites(store, { append: live, commit: live });
 }
 
 /**
