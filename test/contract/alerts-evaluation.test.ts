@@ -10,6 +10,7 @@ import {
 } from "../../src/alerts/rules/condition.ts";
 import { progressRecords } from "../../src/alerts/rules/evaluation-state.ts";
 import { createVolatilityTracker } from "../../src/factors/volatility.ts";
+import { DAY_MS } from "../../src/lib/day.ts";
 import { countKnownRecords } from "../../src/market/point-in-time.ts";
 import type { Bar, RecordList } from "../../src/market/records.ts";
 import { runningMethod } from "../../src/method/running.ts";
@@ -24,7 +25,6 @@ import {
   alertSteps,
   barsOf,
   createScriptedMarket,
-  DAY_MS,
   leaderOf,
   OWNER,
   queuedIn,

@@ -3,11 +3,11 @@
 import pino from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { archiveKindOf, REJECTED_ARCHIVE_KIND } from "../../src/ingest/market-rows.ts";
+import { DAY_MS } from "../../src/lib/day.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import { openPersistentState } from "../../src/state.ts";
 import { temporaryFolder } from "../support/process.ts";
 
-const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21, 12);
 
 it.each([

@@ -6,6 +6,7 @@ import {
   seriesGroup,
   seriesProgress,
 } from "../../src/ingest/provider-progress.ts";
+import { DAY_MS } from "../../src/lib/day.ts";
 import type { ProviderFaultKind } from "../../src/sources/live/fault.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import { followProvider } from "../support/providers/follow.ts";
@@ -19,8 +20,6 @@ import {
 import { type Rig, rigsFor } from "../support/providers/rigs.ts";
 import { type Fault, RETRY_AFTER_S } from "../support/providers/server.ts";
 import { model, openStore, PATIENT, type TestStore } from "../support/stores.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Unix time in milliseconds by which a provider has recovered and its history is stored. */
 const RECOVERED = NOW + 45 * 60_000;

@@ -5,6 +5,7 @@ import { openObservationFollower, readObservations } from "../../src/ingest/foll
 import type { Poller } from "../../src/ingest/poller.ts";
 import { assignProviders, type ProviderAssignment } from "../../src/ingest/setup.ts";
 import { createStreamListener } from "../../src/ingest/stream-listener.ts";
+import { DAY_MS } from "../../src/lib/day.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import { LiveMarket } from "../../src/sources/live/live-market.ts";
 import type { Observation, Provider, ProviderOptions } from "../../src/sources/live/provider.ts";
@@ -25,7 +26,6 @@ import { model, openStore, START, type TestStore } from "../support/stores.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 /** Sunday noon, before a week of trading, in milliseconds. */
 const BEGIN = START + DAY_MS;

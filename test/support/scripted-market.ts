@@ -26,6 +26,7 @@ import type {
   VolatilityAlertEvent,
 } from "../../src/answers/event.ts";
 import { missingReading } from "../../src/factors/reading.ts";
+import { DAY_MS } from "../../src/lib/day.ts";
 import type { AssetClass } from "../../src/market/instrument.ts";
 import type { Market } from "../../src/market/market.ts";
 import type { Bar, Fundamental, InstrumentRecords } from "../../src/market/records.ts";
@@ -39,8 +40,6 @@ import { readAll } from "../../src/store/port/read-all.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { looseLimits } from "./alert-service.ts";
 import type { TestStore } from "./stores.ts";
-
-export const DAY_MS = 86_400_000;
 
 /** Values of a snapshot that differ from the defaults. */
 export interface SnapshotOverrides {

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { isTradingDay } from "../../../src/market/calendar.ts";
 import { newYorkDate, newYorkInstant } from "../../../src/market/new-york.ts";
 import { allowance } from "./allowance.ts";
@@ -16,7 +17,6 @@ export interface AlpacaWorld extends ListedWorld {
 type Row = readonly [symbol: string, fields: Readonly<Record<string, unknown>>];
 
 const TAPE_DELAY_MS = 15 * 60_000;
-const DAY_MS = 86_400_000;
 
 /**
  * Alpaca's market data API on the free plan: 200 requests per minute, no data younger than 15

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { allowance } from "./allowance.ts";
 import { coinClose, isoDay, utcDays } from "./coins.ts";
 import { drawnNumber } from "./drawn.ts";
@@ -16,7 +17,6 @@ export interface CoinMetricsWorld {
 }
 
 const METRICS: readonly string[] = ["CapMVRVCur", "CapMrktCurUSD"] satisfies readonly Metric[];
-const DAY_MS = 86_400_000;
 
 /** Time from the end of a day to the publication of its metrics, in milliseconds. */
 const DELAY_MS = 5.5 * 3_600_000;

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { allowance } from "./allowance.ts";
 import { coinDay, halfDay, isoDay, utcDays } from "./coins.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
@@ -13,7 +14,6 @@ export interface CoinbaseWorld {
 }
 
 const GRANULARITIES = ["60", "300", "900", "3600", "21600", "86400"];
-const DAY_MS = 86_400_000;
 const MAX_CANDLES = 300;
 
 /** Daily candles of Coinbase Exchange. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { allowance } from "./allowance.ts";
 import { type CoinDay, coinDay, halfDay, isoDay, utcDays } from "./coins.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
@@ -8,7 +9,6 @@ export interface KrakenWorld {
   readonly pairs: readonly string[];
 }
 
-const DAY_MS = 86_400_000;
 /** Maximum number of days besides the current day. */
 const MAX_DAYS = 720;
 

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { sessionCloseAt } from "../../../src/market/calendar.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
 import { drawnNumber } from "./drawn.ts";
@@ -33,8 +34,6 @@ interface ListedBar {
   readonly close: number;
   readonly volume: number;
 }
-
-const DAY_MS = 86_400_000;
 
 /** A daily bar as traded, without adjustment. Prices fluctuate around a constant level. */
 export function tradedBar(world: ListedWorld, symbol: string, session: string): ListedBar {

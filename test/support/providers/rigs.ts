@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { AssetClass, Instrument } from "../../../src/market/instrument.ts";
 import type { PolledProvider } from "../../../src/sources/live/provider.ts";
 import {
@@ -33,7 +34,6 @@ import { serveStocktwits } from "./stocktwits.ts";
 import { serveUnusualWhales } from "./unusual-whales.ts";
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** A polled provider with its simulated server and the parameters of its tests. */
 export interface Rig {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { offExchangeView } from "../../../src/factors/off-exchange.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Print, WeeklyVolume } from "../../../src/market/records.ts";
 import { atsShareAnswer } from "../../../tools/get-darkpool.ts";
 import { instrument } from "../../support/instruments.ts";
 
 const INSTRUMENT = instrument("ACME");
-const DAY_MS = 86_400_000;
 
 const week = (weekStart: string, atsShares: number, otcShares: number): WeeklyVolume => ({
   weekStart,

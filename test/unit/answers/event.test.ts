@@ -11,6 +11,7 @@ import {
 import { eventTextOf } from "../../../src/answers/event-text.ts";
 import { STEADINESS_MEANING } from "../../../src/answers/steadiness.ts";
 import { REPORT_BASES } from "../../../src/factors/next-report.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
@@ -33,7 +34,6 @@ import { snapshotOf, steadinessOf } from "../../support/scripted-market.ts";
 /** Maximum size of an event in bytes. Standard Webhooks 1.0.0 recommends less than 20 kB. */
 const MOST_BYTES = 20_000;
 
-const DAY_MS = 86_400_000;
 const AT = Date.UTC(2026, 10, 21, 12);
 const market: Pick<Market, "mode" | "source" | "dayMs"> = {
   mode: "sandbox",

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { NextReportFields, nextReportAnswer } from "../../../src/answers/next-report.ts";
 import { reportWindowsOf } from "../../../src/factors/report-windows.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { Fundamental } from "../../../src/market/records.ts";
 import {
@@ -10,8 +11,6 @@ import {
 import { datedRecordKnownAt } from "../../../src/sources/live/publication-times.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { namedInstrument } from "../../support/instruments.ts";
-
-const DAY_MS = 86_400_000;
 
 /** A filing that is known from midnight in New York after its filing date. */
 const filed = (quarterEnd: string, date: string): Fundamental => ({

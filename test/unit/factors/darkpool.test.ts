@@ -7,12 +7,11 @@ import {
   type OffExchangeDay,
 } from "../../../src/factors/off-exchange.ts";
 import { createShortPressureTracker } from "../../../src/factors/short-pressure.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { isBlockTrade } from "../../../src/market/block-size.ts";
 import type { Print, ShortVolume } from "../../../src/market/records.ts";
 import { normalCdf } from "../../../src/statistics/normal.ts";
 import { clippedZ } from "../../../src/statistics/statistics.ts";
-
-const DAY_MS = 86_400_000;
 
 function print(values: Partial<Print>): Print {
   return {

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { measureEarningsSurprise } from "../../../src/factors/earnings-surprise.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Fundamental } from "../../../src/market/records.ts";
 import { sampleSd } from "../../../src/statistics/statistics.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Net income of consecutive quarters of 91 days, each filed `lagDays` days after the quarter. */
 const filed = (values: readonly number[], lagDays = 30): readonly Fundamental[] =>

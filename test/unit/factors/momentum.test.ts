@@ -11,8 +11,9 @@ import {
   measureCoinMomentum,
   measureListedMomentum,
 } from "../../../src/factors/momentum.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Bar } from "../../../src/market/records.ts";
-import { DAY_MS, historyOf, referenceBars } from "./reference.ts";
+import { historyOf, referenceBars } from "./reference.ts";
 
 const context: MomentumContext = {
   at: 300 * DAY_MS,

@@ -4,9 +4,8 @@ import {
   quarterlyFilings,
   type ReportWindows,
 } from "../../../src/factors/next-report.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Fundamental } from "../../../src/market/records.ts";
-
-const DAY_MS = 86_400_000;
 
 const WINDOWS: readonly ReportWindows[] = [
   { from: 0, days: { year_before: [-7, 8], median_lag: [-9, 10] } },

@@ -6,9 +6,8 @@ import {
   type PriceHistory,
   recomputeSumsAndPeak,
 } from "../../../src/factors/price-history.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Bar } from "../../../src/market/records.ts";
-
-export const DAY_MS = 86_400_000;
 
 const logClose = (t: number) =>
   4.6 + 0.0006 * t + 0.05 * Math.sin(t / 7) + 0.02 * Math.cos(t / 3) + 0.01 * Math.sin(t / 9);

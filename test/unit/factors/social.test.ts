@@ -7,6 +7,7 @@ import {
   sentimentZ,
   socialZ,
 } from "../../../src/factors/social.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { createAttentionTracker, NO_ATTENTION } from "../../../src/messages/attention.ts";
 import {
   addMessageToCounters,
@@ -23,7 +24,6 @@ import {
 import { normalCdf } from "../../../src/statistics/normal.ts";
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /**
  * The messages of the worked example: age in hours, polarity, followers, duplicates, number of

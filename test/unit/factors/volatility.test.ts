@@ -3,8 +3,9 @@ import {
   createVolatilityReader,
   createVolatilityTracker,
 } from "../../../src/factors/volatility.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Bar } from "../../../src/market/records.ts";
-import { DAY_MS, referenceBars } from "./reference.ts";
+import { referenceBars } from "./reference.ts";
 
 const bars = referenceBars(600);
 

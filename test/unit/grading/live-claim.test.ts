@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { LIVE_CLAIM, liveClaimFigures, liveClaimTerms } from "../../../src/grading/live-claim.ts";
 import { gradeRun } from "../../../src/grading/run-grade.ts";
 import type { GradedRun } from "../../../src/grading/track-record.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
 
-const DAY_MS = 86_400_000;
 const REGISTERED = Date.UTC(2026, 10, 28, 21);
 const TERMS = liveClaimTerms(REGISTERED);
 const [FIRST = 0, SECOND = 0] = TERMS.looks.map(({ at }) => at);

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { backoffMs } from "../../../src/ingest/backoff.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { ProviderFault, type ProviderFaultKind } from "../../../src/sources/live/fault.ts";
 
 const HALF_AN_HOUR_MS = 1_800_000;
-const DAY_MS = 86_400_000;
 
 const KINDS: readonly ProviderFaultKind[] = [
   "unreachable",

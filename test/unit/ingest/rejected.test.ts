@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { rejectedRow, rejectedSubject } from "../../../src/ingest/market-rows.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { START } from "../../support/stores.ts";
 
-const DAY_MS = 86_400_000;
 const TODAY = Date.UTC(2026, 10, 21);
 
 const rowAt = (at: number) =>

@@ -3,10 +3,10 @@ import {
   createSessionArchiveJob,
   type SessionArchiveJobOptions,
 } from "../../../src/ingest/session-archive.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Archive } from "../../../src/store/port/archive.ts";
 import { describeEngines, embedded, openStore, type TestStore } from "../../support/stores.ts";
 
-const DAY_MS = 86_400_000;
 const at = (day: number) => Date.UTC(2014, 0, 1) + day * DAY_MS;
 
 interface Final {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { BarFilter, impossibilityReason } from "../../../src/market/bar-quality.ts";
 import type { ReportedBar } from "../../../src/market/records.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
@@ -6,7 +7,6 @@ import { sharedFolder } from "../../support/shared.ts";
 
 const real = sharedFolder("market", "doubts about genuine bars");
 
-const DAY_MS = 86_400_000;
 const T = Date.UTC(2020, 0, 6);
 
 /** A bar with a narrow range around a price. `other` replaces members. */

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import {
   axisAround,
   axisTicks,
@@ -10,8 +11,6 @@ import {
   tickDecimals,
   timeAxis,
 } from "../../../src/markup/plot-axis.ts";
-
-const DAY_MS = 86_400_000;
 
 /** The texts of the labels of an axis, those that a narrow figure omits in brackets. */
 const textsOf = ({ labels }: ReturnType<typeof timeAxis>) =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Instrument } from "../../../src/market/instrument.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import {
@@ -14,7 +15,6 @@ import { normalQuantile } from "../../../src/statistics/normal.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
 
 const SESSIONS = 120;
-const DAY_MS = 86_400_000;
 
 /** Records of an instrument with the given logarithmic return in each session. */
 function records(

@@ -1,8 +1,8 @@
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
 
-const DAY_MS = 86_400_000;
 const FIRST_DAY = Date.parse("2012-01-02");
 /**
  * Time after UTC midnight in milliseconds at which a bar is known: 16:15 in New York in summer,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { findExcludedSymbols } from "../../../src/grading/excluded-symbols.ts";
 import { returnAfterStatement } from "../../../src/grading/session-returns.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import { exposuresAt } from "../../../src/research/backtest/exposures.ts";
 import { shortRatioNextOpenCorrelations } from "../../../src/research/backtest/next-open.ts";
@@ -20,8 +21,6 @@ import { deflatedTThreshold, verdictOf } from "../../../src/research/backtest/ve
 import { randomAt } from "../../../src/statistics/random.ts";
 import type { SeriesSummary } from "../../../src/statistics/series-summary.ts";
 import { instrument } from "../../support/instruments.ts";
-
-const DAY_MS = 86_400_000;
 
 /** A stock with a bar on each of the dates, with unadjusted prices. */
 function stock(

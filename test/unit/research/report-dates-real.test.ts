@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { predictNextReport, quarterlyFilings } from "../../../src/factors/next-report.ts";
 import { MEASURED_REPORT_WINDOWS } from "../../../src/factors/report-windows.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { countKnownRecords } from "../../../src/market/point-in-time.ts";
 import {
   fitReportWindows,
@@ -18,7 +19,6 @@ const { path, isMissing } = sharedFolder("market", "the next report on real hist
 /** Timeout in milliseconds for reading the market folder on a busy machine. */
 const TIMEOUT_MS = 240_000;
 
-const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 const [FIRST_YEAR, LAST_YEAR] = [2012, 2026];
 

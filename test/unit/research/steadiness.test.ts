@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import { gradeSteadiness } from "../../../src/research/backtest/risk/steadiness.ts";
 import type { PanelDate } from "../../../src/research/backtest/statement-panel.ts";
 import { instrument } from "../../support/instruments.ts";
 
-const DAY_MS = 86_400_000;
 const SESSIONS = 40;
 const STOCKS = 20;
 const HORIZON = 21;

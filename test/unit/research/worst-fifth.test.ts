@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { ReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import {
   fitQuadraticLogistic,
@@ -28,7 +29,6 @@ describe("the fit of a quadratic logistic", () => {
 const EXPECTED = [-2.775443557, 3.367309417, -0.325429838] as const;
 
 const STOCKS = 50;
-const DAY_MS = 86_400_000;
 const FIRST = Date.parse("2015-01-05");
 const HORIZON = 5;
 

@@ -1,8 +1,7 @@
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
 import type { Bar, Fundamental } from "../../../src/market/records.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
-
-export const DAY_MS = 86_400_000;
 
 /**
  * Simulated daily bars whose volatility rises by the factor `swing` within each year of 252 days.

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { peerSigmas, riskLevel, riskOutlook, samplePeers } from "../../../src/risk/outlook.ts";
 import {
@@ -10,7 +11,7 @@ import {
 import type { HorizonRiskTable } from "../../../src/risk/table.ts";
 import { ECDF_PROBABILITIES } from "../../../src/statistics/ecdf.ts";
 import { normalCdf, normalQuantile } from "../../../src/statistics/normal.ts";
-import { DAY_MS, madeBars } from "./bars.ts";
+import { madeBars } from "./bars.ts";
 
 const bars = madeBars(700);
 const LAST = 699 * DAY_MS;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { type BarCheckState, checkBar } from "../../../src/market/bar-quality.ts";
 import type { Bar } from "../../../src/market/records.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
@@ -10,7 +11,7 @@ import {
   watchedHorizon,
 } from "../../../src/risk/range-events.ts";
 import type { HorizonRiskTable } from "../../../src/risk/table.ts";
-import { DAY_MS, madeBars } from "./bars.ts";
+import { madeBars } from "./bars.ts";
 
 const table = watchedHorizon(RISK_TABLE, "stock") as HorizonRiskTable;
 

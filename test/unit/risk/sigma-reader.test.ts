@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Bar } from "../../../src/market/records.ts";
 import { forecastSigmaAt } from "../../../src/risk/outlook.ts";
 import { createSigmaReader } from "../../../src/risk/sigma-reader.ts";
-import { DAY_MS, madeBars } from "./bars.ts";
+import { madeBars } from "./bars.ts";
 
 const COUNT = 1_100;
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { missingReading } from "../../../src/factors/reading.ts";
 import type { VolatilityReading } from "../../../src/factors/volatility.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import {
   detectSignalShift,
@@ -13,7 +14,6 @@ import {
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { namedInstrument } from "../../support/instruments.ts";
 
-const DAY_MS = 86_400_000;
 const { listInputs: _, ...absent } = missingReading("not_observed");
 const missing = { ...absent, inputs: [], weight: 0.25, contribution: 0 };
 

@@ -1,5 +1,6 @@
 // @module-tag nightly
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { sharedFolder } from "../../support/shared.ts";
 import {
@@ -12,8 +13,6 @@ import {
 } from "./markets.ts";
 
 const { path, isMissing } = sharedFolder("market", "look-ahead on real history");
-
-const DAY_MS = 86_400_000;
 
 /**
  * Number of instants at which every instrument is scored with and without later data. The default

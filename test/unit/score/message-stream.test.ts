@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords, Mention } from "../../../src/market/records.ts";
 import { createMessageTextAnalyzer } from "../../../src/score/message-stream.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 
-const DAY_MS = 86_400_000;
 const AT = 40 * DAY_MS;
 
 const bars = Array.from(

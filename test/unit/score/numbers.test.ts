@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FACTORS } from "../../../src/factors/reading.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Market } from "../../../src/market/market.ts";
 import type {
   Bar,
@@ -17,7 +18,6 @@ import type {
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 
-const DAY_MS = 86_400_000;
 /**
  * Number of sessions, enough for every factor: 252 bars, and 365 days after 90 days
  * of transfers.

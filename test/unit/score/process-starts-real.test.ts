@@ -1,6 +1,7 @@
 // @module-tag nightly
 
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
 import type { SavedSignals, SavedSignalsStore } from "../../../src/score/saved-signals.ts";
@@ -15,7 +16,6 @@ const { path, isMissing } = sharedFolder("market", "signals whatever the process
 const TIMEOUT_MS = 1_800_000;
 const SEED = 19;
 const STARTS = 20;
-const DAY_MS = 86_400_000;
 
 const newYork = (date: string): number => newYorkInstant(date, "00:00");
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type QuarterlyFiling, quarterlyFilings } from "../../../src/factors/next-report.ts";
 import { reportWindowsOf } from "../../../src/factors/report-windows.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Fundamental } from "../../../src/market/records.ts";
 import {
   detectReportAlert,
@@ -8,8 +9,6 @@ import {
   type ReportState,
   reportReadingAt,
 } from "../../../src/score/report-events.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Report windows that extend from 24 days before to 24 days after the expected day. */
 const WINDOWS = reportWindowsOf({ simulated: true });

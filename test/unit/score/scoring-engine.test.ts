@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords, Mention, Print } from "../../../src/market/records.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { instrument } from "../../support/instruments.ts";
 
-const DAY_MS = 86_400_000;
 const DAYS = 90;
 /** Time after UTC midnight at which sessions close, in milliseconds: 20:00 UTC. */
 const CLOSE_MS = 20 * 3_600_000;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
@@ -6,7 +7,6 @@ import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
 
-const DAY_MS = 86_400_000;
 const DAYS = 330;
 
 /** Bars of a price that follows a random walk, and a market that all share. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import {
   dailyClock,
   LiveClock,
@@ -7,7 +8,6 @@ import {
   stoppedClock,
 } from "../../../src/sources/market-clock.ts";
 
-const DAY_MS = 86_400_000;
 const from = Date.parse("2014-06-02T00:00:00Z");
 const START = 5_000_000;
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { ResolvedSelector } from "../../../src/alerts/watchlists/watchlist.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { MarketView } from "../../../src/market/market-view.ts";
 import { RANGE_BREACHES } from "../../../src/risk/measured-table.ts";
 import { nextStepsOfRangeAlert, requireForecastRange } from "../../../src/tool/range-alert.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
-import { DAY_MS, madeBars } from "../risk/bars.ts";
+import { madeBars } from "../risk/bars.ts";
 
 /** A recorded market of the given instruments, each with a class and a number of sessions. */
 function marketOf(listed: Readonly<Record<string, readonly [AssetClass, number]>>): MarketView {

@@ -16,6 +16,7 @@ import {
 } from "../../../../src/alerts/rules/condition.ts";
 import type { ResolvedAlert } from "../../../../src/alerts/watchlists/watchlist.ts";
 import type { VolatilityReading } from "../../../../src/factors/volatility.ts";
+import { DAY_MS } from "../../../../src/lib/day.ts";
 import { AssetClass } from "../../../../src/market/instrument.ts";
 import { EVENT_RULES } from "../../../../src/score/shift-and-volatility-events.ts";
 import { DIRECTIONS } from "../../../../src/score/signal-hysteresis.ts";
@@ -23,7 +24,6 @@ import type { Snapshot } from "../../../../src/score/snapshot.ts";
 import {
   type AlertOverrides,
   alertOf,
-  DAY_MS,
   type SnapshotOverrides,
   snapshotOf,
   symbolSelector,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { allScopes } from "../../../../src/access/scopes.ts";
 import { alertGroup, alerts, type InstrumentSelector } from "../../../../src/alerts/alert.ts";
 import { watchlists } from "../../../../src/alerts/watchlists/watchlist.ts";
+import { DAY_MS } from "../../../../src/lib/day.ts";
 import { put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { readAll } from "../../../../src/store/port/read-all.ts";
 import { collection, type Records } from "../../../../src/store/port/records.ts";
@@ -12,7 +13,6 @@ import {
   alertSteps,
   barsOf,
   createScriptedMarket,
-  DAY_MS,
   leaderOf,
   OWNER,
   queuedIn,

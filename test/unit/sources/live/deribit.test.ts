@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../../src/lib/day.ts";
 import type { Print } from "../../../../src/market/records.ts";
 import { deribit } from "../../../../src/sources/live/providers/deribit.ts";
 import { instrument } from "../../../support/instruments.ts";
@@ -19,7 +20,6 @@ import {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 const NOW = Date.parse("2026-06-10T12:00:00Z");
 
 const WORLD: DeribitWorld = {

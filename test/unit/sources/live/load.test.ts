@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../../src/lib/day.ts";
 import type { PolledProvider } from "../../../../src/sources/live/provider.ts";
 import { alpaca } from "../../../../src/sources/live/providers/alpaca.ts";
 import { coinMetrics } from "../../../../src/sources/live/providers/coin-metrics.ts";
@@ -15,7 +16,6 @@ import { type DrivenPolling, drivePolling } from "../../../support/providers/dri
 import { rigsFor } from "../../../support/providers/rigs.ts";
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** First start on a Sunday at the end of the year, when the history is longest. */
 const FIRST_START = Date.parse("2026-12-27T12:00:00Z");

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../../src/lib/day.ts";
 import type { Bar, InstrumentRecords } from "../../../../src/market/records.ts";
 import { type ReceivedObservation, RecordBook } from "../../../../src/sources/live/record-book.ts";
 import { arraysOf } from "../../../support/records.ts";
 
-const DAY_MS = 86_400_000;
 const T = Date.UTC(2026, 10, 2);
 
 const coin = {

@@ -3,10 +3,9 @@ import {
   type HistoryFigure,
   historyPlot,
 } from "../../../../../src/http/pages/home/history-figure.ts";
+import { DAY_MS } from "../../../../../src/lib/day.ts";
 import { SIGNAL_THRESHOLDS } from "../../../../../src/score/signal-hysteresis.ts";
 import { pointsOf, positionsByAxis } from "../../../../support/drawn.ts";
-
-const DAY_MS = 86_400_000;
 
 type Point = HistoryFigure["points"][number];
 

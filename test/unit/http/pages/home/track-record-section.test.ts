@@ -6,11 +6,11 @@ import {
   trackRecordTerms,
 } from "../../../../../src/grading/track-record.ts";
 import { trackRecordSection } from "../../../../../src/http/pages/home/track-record-section.ts";
+import { DAY_MS } from "../../../../../src/lib/day.ts";
 import { runningMethod } from "../../../../../src/method/running.ts";
 import { randomAt } from "../../../../../src/statistics/random.ts";
 import { pointsOf, positionsByAxis } from "../../../../support/drawn.ts";
 
-const DAY_MS = 86_400_000;
 const HORIZON = 5;
 const EXCLUDED = { failed: 0, unscored: 0, untraded: 0, unsettled: 0, copies: 0 };
 
