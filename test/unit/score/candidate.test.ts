@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Market } from "../../../src/market/market.ts";
 import { closeOf, METHOD_MARKET, SCORED_FROM } from "../../../src/method/invented-market.ts";
 import { recordedCandidate } from "../../../src/method/recorded-candidate.ts";
 import { runningCandidate } from "../../../src/method/running.ts";
@@ -9,13 +8,13 @@ import {
   candidateReading,
 } from "../../../src/score/candidate.ts";
 import type { InstrumentState } from "../../../src/score/instrument-state.ts";
-import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { rankClose } from "../../../src/score/stock-ranking.ts";
 import { normalQuantile } from "../../../src/statistics/normal.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
 import { CandidatesAnswer, candidatesAnswer } from "../../../src/tool/candidate.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
+import { closedSnapshots } from "./markets.ts";
 
 const NONE = Number.NaN;
 
@@ -138,17 +137,7 @@ describe("the candidate method", () => {
 });
 
 describe("the candidate method, which runs alongside the current method,", () => {
-  /** The final snapshots of all sessions up to a day. */
-  function closedUntil(day: number, market: Market = METHOD_MARKET): readonly Snapshot[] {
-    const closed: Snapshot[] = [];
-    const addClosed = (snapshot: Snapshot) => void closed.push(snapshot);
-    const engine = new ScoringEngine(market, { clear() {}, setNewest() {}, addClosed });
-    engine.refresh(closeOf(day));
-    return closed;
-  }
-
-  const LAST = SCORED_FROM + 20;
-  const closed = closedUntil(LAST);
+  const closed = closedSnapshots(METHOD_MARKET, [closeOf(SCORED_FROM + 20)]);
   const read = closed.filter(({ candidate }) => typeof candidate?.z === "number");
 
   it("scores only stocks, at the closes at which they traded", () => {

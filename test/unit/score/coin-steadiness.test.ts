@@ -6,9 +6,9 @@ import {
   SCORED_FROM,
 } from "../../../src/method/invented-market.ts";
 import { COIN_STEADINESS_RULES } from "../../../src/score/coin-steadiness.ts";
-import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { decayFactor } from "../../../src/statistics/statistics.ts";
+import { closedSnapshots } from "./markets.ts";
 
 /** Number of scored days. */
 const DAYS = 15;
@@ -19,15 +19,11 @@ const coins = FEW_STOCKS_MARKET.recordsUntil(LAST).filter(
 );
 
 /** The snapshots of coins at the closes of the scored days. */
-function closedCoins(market = FEW_STOCKS_MARKET): readonly Snapshot[] {
-  const closed: Snapshot[] = [];
-  const addClosed = (one: Snapshot) => {
-    if (one.instrument.assetClass === "crypto") closed.push(one);
-  };
-  const engine = new ScoringEngine(market, { clear: () => {}, addClosed, setNewest: () => {} });
-  for (let day = SCORED_FROM; day <= SCORED_FROM + DAYS; day++) engine.refresh(closeOf(day));
-  return closed;
-}
+const closedCoins = (market = FEW_STOCKS_MARKET): readonly Snapshot[] =>
+  closedSnapshots(
+    market,
+    Array.from({ length: DAYS + 1 }, (_, day) => closeOf(SCORED_FROM + day)),
+  ).filter(({ instrument }) => instrument.assetClass === "crypto");
 
 /** The variances of the coins that traded at a close, by symbol, computed anew from their bars. */
 function variancesAt(at: number): ReadonlyMap<string, number> {

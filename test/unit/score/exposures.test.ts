@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { recentVolatility } from "../../../src/factors/price-history.ts";
 import { closeOf, DAYS, METHOD_MARKET, SCORED_FROM } from "../../../src/method/invented-market.ts";
 import { exposurePercentiles } from "../../../src/score/exposures.ts";
-import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
-import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { historyOf, referenceBars } from "../factors/reference.ts";
+import { closedSnapshots } from "./markets.ts";
 
 describe("the exposures of the stocks of a close", () => {
   it("are 100 (rank - 0.5) / n among the stocks that have a value, with mean ranks for ties", () => {
@@ -36,16 +35,9 @@ describe("the exposures of the stocks of a close", () => {
 
   it("are those of the stocks that traded, and of no coin or fund", () => {
     const at = closeOf(DAYS);
-    const closed: Snapshot[] = [];
-    const engine = new ScoringEngine(METHOD_MARKET, {
-      clear: () => {},
-      setNewest: () => {},
-      addClosed: (snapshot) => {
-        if (snapshot.at === at) closed.push(snapshot);
-      },
-    });
-    engine.refresh(closeOf(SCORED_FROM));
-    engine.refresh(at);
+    const closed = closedSnapshots(METHOD_MARKET, [closeOf(SCORED_FROM), at]).filter(
+      (snapshot) => snapshot.at === at,
+    );
     const traded = closed.filter(
       ({ instrument, price }) => instrument.assetClass === "stock" && price?.at === at,
     );

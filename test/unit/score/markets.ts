@@ -1,6 +1,7 @@
 import type { AlertService } from "../../../src/alerts/api/alert-service.ts";
 import type { ChannelService } from "../../../src/alerts/channels/channels.ts";
 import type { WatchlistService } from "../../../src/alerts/watchlists/watchlists.ts";
+import { DAY_MS } from "../../../src/lib/day.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnownRecords } from "../../../src/market/point-in-time.ts";
 import {
@@ -11,6 +12,7 @@ import {
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { peerSigmas, riskOutlook } from "../../../src/risk/outlook.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
+import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import type { ToolContext } from "../../../src/tool/tool.ts";
 
@@ -81,6 +83,30 @@ export const marketOf = (
   scoredFrom: () => origin,
   servedFrom: () => origin,
 });
+
+/** A market of daily records that is scored and served from an instant on. */
+export const dailyMarket = (
+  records: readonly InstrumentRecords[],
+  from: number,
+  sessionOf: (day: number) => string = String,
+): Market => ({
+  mode: "files",
+  source: { id: "test", name: "Test", terms: "", simulated: false },
+  dayMs: DAY_MS,
+  recordsUntil: () => records,
+  sessionAt: (at) => sessionOf(Math.floor(at / DAY_MS)),
+  scoredFrom: () => from,
+  servedFrom: () => from,
+});
+
+/** The final snapshots of the sessions that close while an engine is refreshed at instants. */
+export function closedSnapshots(market: Market, instants: readonly number[]): readonly Snapshot[] {
+  const closed: Snapshot[] = [];
+  const addClosed = (snapshot: Snapshot) => void closed.push(snapshot);
+  const engine = new ScoringEngine(market, { clear() {}, setNewest() {}, addClosed });
+  for (const at of instants) engine.refresh(at);
+  return closed;
+}
 
 /**
  * Returns the newest snapshot of each instrument at an instant, and the snapshots of earlier closes

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { DAY_MS } from "../../../src/lib/day.ts";
-import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords, Mention } from "../../../src/market/records.ts";
 import { createMessageTextAnalyzer } from "../../../src/score/message-stream.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
+import { dailyMarket } from "./markets.ts";
 
 const AT = 40 * DAY_MS;
 
@@ -38,17 +38,8 @@ function sentimentOf(mentions: Readonly<Record<string, readonly Mention[]>>) {
       mentions: list,
     }),
   );
-  const market: Market = {
-    mode: "files",
-    source: { id: "test", name: "Test", terms: "", simulated: false },
-    dayMs: DAY_MS,
-    recordsUntil: () => records,
-    sessionAt: (at) => String(Math.floor(at / DAY_MS)),
-    scoredFrom: () => AT - DAY_MS,
-    servedFrom: () => AT - DAY_MS,
-  };
   const archive = createSnapshotArchive();
-  new ScoringEngine(market, archive).refresh(AT);
+  new ScoringEngine(dailyMarket(records, AT - DAY_MS), archive).refresh(AT);
   const inputOf = (symbol: string, name: string) =>
     archive.newest(symbol)?.factors.social.inputs.find((input) => input.name === name)?.value;
   return (symbol: string) => ({

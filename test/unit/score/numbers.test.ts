@@ -4,7 +4,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FACTORS } from "../../../src/factors/reading.ts";
 import { DAY_MS } from "../../../src/lib/day.ts";
-import type { Market } from "../../../src/market/market.ts";
 import type {
   Bar,
   Fundamental,
@@ -17,6 +16,7 @@ import type {
 } from "../../../src/market/records.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
+import { dailyMarket } from "./markets.ts";
 
 /**
  * Number of sessions, enough for every factor: 252 bars, and 365 days after 90 days
@@ -148,16 +148,6 @@ function recordsOf(kind: Feeds, index: number): InstrumentRecords {
     : { ...common, ...offExchange, fundamentals: fundamentalsOf(mix) };
 }
 
-const marketOf = (records: readonly InstrumentRecords[]): Market => ({
-  mode: "files",
-  source: { id: "any", name: "Any", terms: "", simulated: false },
-  dayMs: DAY_MS,
-  recordsUntil: () => records,
-  sessionAt: (at) => label(Math.floor(at / DAY_MS)),
-  scoredFrom: () => (SESSIONS - 2) * DAY_MS,
-  servedFrom: () => (SESSIONS - 2) * DAY_MS,
-});
-
 /** Yields every number in a value with its member path. */
 function* numbersIn(value: unknown, path = ""): Generator<readonly [string, number]> {
   if (typeof value === "number") yield [path, value];
@@ -197,7 +187,9 @@ function scored(kinds: readonly Feeds[]): readonly Snapshot[] {
   const snapshots: Snapshot[] = [];
   const keep = (snapshot: Snapshot) => void snapshots.push(snapshot);
   const archive = { clear: () => {}, addClosed: keep, setNewest: keep };
-  new ScoringEngine(marketOf(records), archive).refresh(SESSIONS * DAY_MS + 1);
+  new ScoringEngine(dailyMarket(records, (SESSIONS - 2) * DAY_MS, label), archive).refresh(
+    SESSIONS * DAY_MS + 1,
+  );
   expect(snapshots.length).toBeGreaterThan(36);
   return snapshots;
 }

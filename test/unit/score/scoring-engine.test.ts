@@ -5,6 +5,7 @@ import type { Bar, InstrumentRecords, Mention, Print } from "../../../src/market
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { instrument } from "../../support/instruments.ts";
+import { dailyMarket } from "./markets.ts";
 
 const DAYS = 90;
 /** Time after UTC midnight at which sessions close, in milliseconds: 20:00 UTC. */
@@ -62,15 +63,7 @@ const records: InstrumentRecords = {
   mentions: days.flatMap(mentionsOf),
 };
 
-const market: Market = {
-  mode: "files",
-  source: { id: "test", name: "Test", terms: "", simulated: false },
-  dayMs: DAY_MS,
-  recordsUntil: () => [records],
-  sessionAt: (at) => label(Math.floor(at / DAY_MS)),
-  scoredFrom: () => closeOf(30),
-  servedFrom: () => closeOf(30),
-};
+const market = dailyMarket([records], closeOf(30), label);
 
 /** Refreshes at each instant in turn, and returns the final state. */
 function refreshed(instants: readonly number[]) {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { DAY_MS } from "../../../src/lib/day.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
-import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { randomAt } from "../../../src/statistics/random.ts";
+import { dailyMarket } from "./markets.ts";
 
 const DAYS = 330;
 
@@ -45,14 +45,7 @@ function snapshotsOf(
     ),
     ...funds.map((symbol, index) => recordsOf(symbol, 900 + index, "etf")),
   ];
-  const market: Market = {
-    mode: "files",
-    source: { id: "test", name: "Test", terms: "", simulated: false },
-    dayMs: DAY_MS,
-    recordsUntil: () => records,
-    sessionAt: (at) => String(Math.floor(at / DAY_MS)),
-    servedFrom: () => (DAYS - 3) * DAY_MS,
-  };
+  const market = dailyMarket(records, (DAYS - 3) * DAY_MS);
   const found = new Map<string, Snapshot>();
   const keep = (snapshot: Snapshot) => void found.set(snapshot.instrument.symbol, snapshot);
   new ScoringEngine(market, { clear() {}, addClosed: keep, setNewest: keep }).refresh(
