@@ -159,7 +159,7 @@ describe("a person", () => {
     const [, formToken = ""] = own.form("/sign-out").fields[0] ?? [];
     for (const { action, fields } of forms) {
       const answerAt = async (address: string) => {
-        const filled = { form_token: formToken };
+        const filled = { form_token: formToken, symbols: "BORUN.SIM" };
         const { status, html } = await mine.web.submit({ action: address, fields }, filled);
         return [status, textOf(html)];
       };
