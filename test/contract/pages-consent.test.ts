@@ -147,7 +147,7 @@ describe("the consent page", () => {
     expect(named(await person.web.get("/account")).toSorted()).toEqual(named(page).toSorted());
   });
 
-  it("offers each scope with its meaning, all selected, and does not grant deselected scopes", async () => {
+  it("offers each scope with its meaning, all selected, and grants neither deselected nor other scopes", async () => {
     const { person, page } = await atConsent(
       {},
       { scope: "signals:read factor:read alerts:write" },
@@ -161,7 +161,7 @@ describe("the consent page", () => {
     expect(textOf(page.html)).toContain("Register alert webhook endpoints alerts:write");
     const { leavesFor } = await person.web.submit(form, {
       decision: "allow",
-      scope: "factor:read",
+      scope: ["factor:read", "darkpool:read"],
     });
     expect(leavesFor?.searchParams.get("code")).toBeTruthy();
     const account = await person.web.get("/account");
