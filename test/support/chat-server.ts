@@ -1,12 +1,10 @@
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChatKind } from "../../src/alerts/channels/services/chat-services.ts";
 import type { ChannelTarget, ChannelTargetInput } from "../../src/alerts/channels/targets.ts";
-import type { Certificate } from "./certificate.ts";
 
 /**
  * Reaction of a chat service to a message. A number is an HTTP error status. `limited`: 429 in the
@@ -45,8 +43,6 @@ interface ChatOptions {
   /** Called for each request before the answer. */
   readonly onAsked?: () => Promise<void>;
   readonly onTaken?: (message: TakenMessage) => void;
-  /** Certificate for HTTPS; absent: HTTP. */
-  readonly tls?: Certificate;
 }
 
 /** A local server that simulates a chat service. */
@@ -218,7 +214,7 @@ const MOVED: Answer = {
 /** Starts a chat service on a free port. */
 export async function startChat(kind: ChatKind, options: ChatOptions = {}): Promise<ChatServer> {
   const format = formats[kind];
-  const { thinksMs = 0, location = "/", onAsked, onTaken, tls } = options;
+  const { thinksMs = 0, location = "/", onAsked, onTaken } = options;
   const events = new EventEmitter().setMaxListeners(0);
   const taken: TakenMessage[] = [];
   let requests = 0;
@@ -242,10 +238,10 @@ export async function startChat(kind: ChatKind, options: ChatOptions = {}): Prom
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
     handle(req, res).catch(() => res.destroy());
   };
-  const http = tls ? createHttpsServer(tls, listener) : createServer(listener);
+  const http = createServer(listener);
   http.listen(0, "127.0.0.1");
   await once(http, "listening");
-  const origin = `http${tls ? "s" : ""}://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   const server = {
     ...{ kind, origin, target: format.target(origin), taken },
     typed: { kind, ...format.typed(origin) },

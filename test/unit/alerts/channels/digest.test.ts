@@ -8,7 +8,8 @@ import {
   IMMEDIATE_SCHEDULE,
   scheduledWaitEnd,
 } from "../../../../src/alerts/channels/schedule.ts";
-import { CHANNEL_KINDS, type ChannelKind } from "../../../../src/alerts/channels/targets.ts";
+import type { ChatKind } from "../../../../src/alerts/channels/services/chat-services.ts";
+import { CHANNEL_KINDS, type ChannelTarget } from "../../../../src/alerts/channels/targets.ts";
 import {
   DELIVERIES_TOPIC,
   type Delivery,
@@ -33,7 +34,7 @@ import {
   queuedShift,
   symbolsIn,
 } from "../../../support/channels.ts";
-import { type ChatServer, startChat } from "../../../support/chat-server.ts";
+import { startChat } from "../../../support/chat-server.ts";
 import {
   queuedIn,
   type RunningWorker,
@@ -42,7 +43,7 @@ import {
 } from "../../../support/delivery-worker.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
 import { embedded, openStore, type TestStore } from "../../../support/stores.ts";
-import { loopbackSender, vault } from "../../../support/webhook-alerts.ts";
+import { vault } from "../../../support/webhook-alerts.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -53,18 +54,17 @@ const DAILY: ChannelSchedule = {
   digestAt: "02:30",
 };
 
-/** Access to the messages that a chat or a mailbox has received. */
-interface Outlet {
-  /** Resolves when all waiting events have been released and the worker has processed them. */
-  readonly released: () => Promise<void>;
-  readonly texts: () => Promise<readonly string[]>;
-  readonly chat: ChatServer | undefined;
-}
-
-interface Scene extends Outlet {
+/** A channel whose alert has events, and a worker that delivers them. */
+interface Scene {
   readonly store: TestStore;
   readonly made: ChannelAlert;
   readonly worker: RunningWorker;
+  /** Texts of the messages that the channel has received. */
+  readonly texts: () => Promise<readonly string[]>;
+  /** Symbols of the events in each message that the channel has received. */
+  readonly told: () => Promise<readonly (readonly string[])[]>;
+  /** Resolves when all waiting events have been released and the worker has processed them. */
+  readonly released: () => Promise<void>;
 }
 
 /** Options of the channel and the worker in a test. */
@@ -95,20 +95,36 @@ const toldOf = (records: Records, onRead: (collection: string) => Promise<void>)
   },
 });
 
+/** A scene with a channel to a chat. */
+async function chatScene(sending: Sending, kind: ChatKind = "slack") {
+  const chat = await startChat(kind);
+  onTestFinished(chat.close);
+  const texts = async () => chat.taken.map(({ text }) => text);
+  return { ...(await sceneOf(sending, chat, () => texts)), chat };
+}
+
+/** A scene with a channel to a mailbox. */
+const mailScene = (sending: Sending): Promise<Scene> =>
+  sceneOf(
+    sending,
+    { target: { kind: "email", to: "ann@mail.example" } },
+    ({ records }) =>
+      async () => {
+        const queued = await records.list(queuedMails, { limit: 1_000 });
+        return queued.map((mail) => decryptEmail(vault, mail).text);
+      },
+  );
+
 async function sceneOf(
-  kind: ChannelKind,
   { schedule = IMMEDIATE_SCHEDULE, start = "2026-06-01T12:00:00Z", messages, ...worked }: Sending,
+  { target, origin }: { readonly target: ChannelTarget; readonly origin?: string },
+  textsIn: (store: TestStore) => Scene["texts"],
 ): Promise<Scene> {
   const store = await openStore(embedded);
   store.clock.now = Date.parse(start);
-  const chat = kind === "email" ? undefined : await startChat(kind);
-  if (chat !== undefined) onTestFinished(chat.close);
-  const target = chat?.target ?? ({ kind: "email", to: "ann@mail.example" } as const);
   const made = channelAlert({ target, vault, schedule });
   await store.records.commit(made.steps);
-  const sender = loopbackSender({ now: () => store.clock.now });
-  onTestFinished(sender.close);
-  const outlets = outletsOn(vault, () => new Date(store.clock.now), chat?.origin);
+  const outlets = outletsOn(vault, () => new Date(store.clock.now), origin);
   const limits = createLimits({
     now: () => store.clock.now,
     overrides: messages === undefined ? {} : { messages },
@@ -116,18 +132,17 @@ async function sceneOf(
   const { onRead = async () => {}, isUnpolled = false } = worked;
   const worker = startWorker(
     { ...store, records: toldOf(store.records, onRead) },
-    { sender, channels: outlets, limits, ...(isUnpolled && { schedule: unpolled }) },
+    { channels: outlets, limits, ...(isUnpolled && { schedule: unpolled }) },
   );
-  const texts = async () => {
-    if (chat !== undefined) return chat.taken.map(({ text }) => text);
-    const queued = await store.records.list(queuedMails, { limit: 1_000 });
-    return queued.map((mail) => decryptEmail(vault, mail).text);
+  const texts = textsIn(store);
+  return {
+    ...{ store, made, worker, texts },
+    told: async () => (await texts()).map(symbolsIn),
+    async released() {
+      await releasesEnd(store);
+      await worker.look();
+    },
   };
-  const released = async () => {
-    await releasesEnd(store);
-    await worker.look();
-  };
-  return { store, made, worker, chat, texts, released };
 }
 
 /** Queues an event and lets the worker process it. */
@@ -135,6 +150,15 @@ async function happen({ store, made, worker }: Scene, symbol: string): Promise<v
   await store.records.commit(queuedShift(made.alert, symbol, store.clock.now));
   await worker.look();
 }
+
+/** Advances the clock to an instant, and lets the worker process what is due. */
+async function lookAt({ store, worker }: Scene, at: number): Promise<void> {
+  store.clock.now = at;
+  await worker.look();
+}
+
+/** Advances the clock by a time, and lets the worker process what is due. */
+const lookAfter = (scene: Scene, ms: number) => lookAt(scene, scene.store.clock.now + ms);
 
 /** Advances the clock to an instant, and then until all parts of a digest have been sent. */
 async function goTo({ store, worker }: Scene, at: number): Promise<void> {
@@ -157,7 +181,8 @@ describe("a daily digest", () => {
     "to %s contains each event exactly once and is sent on time",
     async (kind) => {
       // The clocks in Berlin go forward two days later.
-      const scene = await sceneOf(kind, { schedule: DAILY, start: "2026-03-27T12:00:00Z" });
+      const sending = { schedule: DAILY, start: "2026-03-27T12:00:00Z" };
+      const scene = kind === "email" ? await mailScene(sending) : await chatScene(sending, kind);
       const [pauses = []] = fc.sample(
         fc.array(fc.integer({ min: 1, max: 150 }), { minLength: 25, maxLength: 40 }),
         { seed: 23, numRuns: 1 },
@@ -176,7 +201,7 @@ describe("a daily digest", () => {
         expected.set(next, [...(expected.get(next) ?? []), `E${number}`]);
       }
       await goTo(scene, next);
-      const told = (await scene.texts()).map(symbolsIn);
+      const told = await scene.told();
       const digests = [...expected.values()];
       expect(told.flat()).toEqual(digests.flat());
       if (kind !== "discord") expect(told).toEqual(digests);
@@ -188,7 +213,7 @@ describe("a daily digest", () => {
   );
 
   it("is split into several parts when it is too long for one message, and contains each event once", async () => {
-    const scene = await sceneOf("discord", { schedule: DAILY });
+    const scene = await chatScene({ schedule: DAILY }, "discord");
     const { store, made } = scene;
     const all = Array.from({ length: 250 }, (_, number) => `E${number}`);
     for (const [number, symbol] of all.entries()) {
@@ -204,7 +229,7 @@ describe("a daily digest", () => {
   });
 
   it("is sent at once as one message when the person turns digests off", async () => {
-    const scene = await sceneOf("slack", { schedule: DAILY });
+    const scene = await chatScene({ schedule: DAILY });
     const all = Array.from({ length: 12 }, (_, number) => `E${number}`);
     for (const symbol of all) {
       scene.store.clock.now += MINUTE;
@@ -212,14 +237,14 @@ describe("a daily digest", () => {
     }
     await reschedule(scene, IMMEDIATE_SCHEDULE);
     await scene.released();
-    expect((await scene.texts()).map(symbolsIn)).toEqual([all]);
+    expect(await scene.told()).toEqual([all]);
     expect(await left(scene)).toEqual([]);
     await happen(scene, "E12");
-    expect((await scene.texts()).map(symbolsIn)).toEqual([all, ["E12"]]);
+    expect(await scene.told()).toEqual([all, ["E12"]]);
   });
 
   it("contains every waiting event when the person turns digests off, even if a single read cannot return all events", async () => {
-    const scene = await sceneOf("email", { schedule: DAILY });
+    const scene = await mailScene({ schedule: DAILY });
     const { store, made } = scene;
     const all = Array.from({ length: 1_100 }, (_, number) => `E${number}`);
     const queued = all.flatMap((symbol, at) =>
@@ -263,44 +288,38 @@ describe("a daily digest", () => {
   });
 
   it("is retried as a whole when sending fails, and none of its events is sent separately", async () => {
-    const scene = await sceneOf("slack", { schedule: DAILY });
-    if (scene.chat === undefined) throw new Error("no chat");
+    const scene = await chatScene({ schedule: DAILY });
     await happen(scene, "E0");
     scene.store.clock.now += MINUTE;
     await happen(scene, "E1");
     scene.chat.behavior = 503;
-    scene.store.clock.now = scheduledWaitEnd(DAILY, scene.store.clock.now) ?? 0;
-    await scene.worker.look();
+    await lookAt(scene, scheduledWaitEnd(DAILY, scene.store.clock.now) ?? 0);
     expect(scene.chat.requests).toBe(1);
     scene.chat.behavior = "takes";
-    scene.store.clock.now += MINUTE;
-    await scene.worker.look();
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
+    await lookAfter(scene, MINUTE);
+    expect(await scene.told()).toEqual([["E0", "E1"]]);
     expect(await left(scene)).toEqual([]);
   });
 
   it("omits the event of a paused alert, which is sent in a digest after the alert is resumed", async () => {
-    const scene = await sceneOf("slack", { schedule: DAILY });
+    const scene = await chatScene({ schedule: DAILY });
     const { store } = scene;
     await happen(scene, "E0");
-    if (scene.chat === undefined) throw new Error("no chat");
     scene.chat.behavior = 503;
-    store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
-    await scene.worker.look();
+    await lookAt(scene, scheduledWaitEnd(DAILY, store.clock.now) ?? 0);
     scene.chat.behavior = "takes";
     await changeAlert(store, scene.made, { isPaused: true });
-    store.clock.now += MINUTE;
-    await scene.worker.look();
+    await lookAfter(scene, MINUTE);
     expect(await scene.texts()).toEqual([]);
     await changeAlert(store, scene.made, { isPaused: false });
     await scene.released();
     await goTo(scene, scheduledWaitEnd(DAILY, store.clock.now) ?? 0);
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
+    expect(await scene.told()).toEqual([["E0"]]);
     expect(await left(scene)).toEqual([]);
   });
 
   it("leaves no event behind when the operator has disabled the person of the channel", async () => {
-    const scene = await sceneOf("slack", { schedule: DAILY });
+    const scene = await chatScene({ schedule: DAILY });
     const { store, made } = scene;
     await happen(scene, "E0");
     const channel = await channelNow(store, made);
@@ -312,7 +331,7 @@ describe("a daily digest", () => {
   });
 
   it("keeps its waiting events when its time of day changes", async () => {
-    const scene = await sceneOf("slack", { schedule: DAILY });
+    const scene = await chatScene({ schedule: DAILY });
     await happen(scene, "E0");
     scene.store.clock.now += MINUTE;
     await happen(scene, "E1");
@@ -323,13 +342,13 @@ describe("a daily digest", () => {
     await goTo(scene, scheduledWaitEnd(DAILY, clock.now) ?? 0);
     expect(await scene.texts()).toEqual([]);
     await goTo(scene, scheduledWaitEnd(later, clock.now) ?? 0);
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
+    expect(await scene.told()).toEqual([["E0", "E1"]]);
   });
 });
 
 describe("a digest when several channels are due at the same time", () => {
   it("contains only the events of its own channel", async () => {
-    const scene = await sceneOf("slack", { schedule: DAILY });
+    const scene = await chatScene({ schedule: DAILY });
     const { store, made, worker, chat } = scene;
     const otherChat = await startChat("ntfy");
     onTestFinished(otherChat.close);
@@ -341,13 +360,13 @@ describe("a digest when several channels are due at the same time", () => {
     }
     await worker.look();
     // Both chats refuse the digests at first, so both digests are queued at the same time.
-    for (const each of [chat, otherChat]) if (each !== undefined) each.behavior = 503;
+    for (const each of [chat, otherChat]) each.behavior = 503;
     store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
     await worker.look();
-    for (const each of [chat, otherChat]) if (each !== undefined) each.behavior = "takes";
+    for (const each of [chat, otherChat]) each.behavior = "takes";
     store.clock.now += MINUTE;
     await worker.look();
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E2"]]);
+    expect(await scene.told()).toEqual([["E0", "E2"]]);
     expect(otherChat.taken.map(({ text }) => symbolsIn(text))).toEqual([["E1", "E3"]]);
     expect(await left(scene)).toEqual([]);
   });
@@ -357,28 +376,27 @@ describe("a worker that waits for announcements instead of polling", () => {
   const tell = ({ store }: Scene) => store.records.commit([announce(DELIVERIES_TOPIC)]);
 
   it("sends a digest when an announcement says that the digest is due", async () => {
-    const scene = await sceneOf("slack", { schedule: DAILY, isUnpolled: true });
+    const scene = await chatScene({ schedule: DAILY, isUnpolled: true });
     await happen(scene, "E0");
     scene.store.clock.now = scheduledWaitEnd(DAILY, scene.store.clock.now) ?? 0;
     await tell(scene);
-    const taken = (await scene.chat?.took(1)) ?? [];
+    const taken = await scene.chat.took(1);
     expect(taken.map(({ text }) => symbolsIn(text))).toEqual([["E0"]]);
   });
 
   it("sends an event at once when the digest for which it waits is turned off", async () => {
-    const scene = await sceneOf("slack", { schedule: DAILY, isUnpolled: true });
+    const scene = await chatScene({ schedule: DAILY, isUnpolled: true });
     await happen(scene, "E0");
     await reschedule(scene, IMMEDIATE_SCHEDULE);
-    const taken = (await scene.chat?.took(1)) ?? [];
+    const taken = await scene.chat.took(1);
     expect(taken.map(({ text }) => symbolsIn(text))).toEqual([["E0"]]);
   });
 
   it.each(["waits", "is in a digest"])(
     "sends an event to the new channel of its alert even if the event already %s for the old channel",
     async (where) => {
-      const scene = await sceneOf("slack", { schedule: DAILY, isUnpolled: true });
+      const scene = await chatScene({ schedule: DAILY, isUnpolled: true });
       const { store, chat } = scene;
-      if (chat === undefined) throw new Error("no chat");
       const otherChat = await startChat("ntfy");
       onTestFinished(otherChat.close);
       const other = channelAlert({ target: otherChat.target, vault, name: "other" });
@@ -418,7 +436,7 @@ describe("a person's change that is committed just after the worker has read the
       await change();
       await releasesEnd(scene.store);
     };
-    const scene = await sceneOf("slack", { schedule, onRead });
+    const scene = await chatScene({ schedule, onRead });
     return {
       scene,
       afterRead: (of: string, change: () => Promise<void>) => {
@@ -458,27 +476,23 @@ describe("a person's change that is committed just after the worker has read the
     afterRead(of, () => change(scene));
     await happen(scene, "E0");
     // The event is attempted again after its lease has expired.
-    scene.store.clock.now += MINUTE;
-    await scene.worker.look();
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
+    await lookAfter(scene, MINUTE);
+    expect(await scene.told()).toEqual([["E0"]]);
     expect(await left(scene)).toEqual([]);
   });
 
   it("holds back no event of a digest when the alert is resumed", async () => {
     const { scene, afterRead } = await changedAfterRead(DAILY);
     const { store, chat } = scene;
-    if (chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
     chat.behavior = 503;
-    store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
-    await scene.worker.look();
+    await lookAt(scene, scheduledWaitEnd(DAILY, store.clock.now) ?? 0);
     chat.behavior = "takes";
     await changeAlert(store, scene.made, { isPaused: true });
     afterRead(alerts.name, () => changeAlert(store, scene.made, { isPaused: false }));
-    store.clock.now += MINUTE;
-    await scene.worker.look();
+    await lookAfter(scene, MINUTE);
     await goTo(scene, scheduledWaitEnd(DAILY, store.clock.now) ?? 0);
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
+    expect(await scene.told()).toEqual([["E0"]]);
     expect(await left(scene)).toEqual([]);
   });
 
@@ -532,7 +546,7 @@ describe("what version 1.0 left in the queue of a channel", () => {
    * paused.
    */
   async function waitingSince1_0(channel: Partial<Channel> = {}) {
-    const scene = await sceneOf("slack", { schedule: DAILY });
+    const scene = await chatScene({ schedule: DAILY });
     const { records, clock } = scene.store;
     await changeChannel(scene.store, scene.made, channel);
     await scene.released();
@@ -549,7 +563,7 @@ describe("what version 1.0 left in the queue of a channel", () => {
   }
 
   const expectOneDigest = async (scene: Scene) => {
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1", "E2"]]);
+    expect(await scene.told()).toEqual([["E0", "E1", "E2"]]);
     expect(await left(scene)).toEqual([]);
   };
 
@@ -586,7 +600,7 @@ describe("messages beyond the hourly limit", () => {
   it.each(["slack", "discord"] as const)(
     "to %s are sent later in one digest that mentions the limit, and none is lost",
     async (kind) => {
-      const scene = await sceneOf(kind, { messages });
+      const scene = await chatScene({ messages }, kind);
       const all = Array.from({ length: 40 }, (_, number) => `E${number}`);
       for (const symbol of all) {
         scene.store.clock.now += MINUTE / 2;
@@ -594,7 +608,7 @@ describe("messages beyond the hourly limit", () => {
       }
       const [one, two, three, ...waiting] = all;
       const atOnce = [one, two, three].map((symbol) => [symbol]);
-      expect((await scene.texts()).map(symbolsIn)).toEqual(atOnce);
+      expect(await scene.told()).toEqual(atOnce);
       await goTo(scene, scene.store.clock.now + HOUR);
       const texts = await scene.texts();
       expect(texts.slice(3).flatMap(symbolsIn)).toEqual(waiting);
@@ -611,7 +625,7 @@ describe("messages beyond the hourly limit", () => {
   );
 
   it("wait for the next hour even if they are parts of one digest, and none is lost", async () => {
-    const scene = await sceneOf("discord", { schedule: DAILY, messages });
+    const scene = await chatScene({ schedule: DAILY, messages }, "discord");
     const { store, made } = scene;
     const all = Array.from({ length: 150 }, (_, number) => `E${number}`);
     for (const [number, symbol] of all.entries()) {
@@ -632,23 +646,21 @@ describe("messages beyond the hourly limit", () => {
   });
 
   it("are counted separately for each person, so messages of other people to the same chat do not count", async () => {
-    const scene = await sceneOf("slack", { messages });
+    const scene = await chatScene({ messages });
     const { store, chat } = scene;
-    if (chat === undefined) throw new Error("no chat");
     const other = channelAlert({ target: chat.target, vault, accountId: "acc_of_another" });
     await store.records.commit(other.steps);
     for (const symbol of ["E0", "E1", "E2", "E3"]) await happen(scene, symbol);
     await store.records.commit(queuedShift(other.alert, "E9", store.clock.now));
     await scene.worker.look();
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E9"]]);
+    expect(await scene.told()).toEqual([["E0"], ["E1"], ["E2"], ["E9"]]);
   });
 
   it("are counted together for people whose accounts were created in one network", async () => {
-    const scene = await sceneOf("slack", {
+    const scene = await chatScene({
       messages: { caller: 2, network: 3, total: 1_000 },
     });
     const { store, chat, made } = scene;
-    if (chat === undefined) throw new Error("no chat");
     const [near, far] = ["acc_near", "acc_far"].map((accountId) =>
       channelAlert({ target: chat.target, vault, accountId }),
     ) as [ChannelAlert, ChannelAlert];
@@ -670,28 +682,27 @@ describe("messages beyond the hourly limit", () => {
       await store.records.commit(queuedShift(alert, symbol, store.clock.now));
       await scene.worker.look();
     }
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E4"]]);
+    expect(await scene.told()).toEqual([["E0"], ["E1"], ["E2"], ["E4"]]);
   });
 
   it("are counted for all of a person's channels to the same chat together, so a second channel does not raise the limit", async () => {
-    const scene = await sceneOf("slack", { messages });
+    const scene = await chatScene({ messages });
     const { store, chat } = scene;
-    if (chat === undefined) throw new Error("no chat");
     const second = channelAlert({ target: chat.target, vault, name: "second" });
     await store.records.commit(second.steps);
     for (const symbol of ["E0", "E1", "E2"]) await happen(scene, symbol);
     await store.records.commit(queuedShift(second.alert, "E9", store.clock.now));
     await scene.worker.look();
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"]]);
+    expect(await scene.told()).toEqual([["E0"], ["E1"], ["E2"]]);
     await goTo(scene, store.clock.now + 2 * HOUR);
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E9"]]);
+    expect(await scene.told()).toEqual([["E0"], ["E1"], ["E2"], ["E9"]]);
     expect((await scene.texts()).at(-1)).toContain(GATHERED);
   });
 
   it("wait for the quiet hours to end, with the events of these hours", async () => {
     const night = { from: "13:00", to: "16:00" };
     const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: night };
-    const scene = await sceneOf("slack", { schedule, messages });
+    const scene = await chatScene({ schedule, messages });
     for (const symbol of ["E0", "E1", "E2", "E3", "E4"]) {
       scene.store.clock.now += MINUTE;
       await happen(scene, symbol);
@@ -700,24 +711,22 @@ describe("messages beyond the hourly limit", () => {
     expect(await scene.texts()).toHaveLength(3);
     await happen(scene, "E5");
     await goTo(scene, Date.parse("2026-06-01T16:00:00Z"));
-    const told = (await scene.texts()).map(symbolsIn);
+    const told = await scene.told();
     expect(told).toEqual([["E0"], ["E1"], ["E2"], ["E3", "E4", "E5"]]);
   });
 
   it("do not include messages that a failing service refuses repeatedly", async () => {
-    const scene = await sceneOf("slack", { messages });
-    if (scene.chat === undefined) throw new Error("no chat");
+    const scene = await chatScene({ messages });
     scene.chat.behavior = 503;
     await happen(scene, "E0");
     for (const minutes of [1, 6, 31]) {
-      scene.store.clock.now += minutes * MINUTE;
-      await scene.worker.look();
+      await lookAfter(scene, minutes * MINUTE);
     }
     expect(scene.chat.requests).toBe(4);
     scene.chat.behavior = "takes";
     await happen(scene, "E1");
     await happen(scene, "E2");
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E1"], ["E2"]]);
+    expect(await scene.told()).toEqual([["E1"], ["E2"]]);
   });
 });
 
@@ -729,9 +738,9 @@ describe("quiet hours", () => {
   };
 
   it("hold back every event until they end, keep the order, lose no event, and hold back nothing at other times", async () => {
-    const scene = await sceneOf("slack", { schedule: NIGHT, start: "2026-03-28T20:30:00Z" });
+    const scene = await chatScene({ schedule: NIGHT, start: "2026-03-28T20:30:00Z" });
     await happen(scene, "E0");
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
+    expect(await scene.told()).toEqual([["E0"]]);
     const night = Date.parse("2026-03-28T21:00:00Z");
     for (let hour = 0; hour < 8; hour++) {
       await goTo(scene, night + hour * HOUR);
@@ -748,56 +757,51 @@ describe("quiet hours", () => {
   });
 
   it("also delay retries", async () => {
-    const scene = await sceneOf("slack", {
+    const scene = await chatScene({
       schedule: NIGHT,
       start: "2026-01-15T20:59:58Z",
     });
-    if (scene.chat === undefined) throw new Error("no chat");
     scene.chat.behavior = 503;
     await happen(scene, "E1");
     scene.chat.behavior = "takes";
     await goTo(scene, Date.parse("2026-01-15T21:00:03Z"));
     expect(scene.chat.requests).toBe(1);
     await goTo(scene, Date.parse("2026-01-16T06:00:00Z"));
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E1"]]);
+    expect(await scene.told()).toEqual([["E1"]]);
   });
 });
 
 describe("a digest of a channel with quiet hours", () => {
+  const AFTERNOON = { ...IMMEDIATE_SCHEDULE, quietHours: { from: "13:00", to: "16:00" } };
+  /** The digest is due a minute before the quiet hours. */
+  const EVENING = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
+
   it("keeps its events together after a failure, even if the person turns the quiet hours off", async () => {
-    const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: { from: "13:00", to: "16:00" } };
-    const start = "2026-06-01T13:30:00Z";
-    const scene = await sceneOf("slack", { schedule, start });
+    const scene = await chatScene({ schedule: AFTERNOON, start: "2026-06-01T13:30:00Z" });
     const { store, chat } = scene;
-    if (chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
     store.clock.now += MINUTE;
     await happen(scene, "E1");
     chat.behavior = 503;
-    store.clock.now = Date.parse("2026-06-01T16:00:00Z");
-    await scene.worker.look();
+    await lookAt(scene, Date.parse("2026-06-01T16:00:00Z"));
     expect(chat.requests).toBe(1);
     chat.behavior = "takes";
     await reschedule(scene, IMMEDIATE_SCHEDULE);
     await scene.released();
     expect(chat.requests).toBe(1);
-    store.clock.now += MINUTE;
-    await scene.worker.look();
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
+    await lookAfter(scene, MINUTE);
+    expect(await scene.told()).toEqual([["E0", "E1"]]);
     expect(await left(scene)).toEqual([]);
   });
 
   it("sends its events once after a failure, even if the person requests redelivery of one of them", async () => {
-    const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: { from: "13:00", to: "16:00" } };
-    const scene = await sceneOf("slack", { schedule, start: "2026-06-01T13:30:00Z" });
+    const scene = await chatScene({ schedule: AFTERNOON, start: "2026-06-01T13:30:00Z" });
     const { store, chat } = scene;
-    if (chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
     store.clock.now += MINUTE;
     await happen(scene, "E1");
     chat.behavior = 503;
-    store.clock.now = Date.parse("2026-06-01T16:00:00Z");
-    await scene.worker.look();
+    await lookAt(scene, Date.parse("2026-06-01T16:00:00Z"));
     chat.behavior = "takes";
     const all = await queuedIn(store);
     const member = all.find(({ value }) => value.digestId !== undefined);
@@ -807,40 +811,32 @@ describe("a digest of a channel with quiet hours", () => {
     await store.records.commit([again, announce(DELIVERIES_TOPIC)]);
     await scene.worker.look();
     expect(chat.requests).toBe(1);
-    store.clock.now += MINUTE;
-    await scene.worker.look();
-    store.clock.now += 48 * HOUR;
-    await scene.worker.look();
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
+    await lookAfter(scene, MINUTE);
+    await lookAfter(scene, 48 * HOUR);
+    expect(await scene.told()).toEqual([["E0", "E1"]]);
     expect(await left(scene)).toEqual([]);
   });
 
   it("is sent as soon as the person turns off the quiet hours that hold it back", async () => {
-    const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
-    const scene = await sceneOf("slack", { schedule, start: "2026-01-15T12:00:00Z" });
+    const scene = await chatScene({ schedule: EVENING, start: "2026-01-15T12:00:00Z" });
     const { store, chat } = scene;
-    if (chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
     store.clock.now += MINUTE;
     await happen(scene, "E1");
     chat.behavior = 503;
-    store.clock.now = Date.parse("2026-01-15T20:59:00Z");
-    await scene.worker.look();
+    await lookAt(scene, Date.parse("2026-01-15T20:59:00Z"));
     chat.behavior = "takes";
-    store.clock.now = Date.parse("2026-01-15T21:30:00Z");
-    await scene.worker.look();
+    await lookAt(scene, Date.parse("2026-01-15T21:30:00Z"));
     expect(await scene.texts()).toEqual([]);
     await reschedule(scene, IMMEDIATE_SCHEDULE);
     await scene.released();
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
+    expect(await scene.told()).toEqual([["E0", "E1"]]);
     expect(await left(scene)).toEqual([]);
   });
 
   it("stays separate from the next digest while it waits for the quiet hours to end", async () => {
-    const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: { from: "13:00", to: "16:00" } };
-    const scene = await sceneOf("slack", { schedule, start: "2026-06-01T15:00:00Z" });
+    const scene = await chatScene({ schedule: AFTERNOON, start: "2026-06-01T15:00:00Z" });
     const { store, chat } = scene;
-    if (chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
     chat.behavior = 503;
     await goTo(scene, Date.parse("2026-06-01T16:00:00Z"));
@@ -852,21 +848,18 @@ describe("a digest of a channel with quiet hours", () => {
     await goTo(scene, Date.parse("2026-06-01T18:00:00Z"));
     // The digest with E1 is created only when the quiet hours have ended.
     await goTo(scene, store.clock.now + MINUTE);
-    expect((await scene.texts()).map(symbolsIn).toSorted()).toEqual([["E0"], ["E1"]]);
+    expect((await scene.told()).toSorted()).toEqual([["E0"], ["E1"]]);
     expect(scene.worker.errors).toEqual([]);
     expect(await left(scene)).toEqual([]);
   });
 
   it("waits for its retry time after a failure, even if the person changes the schedule", async () => {
-    const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
-    const scene = await sceneOf("slack", { schedule, start: "2026-01-15T12:00:00Z" });
-    const { store, chat } = scene;
-    if (chat === undefined) throw new Error("no chat");
+    const scene = await chatScene({ schedule: EVENING, start: "2026-01-15T12:00:00Z" });
+    const { chat } = scene;
     await happen(scene, "E0");
     chat.behavior = "limited";
     for (const at of ["15T20:59:30", "15T21:30:00", "16T06:00:00"]) {
-      store.clock.now = Date.parse(`2026-01-${at}Z`);
-      await scene.worker.look();
+      await lookAt(scene, Date.parse(`2026-01-${at}Z`));
     }
     expect(chat.requests).toBe(2);
     await reschedule(scene, IMMEDIATE_SCHEDULE);
@@ -875,23 +868,18 @@ describe("a digest of a channel with quiet hours", () => {
   });
 
   it("is not retried before the quiet hours end", async () => {
-    const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
-    const scene = await sceneOf("slack", { schedule, start: "2026-01-15T12:00:00Z" });
-    if (scene.chat === undefined) throw new Error("no chat");
+    const scene = await chatScene({ schedule: EVENING, start: "2026-01-15T12:00:00Z" });
     await happen(scene, "E1");
     scene.chat.behavior = 503;
     for (const at of ["20:59:00", "20:59:06"]) {
-      scene.store.clock.now = Date.parse(`2026-01-15T${at}Z`);
-      await scene.worker.look();
+      await lookAt(scene, Date.parse(`2026-01-15T${at}Z`));
     }
     expect(scene.chat.requests).toBe(2);
     scene.chat.behavior = "takes";
-    scene.store.clock.now = Date.parse("2026-01-15T21:30:00Z");
-    await scene.worker.look();
+    await lookAt(scene, Date.parse("2026-01-15T21:30:00Z"));
     expect(scene.chat.requests).toBe(2);
-    scene.store.clock.now = Date.parse("2026-01-16T06:00:00Z");
-    await scene.worker.look();
-    expect((await scene.texts()).map(symbolsIn)).toEqual([["E1"]]);
+    await lookAt(scene, Date.parse("2026-01-16T06:00:00Z"));
+    expect(await scene.told()).toEqual([["E1"]]);
   });
 });
 

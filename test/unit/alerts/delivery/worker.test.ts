@@ -16,14 +16,15 @@ import {
   type SignatureHeaders,
   verifySignatures,
 } from "../../../../src/alerts/delivery/signing.ts";
+import type { DeliveryWorkerOptions } from "../../../../src/alerts/delivery/worker.ts";
 import { createLimits } from "../../../../src/limits/limits.ts";
 import { OutboundError } from "../../../../src/outbound/guarded-fetch.ts";
 import { createSteadyClock } from "../../../../src/process/steady-clock.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import { auditEntriesIn } from "../../../support/alert-service.ts";
-import { receiver, startWorker } from "../../../support/delivery-worker.ts";
-import type { ReceivedRequest } from "../../../support/receivers.ts";
+import { queuedIn, receiver, startWorker } from "../../../support/delivery-worker.ts";
+import type { ReceivedRequest, ReceiverOptions } from "../../../support/receivers.ts";
 import { stepsOf } from "../../../support/steps-of.ts";
 import {
   describeEngines,
@@ -40,6 +41,7 @@ import {
   storeWebhookAlert,
   vault,
   type WebhookAlert,
+  type WebhookAlertOptions,
   webhookAlert,
 } from "../../../support/webhook-alerts.ts";
 
@@ -57,9 +59,6 @@ const pending: WebhookState = { is: "pending", since: 0, challenge: CHALLENGE };
 /** Stores alerts. */
 const keep = ({ records }: TestStore, ...made: readonly WebhookAlert[]) =>
   records.commit(made.map(storeWebhookAlert));
-
-/** Returns all queued deliveries. */
-const waiting = ({ records }: TestStore) => records.list(deliveries, { limit: 1_000 });
 
 /** Returns the recorded attempts in the order in which they were made. */
 async function attempts({ store }: TestStore): Promise<readonly DeliveryAttempt[]> {
@@ -117,6 +116,20 @@ function webhookOf({ value }: WebhookAlert): Extract<Alert["way"], { by: "webhoo
   return value.way;
 }
 
+/** Options of an alert with a webhook, and of the worker that delivers to it. */
+interface Hooked extends Omit<WebhookAlertOptions, "url"> {
+  readonly worker?: Partial<DeliveryWorkerOptions>;
+}
+
+/** An alert whose webhook is a receiver, and a worker that delivers to it. */
+async function hooked(options: ReceiverOptions = {}, { worker, ...more }: Hooked = {}) {
+  const store = await openStore(embedded);
+  const inbox = await receiver(options);
+  const alert = webhookAlert({ url: inbox.url, ...more });
+  await keep(store, alert);
+  return { store, inbox, alert, ...startWorker(store, worker) };
+}
+
 const sentAt = ({ headers }: ReceivedRequest): number =>
   Number(headers["webhook-timestamp"]) * SECOND;
 
@@ -139,7 +152,7 @@ describe("the delivery worker", () => {
       "v1a",
     ]);
     expect(came && sentAt(came)).toBe(store.clock.now);
-    expect(await waiting(store)).toEqual([]);
+    expect(await queuedIn(store)).toEqual([]);
     expect(await attempts(store)).toMatchObject([
       { eventId: "msg_1", number: 1, status: 200, error: "none", response: "{}", nextInMs: null },
     ]);
@@ -174,16 +187,12 @@ describe("the delivery worker", () => {
   });
 
   it("retries on schedule with the same id and body, then gives up", async () => {
-    const store = await openStore(embedded);
-    const inbox = await receiver({ behavior: 500 });
-    const alert = webhookAlert({ url: inbox.url });
-    await keep(store, alert);
-    const { look } = startWorker(store);
+    const { store, inbox, alert, look } = await hooked({ behavior: 500 });
     const start = store.clock.now;
     await store.records.commit(queuedEvent(alert, "msg_1"));
     await look();
     for (;;) {
-      const [delivery] = await waiting(store);
+      const [delivery] = await queuedIn(store);
       if (delivery?.dueAt === undefined) break;
       store.clock.now = delivery.dueAt - 1;
       const before = inbox.received.length;
@@ -202,16 +211,15 @@ describe("the delivery worker", () => {
       null,
     ]);
     expect(made.every(({ error, status }) => error === "http_status" && status === 500)).toBe(true);
-    expect(await waiting(store)).toEqual([]);
+    expect(await queuedIn(store)).toEqual([]);
   });
 
   it("honors the Retry-After header of 429 and 503, and otherwise jitters the schedule by chance", async () => {
-    const store = await openStore(embedded);
-    const inbox = await receiver({ behavior: 429, answers: { "retry-after": "120" } });
-    const alert = webhookAlert({ url: inbox.url });
-    await keep(store, alert);
-    const { look } = startWorker(store, { random: () => 0 });
-    const dueIn = async () => ((await waiting(store))[0]?.dueAt ?? 0) - store.clock.now;
+    const { store, inbox, alert, look } = await hooked(
+      { behavior: 429, answers: { "retry-after": "120" } },
+      { worker: { random: () => 0 } },
+    );
+    const dueIn = async () => ((await queuedIn(store))[0]?.dueAt ?? 0) - store.clock.now;
     await store.records.commit(queuedEvent(alert));
     await look();
     expect(await dueIn()).toBe(120 * SECOND);
@@ -230,38 +238,28 @@ describe("the delivery worker", () => {
     ["reset", { status: null, error: "unreachable", latencyMs: null }],
     [302, { status: 302, error: "http_status", latencyMs: expect.any(Number) }],
   ] as const)("counts the response %j as a failure", async (behavior, logged) => {
-    const store = await openStore(embedded);
-    const inbox = await receiver({ behavior });
-    const alert = webhookAlert({ url: inbox.url });
-    await keep(store, alert);
-    const { look } = startWorker(store);
+    const { store, inbox, alert, look } = await hooked({ behavior });
     await store.records.commit(queuedEvent(alert));
     await look();
     expect(await attempts(store)).toMatchObject([{ ...logged, nextInMs: 5 * SECOND }]);
     inbox.behavior = "healthy";
     store.clock.now += 5 * SECOND;
     await look();
-    expect(await waiting(store)).toEqual([]);
+    expect(await queuedIn(store)).toEqual([]);
   });
 
   it.each(["paused", "pending"] as const)(
     "holds back deliveries for a %s webhook, and sends them once the webhook is active",
     async (state) => {
-      const store = await openStore(embedded);
-      const inbox = await receiver();
-      const alert = webhookAlert({
-        url: inbox.url,
-        ...(state === "paused" ? { isPaused: true } : { state: pending }),
-      });
-      await keep(store, alert);
-      const { look } = startWorker(store);
+      const more = state === "paused" ? { isPaused: true } : { state: pending };
+      const { store, inbox, alert, look } = await hooked({}, more);
       const ids = Array.from({ length: 12 }, (_, at) => newMessageId(at));
       for (const id of ids) await store.records.commit(queuedEvent(alert, id));
       await look();
       store.clock.now += DAY;
       await look();
       expect(inbox.received).toEqual([]);
-      expect((await waiting(store)).map(({ dueAt }) => dueAt)).toEqual(ids.map(() => undefined));
+      expect((await queuedIn(store)).map(({ dueAt }) => dueAt)).toEqual(ids.map(() => undefined));
 
       await change(store, alert, {
         isPaused: false,
@@ -311,9 +309,9 @@ describe("the delivery worker", () => {
     };
     await store.records.commit(queuedEvent(elsewhere));
     await store.records.commit([removeGroup(alertGroup(gone.key))]);
-    expect(await waiting(store)).toHaveLength(2);
+    expect(await queuedIn(store)).toHaveLength(2);
     await startWorker(store, { scopesOf: async () => new Set() }).look();
-    expect(await waiting(store)).toEqual([]);
+    expect(await queuedIn(store)).toEqual([]);
     expect(inbox.connections).toBe(0);
     expect(await attempts(store)).toEqual([]);
   });
@@ -337,7 +335,7 @@ describe("the delivery worker", () => {
     expect((await alertNow(store, alert))?.way).toMatchObject({
       state: { is: "disabled", reason: "gone", since: store.clock.now },
     });
-    expect(await waiting(store)).toEqual([]);
+    expect(await queuedIn(store)).toEqual([]);
     const [told] = await other.arrived(1);
     expect(JSON.parse(told?.body ?? "")).toMatchObject({
       type: "endpoint.disabled",
@@ -352,7 +350,7 @@ describe("the delivery worker", () => {
     await store.records.commit(queuedEvent(alert));
     await look();
     expect(inbox.received).toHaveLength(1);
-    expect((await waiting(store)).map(({ dueAt }) => dueAt)).toEqual([undefined]);
+    expect((await queuedIn(store)).map(({ dueAt }) => dueAt)).toEqual([undefined]);
   });
 
   it("disables a webhook only after at least five days of failures and at least twenty failures", async () => {
@@ -396,11 +394,7 @@ describe("the delivery worker", () => {
   });
 
   it("resets the failure count after a success", async () => {
-    const store = await openStore(embedded);
-    const inbox = await receiver({ behavior: 500 });
-    const alert = webhookAlert({ url: inbox.url });
-    await keep(store, alert);
-    const { look } = startWorker(store);
+    const { store, inbox, alert, look } = await hooked({ behavior: 500 });
     await store.records.commit(queuedEvent(alert));
     await look();
     expect((await store.records.get(endpointHealthRecords, alert.key))?.value.failures).toBe(1);
@@ -411,11 +405,7 @@ describe("the delivery worker", () => {
   });
 
   it("sends a pending webhook only its challenge until the challenge is answered, and then its events", async () => {
-    const store = await openStore(embedded);
-    const inbox = await receiver();
-    const alert = webhookAlert({ url: inbox.url, state: pending });
-    await keep(store, alert);
-    const { look } = startWorker(store);
+    const { store, inbox, alert, look } = await hooked({}, { state: pending });
     await store.records.commit([
       ...stepsOf(enqueueChallenge, alert, store.clock.now),
       ...queuedEvent(alert, "msg_1"),
@@ -437,11 +427,7 @@ describe("the delivery worker", () => {
   });
 
   it("sends a challenge four times within half an hour, then disables the webhook", async () => {
-    const store = await openStore(embedded);
-    const inbox = await receiver({ behavior: "silent" });
-    const alert = webhookAlert({ url: inbox.url, state: pending });
-    await keep(store, alert);
-    const { look } = startWorker(store);
+    const { store, inbox, alert, look } = await hooked({ behavior: "silent" }, { state: pending });
     const start = store.clock.now;
     await store.records.commit([
       ...stepsOf(enqueueChallenge, alert, start),
@@ -464,7 +450,7 @@ describe("the delivery worker", () => {
       {},
       { nextInMs: null },
     ]);
-    expect(await waiting(store)).toEqual([]);
+    expect(await queuedIn(store)).toEqual([]);
   });
 
   it("deletes a challenge that was replaced by a newer challenge", async () => {
@@ -481,7 +467,7 @@ describe("the delivery worker", () => {
     store.clock.now += 5 * SECOND;
     await startWorker(store).look();
     expect(inbox.connections).toBe(0);
-    expect(await waiting(store)).toEqual([]);
+    expect(await queuedIn(store)).toEqual([]);
   });
 
   it("challenges a host at most ten times per hour for one account", async () => {
@@ -504,7 +490,7 @@ describe("the delivery worker", () => {
     expect(JSON.parse(inbox.received[10]?.body ?? "")).toMatchObject({
       data: { alertId: other.key },
     });
-    const late = (await waiting(store)).filter(({ value }) => value.attempts === 0);
+    const late = (await queuedIn(store)).filter(({ value }) => value.attempts === 0);
     expect(late).toHaveLength(4);
     for (const { dueAt } of late) expect(dueAt).toBeGreaterThan(store.clock.now + 58 * MINUTE);
   });
@@ -613,11 +599,7 @@ describe("the delivery worker", () => {
   });
 
   it("sends one delivery at a time, as a trial, to an endpoint that has failed five times", async () => {
-    const store = await openStore(embedded);
-    const inbox = await receiver({ behavior: 500 });
-    const alert = webhookAlert({ url: inbox.url });
-    await keep(store, alert);
-    const { look } = startWorker(store);
+    const { store, inbox, alert, look } = await hooked({ behavior: 500 });
     const ids = Array.from({ length: 40 }, (_, at) => newMessageId(at));
     for (const id of ids) await store.records.commit(queuedEvent(alert, id));
     await look();
@@ -660,11 +642,11 @@ describe("the delivery worker", () => {
     await store.records.commit(queuedEvent(alert, "msg_1"));
     await look();
     expect(errors).toHaveLength(1);
-    expect(await waiting(store)).toHaveLength(1);
+    expect(await queuedIn(store)).toHaveLength(1);
     store.clock.now += MINUTE;
     await look();
     expect(inbox.received.map(({ id }) => id)).toEqual(["msg_1", "msg_1"]);
-    expect(await waiting(store)).toEqual([]);
+    expect(await queuedIn(store)).toEqual([]);
   });
 
   it("returns unsent deliveries to the queue when it stops", async () => {
@@ -686,7 +668,7 @@ describe("the delivery worker", () => {
     const stopped = stop();
     answer(OK);
     await stopped;
-    const left = await waiting(store);
+    const left = await queuedIn(store);
     expect(left).toHaveLength(2);
     for (const { dueAt } of left) expect(dueAt).toBe(store.clock.now);
   });
@@ -703,7 +685,7 @@ describe("the delivery worker", () => {
     breakOff();
     await quiet();
     expect(await attempts(store)).toEqual([]);
-    expect(await waiting(store)).toMatchObject([{ value: { attempts: 0 } }]);
+    expect(await queuedIn(store)).toMatchObject([{ value: { attempts: 0 } }]);
   });
 
   it("does not verify a webhook whose URL changed during the challenge", async () => {
@@ -721,7 +703,7 @@ describe("the delivery worker", () => {
     answer({ ...OK, body: CHALLENGE });
     await look();
     expect((await alertNow(store, alert))?.way).toEqual(way);
-    expect(await waiting(store)).toEqual([]);
+    expect(await queuedIn(store)).toEqual([]);
   });
 
   it.each([
@@ -740,7 +722,7 @@ describe("the delivery worker", () => {
     answer({ ...OK, status: 410 });
     await look();
     expect((await alertNow(store, alert))?.way).toEqual(way);
-    expect(await waiting(store)).toMatchObject([{ dueAt: store.clock.now + 5 * SECOND }]);
+    expect(await queuedIn(store)).toMatchObject([{ dueAt: store.clock.now + 5 * SECOND }]);
   });
 });
 
