@@ -89,3 +89,34 @@ describe("the drain time, during which a stopping process still accepts connecti
     expect(readConfig(env).drainMs).toBe(ms);
   });
 });
+
+describe("the webhook settings", () => {
+  it("default to secure URLs and direct connections", () => {
+    expect(readConfig({}).webhooks).toEqual({ allowsInsecure: false, proxy: undefined });
+    expect(readConfig({ ALLOW_INSECURE_WEBHOOKS: "0" }).webhooks.allowsInsecure).toBe(false);
+  });
+
+  it("can allow insecure URLs and set an egress proxy", () => {
+    const WEBHOOK_EGRESS_PROXY = "http://user:password@proxy.example:3128";
+    const { webhooks } = readConfig({ ALLOW_INSECURE_WEBHOOKS: "1", WEBHOOK_EGRESS_PROXY });
+    expect(webhooks).toEqual({ allowsInsecure: true, proxy: WEBHOOK_EGRESS_PROXY });
+  });
+
+  it.each(["true", "yes", "2"])("reject ALLOW_INSECURE_WEBHOOKS=%s", (value) => {
+    const read = () => readConfig({ ALLOW_INSECURE_WEBHOOKS: value });
+    expect(read).toThrow(/^ALLOW_INSECURE_WEBHOOKS: .* is not 0, or for development 1\.$/);
+  });
+
+  it.each([
+    "proxy:3128",
+    "socks5://proxy",
+    "http://",
+    "http://proxy/path",
+    "https://p/?a",
+    "http",
+    "http://us%er:x@host:1",
+  ])("reject WEBHOOK_EGRESS_PROXY=%s without repeating the value", (value) => {
+    const read = () => readConfig({ WEBHOOK_EGRESS_PROXY: value });
+    expect(read).toThrow(/^WEBHOOK_EGRESS_PROXY: its value is not a proxy such as http:/);
+  });
+});

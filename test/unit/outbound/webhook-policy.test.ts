@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../../../src/config/config.ts";
 import { urlFault } from "../../../src/outbound/url-policy.ts";
 import { createWebhookPolicy } from "../../../src/outbound/webhook-policy.ts";
 import { privateAddresses, privateHosts } from "./hosts.ts";
@@ -64,36 +63,5 @@ describe("the webhook policy", () => {
     expect(await policy.lookup?.("localhost.com")).toEqual(["answer for localhost.com"]);
     const strict = policyWith(false).policy;
     expect(await strict.lookup?.("localhost")).toEqual(["answer for localhost"]);
-  });
-});
-
-describe("the webhook settings", () => {
-  it("default to secure URLs and direct connections", () => {
-    expect(readConfig({}).webhooks).toEqual({ allowsInsecure: false, proxy: undefined });
-    expect(readConfig({ ALLOW_INSECURE_WEBHOOKS: "0" }).webhooks.allowsInsecure).toBe(false);
-  });
-
-  it("can allow insecure URLs and set an egress proxy", () => {
-    const WEBHOOK_EGRESS_PROXY = "http://user:password@proxy.example:3128";
-    const { webhooks } = readConfig({ ALLOW_INSECURE_WEBHOOKS: "1", WEBHOOK_EGRESS_PROXY });
-    expect(webhooks).toEqual({ allowsInsecure: true, proxy: WEBHOOK_EGRESS_PROXY });
-  });
-
-  it.each(["true", "yes", "2"])("reject ALLOW_INSECURE_WEBHOOKS=%s", (value) => {
-    const read = () => readConfig({ ALLOW_INSECURE_WEBHOOKS: value });
-    expect(read).toThrow(/^ALLOW_INSECURE_WEBHOOKS: .* is not 0, or for development 1\.$/);
-  });
-
-  it.each([
-    "proxy:3128",
-    "socks5://proxy",
-    "http://",
-    "http://proxy/path",
-    "https://p/?a",
-    "http",
-    "http://us%er:x@host:1",
-  ])("reject WEBHOOK_EGRESS_PROXY=%s without repeating the value", (value) => {
-    const read = () => readConfig({ WEBHOOK_EGRESS_PROXY: value });
-    expect(read).toThrow(/^WEBHOOK_EGRESS_PROXY: its value is not a proxy such as http:/);
   });
 });
