@@ -10,7 +10,7 @@ import { claimLink, postJson, registerClaimable, tokenOf } from "../support/agen
 import { channelAlert } from "../support/channels.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
-import { createWeb, textOf, type WebPage } from "../support/web.ts";
+import { createWeb, formTokenOf, textOf, type WebPage } from "../support/web.ts";
 
 const testService = await startTestService();
 const { base } = testService;
@@ -101,7 +101,7 @@ describe("a form on another site", () => {
     const before = textOf((await person.web.get("/account")).html);
 
     const stranger = createWeb(base);
-    const [foreign] = (await stranger.get("/sign-in")).form("/sign-in").fields;
+    const foreign = formTokenOf(await stranger.get("/sign-in"));
     for (const { action, fields } of forms) {
       const token = fields.find(([name]) => name === "form_token")?.[1] ?? "";
       expect(token, action).not.toBe("");
@@ -120,7 +120,7 @@ describe("a form on another site", () => {
       const attacks = [
         ["no token", send(undefined, { origin: base })],
         ["an empty token", send("", { origin: base })],
-        ["a token of another browser", send(foreign?.[1], { origin: base })],
+        ["a token of another browser", send(foreign, { origin: base })],
         ["a changed token", send(`${token.slice(0, -1)}_`, { origin: base })],
         ["another origin", send(token, { origin: EVIL })],
         ["a hidden origin", send(token, { origin: "null" })],
@@ -156,10 +156,9 @@ describe("a person", () => {
     expect([...kinds].sort()).toEqual([
       ...["agents", "alerts", "applications", "channels", "keys", "watchlists"],
     ]);
-    const [, formToken = ""] = own.form("/sign-out").fields[0] ?? [];
     for (const { action, fields } of forms) {
       const answerAt = async (address: string) => {
-        const filled = { form_token: formToken, symbols: "BORUN.SIM" };
+        const filled = { form_token: formTokenOf(own), symbols: "BORUN.SIM" };
         const { status, html } = await mine.web.submit({ action: address, fields }, filled);
         return [status, textOf(html)];
       };
@@ -183,7 +182,7 @@ describe("a person", () => {
       second.email,
       async (email) => (await testService.codesTo(email)).at(-1) ?? "",
     );
-    const [, formToken] = (await web.get("/account")).form("/sign-out").fields[0] ?? [];
+    const formToken = formTokenOf(await web.get("/account"));
     const form = open.form(open.url.pathname);
     const answers = [
       await web.get(open.url),

@@ -8,7 +8,7 @@ import { getWith, postJson } from "../support/agent.ts";
 import { auditEntriesOf } from "../support/audit.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { SANDBOX_NOW, startTestService, type TestService } from "../support/test-service.ts";
-import { createWeb, textOf, type WebPage } from "../support/web.ts";
+import { createWeb, headingOf, textOf, type WebPage } from "../support/web.ts";
 
 const testService = await startTestService();
 const { base } = testService;
@@ -33,8 +33,6 @@ async function send(path: "/contact" | "/apply", filled: Fields, from = base): P
   return web.submit((await web.get(path)).form(path), filled);
 }
 
-const headingOf = ({ html }: WebPage) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
-
 /** The messages in the error summary, by the field to which each links. */
 const errorsOf = ({ html }: WebPage) =>
   Object.fromEntries(
@@ -51,7 +49,7 @@ describe("the contact page", () => {
   it("accepts a message and returns its reference", async () => {
     const message = "  Two lines\r\nand <3, 1 < 2 & \u{1f600}\r\n";
     const page = await send("/contact", { email: " Ada@Host.example ", message });
-    expect([page.status, headingOf(page)]).toEqual([200, "Your message was recorded"]);
+    expect([page.status, headingOf(page.html)]).toEqual([200, "Your message was recorded"]);
     const [reference = ""] = /inq_\w{16}/.exec(textOf(page.html)) ?? [];
     expect(textOf(page.html)).toContain("Received 21 November 2026, 05:00 UTC");
     const kept = (await inquiriesOf()).find((one) => one.reference === reference);
@@ -65,7 +63,7 @@ describe("the contact page", () => {
 
   it("is open to everyone, and links a signed-in person to the account page", async () => {
     const page = await createWeb(base).get("/contact");
-    expect([page.status, headingOf(page)]).toEqual([200, "Contact"]);
+    expect([page.status, headingOf(page.html)]).toEqual([200, "Contact"]);
     expect(page.headers.get("cache-control")).toBe("no-store");
     expect(page.html).not.toContain("<script");
     expect(page.html).toContain('<a href="/account">Sign in</a>');
@@ -143,14 +141,14 @@ describe("the contact page", () => {
     const first = await web.get("/contact");
     const again = await web.submit(first.form("/contact"), { ...hello, message: "" });
     const sent = await web.submit(again.form("/contact"), hello);
-    expect(headingOf(sent)).toBe("Your message was recorded");
+    expect(headingOf(sent.html)).toBe("Your message was recorded");
   });
 });
 
 describe("the early-access page", () => {
   it("reserves a place in the queue and shows the token once, with its scopes", async () => {
     const page = await send("/apply", { ...ada, focus: "quant" });
-    expect([page.status, headingOf(page)]).toEqual([200, "Your seat is reserved"]);
+    expect([page.status, headingOf(page.html)]).toEqual([200, "Your seat is reserved"]);
     const text = textOf(page.html);
     expect(text).toContain("Name Ada Lovelace Email address ada@host.example");
     expect(text).toContain("Who you are A quantitative researcher or developer");
@@ -240,7 +238,7 @@ describe.each([
     expect((await send(path, filled, own.base)).status).toBe(200);
     expect((await postJson(`${own.base}/api${path}`, filled)).status).toBe(200);
     const page = await send(path, filled, own.base);
-    expect([page.status, headingOf(page)]).toEqual([429, "Too many requests"]);
+    expect([page.status, headingOf(page.html)]).toEqual([429, "Too many requests"]);
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(Number(page.headers.get("retry-after"))).toBeGreaterThan(3500);
     expect(textOf(page.html)).toMatch(/Try again after .*, in 60 minutes/);

@@ -8,7 +8,7 @@ import { historyRows } from "../support/history.ts";
 import { allSignals } from "../support/signal-list.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
-import { createWeb, textOf, type WebPage } from "../support/web.ts";
+import { createWeb, headingOf, textOf, type WebPage } from "../support/web.ts";
 
 const testService = await startTestService();
 const { base } = testService;
@@ -22,8 +22,6 @@ beforeEach(() => {
  * `Cache-Control: no-cache`, as a browser does on reload.
  */
 const known = (etag: string) => ({ "if-none-match": etag });
-
-const headingOf = (html: string) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
 
 /** A row of the market table, with the exact figures next to the displayed ones. */
 interface ShownRow {
@@ -829,8 +827,7 @@ describe("a market with no access for unclaimed agents", () => {
     const closed = await person.web.get("/market/ACME");
     const [, link = ""] = /<a href="(\/sign-in[^"]*)"/.exec(closed.html) ?? [];
     const page = await person.web.get(link);
-    const codeOf = async (email: string) => (await recorded.codesTo(email)).at(-1) ?? "";
-    const opened = await person.web.signIn(person.email, codeOf, page);
+    const opened = await person.signIn(page);
     expect([opened.url.pathname, opened.status]).toEqual(["/market/ACME", 200]);
     expect(headingOf(opened.html)).toBe("ACME");
   });

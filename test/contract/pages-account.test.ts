@@ -12,7 +12,7 @@ import {
 } from "../support/alert-events.ts";
 import { archiveTestAttempt } from "../support/alert-service.ts";
 import { startTestService } from "../support/test-service.ts";
-import { textOf, type WebPage } from "../support/web.ts";
+import { formTokenOf, textOf, type WebPage } from "../support/web.ts";
 
 const testService = await startTestService();
 const { base } = testService;
@@ -98,9 +98,7 @@ describe("the account page", () => {
     const account = await person.signIn();
     const key = account.form("/account/keys");
     const out = await person.web.submit(account.form("/sign-out"));
-    const [, formToken = ""] =
-      out.form("/sign-in").fields.find(([name]) => name === "form_token") ?? [];
-    const filled = { form_token: formToken, name: "x", scope: "signals:read" };
+    const filled = { form_token: formTokenOf(out), name: "x", scope: "signals:read" };
     const answer = await person.web.submit(key, filled);
     expect(answer.url.pathname).toBe("/sign-in");
   });

@@ -4,7 +4,7 @@ import { storeUnavailableProblem } from "../../src/store/port/unavailable.ts";
 import { register } from "../support/agent.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
-import { textOf, type WebPage } from "../support/web.ts";
+import { formTokenOf, textOf, type WebPage } from "../support/web.ts";
 
 const testService = await startTestService();
 const { base } = testService;
@@ -221,8 +221,7 @@ describe("the consent page", () => {
     const { person, page } = await atConsent();
     const account = await person.web.get("/account");
     const out = await person.web.submit(account.form("/sign-out"));
-    const [, formToken] = out.form("/sign-in").fields.find(([name]) => name === "form_token") ?? [];
-    const filled = { form_token: formToken, decision: "allow" };
+    const filled = { form_token: formTokenOf(out), decision: "allow" };
     const refused = await person.web.submit(formIn(page), filled);
     expect(refused.url.pathname).toBe("/sign-in");
     expect(refused.url.searchParams.get("return_to")).toBe(page.url.pathname);
@@ -260,7 +259,7 @@ describe("a consent decision", () => {
     const { person, page } = await atConsent({}, { scope, max_age: "30" });
     testService.clock.now = new Date(Date.now() - 60_000);
     await person.signIn();
-    const [, formToken] = (await person.web.get("/account")).form("/sign-out").fields[0] ?? [];
+    const formToken = formTokenOf(await person.web.get("/account"));
     const filled = { form_token: formToken, decision: "allow" };
     const refused = await person.web.submit(formIn(page), filled);
     expect(refused.url.pathname).toBe("/sign-in");
@@ -321,8 +320,7 @@ describe("an authorization request", () => {
     await stranger.signIn();
     const form = formIn(page);
     await person.web.submit(form, { decision: "deny" });
-    const own = await person.web.get("/account");
-    const [, formToken] = own.form("/sign-out").fields[0] ?? [];
+    const formToken = formTokenOf(await person.web.get("/account"));
     const answers = [
       await person.web.get("/oauth/interaction/unknown"),
       await stranger.web.get(page.url),

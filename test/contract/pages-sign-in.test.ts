@@ -149,7 +149,7 @@ describe("signing in", () => {
       const filled = { email: person.email, return_to: place };
       const forged = await person.web.submit(page.form("/sign-in"), filled);
       expect(returnOf(forged)).toBe(end);
-      const { url, leavesFor } = await person.web.signIn(person.email, codeOf, page);
+      const { url, leavesFor } = await person.signIn(page);
       expect([url.pathname + url.search, leavesFor]).toEqual([end, undefined]);
     }
   });

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, it } from "vitest";
 import { sendRaw } from "../support/raw.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
-import { createWeb, textOf } from "../support/web.ts";
+import { createWeb, headingOf, textOf } from "../support/web.ts";
 
 const testService = await startTestService();
 const { base } = testService;
@@ -24,8 +24,6 @@ const post = (
     headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
     redirect: "manual",
   });
-
-const headingOf = (html: string) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
 
 describe("a page", () => {
   it.each([
@@ -183,11 +181,7 @@ describe("a page at a host name other than that of the base URL", () => {
     const { leavesFor } = await createWeb(local).get(`${local}/account`);
     expect(leavesFor?.href).toBe(`${base}/account`);
     const page = await person.web.get(leavesFor ?? "");
-    const account = await person.web.signIn(
-      person.email,
-      async (email) => (await testService.codesTo(email)).at(-1) ?? "",
-      page,
-    );
+    const account = await person.signIn(page);
     expect(account.url.href).toBe(`${base}/account`);
   });
 

@@ -34,7 +34,8 @@ export interface UserTokens {
 export interface Person {
   readonly email: string;
   readonly web: Web;
-  signIn(): Promise<WebPage>;
+  /** Signs in. @param page A sign-in page to continue from; absent: opens `/sign-in`. */
+  signIn(page?: WebPage): Promise<WebPage>;
   /**
    * Follows an authorization request, signs in if necessary, and decides. @returns The final
    * redirect.
@@ -129,7 +130,7 @@ export function createPerson({ base, email, codeOf }: PersonOptions): Person {
     email,
     web,
     authorize,
-    signIn: () => web.signIn(email, codeOf),
+    signIn: (page) => web.signIn(email, codeOf, page),
     async tokens({ scope = ALL_SCOPES, resource = base, client } = {}) {
       const { client_id, ...others } = client ?? (await registerPublic(base));
       const { url, verifier } = authorizationRequest(base, { client_id, scope, resource });

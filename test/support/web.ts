@@ -150,6 +150,15 @@ export const textOf = (html: string): string =>
     .replace(/\s+/g, " ")
     .trim();
 
+/** The heading of a page. */
+export const headingOf = (html: string): string => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
+
+/** The token that a page gives to the forms of its browser. */
+export function formTokenOf({ forms }: WebPage): string {
+  const [form] = forms;
+  return form?.fields.find(([name]) => name === "form_token")?.[1] ?? "";
+}
+
 function formsIn(html: string, url: URL): readonly WebForm[] {
   return [...html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)].map(
     ([, start = "", inside = ""]) => ({
