@@ -106,13 +106,6 @@ describe("the Coinbase provider", () => {
       utcDays("2026-05-01", "2026-06-09"),
     );
   });
-
-  it("reads every coin within its request budget", () => {
-    const instruments = ["BTC-USD", "ETH-USD"].map(instrument);
-    const driven = drivePolling(coinbase, serve, { ...TWO_YEARS, instruments });
-    expect(sessionsOf(driven, "ETH-USD")).toHaveLength(739);
-    expect(sessionsOf(driven, "BTC-USD")).toHaveLength(739);
-  });
 });
 
 describe("days without a Coinbase candle", () => {

@@ -70,14 +70,6 @@ describe("the provider for FINRA's daily short volume", () => {
     });
   });
 
-  it("reads the same data when it is killed and restarted", () => {
-    const whole = drivePolling(finraDaily, serve, TWO_WEEKS);
-    const killed = drivePolling(finraDaily, serve, { ...TWO_WEEKS, killAfter: 4 });
-    const rest = drivePolling(finraDaily, serve, { ...TWO_WEEKS, cursors: killed.cursors });
-    expect([...killed.data, ...rest.data]).toEqual(whole.data);
-    expect(killed.requests.length + rest.requests.length).toBe(whole.requests.length);
-  });
-
   it("sends no request on a weekend and waits for the next session's file", () => {
     const { waits } = drivePolling(finraDaily, serve, TWO_WEEKS);
     expect(waits.at(-1)?.until).toBe(at("2026-06-15", "17:30"));
