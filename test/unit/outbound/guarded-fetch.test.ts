@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
-import { type AddressInfo, createServer, type LookupFunction, type Server } from "node:net";
+import { createServer, type LookupFunction } from "node:net";
 import { gzipSync } from "node:zlib";
 import { Agent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -9,21 +8,15 @@ import {
   type GuardedFetchOptions,
   OutboundError,
 } from "../../../src/outbound/guarded-fetch.ts";
+import { listenForTest } from "../../support/local-server.ts";
 
 /** Address of the permitted servers. */
 const FRIEND = "127.0.0.2";
 const isAllowed = (address: string) => address === FRIEND;
 
-async function listen(server: Server, host?: string, port = 0): Promise<number> {
-  onTestFinished(() => void server.close());
-  server.listen(port, host);
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
-}
-
 /** Starts a server at the permitted address. @returns Its port. */
 async function friend(listener: RequestListener): Promise<number> {
-  return listen(createHttpServer(listener), FRIEND);
+  return listenForTest(createHttpServer(listener), FRIEND);
 }
 
 function guarded(options: GuardedFetchOptions = {}) {
@@ -140,7 +133,7 @@ describe("a guarded fetch", () => {
   });
 
   it("times out when the name lookup or the TLS handshake hangs", async () => {
-    const port = await listen(
+    const port = await listenForTest(
       createServer(() => undefined),
       FRIEND,
     );
@@ -176,7 +169,7 @@ describe("a guarded fetch", () => {
         open -= 1;
       });
     });
-    const url = `http://agent.example.com:${await listen(server, FRIEND)}/`;
+    const url = `http://agent.example.com:${await listenForTest(server, FRIEND)}/`;
     const fetch = guarded();
     await Promise.all(Array.from({ length: 20 }, async () => (await fetch(url)).text()));
     expect(most).toBeLessThanOrEqual(4);

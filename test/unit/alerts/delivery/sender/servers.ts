@@ -1,11 +1,11 @@
-import { once } from "node:events";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import {
   createWebhookSender,
   type WebhookSenderOptions,
 } from "../../../../../src/alerts/delivery/sender.ts";
+import { listenForTest } from "../../../../support/local-server.ts";
 
 /** Address of the permitted receivers. 127.0.0.1 is the forbidden address. */
 export const FRIEND = "127.0.0.2";
@@ -16,20 +16,9 @@ export const HOST = "hooks.example.com";
 /** Wall-clock time of the sender under test, Unix milliseconds. */
 export const NOW = Date.UTC(2026, 10, 21, 12);
 
-/** Listens until the end of the test. @returns The port. */
-export async function listen(server: Server, host = FRIEND, port = 0): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket.on("error", () => undefined).on("close", () => sockets.delete(socket)));
-  });
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  server.listen(port, host);
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
-}
+/** Listens at the address of the permitted receivers until the test ends. @returns The port. */
+export const listen = (server: Server, host = FRIEND): Promise<number> =>
+  listenForTest(server, host);
 
 /** Starts an HTTP receiver. @returns Its URL. */
 export async function receiver(listener: RequestListener): Promise<string> {
