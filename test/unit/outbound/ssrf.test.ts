@@ -169,9 +169,7 @@ describe.each(Object.entries(clients))("%s", (_, open) => {
     const ask = client(async () => [lookups++ % 2 === 0 ? FRIEND : "127.0.0.1"]);
     const sent = Array.from({ length: 100 }, () => ask(`http://${NAME}:${port}/`));
     const outcomes = await Promise.allSettled(sent);
-    expect(new Set(outcomes.map(({ status }) => status))).toEqual(
-      new Set(["fulfilled", "rejected"]),
-    );
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(50);
   });
 
   it.each([301, 302, 303, 307, 308])("does not follow a %d redirect", async (status) => {
