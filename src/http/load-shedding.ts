@@ -2,8 +2,10 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { Problem } from "../lib/problem.ts";
 import { networkOf } from "../limits/address-key.ts";
 import { sendProblem } from "./errors.ts";
+import { takeTurnAtEnd } from "./late-body.ts";
+import { LoopTurns } from "./loop-turns.ts";
 import { clientAddress } from "./request-context.ts";
-import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
+import { createRequestQueue, hasBody, type RequestQueue } from "./request-queue.ts";
 import { createSocketPause } from "./socket-pause.ts";
 
 /**
@@ -112,10 +114,15 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
     res.once("close", () => setImmediate(pauseSocket, res.req.socket));
     sendProblem(res, OVERLOADED);
   };
+  const turns = new LoopTurns();
   const queueOf = (effort: CostClass): RequestQueue =>
     createRequestQueue({
       now,
-      start: ({ req, res }) => handle(req, res),
+      start: ({ req, res, network }) => {
+        handle(req, res);
+        // In this turn, Node.js still parses what it read with the header.
+        if (hasBody(req)) process.nextTick(takeTurnAtEnd, req, turns, network);
+      },
       reject: ({ res }) => shed(effort, res),
     });
   const queues = { vital: queueOf("vital"), quick: queueOf("quick"), slow: queueOf("slow") };

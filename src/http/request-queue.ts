@@ -199,5 +199,6 @@ function createInFlight() {
   };
 }
 
-const hasBody = ({ headers }: IncomingMessage): boolean =>
+/** Whether a request has a body. */
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
   (headers["content-length"] ?? "0") !== "0" || headers["transfer-encoding"] !== undefined;

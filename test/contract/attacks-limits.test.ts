@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
 import { mailCommand } from "../../src/cli/commands/mail.ts";
-import { ExportTurns } from "../../src/http/api/export-turns.ts";
+import { LoopTurns } from "../../src/http/loop-turns.ts";
 import { queuedMails } from "../../src/mail/outbox.ts";
 import { accounts } from "../../src/principals/accounts/accounts.ts";
 import { register, tokenOf } from "../support/agent.ts";
@@ -467,7 +467,7 @@ describe("free accounts of one network", () => {
 
 describe("many unclaimed agents that export at the same time", () => {
   it("compute at most two parts in a turn of the event loop, networks in turn", async () => {
-    const turns = new ExportTurns();
+    const turns = new LoopTurns();
     const started: string[] = [];
     const wait = (network: string) => turns.next(network).then(() => void started.push(network));
     const all = [...Array.from({ length: 30 }, () => wait("flood")), wait("honest")];

@@ -7,11 +7,11 @@ import { Concurrency } from "../../limits/concurrency.ts";
 import { exportPanel } from "../../openapi/operations/market.ts";
 import { panelPage } from "../../tool/export-page.ts";
 import type { ToolContext } from "../../tool/tool.ts";
+import { LoopTurns } from "../loop-turns.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import { type Admit, operationRoute } from "../operation-routes.ts";
 import type { Route } from "../route-table.ts";
 import { createTableEtags } from "./answers.ts";
-import { ExportTurns } from "./export-turns.ts";
 import { sendTable } from "./table-response.ts";
 
 /** `Retry-After` of a refused export, in seconds. */
@@ -21,7 +21,7 @@ const RETRY_SECONDS = "10";
 export function exportRoute(context: ToolContext, admit: Admit, streams: OpenStreams): Route {
   const versionOf = createTableEtags(context);
   const underWay = new Concurrency(concurrencyClasses.exports);
-  const turns = new ExportTurns();
+  const turns = new LoopTurns();
   return operationRoute(exportPanel, admit, async (request) => {
     const { caller } = request;
     const { res, ip } = request.context;

@@ -302,6 +302,25 @@ describe("admission control", () => {
     expect(begun.length).toBeLessThan(210);
   });
 
+  it("lets bodies that end at the same moment end in several turns", async () => {
+    let ended = 0;
+    const { send } = await startAdmission((res) => {
+      res.req.resume().once("end", () => {
+        ended += 1;
+      });
+    });
+    const slow = "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhell";
+    const sockets: Socket[] = [];
+    for (let each = 0; each < 40; each++) sockets.push((await send(slow)).socket);
+    for (const socket of sockets) socket.write("o");
+    let most = 0;
+    for (let before = 0; ended < 40; before = ended) {
+      await turn();
+      most = Math.max(most, ended - before);
+    }
+    expect(most).toBeLessThan(10);
+  });
+
   it("does not start a request whose client has disconnected", async () => {
     const { send, begun } = await startAdmission();
     const gone = await send(...some(260, get("/gone")));

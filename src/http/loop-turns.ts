@@ -1,18 +1,18 @@
-import { NetworkTurns } from "../../limits/network-turns.ts";
+import { NetworkTurns } from "../limits/network-turns.ts";
 
-/** Number of exports that compute a part in the same turn of the event loop. */
+/** Number of them that compute in the same turn of the event loop. */
 const AT_WORK = 2;
 
 /**
- * Lets at most two exports compute in a turn of the event loop, each for one part of a few
- * milliseconds, so that other requests wait no longer however many exports are under way. Networks
- * take turns.
+ * Lets at most two of those that wait compute in a turn of the event loop, so that other requests
+ * wait no longer however many there are: exports for one part of a few milliseconds, requests whose
+ * body arrived late. Networks take turns.
  */
-export class ExportTurns {
+export class LoopTurns {
   readonly #waiting = new NetworkTurns<() => void>();
   #isScheduled = false;
 
-  /** Resolves when an export of the network may compute its next part. */
+  /** Resolves when one of the network may compute. */
   next(network: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.add(network, resolve);
