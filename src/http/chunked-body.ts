@@ -14,8 +14,8 @@ const MANY = 32;
 const ANSWER_READ_MS = 1_000;
 
 /**
- * Counts the chunks of a body. Those that arrive after the answer cannot be counted, because Node.js
- * discards them; so the connection is closed then.
+ * Counts the chunks of a body until the answer. Those that arrive later are dropped, and the
+ * connection is closed.
  *
  * @param onMany Called for every `MANY` chunks. If it closes the connection, the rest is dropped.
  */
@@ -31,6 +31,7 @@ export function countChunks(req: IncomingMessage, res: ServerResponse, onMany: (
   };
   res.once("finish", () => {
     if (req.complete) return;
+    req.push = () => false;
     // In this turn, Node.js resumes the socket to discard the rest of the body.
     setImmediate(() => socket.pause());
     setTimeout(() => socket.destroy(), ANSWER_READ_MS).unref();

@@ -438,6 +438,32 @@ describe("connections without a proxy in front", () => {
     expect(sender?.closed).toBe(true);
   });
 
+  it("do not count chunks that arrive after the answer", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const shared = await startShared(0, (req, res) => {
+      if (req.method === "GET") res.end();
+      else req.on("data", () => res.end());
+    });
+    const [sender] = await open(shared, "127.0.1.1", 1);
+    // The end of a connection that was not read to the end is an error.
+    const gone = new Promise((resolve) => sender?.on("error", () => {}).on("close", resolve));
+    sender?.write(CHUNKED + CHUNK);
+    // More than one read of 64 kB, so that the server reads on before it pauses the connection.
+    sender?.write(CHUNK.repeat(100_000));
+    for (let turns = 0; turns < 1_000; turns++) await new Promise(setImmediate);
+    vi.advanceTimersByTime(3_000);
+    await gone;
+    const [other] = await open(shared, "127.0.1.2", 1);
+    let said = "";
+    other?.on("data", (chunk) => {
+      said += chunk;
+    });
+    other?.write(`${HEALTH}\r\nHost: a\r\n\r\n`.repeat(2));
+    while (other?.closed === false && statusesIn(said).length < 2) await new Promise(setImmediate);
+    expect(statusesIn(said)).toEqual([200, 200]);
+  });
+
   it("have no such bound behind a proxy", async () => {
     const { busy, isWaiting } = await startPatient(1);
     busy.write(PATIENT.repeat(64));
