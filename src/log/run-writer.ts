@@ -152,19 +152,27 @@ export class RunWriter {
    * again, so that new entries can still be verified after those of earlier years are deleted. A
    * process that ends before the year is recorded as over leaves the same to prune.
    */
-  async #endOfYear(
-    { id, repeatedAt, unsettled }: LogState,
-    { close }: ClosedSession,
-  ): Promise<LogAppend | undefined> {
+  async #endOfYear(state: LogState, { close }: ClosedSession): Promise<LogAppend | undefined> {
+    const { id, repeatedAt } = state;
     const { store, market } = this.#options;
     const { mode, dayMs } = market;
     if (mode !== "sandbox" || close - repeatedAt < YEAR_DAYS * dayMs) return undefined;
     // After a long stop, runs whose returns are not logged yet can be older than that.
-    const closes = unsettled.map((run) => run.close);
+    const closes = await this.#closesToSettle(state);
     const kept = Math.min(close - KEPT_YEARS * YEAR_DAYS * dayMs, ...closes);
     const first = await store.firstRunFrom(id, kept);
     if (first !== undefined) await store.prune(first, kept);
     return { leaves: [], change: { repeatedAt: close, method: null, universes: {} } };
+  }
+
+  /** Closes of the runs that are going to be settled. One that is not stored never is. */
+  async #closesToSettle({ id, unsettled }: LogState): Promise<readonly number[]> {
+    const closes: number[] = [];
+    for (const { assetClass, close, index } of unsettled) {
+      const run = await this.#options.store.runAt(id, assetClass, close);
+      if (run?.index === index) closes.push(close);
+    }
+    return closes;
   }
 
   /** Appends the next results of the open run. */

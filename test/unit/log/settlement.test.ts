@@ -92,6 +92,20 @@ describe("logged settlements of decisions", () => {
     expect(log.missing).toEqual([]);
   });
 
+  it("do not keep a sandbox from deleting old runs if one of them is not stored", async () => {
+    const sessions = new Sessions();
+    const market = { ...sessions.market, mode: "sandbox", dayMs: DAY_MS / 5 } as const;
+    const on = await openStore(embedded);
+    const log = signalLog(on, sessions, { market });
+    await play(log, sessions, 0, 10);
+    expect(await on.store.archive.prune("log-run", closeOf(1))).toBe(1);
+    await play(log, sessions, 10, 50);
+    await play(log, sessions, 4 * 73, 1);
+    const [oldest] = await on.store.archive.read("log-run", { order: "oldest", limit: 1 });
+    expect(log.missing).toEqual([closeOf(0)]);
+    expect(oldest?.at).toBe(closeOf(27));
+  });
+
   it("are verified from the log entries alone, together with the figures of the track record", async () => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(embedded), sessions);
