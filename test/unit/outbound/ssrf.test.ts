@@ -33,7 +33,11 @@ beforeAll(async () => {
     if (status === undefined) res.end("friend");
     else res.writeHead(Number(status), { location: decodeURIComponent(target) }).end();
   });
-  port = await listen(friend, FRIEND, 0);
+  // A port that is free at every address.
+  const first = createServer();
+  port = await listen(first, "::", 0);
+  await new Promise((resolve) => first.close(resolve));
+  await listen(friend, FRIEND, port);
   for (const address of TRAPS) {
     const trap = createServer((socket) => {
       hits.push(address);
