@@ -36,10 +36,10 @@ const MAX_WAITING = 5_000;
 const IN_FLIGHT: SharedCapacity = { total: 500, most: 200 };
 
 /**
- * Number of requests in flight from which those that have been answered are searched for. Below it,
- * they take no room that another request could need.
+ * Number of requests in flight from which those that have been answered are searched for. So few
+ * take no room that another request could need; more would be copied by each garbage collection.
  */
-const SEARCHED_FROM = 16;
+const SEARCHED_FROM = 4;
 
 /**
  * Interval between searches for requests that have waited too long, in milliseconds, because each

@@ -6,6 +6,8 @@
 export class NetworkTurns<T> {
   /**
    * What waits of each network, oldest first, in the order in which the networks have their turn.
+   * While nothing waits, the list of the last network stays, because a Map that becomes empty gets
+   * new tables each time.
    */
   readonly #waiting = new Map<string, T[]>();
   #size = 0;
@@ -16,10 +18,14 @@ export class NetworkTurns<T> {
   }
 
   add(network: string, one: T): void {
-    this.#size += 1;
     const others = this.#waiting.get(network);
-    if (others === undefined) this.#waiting.set(network, [one]);
-    else others.push(one);
+    if (others !== undefined) {
+      others.push(one);
+    } else {
+      if (this.#size === 0) this.#waiting.clear();
+      this.#waiting.set(network, [one]);
+    }
+    this.#size += 1;
   }
 
   /**
@@ -28,12 +34,13 @@ export class NetworkTurns<T> {
    * @param isReady Networks for which it is false keep their turn. Default: all are ready.
    */
   take(isReady: (network: string) => boolean = () => true): T | undefined {
+    if (this.#size === 0) return undefined;
     for (const [network, own] of this.#waiting) {
       if (!isReady(network)) continue;
       const first = own.shift();
-      if (own.length === 0) this.#waiting.delete(network);
-      else this.#moveToEnd(network, own);
       this.#size -= 1;
+      if (own.length > 0) this.#moveToEnd(network, own);
+      else if (this.#size > 0) this.#waiting.delete(network);
       return first;
     }
     return undefined;
