@@ -1,6 +1,6 @@
 import { NetworkTurns } from "../limits/network-turns.ts";
 
-/** Number of them that compute in the same turn of the event loop. */
+/** Number of those that wait that start to compute in the same turn of the event loop. */
 const AT_WORK = 2;
 
 /**

@@ -6,9 +6,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import {
   createGuardedFetch,
   type GuardedFetchOptions,
-  OutboundError,
 } from "../../../src/outbound/guarded-fetch.ts";
 import { listenForTest } from "../../support/local-server.ts";
+import { refusal } from "./refusal.ts";
 
 /** Address of the permitted servers. */
 const FRIEND = "127.0.0.2";
@@ -30,20 +30,6 @@ function guarded(options: GuardedFetchOptions = {}) {
   return fetch;
 }
 
-/** Returns the internal reason of a failed fetch, which callers do not see. */
-async function reasonOf(answer: Promise<Response>): Promise<string> {
-  const error: unknown = await answer.then(
-    () => "it was fetched",
-    (failure: unknown) => failure,
-  );
-  expect(error).toBeInstanceOf(OutboundError);
-  expect(String(error)).toBe("OutboundError: The address could not be fetched.");
-  const reasons: string[] = [];
-  for (let at = (error as Error).cause; at instanceof Error; at = at.cause)
-    reasons.push(at.message);
-  return reasons.join("; ");
-}
-
 describe("a guarded fetch", () => {
   it("ignores a dispatcher that its caller passes", async () => {
     const asked: unknown[] = [];
@@ -54,7 +40,7 @@ describe("a guarded fetch", () => {
     onTestFinished(() => dispatcher.close());
     const init: object = { dispatcher };
     const fetch = guarded({ lookup: async () => ["127.0.0.1"] });
-    await reasonOf(fetch(`http://agent.example.com:${port}/`, init));
+    await refusal(fetch(`http://agent.example.com:${port}/`, init));
     expect(asked).toEqual([]);
   });
 
@@ -67,7 +53,7 @@ describe("a guarded fetch", () => {
     const url = `http://agent.example.com:${port}/`;
     const fetch = guarded();
     for (const redirect of [undefined, "follow", "error"] as const) {
-      await reasonOf(fetch(url, redirect && { redirect }));
+      await refusal(fetch(url, redirect && { redirect }));
     }
     const shown = await fetch(url, { redirect: "manual" });
     expect([shown.status, shown.headers.get("location")]).toEqual([302, "/elsewhere"]);
@@ -106,7 +92,7 @@ describe("a guarded fetch", () => {
   ])("rejects a body that exceeds the size limit, %s", async (_, listener) => {
     const port = await friend(listener);
     const fetch = guarded({ maxBytes: 1000 });
-    const reason = await reasonOf(fetch(`http://agent.example.com:${port}/`));
+    const reason = await refusal(fetch(`http://agent.example.com:${port}/`));
     expect(reason).toMatch(/more than 1000 bytes|exceeded/i);
   });
 
@@ -128,7 +114,7 @@ describe("a guarded fetch", () => {
     ],
   ])("times out when %s", async (_, listener) => {
     const port = await friend(listener);
-    const reason = await reasonOf(guarded({ totalMs: 100 })(`http://agent.example.com:${port}/`));
+    const reason = await refusal(guarded({ totalMs: 100 })(`http://agent.example.com:${port}/`));
     expect(reason).toContain("timeout");
   });
 
@@ -138,9 +124,9 @@ describe("a guarded fetch", () => {
       FRIEND,
     );
     const slow = guarded({ totalMs: 100, lookup: () => new Promise(() => undefined) });
-    expect(await reasonOf(slow(`http://agent.example.com:${port}/`))).toContain("timeout");
+    expect(await refusal(slow(`http://agent.example.com:${port}/`))).toContain("timeout");
     const silent = guarded({ totalMs: 100 });
-    expect(await reasonOf(silent(`https://agent.example.com:${port}/`))).toContain("timeout");
+    expect(await refusal(silent(`https://agent.example.com:${port}/`))).toContain("timeout");
   });
 
   it("stops when its caller aborts it or when it is closed", async () => {
@@ -151,11 +137,11 @@ describe("a guarded fetch", () => {
       lookup: async () => [FRIEND],
     });
     const url = `http://agent.example.com:${port}/`;
-    expect(await reasonOf(fetch(url, { signal: AbortSignal.timeout(50) }))).toContain("timeout");
-    const pending = reasonOf(fetch(url));
+    expect(await refusal(fetch(url, { signal: AbortSignal.timeout(50) }))).toContain("timeout");
+    const pending = refusal(fetch(url));
     await close();
     expect(await pending).not.toBe("");
-    await reasonOf(fetch(url));
+    await refusal(fetch(url));
   });
 
   it("does not reuse connections, and opens at most four to one host at a time", async () => {

@@ -5,10 +5,11 @@ import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createWebhookSender } from "../../../src/alerts/delivery/sender.ts";
 import type { GuardedDispatcherOptions } from "../../../src/outbound/guarded-dispatcher.ts";
-import { createGuardedFetch, OutboundError } from "../../../src/outbound/guarded-fetch.ts";
+import { createGuardedFetch } from "../../../src/outbound/guarded-fetch.ts";
 import { createWebhookPolicy } from "../../../src/outbound/webhook-policy.ts";
 import { createCertificate } from "../../support/certificate.ts";
 import { disguisedUrls, privateAddresses, privateHosts } from "./hosts.ts";
+import { refusal } from "./refusal.ts";
 
 /** Addresses of trap servers, which must never receive a connection. */
 const TRAPS = ["127.0.0.1", "127.0.0.2", "::1"];
@@ -79,20 +80,6 @@ const clients: Readonly<Record<string, (options: GuardedDispatcherOptions) => As
     };
   },
 };
-
-/** Returns the internal reason why nothing was sent; the public error is always the same. */
-async function refusal(sent: Promise<unknown>): Promise<string> {
-  const error: unknown = await sent.then(
-    () => new Error("it was answered"),
-    (failure: unknown) => failure,
-  );
-  expect(error).toBeInstanceOf(OutboundError);
-  expect(String(error)).toBe("OutboundError: The address could not be fetched.");
-  const reasons: string[] = [];
-  for (let at = (error as Error).cause; at instanceof Error; at = at.cause)
-    reasons.push(at.message);
-  return reasons.join("; ");
-}
 
 describe("the test server for SSRF", () => {
   it("is reachable, and detects connections of an unguarded client", async () => {
