@@ -6,8 +6,14 @@ import { ArchiveTable } from "./archive.ts";
 import { RecordTable } from "./record-table.ts";
 import { StoreFile } from "./store-file.ts";
 
-/** Number of rows per batch of a dump. The event loop can run other work between batches. */
+/** Number of rows per batch of a dump: what its reader works on in one turn of the event loop. */
 const BATCH_ROWS = 200;
+
+/**
+ * Number of rows read in one turn of the event loop, a divisor of `BATCH_ROWS`. Whoever writes
+ * meanwhile waits that long for each commit, so more make a backup shorter and writes slower.
+ */
+const TURN_ROWS = 20;
 
 /** A consistent snapshot of a database file. */
 export class StoreSnapshot {
@@ -33,26 +39,24 @@ export class StoreSnapshot {
 export async function* rowBatches(file: StoreFile): AsyncGenerator<readonly DumpRow[]> {
   const records = new RecordTable(file);
   for (const rows of [records.byRevision(), new ArchiveTable(file, records).inOrder()]) {
-    for (let batch = taken(rows); batch.length > 0; batch = taken(rows)) {
-      yield batch;
-      await setImmediate();
-      if (!file.database.isOpen) {
-        throw storeUnavailableProblem("The store was closed or replaced meanwhile.");
+    let batch: DumpRow[] = [];
+    for (const row of rows) {
+      batch.push(row);
+      if (batch.length % TURN_ROWS > 0) continue;
+      if (batch.length === BATCH_ROWS) {
+        yield batch;
+        batch = [];
       }
+      await nextTurn(file);
     }
+    if (batch.length > 0) yield batch;
+    await nextTurn(file);
   }
 }
 
-/**
- * Takes the next batch of rows. A `for...of` loop is not used, because it would close the
- * generator.
- */
-function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
-  const batch: DumpRow[] = [];
-  while (batch.length < BATCH_ROWS) {
-    const { value, done } = rows.next();
-    if (done) break;
-    batch.push(value);
-  }
-  return batch;
+/** Lets the event loop do other work. @throws {Problem} If the file was closed by it. */
+async function nextTurn({ database }: StoreFile): Promise<void> {
+  await setImmediate();
+  if (database.isOpen) return;
+  throw storeUnavailableProblem("The store was closed or replaced meanwhile.");
 }

@@ -18,6 +18,7 @@ export async function records({ isQuick }: Effort): Promise<Part> {
     ...[Number(size), changes.perSecond, changes.p50, changes.p99, changes.cpuMicros],
     ...[one.additions.cpuMicros, one.readUs, one.claimMs, openMs, residentMb],
     ...[one.besideBackup.alone.p99, one.besideBackup.during.p99],
+    one.besideBackup.lostPerDump,
   ]);
   const columns = [
     ...[
@@ -29,7 +30,7 @@ export async function records({ isQuick }: Effort): Promise<Part> {
       "us of CPU per insert",
     ],
     ...["us per get", "ms per claim of 100", "ms to open", "MB resident"],
-    ...["p99 ms of 5 writers", "the same during backups"],
+    ...["p99 ms of 5 writers", "the same during backups", "changes lost to one backup"],
   ];
   const title = "Embedded store, fsync, 50 writers, one record of 457 bytes a commit";
   return { curves: [{ title, columns, lines }], raw };
