@@ -1,16 +1,10 @@
 import type { TrackRecordTerms } from "../../grading/track-record.ts";
-import type { AssetClass } from "../../market/instrument.ts";
 import { CheckFailure, failedCheck, type VerificationCheck } from "../../tree/check.ts";
-import { parseCheckpoint, type SignedCheckpoint } from "../../tree/checkpoint.ts";
-import type { CheckpointSighting } from "../../tree/known-log.ts";
 import type { Hash } from "../../tree/merkle.ts";
-import type { ParsedNote } from "../../tree/signed-note.ts";
 import type { RegisteredClaim } from "../log-state.ts";
-import { type Cosignature, cosignaturesOf } from "../witness/cosignature.ts";
-import type { WitnessPolicy } from "../witness/policy.ts";
 import { ClaimVerifier, checkDeparture } from "./claim-verifier.ts";
-import { CLOCK_TOLERANCE_MS } from "./clock-tolerance.ts";
 import { type LeafOf, parseLeaf } from "./read-leaf.ts";
+import { RunVerifier } from "./run-verifier.ts";
 import type { CommittedSignal } from "./score-check.ts";
 import { SessionGaps } from "./session-gaps.ts";
 import {
@@ -18,12 +12,7 @@ import {
   SettlementVerifier,
   type VerifiedTrackRecord,
 } from "./settlement-verifier.ts";
-
-/**
- * Lower bound of the time between two closes of any market, in milliseconds; the shortest such time
- * is 21 hours, from a regular close to the close of a half day.
- */
-const SHORTEST_SESSION_MS = 20 * 3_600_000;
+import { type TimeEvidence, TimeVerifier } from "./time-verifier.ts";
 
 /** Number of newest signals that are remembered for opening their factors. */
 const RECENT = 256;
@@ -31,36 +20,8 @@ const RECENT = 256;
 /** Maximum rounding error of a published score: half a unit in its last digit. */
 const ROUNDING = 0.005;
 
-/** The covered instruments of an asset class, as logged last. */
-interface Covered {
-  readonly index: number;
-  readonly parts: number;
-  read: number;
-  readonly symbols: string[];
-}
-
-/** A run and the number of its results read so far. */
-interface CheckedRun {
-  readonly index: number;
-  readonly run: LeafOf<"run">;
-  /** Symbols of the universe; `undefined` if the log no longer stores it. */
-  readonly symbols: readonly string[] | undefined;
-  results: number;
-  /** When witnesses had seen the whole run, according to an anchor entry; Unix milliseconds. */
-  witnessedAt: number | undefined;
-}
-
 /** Options of `EntryVerifier`. */
-interface EntryVerifierOptions {
-  /** Name of the log. */
-  readonly origin: string;
-  /** Earlier observations of the log, in ascending order of size. */
-  readonly sightings: readonly CheckpointSighting[];
-  /**
-   * Policy with the witnesses whose cosignatures prove the times of anchors; without it, anchors
-   * prove no time.
-   */
-  readonly policy?: WitnessPolicy | undefined;
+interface EntryVerifierOptions extends TimeEvidence {
   /** Called with every complete settlement. */
   readonly onSettled?: ((settlement: LoggedSettlement) => void) | undefined;
 }
@@ -71,38 +32,24 @@ interface EntryVerifierOptions {
  * first failure.
  */
 export class EntryVerifier {
-  readonly #options: EntryVerifierOptions;
-  /**
-   * Root of the tree before each entry that follows a complete run, in base64, by the index of the
-   * entry.
-   */
-  readonly #roots = new Map<number, string>();
   readonly #failures = new Map<string, VerificationCheck>();
-  readonly #universes = new Map<AssetClass, Covered>();
-  readonly #lastRuns = new Map<AssetClass, CheckedRun>();
+  readonly #runs = new RunVerifier();
+  readonly #times: TimeVerifier;
   readonly #gaps = new SessionGaps();
   readonly #settlements: SettlementVerifier;
   readonly #claims = new ClaimVerifier();
   #method: LeafOf<"method"> | undefined;
   #replaces: string | undefined;
-  #open: CheckedRun | undefined;
-  #lastAt = Number.NEGATIVE_INFINITY;
   #entries = 0;
-  #runs = 0;
   #signals = 0;
   readonly #recent: CommittedSignal[] = [];
-  #anchors = 0;
   #unknown = 0;
   /** Entries before this index are no longer stored; their content is unknown. */
   #skipped = 0;
-  /**
-   * Number of runs that an earlier observation proves to have been logged before the next close.
-   */
-  #provedRuns = 0;
 
-  constructor(options: EntryVerifierOptions) {
-    this.#options = options;
-    this.#settlements = new SettlementVerifier(options.onSettled);
+  constructor({ onSettled, ...evidence }: EntryVerifierOptions) {
+    this.#times = new TimeVerifier(evidence);
+    this.#settlements = new SettlementVerifier(onSettled);
   }
 
   /**
@@ -123,9 +70,9 @@ export class EntryVerifier {
     if (leaf.kind !== "outcome") {
       this.#try("settlements", index, () => this.#settlements.endSettlement());
     }
-    if (leaf.kind !== "signal") this.#try("runs", index, () => this.#endRun());
+    if (leaf.kind !== "signal") this.#try("runs", index, () => this.#runs.endRun());
     if (leaf.kind !== "signal" && leaf.kind !== "outcome") {
-      this.#roots.set(index, Buffer.from(rootBefore()).toString("base64"));
+      this.#times.addRoot(index, rootBefore());
     }
     this.#addLeaf(index, leaf);
   }
@@ -144,10 +91,10 @@ export class EntryVerifier {
         );
         break;
       case "anchor":
-        this.#try("anchors", index, () => this.#addAnchor(leaf));
+        this.#try("anchors", index, () => this.#times.addAnchor(leaf, this.#skipped));
         break;
       case "universe":
-        this.#try("runs", index, () => this.#addUniverse(index, leaf));
+        this.#try("runs", index, () => this.#runs.addUniverse(index, leaf, this.#skipped));
         break;
       case "run":
         this.#addRun(index, leaf);
@@ -167,7 +114,7 @@ export class EntryVerifier {
   }
 
   #addSettlement(index: number, leaf: LeafOf<"settlement">): void {
-    this.#try("times", index, () => this.#checkTime(index, leaf));
+    this.#try("times", index, () => this.#times.addTime(index, leaf.at));
     this.#try("settlements", index, () =>
       this.#settlements.addSettlement(index, leaf, this.#skipped),
     );
@@ -175,9 +122,9 @@ export class EntryVerifier {
 
   /** The checks of all added entries. */
   checks(): readonly VerificationCheck[] {
-    this.#try("runs", this.#entries, () => this.#endRun());
+    this.#try("runs", this.#entries, () => this.#runs.endRun());
     this.#try("settlements", this.#entries, () => this.#settlements.endSettlement());
-    const [runs, signals] = [this.#runs, this.#signals];
+    const [{ runs }, signals] = [this.#runs, this.#signals];
     const isWhole = this.#unknown + this.#skipped === 0;
     const unknown = `of ${this.#entries}, the first ${this.#skipped} are not kept, and ${this.#unknown} of kinds that this program does not know`;
     return [
@@ -187,7 +134,7 @@ export class EntryVerifier {
       this.#check("thresholds", true, `none of ${signals} signals contradicts its smoothed score`),
       ...this.#claimCheck(),
       ...this.#anchorCheck(),
-      this.#times(),
+      this.#failures.get("times") ?? this.#times.check(this.#method?.market, runs),
       this.#gaps.check(this.#method?.market !== "sandbox"),
       this.#failures.get("settlements") ?? this.#settlements.check(),
     ];
@@ -239,24 +186,9 @@ export class EntryVerifier {
   }
 
   #anchorCheck(): readonly VerificationCheck[] {
-    if (this.#anchors === 0) return [];
-    const detail = `all ${this.#anchors} name trees that this log had`;
-    return [this.#check("anchors", true, detail)];
-  }
-
-  #times(): VerificationCheck {
-    const { market } = this.#method ?? {};
-    const isSimulated = market === "sandbox" || market === "replay";
-    // The next close after the last run of a class is not known yet, so a lower bound is used.
-    const newest = [...this.#lastRuns.values()].filter((one) =>
-      this.#isSeenBefore(one, one.run.close + SHORTEST_SESSION_MS),
-    );
-    const proved = isSimulated ? 0 : this.#provedRuns + newest.length;
-    const runs = this.#runs;
-    const detail = isSimulated
-      ? `claimed: the sessions of market ${market} are no appointments in the world`
-      : `${proved} of ${runs} runs are proved older than the next close, the others claimed`;
-    return this.#check("times", proved === runs && runs > 0 && !isSimulated, detail);
+    const { anchors } = this.#times;
+    if (anchors === 0) return [];
+    return [this.#check("anchors", true, `all ${anchors} name trees that this log had`)];
   }
 
   #check(name: string, isProved: boolean, detail: string): VerificationCheck {
@@ -278,95 +210,20 @@ export class EntryVerifier {
     }
   }
 
-  #addUniverse(index: number, leaf: LeafOf<"universe">): void {
-    const { assetClass, part, parts, symbols } = leaf;
-    const before = this.#universes.get(assetClass);
-    if (part === 1) {
-      this.#universes.set(assetClass, { index, parts, read: 1, symbols: [...symbols] });
-    } else if (before === undefined && this.#skipped > 0) {
-      return;
-    } else if (before?.read === part - 1 && before.parts === parts) {
-      before.read = part;
-      before.symbols.push(...symbols);
-    } else {
-      throw new CheckFailure(`is part ${part} of a universe whose part before is missing`);
-    }
-  }
-
   #addRun(index: number, run: LeafOf<"run">): void {
-    this.#runs += 1;
-    const universe = this.#universes.get(run.assetClass);
-    const isKnown = run.universe >= this.#skipped;
-    const symbols = isKnown ? (universe?.symbols ?? []) : undefined;
-    const before = this.#lastRuns.get(run.assetClass);
     this.#try("methods", index, () => {
       if (this.#method === undefined && this.#skipped > 0) return;
       if (run.methodHash === this.#method?.methodHash) return;
       throw new CheckFailure("uses a method that was not logged before");
     });
-    this.#try("runs", index, () => {
-      const isWhole = universe?.index === run.universe && universe.read === universe.parts;
-      if (isKnown && !isWhole) {
-        throw new CheckFailure("names another universe than the last one of its class");
-      }
-      if (symbols !== undefined && run.results !== symbols.length) {
-        throw new CheckFailure(`announces ${run.results} results of ${symbols.length} instruments`);
-      }
-      if (before !== undefined && run.close <= before.run.close) {
-        throw new CheckFailure("is of a session that is not after the one before");
-      }
-    });
+    this.#try("runs", index, () => this.#runs.addRun(index, run, this.#skipped));
     this.#try("claims", index, () => {
       if (this.#method !== undefined) this.#claims.addRun(run, this.#method);
     });
-    this.#try("times", index, () => this.#checkTime(index, run));
-    if (before !== undefined && this.#isSeenBefore(before, run.close)) this.#provedRuns += 1;
-    this.#open = { index, run, symbols, results: 0, witnessedAt: undefined };
-    this.#lastRuns.set(run.assetClass, this.#open);
+    this.#try("times", index, () => this.#times.addTime(index, run.at));
+    this.#times.addRun(index, run);
     this.#gaps.add(run.assetClass, run.close);
     this.#try("settlements", index, () => this.#settlements.addRun(index, run));
-  }
-
-  #checkTime(index: number, { at }: { readonly at: number }): void {
-    const seen = this.#options.sightings.findLast(({ size }) => size <= index);
-    if (seen !== undefined && at < seen.seenAt - CLOCK_TOLERANCE_MS) {
-      throw new CheckFailure("is dated back: it was not there when its time had passed");
-    }
-    if (at < this.#lastAt - CLOCK_TOLERANCE_MS) {
-      throw new CheckFailure("has an earlier time than an entry before it");
-    }
-    this.#lastAt = Math.max(this.#lastAt, at);
-  }
-
-  /**
-   * Whether a run is proved to have been logged before the next close, because the whole run was
-   * seen before that close.
-   */
-  #isSeenBefore({ index, run, witnessedAt }: CheckedRun, nextClose: number): boolean {
-    const end = index + 1 + run.results;
-    const seen = this.#options.sightings.find(({ size }) => size >= end);
-    return [witnessedAt, seen?.seenAt].some((at) => at !== undefined && at < nextClose);
-  }
-
-  /**
-   * Determines by when witnesses had seen the last run of each asset class, from the cosignatures
-   * in an anchor that covers the whole run.
-   */
-  #addAnchor({ checkpoint: text }: LeafOf<"anchor">): void {
-    this.#anchors += 1;
-    const { origin, policy } = this.#options;
-    const { size, root, note, origin: named } = checkpointIn(text);
-    const found = this.#roots.get(size);
-    if (named !== origin) throw new CheckFailure("anchors another log");
-    if (found === undefined && size < this.#skipped) return;
-    if (found !== Buffer.from(root).toString("base64")) {
-      throw new CheckFailure(`anchors another tree of ${size} entries than that of this log`);
-    }
-    const at = policy?.quorumAt(cosignaturesIn(note, policy));
-    if (at === undefined) return;
-    for (const last of this.#lastRuns.values()) {
-      if (last.index + 1 + last.run.results <= size) last.witnessedAt ??= at;
-    }
   }
 
   #addSignal(index: number, leaf: LeafOf<"signal">): void {
@@ -376,80 +233,31 @@ export class EntryVerifier {
       this.#recent.push({ index, factors, scoreRaw });
       if (this.#recent.length > RECENT) this.#recent.shift();
     }
-    this.#try("runs", index, () => this.#place(leaf));
+    this.#try("runs", index, () => this.#runs.addSignal(leaf, this.#skipped));
     this.#try("settlements", index, () => this.#settlements.addStatement(leaf));
-    this.#try("thresholds", index, () => {
-      const assetClass = this.#open?.run.assetClass;
-      const thresholds = assetClass && this.#method?.settings.signal.thresholds[assetClass];
-      const { signal, scoreSmoothed: score } = leaf;
-      if (signal !== "WAIT" && signal !== undefined && (scoreRaw === null || score === null)) {
-        throw new CheckFailure(`says ${signal} without a score`);
-      }
-      if (typeof score !== "number" || thresholds === undefined) return;
-      const { exitLong, exitShort } = thresholds;
-      const isWrong =
-        (signal === "LONG" && score < exitLong - ROUNDING) ||
-        (signal === "SHORT" && score > exitShort + ROUNDING);
-      if (isWrong) throw new CheckFailure(`says ${signal} at a smoothed score of ${score}`);
-    });
-  }
-
-  #place({ run, close, symbol }: LeafOf<"signal">): void {
-    const open = this.#open;
-    // The first stored results may belong to a run that the log no longer stores.
-    if (open === undefined && run < this.#skipped) return;
-    if (open === undefined || open.results >= open.run.results) {
-      throw new CheckFailure("is a result that no run announces");
-    }
-    const expected = open.symbols?.[open.results];
-    open.results += 1;
-    const place = `instrument ${open.results} of its universe`;
-    if (run !== open.index || close !== open.run.close) {
-      throw new CheckFailure(`is of another run than the one at ${open.index}`);
-    }
-    if (open.symbols === undefined || symbol === expected) return;
-    if (open.symbols.includes(symbol)) {
-      throw new CheckFailure(`is a run without the result of ${place}`, open.index);
-    }
-    throw new CheckFailure(`is not of ${place}`);
-  }
-
-  /**
-   * Ends the open run.
-   *
-   * @throws {CheckFailure} If results of the run are missing.
-   */
-  #endRun(): void {
-    const open = this.#open;
-    this.#open = undefined;
-    if (open === undefined || open.results === open.run.results) return;
-    const missing = open.symbols?.[open.results] ?? "an instrument";
-    throw new CheckFailure(`is a run without the result of ${missing}`, open.index);
+    const assetClass = this.#runs.openClass;
+    const thresholds = assetClass && this.#method?.settings.signal.thresholds[assetClass];
+    this.#try("thresholds", index, () => checkThresholds(leaf, thresholds));
   }
 }
 
 /**
- * Parses the checkpoint of an anchor.
+ * Checks that a signal does not contradict its smoothed score.
  *
- * @throws {CheckFailure} If the text is not a checkpoint.
+ * @param thresholds Those of its asset class; `undefined` if the log no longer stores its method.
+ * @throws {CheckFailure} If it does.
  */
-function checkpointIn(text: string): SignedCheckpoint {
-  try {
-    return parseCheckpoint(text);
-  } catch (error) {
-    throw new CheckFailure(`anchors no checkpoint: ${(error as Error).message}`);
+function checkThresholds(
+  { signal, scoreRaw, scoreSmoothed: score }: LeafOf<"signal">,
+  thresholds: { readonly exitLong: number; readonly exitShort: number } | undefined,
+): void {
+  if (signal !== "WAIT" && signal !== undefined && (scoreRaw === null || score === null)) {
+    throw new CheckFailure(`says ${signal} without a score`);
   }
-}
-
-/**
- * Verifies the cosignatures of the witnesses in a policy.
- *
- * @throws {CheckFailure} If the signature of a witness is wrong.
- */
-function cosignaturesIn(note: ParsedNote, { verifiers }: WitnessPolicy): readonly Cosignature[] {
-  try {
-    return cosignaturesOf(note, verifiers);
-  } catch (error) {
-    throw new CheckFailure(`is an anchor of which ${(error as Error).message}`);
-  }
+  if (typeof score !== "number" || thresholds === undefined) return;
+  const { exitLong, exitShort } = thresholds;
+  const isWrong =
+    (signal === "LONG" && score < exitLong - ROUNDING) ||
+    (signal === "SHORT" && score > exitShort + ROUNDING);
+  if (isWrong) throw new CheckFailure(`says ${signal} at a smoothed score of ${score}`);
 }
