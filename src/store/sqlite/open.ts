@@ -1,66 +1,45 @@
-import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
-import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { syncFolder } from "../../lib/sync-folder.ts";
 import type { Archive } from "../port/archive.ts";
 import type { Collection } from "../port/records.ts";
-import {
-  type Backlog,
-  type DumpRow,
-  NoStoreError,
-  type Store,
-  type StoreCounts,
-  type StoreIdentity,
-  type StoreMode,
-  type StoreSize,
-  UNSETTLED,
+import type {
+  Backlog,
+  DumpRow,
+  Store,
+  StoreCounts,
+  StoreIdentity,
+  StoreSize,
 } from "../port/store.ts";
 import { storeUnavailableProblem } from "../port/unavailable.ts";
-import { ArchiveTable, createSqliteArchive } from "./archive.ts";
+import { createSqliteArchive } from "./archive.ts";
 import { runInBackground } from "./background.ts";
 import {
-  checkNeverHeldStore,
   createFolder,
-  holdsStore,
   lockFolder,
   recoverNextStore,
-  rejectFormat1,
-  removeNextStore,
   type StorePaths,
   storePathsIn,
   walPathOf,
 } from "./folder.ts";
 import { type OnWarning, StoreGate } from "./gate.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { checkAtStart, checkBeforeOpening, resolveSymbolicLink } from "./integrity-check.ts";
 import { NextStore, REVISION_GAP } from "./next-store.ts";
-import { RecordTable } from "./record-table.ts";
+import {
+  checkHoldsStore,
+  type OpenedFile,
+  openFile,
+  openOrCreate,
+  type WantedStore,
+} from "./opened-file.ts";
 import { SqliteRecords } from "./records.ts";
 import { StoreSnapshot } from "./snapshot.ts";
-import {
-  damagedFileError,
-  explainFileErrors,
-  explainStartFault,
-  isSqliteError,
-  messageOf,
-  sqliteErrorAsProblem,
-} from "./sqlite-errors.ts";
-import type { StoreTables } from "./steps.ts";
-import { FORMAT_VERSION, SCHEMAS, StoreFile, UPGRADE_SQL } from "./store-file.ts";
+import { damagedFileError, isSqliteError, sqliteErrorAsProblem } from "./sqlite-errors.ts";
 import { truncateWal } from "./write-ahead-log.ts";
 
 /** Options of `openEmbedded`. */
-interface EmbeddedOptions {
+interface EmbeddedOptions extends WantedStore {
   /** Folder of the store file. */
   readonly folder: string;
-  /**
-   * Mode of the store. If the store does not exist, it is created with this mode. Absent: the store
-   * must exist and can have any mode.
-   */
-  readonly mode?: StoreMode;
-  /** Whether a new store belongs to its mode only once `settle` is called. Default: false. */
-  readonly mustSettle?: boolean;
   /**
    * Current time, in milliseconds since the epoch. Setting this clock shifts all due times (see
    * steady-clock.ts).
@@ -92,18 +71,6 @@ export interface EmbeddedStore extends Store {
   check(): Promise<readonly string[]>;
 }
 
-/** The open database file of a store, with its tables. */
-interface Opened extends StoreTables {
-  readonly file: StoreFile;
-  readonly identity: StoreIdentity;
-  /** Whether the store belongs to its mode. */
-  readonly isSettled: boolean;
-  /** Date on which the store was moved to PostgreSQL, as text; `undefined` if it was not moved. */
-  readonly moved: string | undefined;
-  /** Whether the previous process ended without closing the file. */
-  readonly hasCrashed: boolean;
-}
-
 /**
  * Opens the store in a folder exclusively.
  *
@@ -111,115 +78,17 @@ interface Opened extends StoreTables {
  * another mode; the message names the file and says what to do.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
-  const { mode } = options;
   const paths = storePathsIn(options.folder);
-  const { folder } = paths;
-  if (mode === undefined && !holdsStore(paths)) {
-    rejectFormat1(paths);
-    throw noStoreError(folder);
-  }
-  createFolder(folder);
+  if (options.mode === undefined) checkHoldsStore(paths);
+  createFolder(paths.folder);
   const unlock = lockFolder(paths);
   try {
     recoverNextStore(paths);
-    const opened = openExisting(paths, mode) ?? openNew(paths, options);
-    return new SqliteStore(opened, { ...options, paths, unlock });
+    return new SqliteStore(openOrCreate(paths, options), { ...options, paths, unlock });
   } catch (error) {
     unlock();
     throw error;
   }
-}
-
-const noStoreError = (folder: string): Error =>
-  new NoStoreError(`${folder}: set DATA_DIR to the directory of the service`);
-
-function create(paths: StorePaths, mode: string): void {
-  const identity = { id: randomUUID(), mode };
-  try {
-    new NextStore(paths, { identity, revision: 0 }).finish();
-  } catch (error) {
-    removeNextStore(paths);
-    const explained = explainStartFault(paths.folder, error);
-    if (explained !== error) throw explained;
-    throw new Error(`no store can be created in ${paths.folder} (${messageOf(error)})`);
-  }
-  recoverNextStore(paths);
-}
-
-/** @returns `undefined` if the folder has no store, or one that no start has settled. */
-function openExisting(paths: StorePaths, mode: StoreMode | undefined): Opened | undefined {
-  if (!holdsStore(paths)) {
-    rejectFormat1(paths);
-    checkNeverHeldStore(paths);
-    return undefined;
-  }
-  const opened = openFile(paths);
-  const refusal = refusalToOpen(opened, paths.folder, mode);
-  if (opened.isSettled && refusal === undefined) return inCurrentFormat(opened);
-  opened.file.close();
-  if (opened.isSettled) throw new Error(refusal);
-  return undefined;
-}
-
-/** Upgrades the file, which older programs do not open from now on. */
-function inCurrentFormat(opened: Opened): Opened {
-  const { file } = opened;
-  file.closingOnError(() =>
-    explainFileErrors(file.path, () => {
-      if (file.meta().get("format") === FORMAT_VERSION) return;
-      file.transaction(() => {
-        for (const sql of UPGRADE_SQL) file.database.exec(sql);
-        file.setMeta("format", FORMAT_VERSION);
-      });
-    }),
-  );
-  return opened;
-}
-
-function openNew(paths: StorePaths, { mode, mustSettle }: EmbeddedOptions): Opened {
-  if (mode === undefined) throw noStoreError(paths.folder);
-  create(paths, mustSettle ? UNSETTLED : mode);
-  const opened = openFile(paths);
-  return { ...opened, identity: { ...opened.identity, mode } };
-}
-
-function openFile({ store }: StorePaths): Opened {
-  const path = resolveSymbolicLink(store);
-  checkBeforeOpening(path);
-  const hasCrashed = (statSync(walPathOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
-  const file = explainFileErrors(path, () => StoreFile.open(path));
-  // The write-ahead log was just created. Without syncing the directory, it could be lost in a
-  // crash.
-  syncFolder(dirname(path));
-  return file.closingOnError(() => {
-    const facts = explainFileErrors(path, () => file.meta());
-    const [format, id, mode] = [facts.get("format"), facts.get("id"), facts.get("mode")];
-    const schema = SCHEMAS.get(format ?? "");
-    if (schema === undefined) throw otherFormatError(path, format);
-    if (id === undefined || mode === undefined) throw damagedFileError(path, "a fact is missing");
-    const tables = explainFileErrors(path, () => {
-      checkAtStart(file);
-      file.checkSchema(schema);
-      const records = new RecordTable(file);
-      return { records, archive: new ArchiveTable(file, records) };
-    });
-    const identity = { id, mode: mode as StoreMode };
-    const isSettled = mode !== UNSETTLED;
-    return { file, ...tables, identity, isSettled, moved: facts.get("moved"), hasCrashed };
-  });
-}
-
-const otherFormatError = (path: string, format = "unknown"): Error =>
-  new Error(
-    `${path} was written by another version of this program (format ${format}, known is ${FORMAT_VERSION}); install that version`,
-  );
-
-function refusalToOpen({ identity, moved }: Opened, folder: string, mode?: StoreMode) {
-  if (moved !== undefined) {
-    return `the store in ${folder} was moved to PostgreSQL on ${moved}; set DATABASE_URL`;
-  }
-  if (mode === undefined || mode === identity.mode) return undefined;
-  return `the store in ${folder} belongs to MARKET mode ${identity.mode}, not ${mode}; set DATA_DIR to another folder or change MARKET`;
 }
 
 interface Opening extends EmbeddedOptions {
@@ -243,10 +112,10 @@ class SqliteStore implements EmbeddedStore {
   readonly #snapshots = new Set<StoreSnapshot>();
   /** Ends what runs in the background. */
   readonly #background = new AbortController();
-  #opened: Opened;
+  #opened: OpenedFile;
   #next: NextStore | undefined;
 
-  constructor(opened: Opened, { paths, now, unlock, onWarning = () => undefined }: Opening) {
+  constructor(opened: OpenedFile, { paths, now, unlock, onWarning = () => undefined }: Opening) {
     this.#opened = opened;
     this.#paths = paths;
     this.#now = now;
