@@ -14,17 +14,21 @@ const MANY = 32;
 const ANSWER_READ_MS = 1_000;
 
 /**
- * Counts the chunks of a body until the answer. Those that arrive later are dropped, and the
- * connection is closed.
+ * Counts the chunks of a body until the answer. Those that arrive later are dropped, so an answer
+ * before the end of the body is the last one of its connection, and says so: a client could send
+ * its next request behind the body.
  *
  * @param onMany Called for every `MANY` chunks. If it closes the connection, the rest is dropped.
  */
 export function countChunks(req: IncomingMessage, res: ServerResponse, onMany: () => void): void {
   const { socket } = req;
+  const { shouldKeepAlive } = res;
   const push = req.push.bind(req);
   let count = 0;
+  res.shouldKeepAlive = false;
   req.push = (chunk, encoding) => {
     if (socket.destroyed) return false;
+    if (chunk === null) res.shouldKeepAlive = shouldKeepAlive;
     count += 1;
     if (count % MANY === 0) onMany();
     return push(chunk, encoding);
@@ -32,7 +36,9 @@ export function countChunks(req: IncomingMessage, res: ServerResponse, onMany: (
   res.once("finish", () => {
     if (req.complete) return;
     req.push = () => false;
-    // In this turn, Node.js resumes the socket to discard the rest of the body.
+    // Node.js would destroy the socket as soon as the answer is sent, and resume it in this turn to
+    // discard the rest of the body.
+    socket.off("finish", socket.destroy);
     setImmediate(() => socket.pause());
     setTimeout(() => socket.destroy(), ANSWER_READ_MS).unref();
   });
