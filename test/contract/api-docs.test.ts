@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { codeSamplesOf, sampleRequest } from "../../src/http/docs/code-samples.ts";
 import { type ApiDescription, operationsOf } from "../../src/http/docs/described.ts";
 import { groupBySection } from "../../src/http/docs/sections.ts";
@@ -50,6 +51,16 @@ describe("GET /docs/api", () => {
       /<script|style=|\son\w+=/,
     );
   });
+
+  it.each(["/docs/api", "/docs/api.md"])(
+    "sends %s without encoding it for each visitor",
+    async (path) => {
+      const end = vi.spyOn(ServerResponse.prototype, "end");
+      onTestFinished(() => end.mockRestore());
+      const text = await (await ask(path, { "accept-encoding": "identity" })).text();
+      expect(end.mock.calls).toEqual([[Buffer.from(text)]]);
+    },
+  );
 
   it("describes every API operation exactly once, in reading order, with the document endpoints last", () => {
     const ids = Array.from(page.matchAll(/<article id="(\w+)">/g), ([, id]) => id);
