@@ -7,7 +7,7 @@ import {
 import { CheckFailure } from "../../tree/check.ts";
 import type { RegisteredClaim } from "../log-state.ts";
 import { isSameValue, valuesIn } from "./answer-values.ts";
-import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
+import type { VerifiedTrackRecord } from "./verified-records.ts";
 
 /**
  * Compares the claims of an answer with those of the entries.

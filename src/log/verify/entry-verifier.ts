@@ -7,12 +7,9 @@ import { type LeafOf, parseLeaf } from "./read-leaf.ts";
 import { RunVerifier } from "./run-verifier.ts";
 import type { CommittedSignal } from "./score-check.ts";
 import { SessionGaps } from "./session-gaps.ts";
-import {
-  type LoggedSettlement,
-  SettlementVerifier,
-  type VerifiedTrackRecord,
-} from "./settlement-verifier.ts";
+import { type LoggedSettlement, SettlementVerifier } from "./settlement-verifier.ts";
 import { type TimeEvidence, TimeVerifier } from "./time-verifier.ts";
+import type { VerifiedTrackRecord } from "./verified-records.ts";
 
 /** Number of newest signals that are remembered for opening their factors. */
 const RECENT = 256;

@@ -1,12 +1,6 @@
-import {
-  computeTrackRecordFigures,
-  type GradedRun,
-  type TrackRecordFigures,
-  type TrackRecordTerms,
-} from "../../grading/track-record.ts";
+import type { TrackRecordTerms } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { CheckFailure, type VerificationCheck } from "../../tree/check.ts";
-import type { RecordOf } from "../graded-runs.ts";
 import { exclusionOutcomeOf, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
 import type { SettlementOutcome } from "../leaves.ts";
 import {
@@ -18,6 +12,7 @@ import { CLOCK_TOLERANCE_MS } from "./clock-tolerance.ts";
 import { checkForecast } from "./forecast-check.ts";
 import type { LeafOf } from "./read-leaf.ts";
 import { sessionsBetweenCloses } from "./session-gaps.ts";
+import { VerifiedRecords, type VerifiedTrackRecord } from "./verified-records.ts";
 
 /** A logged statement with the symbol of its instrument. */
 interface Statement extends LoggedStatement {
@@ -69,22 +64,6 @@ export interface LoggedSettlement {
 }
 
 /**
- * The recomputed track record of a method of an asset class over a horizon; runs are sorted oldest
- * first.
- */
-export interface VerifiedTrackRecord {
-  readonly methodHash: string;
-  readonly figures: TrackRecordFigures;
-  readonly runs: readonly GradedRun[];
-  readonly terms: TrackRecordTerms;
-}
-
-/**
- * The grades of a run, each with the index after its last outcome; the last grade is the valid one.
- */
-type Grades = readonly { readonly end: number; readonly graded: GradedRun }[];
-
-/**
  * Checks that every run is settled over every horizon that the first method registered, once and in
  * time, with one outcome for each of its results, and grades the settled runs.
  */
@@ -96,8 +75,7 @@ export class SettlementVerifier {
   readonly #waiting = new Map<AssetClass, RunToSettle[]>();
   /** By asset class: the runs whose settlements can still be corrected, oldest first. */
   readonly #correctable = new Map<AssetClass, RunToSettle[]>();
-  /** Graded runs by class, horizon and method, oldest first. */
-  readonly #graded = new Map<string, RecordOf & { readonly runs: Grades[] }>();
+  readonly #records = new VerifiedRecords();
   readonly #onSettled: ((settlement: LoggedSettlement) => void) | undefined;
   #method: LeafOf<"method"> | undefined;
   /** Terms that the first method registers, before the first statement. */
@@ -333,12 +311,12 @@ export class SettlementVerifier {
     const terms = { close, coveredAt, entry: entry ?? undefined, exit: exit ?? undefined, horizon };
     const { statements, settled } = of;
     const { methodHash } = of.run;
-    const key = `${assetClass} ${horizon} ${methodHash}`;
-    const { runs } = this.#graded.get(key) ?? { runs: [] };
-    this.#graded.set(key, { assetClass, horizon, methodHash, runs });
-    const place = settled.get(leaf.corrects ?? -1)?.graded ?? runs.length;
     const graded = gradeSettlement(statements, outcomes, terms, tables);
-    runs[place] = [...(runs[place] ?? []), { end: index + 1 + outcomes.length, graded }];
+    const place = this.#records.add(
+      { assetClass, horizon, methodHash },
+      { end: index + 1 + outcomes.length, graded },
+      settled.get(leaf.corrects ?? -1)?.graded,
+    );
     // A correction cannot be corrected again.
     if (leaf.corrects === undefined) settled.set(index, { horizon, graded: place });
     else settled.delete(leaf.corrects);
@@ -405,20 +383,7 @@ export class SettlementVerifier {
 
   /** The track record of each class, horizon and method, computed from the first `size` entries. */
   records(size: number): readonly VerifiedTrackRecord[] {
-    const terms = this.#terms;
-    if (terms === undefined) return [];
-    return [...this.#graded.values()].flatMap(({ assetClass, horizon, methodHash, runs: all }) => {
-      const runs = all.flatMap((grades) => grades.findLast(({ end }) => end <= size)?.graded ?? []);
-      if (runs.length === 0) return [];
-      return [
-        {
-          methodHash,
-          figures: computeTrackRecordFigures(assetClass, horizon, runs, terms.rules.seed),
-          runs,
-          terms,
-        },
-      ];
-    });
+    return this.#terms === undefined ? [] : this.#records.upTo(size, this.#terms);
   }
 }
 

@@ -10,7 +10,7 @@ import { CheckFailure, failedCheck, type VerificationCheck } from "../../tree/ch
 import type { RegisteredClaim } from "../log-state.ts";
 import { isSameValue, valuesIn } from "./answer-values.ts";
 import { compareClaims } from "./claim-check.ts";
-import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
+import type { VerifiedTrackRecord } from "./verified-records.ts";
 
 const NAME = "record";
 

@@ -23,9 +23,9 @@ import { type VerifiedClaim, verifiedClaim } from "./claim-check.ts";
 import { EntryVerifier } from "./entry-verifier.ts";
 import { NO_PRICES_CHECK, PriceCheck } from "./price-check.ts";
 import { checkScores, type FetchFactorsOpening } from "./score-check.ts";
-import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
 import { checkSuccession } from "./succession-check.ts";
 import { checkTrackRecord } from "./track-record-check.ts";
+import type { VerifiedTrackRecord } from "./verified-records.ts";
 import { checkCosignatures, type WitnessCheckInput, witnessViewOf } from "./witness-check.ts";
 
 /** Keys, earlier observations and witnesses that a log is verified against. */

@@ -5,8 +5,8 @@ import { computeTrackRecordFigures, trackRecordTerms } from "../../../src/gradin
 import { methodLeaf, runLeaf, universeLeaves } from "../../../src/log/leaves.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { parseLeaf } from "../../../src/log/verify/read-leaf.ts";
-import type { VerifiedTrackRecord } from "../../../src/log/verify/settlement-verifier.ts";
 import { checkTrackRecord } from "../../../src/log/verify/track-record-check.ts";
+import type { VerifiedTrackRecord } from "../../../src/log/verify/verified-records.ts";
 import { runningMethod } from "../../../src/method/running.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { logReturnRange, RANGE_PROBABILITIES } from "../../../src/risk/ranges.ts";
