@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
 import { handlers } from "../support/mcp-usual.ts";
@@ -56,6 +56,7 @@ describe.each(handlers)("a message for $handler", async ({ meta }) => {
     ["longer than 100 KiB", 413, message({ cursor: "x".repeat(100 * 1024) }), {}],
     ["nested too deeply", 400, message(deep(40)), {}],
     ["an array that contains no message", 400, "[[]]", {}],
+    ["compressed with Brotli", 415, brotliCompressSync(message()), { "content-encoding": "BR" }],
     ["of the content type text/plain", 415, message(), { "content-type": "text/plain" }],
     ["without a content type", 415, message(), { "content-type": undefined }],
     ["from a page of another origin", 403, message(), { origin: "https://elsewhere.example" }],
