@@ -7,6 +7,7 @@ import { LoopTurns } from "./loop-turns.ts";
 import { clientAddress } from "./request-context.ts";
 import { createRequestQueue, hasBody, type RequestQueue } from "./request-queue.ts";
 import { createSocketPause } from "./socket-pause.ts";
+import { workTurns } from "./work-turns.ts";
 
 /**
  * Cost class of a request: `vital` for health checks, `quick` for responses from memory, `slow` for
@@ -30,12 +31,6 @@ const TURN_MS = 5;
 
 /** Maximum number of quick and slow requests started from the queues per turn. */
 const STARTS_PER_TURN = 8;
-
-/**
- * Number of turns after the one that starts requests in which they do most of their work, because
- * Express lets other events of the loop come first.
- */
-const WORK_TURNS = 1;
 
 /** Delay before checking again whether a waiting request can start, in milliseconds. */
 const RECHECK_MS = 5;
@@ -91,6 +86,8 @@ export interface LoadSheddingOptions {
   readonly now: () => number;
   /** Called for each rejected request. */
   readonly onShed?: (effort: CostClass) => void;
+  /** Turns in which requests start. Default: those of this process. */
+  readonly work?: typeof workTurns;
 }
 
 /**
@@ -104,7 +101,7 @@ export interface LoadSheddingOptions {
  * milliseconds; requests that arrive in the meantime are queued here.
  */
 export function createLoadShedder(options: LoadSheddingOptions): RequestListener {
-  const { handle, now, onShed, proxyHops } = options;
+  const { handle, now, onShed, proxyHops, work = workTurns } = options;
   // A connection from a proxy carries requests of other clients, so it is not paused.
   const pauseSocket = proxyHops === 0 ? createSocketPause(RETRY_AFTER_SECONDS * 1000) : () => {};
   const shed = (effort: CostClass, res: ServerResponse): void => {
@@ -114,7 +111,7 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
     res.once("close", () => setImmediate(pauseSocket, res.req.socket));
     sendProblem(res, OVERLOADED);
   };
-  const turns = new LoopTurns();
+  const turns = new LoopTurns(work);
   const queueOf = (effort: CostClass): RequestQueue =>
     createRequestQueue({
       now,
@@ -133,6 +130,7 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
     next: createScheduler(queues),
     hasBlocked,
     now,
+    work,
   });
   return (req, res) => {
     // What was read from a connection before it was closed; this is cheaper than a rejection.
@@ -177,27 +175,24 @@ interface Turns {
   readonly hasBlocked: () => boolean;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
+  readonly work: typeof workTurns;
 }
 
 /**
- * Starts a request immediately if no other request waits and the current turn of the event loop has
- * time left; otherwise, a later turn starts it. Node.js accepts one connection per turn, so while
- * requests arrive, some turns only accept connections, for about as long as the requests before them
- * took. What is not accepted waits in the kernel in the order of arrival, where one network can delay
- * all others.
+ * Starts a request immediately if no other request waits and the current turn of the event loop
+ * works and has time left; otherwise, a later turn starts it.
  *
  * @returns A function that enqueues a request.
  */
-function createTurnScheduler({ first, next, hasBlocked, now }: Turns): (add: () => void) => void {
+function createTurnScheduler({
+  first,
+  next,
+  hasBlocked,
+  now,
+  work,
+}: Turns): (add: () => void) => void {
   let hasTurn = false;
   let startedAt = 0;
-  let hasArrivals = false;
-  /** Start of the last turn that started requests. */
-  let batchAt = 0;
-  /** Number of turns since then. */
-  let acceptTurns = 0;
-  /** Time until which turns may only accept connections. */
-  let acceptUntil = 0;
   let recheckTimer: NodeJS.Timeout | undefined;
 
   const hasTime = (): boolean => now() - startedAt < TURN_MS;
@@ -218,19 +213,8 @@ function createTurnScheduler({ first, next, hasBlocked, now }: Turns): (add: () 
   };
   const turn = (): void => {
     startedAt = now();
-    if (acceptTurns === WORK_TURNS) acceptUntil = startedAt + (startedAt - batchAt);
-    const isAccepting = hasArrivals && (acceptTurns < WORK_TURNS || startedAt < acceptUntil);
-    hasArrivals = false;
-    if (isAccepting) {
-      acceptTurns += 1;
-      first();
-      hasTurn = true;
-    } else {
-      acceptTurns = 0;
-      batchAt = startedAt;
-      hasTurn = startBatch();
-    }
-    if (hasTurn) setImmediate(turn);
+    hasTurn = startBatch();
+    if (hasTurn) work.schedule(turn);
     else if (recheckTimer === undefined && hasBlocked())
       recheckTimer = setTimeout(recheck, RECHECK_MS);
   };
@@ -241,9 +225,8 @@ function createTurnScheduler({ first, next, hasBlocked, now }: Turns): (add: () 
   return (add) => {
     const isAlone = !hasBlocked();
     add();
-    if (!hasTurn) return turn();
-    if (isAlone && hasTime() && (first() || next())) return;
-    hasArrivals = true;
+    if (!hasTurn) turn();
+    else if (isAlone && !work.isAccepting && hasTime()) first() || next();
   };
 }
 

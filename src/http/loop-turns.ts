@@ -1,4 +1,5 @@
 import { NetworkTurns } from "../limits/network-turns.ts";
+import { workTurns } from "./work-turns.ts";
 
 /** Number of those that wait that start to compute in the same turn of the event loop. */
 const AT_WORK = 2;
@@ -9,8 +10,14 @@ const AT_WORK = 2;
  * body arrived late. Networks take turns.
  */
 export class LoopTurns {
+  readonly #work: typeof workTurns;
   readonly #waiting = new NetworkTurns<() => void>();
   #isScheduled = false;
+
+  /** @param work Default: the turns of this process. */
+  constructor(work = workTurns) {
+    this.#work = work;
+  }
 
   /** Resolves when one of the network may compute. */
   next(network: string): Promise<void> {
@@ -23,7 +30,7 @@ export class LoopTurns {
   #schedule(): void {
     if (this.#isScheduled || this.#waiting.size === 0) return;
     this.#isScheduled = true;
-    setImmediate(() => {
+    this.#work.schedule(() => {
       this.#isScheduled = false;
       for (let at = 0; at < AT_WORK; at += 1) this.#waiting.take()?.();
       this.#schedule();

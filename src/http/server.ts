@@ -11,6 +11,7 @@ import { Problem } from "../lib/problem.ts";
 import type { SharedCapacity } from "../limits/party-share.ts";
 import { PROBLEM_CONTENT_TYPE, SECURITY_HEADERS } from "./errors.ts";
 import { shareConnections } from "./network-connections.ts";
+import { workTurns } from "./work-turns.ts";
 
 /** Limits on the resources that an unauthenticated client can occupy. */
 const SERVER_LIMITS = {
@@ -107,6 +108,7 @@ export function createBoundedServer(
   // further fields.
   server.maxHeadersCount = MAX_FIELDS + 1;
   server.maxConnections = connections.total;
+  server.on("connection", () => workTurns.noteConnection());
   server.on("request", closeWithConnection);
   if (proxyHops === 0) shareConnections(server, connections);
   server.on("request", listener);

@@ -3,6 +3,7 @@ import type { RequestListener, ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createBoundedServer, IDLE_MS } from "../../src/http/server.ts";
+import { workTurns } from "../../src/http/work-turns.ts";
 import { newToken } from "../support/agent.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
@@ -476,6 +477,25 @@ describe("connections without a proxy in front", () => {
     other?.write(`${HEALTH}\r\nHost: a\r\n\r\n`.repeat(2));
     while (other?.closed === false && statusesIn(said).length < 2) await new Promise(setImmediate);
     expect(statusesIn(said)).toEqual([200, 200]);
+  });
+
+  it("let the work of this turn wait for the next one, which can accept another connection", async () => {
+    const server = createBoundedServer(endAtOnce, { proxyHops: 0 }).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const order: string[] = [];
+    const accepted = new Promise<void>((resolve) => {
+      server.once("connection", () => {
+        workTurns.schedule(() => {
+          order.push("work");
+          resolve();
+        });
+        setImmediate(() => order.push("turn"));
+      });
+    });
+    connectTo((server.address() as AddressInfo).port);
+    await accepted;
+    expect(order).toEqual(["turn", "work"]);
   });
 
   it("have no such bound behind a proxy", async () => {

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type CostClass, createLoadShedder } from "../../../src/http/load-shedding.ts";
+import { WorkTurns } from "../../../src/http/work-turns.ts";
 import { concurrencyClasses } from "../../../src/limits/classes.ts";
 
 interface Begun {
@@ -22,6 +23,7 @@ async function startAdmission(
   const begun: Begun[] = [];
   const shed: CostClass[] = [];
   const clock = { now: 0 };
+  const work = new WorkTurns(() => clock.now);
   const admit = createLoadShedder({
     handle(req, res) {
       begun.push({ path: req.url ?? "", res });
@@ -30,14 +32,16 @@ async function startAdmission(
     },
     now: () => clock.now,
     proxyHops,
+    work,
     onShed: (effort) => shed.push(effort),
   });
   const arrived: string[] = [];
   const server = createServer((req, res) => {
     arrived.push(req.url ?? "");
-    clock.now += readMs;
+    if (req.url === "/new") clock.now += readMs;
     admit(req, res);
   }).listen(0, "127.0.0.1");
+  server.on("connection", () => work.noteConnection());
   await once(server, "listening");
   onTestFinished(() => {
     server.closeAllConnections();
@@ -60,6 +64,8 @@ async function startAdmission(
   }
   return { send, begun, shed, clock, arrived, port };
 }
+
+type Admission = Awaited<ReturnType<typeof startAdmission>>;
 
 interface Sent {
   readonly socket: Socket;
@@ -134,26 +140,36 @@ describe("admission control", () => {
     }
   });
 
-  /** Number of requests that start while 40 clients connect and send a request each. */
-  async function countStartsMeanwhile(readMs: number): Promise<number> {
-    const started = await startAdmission((res) => res.end(), { readMs });
-    const { send, begun, arrived, port } = started;
-    await send(...some(90, get("/waiting")));
+  /** Has 40 clients connect and send a request each. @returns When all have arrived. */
+  function startNewcomers({ arrived, port }: Pick<Admission, "arrived" | "port">): Promise<void> {
     const sockets = Array.from({ length: 40 }, () => connect(port, "127.0.0.1"));
     onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
     for (const socket of sockets) socket.write(get("/new"));
+    return settle(() => arrived.filter((path) => path === "/new").length === 40);
+  }
+
+  /** Number of requests that start while 40 clients connect and send a request each. */
+  async function countStartsMeanwhile({ readMs = 0, waiting = 90 } = {}): Promise<number> {
+    const started = await startAdmission((res) => res.end(), { readMs });
+    const { send, begun, arrived } = started;
+    await send(...some(waiting, get("/waiting")));
+    const all = startNewcomers(started);
     await settle(() => arrived.includes("/new"));
     const before = begun.length;
-    await settle(() => arrived.filter((path) => path === "/new").length === 40);
+    await all;
     return begun.length - before;
   }
 
   it("accepts all connections that wait before it starts the next request", async () => {
-    expect(await countStartsMeanwhile(0)).toBeLessThanOrEqual(4);
+    expect(await countStartsMeanwhile()).toBeLessThanOrEqual(4);
+  });
+
+  it("accepts all connections that wait although no request waits yet", async () => {
+    expect(await countStartsMeanwhile({ waiting: 0 })).toBeLessThanOrEqual(4);
   });
 
   it("starts requests between new connections that take long", async () => {
-    expect(await countStartsMeanwhile(WHOLE_TURN_MS)).toBeGreaterThan(4);
+    expect(await countStartsMeanwhile({ readMs: WHOLE_TURN_MS })).toBeGreaterThan(4);
   });
 
   it.each(["/api/health", "/livez", "/readyz", "/api/health?a=b"])(
@@ -302,23 +318,44 @@ describe("admission control", () => {
     expect(begun.length).toBeLessThan(210);
   });
 
-  it("lets bodies that end at the same moment end in several turns", async () => {
-    let ended = 0;
-    const { send } = await startAdmission((res) => {
-      res.req.resume().once("end", () => {
-        ended += 1;
-      });
-    });
+  /** Sends 40 bodies except their last byte. @returns How many have ended, and the connections. */
+  async function startBodies() {
+    const bodies = { ended: 0 };
+    const started = await startAdmission(
+      (res) => {
+        if (res.req.method === "GET") res.end();
+        res.req.resume().once("end", () => {
+          if (res.req.method === "GET") return;
+          bodies.ended += 1;
+          started.clock.now += WHOLE_TURN_MS;
+        });
+      },
+      { tookMs: 0 },
+    );
     const slow = "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhell";
     const sockets: Socket[] = [];
-    for (let each = 0; each < 40; each++) sockets.push((await send(slow)).socket);
+    for (let each = 0; each < 40; each++) sockets.push((await started.send(slow)).socket);
+    return { ...started, bodies, sockets };
+  }
+
+  it("lets bodies that end at the same moment end in several turns", async () => {
+    const { bodies, sockets } = await startBodies();
     for (const socket of sockets) socket.write("o");
     let most = 0;
-    for (let before = 0; ended < 40; before = ended) {
+    for (let before = 0; bodies.ended < 40; before = bodies.ended) {
       await turn();
-      most = Math.max(most, ended - before);
+      most = Math.max(most, bodies.ended - before);
     }
     expect(most).toBeLessThan(10);
+  });
+
+  it("accepts all connections that wait before bodies that end at the same moment", async () => {
+    const started = await startBodies();
+    const { bodies, sockets } = started;
+    for (const socket of sockets) socket.write("o");
+    await startNewcomers(started);
+    expect(bodies.ended).toBeLessThan(10);
+    await settle(() => bodies.ended === 40);
   });
 
   it("does not start a request whose client has disconnected", async () => {
