@@ -18,14 +18,11 @@ const programs = [
   { name: "caddy", file: "deploy/Caddyfile", start: startCaddy },
 ];
 
-/** Starts the service for the public address of a proxy. @returns Its port and its data folder. */
-async function serviceBehind(port: string) {
-  const inner = await freePort();
-  const DATA_DIR = temporaryFolder();
-  const BASE_URL = `https://localhost:${port}`;
-  await startProcess({ PORT: inner, BASE_URL, TRUST_PROXY: "1", DATA_DIR });
-  return { inner, DATA_DIR };
-}
+/** A service with a public address, for every proxy of the file, and a key of it. */
+const inner = await freePort();
+const DATA_DIR = temporaryFolder();
+await startProcess({ PORT: inner, BASE_URL: "https://localhost", TRUST_PROXY: "1", DATA_DIR });
+const keyed = { "x-api-key": await newKey({ DATA_DIR }, "alerts:write signals:read") };
 
 describe.each(programs)("$name with $file", async ({ name, start }) => {
   const isMissing = !isInstalled(name);
@@ -33,12 +30,7 @@ describe.each(programs)("$name with $file", async ({ name, start }) => {
     isMissing ? `${title} SKIPPED: ${name} is not installed (apt-get install ${name})` : title;
   const port = await freePort();
   let proxy: ProxyProgram;
-  let keyed = {};
-  if (!isMissing) {
-    const { inner, DATA_DIR } = await serviceBehind(port);
-    proxy = await start({ inner, port });
-    keyed = { "x-api-key": await newKey({ DATA_DIR }, "alerts:write signals:read") };
-  }
+  if (!isMissing) proxy = await start({ inner, port });
   const test = it.skipIf(isMissing);
 
   test(said("serves while the other process is absent, and sends HSTS once"), async () => {
@@ -106,7 +98,6 @@ describe("nginx with deploy/nginx.conf", () => {
 
   it.skipIf(isMissing)(said, async () => {
     const port = await freePort();
-    const { inner } = await serviceBehind(port);
     const change = (text: string) =>
       text.replace("rate=200r/s", "rate=1r/m").replace("burst=400", "burst=5");
     const proxy = await startNginx({ inner, port, change });
@@ -131,14 +122,15 @@ describe("nginx with deploy/nginx.conf and streams of one network", () => {
 
   it.skipIf(isMissing)(said, async () => {
     const port = await freePort();
-    const { inner, DATA_DIR } = await serviceBehind(port);
     const change = (text: string) =>
       text.replace("limit_conn networks_under_way 400", "limit_conn networks_under_way 2");
     const proxy = await startNginx({ inner, port, change });
-    const headers = { "x-api-key": await newKey({ DATA_DIR }, "alerts:write signals:read") };
     const opened = await Promise.all(
       [2, 3].map((at) =>
-        proxy.open("/api/alerts/stream?cursor=0", { headers, localAddress: `127.0.1.${at}` }),
+        proxy.open("/api/alerts/stream?cursor=0", {
+          headers: keyed,
+          localAddress: `127.0.1.${at}`,
+        }),
       ),
     );
     const refused = await proxy.ask("/livez", { localAddress: "127.0.1.4" });
@@ -154,7 +146,9 @@ describe("a sandbox with default settings behind nginx", async () => {
   const title =
     "shows no sign-in code but to the browser with the terminal's link, whatever headers nginx adds: %s";
 
-  /** Signs in over a connection until the page that follows the email address. */
+  let people = 0;
+
+  /** Signs a new person in over a connection until the page that follows the email address. */
   async function codePage(
     origin: string,
     ask: (path: string, options: object) => Answer,
@@ -170,7 +164,9 @@ describe("a sandbox with default settings behind nginx", async () => {
     }
     const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(body) ?? [];
     expect(form_token).not.toBe("");
-    const sent = new URLSearchParams({ form_token, return_to: "/", email: "eve@example.com" });
+    people += 1;
+    const email = `eve-${people}@example.com`;
+    const sent = new URLSearchParams({ form_token, return_to: "/", email });
     return ask("/sign-in", {
       method: "POST",
       headers: { ...headers(), "content-type": "application/x-www-form-urlencoded" },
@@ -179,23 +175,24 @@ describe("a sandbox with default settings behind nginx", async () => {
   }
   type Answer = ReturnType<ProxyProgram["ask"]>;
 
+  const local = await freePort();
+  const running = await startProcess({ PORT: local });
+  const { baseUrl } = running;
+  const link = await accountLinkOf(running);
+
   it.skipIf(isMissing).each([
     ["those of deploy/nginx.conf", (text: string) => text],
     // Then nginx sends what a browser on this machine would send: HTTP/1.1 and a loopback Host.
     [
       "none",
-      (text: string, inner: string) =>
+      (text: string) =>
         text
           .replaceAll(/^ *proxy_set_header (?!Connection).*\n/gm, "")
-          .replace("proxy_pass http://market_signal", `proxy_pass http://127.0.0.1:${inner}`),
+          .replace("proxy_pass http://market_signal", `proxy_pass http://127.0.0.1:${local}`),
     ],
-  ])(isMissing ? `${title} SKIPPED: nginx is not installed` : title, async (_, changeFor) => {
-    const [inner, port] = [await freePort(), await freePort()];
-    const running = await startProcess({ PORT: inner });
-    const { baseUrl } = running;
-    const link = await accountLinkOf(running);
-    const change = (text: string) => changeFor(text, inner);
-    const proxy = await startNginx({ inner, port, change });
+  ])(isMissing ? `${title} SKIPPED: nginx is not installed` : title, async (_, change) => {
+    const port = await freePort();
+    const proxy = await startNginx({ inner: local, port, change });
     const proxied = await codePage(baseUrl, (path, options) => proxy.ask(path, options));
     expect([proxied.status, proxied.body]).toEqual([303, expect.not.stringMatching(/\d{8}/)]);
     const onMachine = async (path: string, options: object) => {

@@ -122,7 +122,8 @@ export async function startCaddy(plan: ProxyPlan): Promise<ProxyProgram> {
     )
     .replace("127.0.0.1:3000", `127.0.0.1:${plan.inner}`)
     .replace("127.0.0.1:3001", `127.0.0.1:${await freePort()}`);
-  const main = `{\n admin off\n http_port ${plain}\n https_port ${plan.port}\n}\n`;
+  // Without a grace period, Caddy takes half a minute to stop.
+  const main = `{\n admin off\n grace_period 1ms\n http_port ${plain}\n https_port ${plan.port}\n}\n`;
   writeFileSync(join(folder, "Caddyfile"), main + (plan.change?.(text) ?? text));
   const words = ["run", "--config", join(folder, "Caddyfile"), "--adapter", "caddyfile"];
   return running(new ProxyProgram({ plain, tls: plan.port }, certificate), "caddy", words, folder);
