@@ -1,5 +1,5 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { accessibilityFaults, photograph } from "./look.ts";
 
 /**
@@ -10,13 +10,17 @@ interface Watched {
   readonly complaints: readonly string[];
 }
 
-/** Opens a URL in a new browser context and records the browser's complaints. */
+/**
+ * Opens a URL in a new browser context and records the browser's complaints. The context closes
+ * after the test, because the browser keeps open pages up to date.
+ */
 export async function openMonitoredPage(
   browser: Browser,
   address: string,
   options: BrowserContextOptions = {},
 ): Promise<Watched> {
   const context = await browser.newContext(options);
+  onTestFinished(() => context.close());
   const page = await context.newPage();
   const complaints: string[] = [];
   const { origin: own } = new URL(address);
