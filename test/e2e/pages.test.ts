@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
 import { claimLink, getWith, postJson, registerClaimable, tokenOf } from "../support/agent.ts";
 import { bearer, makeAlert, writeEvents } from "../support/alert-events.ts";
@@ -19,7 +19,7 @@ import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { storeName } from "../support/stored-name.ts";
 import { startTestService } from "../support/test-service.ts";
 
-const testService = await startTestService();
+const testService = await startTestService({}, { start: new Date() });
 const { base } = testService;
 const browser = await startBrowser();
 
@@ -65,6 +65,7 @@ const REFUSAL = /^Failed to load resource: the server responded with a status of
 
 async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext(options);
+  onTestFinished(() => context.close());
   const page = await context.newPage();
   page.on("console", (message) => {
     if (!REFUSAL.test(message.text())) complaints.push(`${page.url()}: ${message.text()}`);

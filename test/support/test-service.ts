@@ -88,13 +88,15 @@ export async function startTestService(
 
 /** Options for which there is no environment variable. */
 interface TestServiceOptions extends Pick<ServiceOptions, "outbound" | "mcpAddition"> {
+  /** Start of the clock; absent: `SANDBOX_NOW`. */
+  readonly start?: Date;
   /** Replaces the market of the settings. */
   readonly market?: MarketSettings;
 }
 
 async function openTestService(
   env: Readonly<Record<string, string>> & { readonly DATA_DIR: string },
-  { market, ...options }: TestServiceOptions = {},
+  { market, start = SANDBOX_NOW, ...options }: TestServiceOptions = {},
 ): Promise<TestService> {
   const folder = env.DATA_DIR;
   // Client and server share a process that can be busy for seconds: without this the server could
@@ -103,9 +105,10 @@ async function openTestService(
   const base = await listen(server);
   const settings = readConfig({ RATE_LIMITS: LOOSE_LIMITS, ...env });
   const config = market === undefined ? settings : { ...settings, market };
-  const clock = { now: SANDBOX_NOW };
+  const clock = { now: start };
   const logged: string[] = [];
-  const pooled = usesPooledSandbox(config) ? await acquireSandbox(SANDBOX_NOW) : undefined;
+  const isDefault = usesPooledSandbox(config) && start === SANDBOX_NOW;
+  const pooled = isDefault ? await acquireSandbox(SANDBOX_NOW) : undefined;
   const service = await createService({
     config,
     sandbox: pooled?.sandbox,
