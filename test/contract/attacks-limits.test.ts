@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
 import { mailCommand } from "../../src/cli/commands/mail.ts";

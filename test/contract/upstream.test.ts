@@ -309,7 +309,7 @@ describe("an unavailable provider", () => {
     },
   );
 
-  it("times out after five seconds", async () => {
+  it("times out after five seconds", { tags: ["full"] }, async () => {
     const { upstream, provider } = await begin();
     provider.fault = { path: "/", status: "silent" };
     const startedAt = performance.now();

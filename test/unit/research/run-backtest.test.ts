@@ -230,7 +230,7 @@ describe("a backtest", () => {
     expect(alone?.comparison).toBe("through_time");
   });
 
-  it("can grade a single instrument over time", () => {
+  it("can grade a single instrument over time", { tags: ["full"] }, () => {
     const single = run(skilled, { symbols: ["S39"], pace: "session" });
     expect(single.stock?.comparison).toBe("through_time");
     expect(horizonOf(single, 1)?.book).toBeNull();
@@ -240,7 +240,7 @@ describe("a backtest", () => {
     expect(Math.abs(ic?.mean ?? 9)).toBeLessThan(1);
   });
 
-  it("states which measure of a single factor is omitted, and why", () => {
+  it("states which measure of a single factor is omitted, and why", { tags: ["full"] }, () => {
     const social = run(skilled, { subject: "social" });
     expect(social.stock?.sameDay).toBeNull();
     for (const text of [reportPage(social), summaryLines(social).join("\n")]) {
@@ -263,7 +263,9 @@ describe("a backtest", () => {
     expect(run(skilled, { from: "2030-01-01", to: "2031-01-01" }).classes).toEqual([]);
   });
 
-  it("grades the composite score, and reports the shares of the published signals LONG, SHORT and WAIT", () => {
+  it("grades the composite score, and reports the shares of the published signals LONG, SHORT and WAIT", {
+    tags: ["full"],
+  }, () => {
     const funds = driftingMarket({ names: 40, days: 1_830, drift: 0.002, areFunds: true });
     const graded = run(funds, { subject: "composite" });
     expect(graded.stock?.signals.shares.LONG).toBeGreaterThan(0);
@@ -326,7 +328,9 @@ describe("the backtest report", () => {
     expect(found.stock && powerSentence(found.stock)).toBeUndefined();
   });
 
-  it("says how much was tried before the method was chosen, for the score and its candidate", () => {
+  it("says how much was tried before the method was chosen, for the score and its candidate", {
+    tags: ["full"],
+  }, () => {
     expect(found.stock?.methodTrials).toBeNull();
     const subject = "method-2";
     const candidate = run(skilled, { subject });
@@ -370,12 +374,12 @@ describe("the backtest report", () => {
     expect(page).not.toContain("Shares within the ranges");
   });
 
-  it("shows an asset class that could not be measured", () => {
+  it("shows an asset class that could not be measured", { tags: ["full"] }, () => {
     const few = run(skilled, { symbols: ["S01", "S02"] });
     expect(reportPage(few)).toContain("Not enough data");
   });
 
-  it("shows no decile of one or two instruments, and says why", () => {
+  it("shows no decile of one or two instruments, and says why", { tags: ["full"] }, () => {
     const symbols = Array.from({ length: 29 }, (_, name) => `S${String(name + 10)}`);
     const few = run(skilled, { symbols });
     expect(few.stock?.horizons.map(({ book }) => book)).toEqual([null, null, null, null]);

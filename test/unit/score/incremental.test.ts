@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it } from "vitest";
 import type { InstrumentRecords, PointInTimeRecord } from "../../../src/market/records.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { DAY_MS } from "../../../../src/lib/day.ts";

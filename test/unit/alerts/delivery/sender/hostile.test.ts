@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
