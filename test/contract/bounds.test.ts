@@ -110,6 +110,18 @@ describe("a malformed HTTP request", () => {
   ])("is rejected when it has %s", async (_, request) => {
     expectProblem(await exchange(request), 400, "invalid_request");
   });
+
+  it("is not answered if its client ended the connection in the middle of it", async () => {
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    let said = "";
+    socket.on("data", (chunk) => {
+      said += chunk;
+    });
+    const closed = once(socket, "close");
+    socket.end(`${HEALTH}\r\nHost: a\r\n`);
+    await closed;
+    expect(said).toBe("");
+  });
 });
 
 describe("the request header section", () => {
