@@ -48,9 +48,11 @@ async function begin(choice: Choice = {}) {
   return { store, provider, accounts, upstream, failures, answer };
 }
 
-/** A `fetch` that replaces claims in the provider's ID tokens and signs them with a new key. */
+const otherKey = await generateKeyPair("RS256");
+
+/** A `fetch` that replaces claims in the provider's ID tokens and signs them with another key. */
 async function saying(claims: JWTPayload): Promise<CustomFetch> {
-  const { privateKey, publicKey } = await generateKeyPair("RS256");
+  const { privateKey, publicKey } = otherKey;
   const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: "RS256", use: "sig" }] };
   return async (url, options) => {
     const answer = await fetch(url, options as RequestInit);
