@@ -291,7 +291,9 @@ describe("the alerts on the account page", () => {
     expect(card).not.toContain(symbols.toSorted()[12]);
   });
 
-  it("are limited to 100, and the page states how many are omitted", async () => {
+  it("are limited to 100, and the page states how many are omitted", {
+    tags: ["full"],
+  }, async () => {
     const person = testService.person();
     const own = bearer(await person.createKey(allScopes));
     const first = await makeAlert(testService, own);

@@ -286,7 +286,9 @@ describe("a claim", () => {
   });
 });
 
-it("claim attempts are limited for a person, whatever the agents, and for a network, whoever tries", async () => {
+it("claim attempts are limited for a person, whatever the agents, and for a network, whoever tries", {
+  tags: ["full"],
+}, async () => {
   const own = await startTestService({ RATE_LIMITS: "claims=2/3/1000" });
   const [one, two] = [own.person(), own.person()];
   await Promise.all([one.signIn(), two.signIn()]);

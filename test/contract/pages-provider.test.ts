@@ -76,7 +76,9 @@ describe("signing in with an external provider", () => {
     expect(await answer.text()).toContain(`content="0; url=http://${host}/auth?`);
   });
 
-  it("stays open when the network has used up its codes by mail, and is limited as a request for authorization", async () => {
+  it("stays open when the network has used up its codes by mail, and is limited as a request for authorization", {
+    tags: ["full"],
+  }, async () => {
     await startProvider();
     const settings = { ...client, OIDC_ISSUER: `http://${host}` };
     const statusWith = async (RATE_LIMITS: string) => {

@@ -166,7 +166,8 @@ async function expectJourney(
   return { request, client_id: kept.clientInformation?.client_id };
 }
 
-describe.each(generations)("the MCP client $name with a person", (generation) => {
+// Each code arrives seconds after it was asked for, so the journeys wait for theirs side by side.
+describe.concurrent.each(generations)("the MCP client $name with a person", (generation) => {
   it("completes OAuth with dynamic client registration, from the 401 to a tool call", async () => {
     const { client_id } = await expectJourney(generation, { endpoint, person });
     expect(client_id).not.toContain("https://");

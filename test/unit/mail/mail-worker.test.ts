@@ -144,7 +144,9 @@ describe("the mail worker", () => {
     expect(new Set(recipients)).toEqual(new Set([toAda.to, "bob@people.example"]));
   });
 
-  it("sends an email caused by one network while emails caused by another network wait for the mail server", async () => {
+  it("sends an email caused by one network while emails caused by another network wait for the mail server", {
+    tags: ["full"],
+  }, async () => {
     const [store, server] = [await openStore(embedded), await startSmtp()];
     server.reactions = { end: "hang" };
     const flood = Array.from({ length: 25 }, () => ({ ...toAda, cause: "one" }));
@@ -228,7 +230,9 @@ describe("the mail worker", () => {
     expect(await store.records.list(queuedMails, { limit: 10 })).toHaveLength(1);
   });
 
-  it("can be stopped while the mail server does not respond, and keeps the email for later", async () => {
+  it("can be stopped while the mail server does not respond, and keeps the email for later", {
+    tags: ["full"],
+  }, async () => {
     const [store, server] = [await openStore(embedded), await startSmtp()];
     server.reactions = { end: "hang" };
     const { stop } = startWorker(store, smtpOf(server));

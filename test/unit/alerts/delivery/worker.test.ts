@@ -673,7 +673,9 @@ describe("the delivery worker", () => {
     for (const { dueAt } of left) expect(dueAt).toBe(store.clock.now);
   });
 
-  it("does not record an attempt that was aborted when the worker stopped", async () => {
+  it("does not record an attempt that was aborted when the worker stopped", {
+    tags: ["full"],
+  }, async () => {
     const store = await openStore(embedded);
     const alert = webhookAlert({ url: "https://inbox.example/hook" });
     await keep(store, alert);

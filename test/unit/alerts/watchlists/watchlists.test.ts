@@ -71,7 +71,10 @@ describe("a watchlist", () => {
     expect(await left()).toEqual([]);
   });
 
-  it("counts toward the limit of 50 per account, of which one application may use half", async () => {
+  it("counts toward the limit of 50 per account, of which one application may use half", {
+    tags: ["full"],
+    timeout: 60_000,
+  }, async () => {
     const { app, agent, key, save, lists } = await open(slowRecords);
     const fill = async (by: Caller) => {
       const names = Array.from({ length: 60 }, (_, index) => `list ${index}`);
@@ -84,7 +87,7 @@ describe("a watchlist", () => {
     expect((await fill(agent)) + (await fill(key))).toBe(25);
     const [first] = (await lists.overview(app)).lists;
     await save(app, first?.name ?? "", ["B"], "add");
-  }, 60_000);
+  });
 
   it("cannot be deleted while an alert on it is created", async () => {
     const { app, save, lists, watch, alerts, records } = await open(slowRecords);

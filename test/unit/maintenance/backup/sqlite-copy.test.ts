@@ -72,7 +72,7 @@ describe("a backup whose name ends in .sqlite", () => {
     expect(readdirSync(dirname(file))).toEqual([basename(file)]);
   });
 
-  it("is one moment of the store while commits go on", async () => {
+  it("is one moment of the store while commits go on", { tags: ["full"] }, async () => {
     const store = await filled();
     let writing = true;
     const written = (async () => {
@@ -191,7 +191,9 @@ describe("a damaged backup whose name ends in .sqlite", () => {
     }
   });
 
-  it("is refused, or has every row as it was, wherever a bit is flipped", async () => {
+  it("is refused, or has every row as it was, wherever a bit is flipped", {
+    tags: ["full"],
+  }, async () => {
     const file = await copied(await filled());
     const whole = readFileSync(file);
     const rows = await rowsIn(file);
