@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { BarFilter } from "../../../src/market/bar-quality.ts";
 import { withLogReturn } from "../../../src/market/bar-return.ts";
 import type { Market } from "../../../src/market/market.ts";
@@ -194,14 +194,23 @@ const NAMES = 50;
 
 /** Tests a market in which each of 50 instruments has one corruption. */
 function prove(title: string, load: () => Promise<{ market: Market; cases: readonly Case[] }>) {
-  describe(title, async () => {
-    const { market, cases } = await load();
-    const spoiled = cases.map(filtered);
-    const found = decisions(market, spoiled);
-    const clean = decisions(
-      market,
-      cases.map(({ records }) => records),
-    );
+  describe(title, () => {
+    let market: Market;
+    let cases: readonly Case[];
+    let spoiled: readonly InstrumentRecords[];
+    let found: ReturnType<typeof decisions>;
+    let clean: ReturnType<typeof decisions>;
+
+    // A hook, because the body also runs in the tiers that leave the tests out.
+    beforeAll(async () => {
+      ({ market, cases } = await load());
+      spoiled = cases.map(filtered);
+      found = decisions(market, spoiled);
+      clean = decisions(
+        market,
+        cases.map(({ records }) => records),
+      );
+    }, 600_000);
 
     it("each suspect bar is reported with its fault and its outcome", () => {
       expect(cases).toHaveLength(NAMES);
