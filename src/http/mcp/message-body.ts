@@ -50,9 +50,9 @@ const utf8 = new TextDecoder();
  * Creates the function that reads messages. Only unusual bodies go through the Express parser, which
  * handles content codings and character sets but takes longer than answering a message.
  *
- * The function throws the problems `unsupported_media_type` for a type other than JSON or Brotli,
- * `invalid_request` for malformed JSON, and `overloaded` if too many messages are being decoded; the
- * error writer converts other errors of the parser.
+ * The function throws the problems `unsupported_media_type` for Brotli and for a type other than
+ * JSON, `invalid_request` for malformed JSON, and `overloaded` if too many messages are being
+ * decoded; the error writer converts other errors of the parser.
  */
 export function createMessageReader(): (context: RequestContext) => Promise<unknown> {
   const decoders = new NetworkSlots(DECODERS);
