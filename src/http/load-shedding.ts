@@ -117,8 +117,8 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
       now,
       start: ({ req, res, network }) => {
         handle(req, res);
-        // In this turn, Node.js still parses what it read with the header.
-        if (hasBody(req)) process.nextTick(takeTurnAtEnd, req, turns, network);
+        // In this turn, Node.js still parses what it read with the header; ticks run before the end.
+        if (hasBody(req)) setImmediate(takeTurnAtEnd, req, turns, network);
       },
       reject: ({ res }) => shed(effort, res),
     });

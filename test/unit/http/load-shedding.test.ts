@@ -349,6 +349,20 @@ describe("admission control", () => {
     expect(most).toBeLessThan(10);
   });
 
+  it("takes a body that comes with its header in the turn in which the request starts", async () => {
+    const order: string[] = [];
+    const { send } = await startAdmission((res) => {
+      setImmediate(() => order.push("next turn"));
+      res.req.resume().once("end", () => {
+        order.push("end of the body");
+        res.end();
+      });
+    });
+    const { statuses } = await send(post("/oauth/token", "hello"));
+    await settle(() => statuses().length === 1);
+    expect(order).toEqual(["end of the body", "next turn"]);
+  });
+
   it("accepts all connections that wait before bodies that end at the same moment", async () => {
     const started = await startBodies();
     const { bodies, sockets } = started;
