@@ -117,8 +117,13 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
       now,
       start: ({ req, res, network }) => {
         handle(req, res);
-        // In this turn, Node.js still parses what it read with the header; ticks run before the end.
-        if (hasBody(req)) setImmediate(takeTurnAtEnd, req, turns, network);
+        if (!hasBody(req)) return;
+        // In this turn, Node.js still parses what it read with the header. Slow requests that came
+        // whole take no turn, since writes that begin together share a disk sync: by two a turn, a
+        // token costs a sixth more. Ticks run before the end of a body, so MCP messages take one:
+        // by two a turn, they leave less garbage and cost a fifth less (measured).
+        if (effort === "slow") setImmediate(takeTurnAtEnd, req, turns, network);
+        else process.nextTick(takeTurnAtEnd, req, turns, network);
       },
       reject: ({ res }) => shed(effort, res),
     });
