@@ -83,6 +83,8 @@ it("neither the answer to a claim nor its work in the store tells whether an age
   const { records } = testService.service.state.store;
   const guess = async (id: string) => {
     const [, , last] = await workOf(records, async () => {
+      // A token is looked up once a second; this makes it each time.
+      wait(1_000);
       const { status, body } = await claim({ client_id: id } as RegisteredAgent, "00000000", token);
       return [status, JSON.stringify(body).replaceAll(id, "<agent>")];
     });
