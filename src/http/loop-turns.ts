@@ -1,21 +1,21 @@
 import { NetworkTurns } from "../limits/network-turns.ts";
-import { workTurns } from "./work-turns.ts";
+import { type WorkTurns, workTurns } from "./work-turns.ts";
 
-/** Number of those that wait that start to compute in the same turn of the event loop. */
+/** Number of waiters that start to compute in one turn of the event loop. */
 const AT_WORK = 2;
 
 /**
  * Lets at most two of those that wait compute in a turn of the event loop, so that other requests
- * wait no longer however many there are: exports for one part of a few milliseconds, requests whose
- * body arrived late. Networks take turns.
+ * wait no longer however many there are: exports for one part of a few milliseconds, MCP messages,
+ * and other requests whose body arrived late. Networks take turns.
  */
 export class LoopTurns {
-  readonly #work: typeof workTurns;
+  readonly #work: WorkTurns;
   readonly #waiting = new NetworkTurns<() => void>();
   #isScheduled = false;
 
   /** @param work Default: the turns of this process. */
-  constructor(work = workTurns) {
+  constructor(work: WorkTurns = workTurns) {
     this.#work = work;
   }
 

@@ -10,8 +10,8 @@ import { StoreFile } from "./store-file.ts";
 const BATCH_ROWS = 200;
 
 /**
- * Number of rows read in one turn of the event loop, a divisor of `BATCH_ROWS`. Whoever writes
- * meanwhile waits that long for each commit, so more make a backup shorter and writes slower.
+ * Number of rows read in one turn of the event loop, a divisor of `BATCH_ROWS`. Each commit
+ * waits for such a turn, so a larger number makes a backup shorter and writes beside it slower.
  */
 const TURN_ROWS = 20;
 
